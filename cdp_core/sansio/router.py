@@ -1,0 +1,461 @@
+"""What each message means for the sessions and commands of one connection.
+
+The router is mutable, small and hot: every message touches it, one task owns it. It draws command ids, keeps the table
+of commands that wait and the tree of sessions, and says for each payload, in order, what happened. Its laws:
+
+* **Every command ends exactly once**: with its result, its refusal, the loss of what it needed, or undecodable. A caller
+  who stops waiting says `abandon`; then nothing more is said of it. Chromium leaves commands of ended sessions and
+  crashed targets unanswered for ever, so the router ends them (docs/cdp/detached-commands-never-answer.md).
+* **One id counter per connection, the session checked afterwards.** A refusal that a dead session caused comes without
+  `sessionId`; only a connection-wide id says whose it was. That refusal proves the session dead and ends it
+  (docs/cdp/dead-session-replies-lose-their-session.md).
+* **Sessions open on the event, not on the reply**, and close with their whole subtree: children of a detached session
+  get no event of their own (docs/cdp/nested-sessions-die-silently.md).
+* **Order within one message**: tables first. An attach gives `SessionOpened`, then the event. A detach gives the event,
+  then each `CommandDone` of the subtree by id, then each `SessionClosed`, children before parents, siblings in opening
+  order. Whoever consumes `receive_all` has seen all of one message before the next one is looked at.
+* **Nothing the peer sends raises.** What fits nowhere is an `Anomaly`, counted; a reply to a command that already
+  ended is `late`, counted. Unknown methods are events like any other.
+
+Not known here: what the domains mean, who listens, when anything happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import attrs
+
+from cdp_core.errors import (
+    ConnectionLost,
+    Gone,
+    InvalidArgument,
+    LocalProtocolError,
+    RemoteProtocolError,
+    SessionGone,
+    TargetCrashed,
+)
+from cdp_core.sansio.records import Struct
+from cdp_core.sansio.wire import (
+    MAX_COMMAND_ID,
+    CommandId,
+    Event,
+    Incoming,
+    Json,
+    Malformed,
+    Payload,
+    Refusal,
+    Result,
+    SessionId,
+    TargetId,
+    decode,
+    encode_command,
+    is_object,
+)
+
+__all__ = [
+    "MAX_SEND_BYTES",
+    "Anomaly",
+    "CommandDone",
+    "Loss",
+    "Outcome",
+    "Output",
+    "Router",
+    "RouterStatistics",
+    "SessionClosed",
+    "SessionOpened",
+]
+
+MAX_SEND_BYTES: Final = 100 * 2**20 - 64
+"""Chromium drops the whole socket at a message of 100 MiB (fact 57), so a larger one is refused before it is sent."""
+
+SESSION_NOT_FOUND: Final = -32001
+
+
+class Loss(Struct, frozen=True, kw_only=True):
+    """Why a command or session ended without an answer: a plain record; each raise makes an exception of its own.
+
+    `kind` is `"connection"`, `"session"` or `"crash"`; `reason` is a short fixed word; `detail` is one sentence.
+    """
+
+    kind: str
+    reason: str
+    detail: str
+    session_id: SessionId | None = None
+    target_id: TargetId | None = None
+    close_code: int | None = None
+
+    def error(self) -> Gone:
+        """A fresh exception that says the same."""
+        if self.kind == "connection" or self.session_id is None:
+            return ConnectionLost(self.detail, reason=self.reason, close_code=self.close_code)
+        kind = TargetCrashed if self.kind == "crash" else SessionGone
+        return kind(self.detail, reason=self.reason, session_id=self.session_id, target_id=self.target_id)
+
+
+Outcome = Result | Refusal | Loss | Malformed
+
+
+class CommandDone(Struct, frozen=True, kw_only=True):
+    """A command ended."""
+
+    id: CommandId
+    session_id: SessionId | None
+    method: str
+    outcome: Outcome
+
+
+class SessionOpened(Struct, frozen=True, kw_only=True):
+    """A session can be used from now on; `parent` is the session whose attach made it, None for the root."""
+
+    session_id: SessionId
+    target_id: TargetId
+    target_type: str
+    parent: SessionId | None
+    waiting_for_debugger: bool
+
+
+class SessionClosed(Struct, frozen=True, kw_only=True):
+    """A session ended; its commands ended before."""
+
+    session_id: SessionId
+    target_id: TargetId
+    parent: SessionId | None
+    loss: Loss
+
+
+class Anomaly(Struct, frozen=True, kw_only=True):
+    """The peer sent what fits nowhere; nothing changed by it. `reason` is a fixed word, `detail` holds no payload."""
+
+    reason: str
+    detail: str
+    session_id: SessionId | None = None
+    id: CommandId | None = None
+
+
+Output = Event | CommandDone | SessionOpened | SessionClosed | Anomaly
+
+
+@attrs.frozen(kw_only=True)
+class RouterStatistics:
+    """What passed through one connection so far."""
+
+    commands: int
+    in_flight: int
+    sessions: int
+    abandoned: int
+    late_replies: int
+    dead_by_refusal: int
+    anomalies: Mapping[str, int]
+
+
+class _Session:
+    """One open session and what hangs below it."""
+
+    __slots__ = ("children", "opened")
+
+    def __init__(self, opened: SessionOpened) -> None:
+        self.opened = opened
+        self.children: dict[SessionId, None] = {}
+
+
+class Router:
+    """Ids, waiting commands and sessions of one connection."""
+
+    def __init__(self, *, first_command_id: int = 1, max_send_bytes: int = MAX_SEND_BYTES) -> None:
+        if not 1 <= first_command_id <= MAX_COMMAND_ID:
+            raise InvalidArgument(f"first_command_id must be within 1 and {MAX_COMMAND_ID}, not {first_command_id}.")
+        self._first_id = first_command_id
+        self._last_id = first_command_id - 1
+        self._max_send_bytes = max_send_bytes
+        self._waiting: dict[CommandId, tuple[SessionId | None, str]] = {}
+        self._sessions: dict[SessionId | None, _Session | None] = {None: None}
+        self._loss: Loss | None = None
+        self._abandoned = self._late = self._dead_by_refusal = 0
+        self._anomalies: dict[str, int] = {}
+
+    # ── outward ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def command(
+        self, method: str, params: Mapping[str, Any] | None = None, session_id: SessionId | None = None
+    ) -> tuple[CommandId, bytes]:
+        """Give a command its id and its text; it waits from now on, so the text must be sent.
+
+        Raises ConnectionLost or SessionGone where nothing can be sent any more, LocalProtocolError where this command
+        cannot be; in each case nothing has changed.
+        """
+        if self._loss is not None:
+            raise self._loss.error()
+        if session_id not in self._sessions:
+            raise SessionGone(
+                f"{method} was not sent: session {_short(session_id)} is not open on this connection; "
+                "attach to its target again.",
+                reason="not_open",
+                session_id=session_id or "",
+            )
+        if type(method) is not str or not method:
+            raise InvalidArgument("A command's method must be a string such as 'Page.navigate'.")
+        command_id = CommandId(self._last_id + 1)
+        if command_id > MAX_COMMAND_ID:
+            raise LocalProtocolError(
+                "All command ids of this connection are used up; open a new one.", reason="ids_exhausted"
+            )
+        text = encode_command(command_id, method, params, session_id)
+        if len(text) > self._max_send_bytes:
+            raise LocalProtocolError(
+                f"{method} was not sent: it takes {len(text)} bytes, and Chromium drops the whole connection above "
+                f"{self._max_send_bytes}; send it in parts.",
+                reason="too_big",
+            )
+        self._last_id = command_id
+        self._waiting[command_id] = (session_id, method)
+        return command_id, text
+
+    def abandon(self, command_id: CommandId) -> bool:
+        """The caller stopped waiting: the command ends here, and a reply to it will be late. False if it has ended."""
+        if self._waiting.pop(command_id, None) is None:
+            return False
+        self._abandoned += 1
+        return True
+
+    # ── inward ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def receive_all(self, payloads: Iterable[Payload]) -> Iterator[Output]:
+        """What the payloads mean, one after the other; a payload is looked at when all before it was consumed."""
+        sessions, turning = self._sessions, _TURNING
+        for payload in payloads:
+            message = decode(payload)
+            if type(message) is Event and message.session_id in sessions and message.method not in turning:
+                yield message
+            else:
+                yield from self._sort(message)
+
+    def receive(self, payload: Payload) -> tuple[Output, ...]:
+        """What one payload means."""
+        return tuple(self.receive_all((payload,)))
+
+    def lost(self, loss: Loss) -> tuple[Output, ...]:
+        """The link ended: so does every command and session. Idempotent."""
+        if self._loss is not None:
+            return ()
+        self._loss = loss
+        roots = [
+            key for key, session in self._sessions.items() if session is not None and session.opened.parent is None
+        ]
+        closing = [session for root in roots if root is not None for session in self._close(root)]
+        del self._sessions[None]  # nothing is deliverable any more, on the root session either
+        return (*self._end_commands(lambda _session: loss), *(_closed(session, loss) for session in closing))
+
+    # ── what is known ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def loss(self) -> Loss | None:
+        """Why the link ended, or None while it stands."""
+        return self._loss
+
+    @property
+    def in_flight(self) -> int:
+        """How many commands wait for their end."""
+        return len(self._waiting)
+
+    def open_sessions(self) -> tuple[SessionOpened, ...]:
+        """Every open session, parents before children, in the order of opening."""
+        return tuple(session.opened for session in self._sessions.values() if session is not None)
+
+    def statistics(self) -> RouterStatistics:
+        """Counts so far."""
+        return RouterStatistics(
+            commands=self._last_id - self._first_id + 1,
+            in_flight=len(self._waiting),
+            sessions=sum(session is not None for session in self._sessions.values()),
+            abandoned=self._abandoned,
+            late_replies=self._late,
+            dead_by_refusal=self._dead_by_refusal,
+            anomalies=MappingProxyType(dict(self._anomalies)),
+        )
+
+    # ── one message ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _sort(self, message: Incoming) -> Iterable[Output]:
+        if isinstance(message, Event):
+            return self._event(message)
+        if isinstance(message, (Result, Refusal)):
+            return self._reply(message)
+        if isinstance(message, Malformed):
+            return self._malformed(message)
+        return (self._anomaly("orphan_error", f"the browser could not read a message of ours (code {message.code})"),)
+
+    def _event(self, event: Event) -> Iterable[Output]:
+        if self._loss is not None:
+            return ()
+        if event.session_id not in self._sessions:
+            return (
+                self._anomaly("unknown_session", f"{event.method} on a session that is not open", event.session_id),
+            )
+        rule = _TURNING.get(event.method)
+        if rule is None:
+            return (event,)
+        try:
+            params = event.params
+        except RemoteProtocolError:
+            return event, self._anomaly("unreadable_params", f"{event.method} cannot be read", event.session_id)
+        return rule(self, event, params)
+
+    def _attached(self, event: Event, params: Json) -> Iterable[Output]:
+        session_id, target = params.get("sessionId"), params.get("targetInfo")
+        if not isinstance(session_id, str) or not session_id or not is_object(target):
+            return event, self._anomaly("unreadable_params", f"{event.method} names no session", event.session_id)
+        target_id, target_type = target.get("targetId"), target.get("type")
+        if session_id in self._sessions:
+            return event, self._anomaly(
+                "session_open_already", "an attach names an open session", SessionId(session_id)
+            )
+        opened = SessionOpened(
+            session_id=SessionId(session_id),
+            target_id=TargetId(target_id if isinstance(target_id, str) else ""),
+            target_type=target_type if isinstance(target_type, str) else "",
+            parent=event.session_id,
+            waiting_for_debugger=params.get("waitingForDebugger") is True,
+        )
+        self._sessions[opened.session_id] = _Session(opened)
+        parent = self._sessions[event.session_id]
+        if parent is not None:
+            parent.children[opened.session_id] = None
+        return opened, event
+
+    def _detached(self, event: Event, params: Json) -> Iterable[Output]:
+        session_id = params.get("sessionId")
+        if not isinstance(session_id, str) or session_id not in self._sessions:
+            # Normal: the session was ended before by its parent's end or by a refusal; its own event comes late.
+            return (event,)
+        return event, *self._end_session(SessionId(session_id), "detached", "the browser detached it")
+
+    def _target_crashed(self, event: Event, _params: Json) -> Iterable[Output]:
+        return event, *self._crash(event.session_id)
+
+    def _some_target_crashed(self, event: Event, params: Json) -> Iterable[Output]:
+        target_id = params.get("targetId")
+        hit = [
+            session.opened.session_id
+            for session in self._sessions.values()
+            if session and session.opened.target_id == target_id
+        ]
+        return event, *(output for session_id in hit for output in self._crash(session_id))
+
+    def _reply(self, reply: Result | Refusal) -> Iterable[Output]:
+        entry = self._waiting.get(reply.id)
+        if entry is None:
+            return self._not_waiting(reply.id, reply.session_id)
+        session_id, method = entry
+        if reply.session_id != session_id:
+            if reply.session_id is None and type(reply) is Refusal and reply.code == SESSION_NOT_FOUND:
+                assert session_id is not None
+                self._dead_by_refusal += 1
+                return self._end_session(session_id, "refused", "the browser does not know it any more")
+            detail = f"a reply to {method} came on another session than the command went to"
+            return (self._anomaly("reply_on_other_session", detail, reply.session_id, reply.id),)
+        del self._waiting[reply.id]
+        return (CommandDone(id=reply.id, session_id=session_id, method=method, outcome=reply),)
+
+    def _malformed(self, message: Malformed) -> Iterable[Output]:
+        anomaly = self._anomaly(
+            "malformed", f"a message of {message.size} bytes: {message.reason}", message.session_id, message.id
+        )
+        entry = self._waiting.get(message.id) if message.id is not None else None
+        if entry is None or message.id is None or message.session_id not in (None, entry[0]):
+            return (anomaly,)
+        del self._waiting[message.id]
+        return anomaly, CommandDone(id=message.id, session_id=entry[0], method=entry[1], outcome=message)
+
+    def _not_waiting(self, command_id: CommandId, session_id: SessionId | None) -> Iterable[Output]:
+        if self._first_id <= command_id <= self._last_id:
+            self._late += 1
+            return ()
+        return (self._anomaly("unknown_id", "a reply to a command that was never sent", session_id, command_id),)
+
+    # ── ends ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _crash(self, session_id: SessionId | None) -> Iterable[Output]:
+        session = self._sessions.get(session_id)
+        if session is None:
+            return ()
+        loss = Loss(
+            kind="crash",
+            reason="crashed",
+            detail=f"The {_what(session)} crashed; reload or navigate it to use it again.",
+            session_id=session_id,
+            target_id=session.opened.target_id,
+        )
+        return self._end_commands(lambda owner: loss if owner == session_id else None)
+
+    def _end_session(self, session_id: SessionId, reason: str, why: str) -> Iterable[Output]:
+        closing = self._close(session_id)
+        losses = {
+            session.opened.session_id: Loss(
+                kind="session",
+                reason=reason if session.opened.session_id == session_id else "parent_ended",
+                detail=f"The session of the {_what(session)} ended: "
+                + (why if session.opened.session_id == session_id else f"session {_short(session_id)} above it ended")
+                + "; attach to the target again if it still exists.",
+                session_id=session.opened.session_id,
+                target_id=session.opened.target_id,
+            )
+            for session in closing
+        }
+        ended = self._end_commands(lambda owner: losses.get(owner) if owner is not None else None)
+        return *ended, *(_closed(session, losses[session.opened.session_id]) for session in closing)
+
+    def _close(self, session_id: SessionId) -> list[_Session]:
+        """Take a session and all below it out of the tables; children before parents, siblings as they opened."""
+        order: list[_Session] = []
+        stack: list[SessionId] = [session_id]
+        while stack:
+            session = self._sessions.pop(stack.pop())
+            if session is not None:
+                order.append(session)
+                stack.extend(session.children)
+        top = order[0].opened
+        parent = self._sessions.get(top.parent) if top.parent is not None else None
+        if parent is not None:
+            parent.children.pop(session_id, None)
+        order.reverse()  # parent, last child first … becomes first child … parent
+        return order
+
+    def _end_commands(self, loss_of: Callable[[SessionId | None], Loss | None]) -> list[CommandDone]:
+        ended: list[CommandDone] = []
+        for command_id, (session_id, method) in sorted(self._waiting.items()):
+            loss = loss_of(session_id)
+            if loss is not None:
+                del self._waiting[command_id]
+                ended.append(CommandDone(id=command_id, session_id=session_id, method=method, outcome=loss))
+        return ended
+
+    def _anomaly(
+        self, reason: str, detail: str, session_id: SessionId | None = None, command_id: CommandId | None = None
+    ) -> Anomaly:
+        self._anomalies[reason] = self._anomalies.get(reason, 0) + 1
+        return Anomaly(reason=reason, detail=detail, session_id=session_id, id=command_id)
+
+
+_TURNING: Final = {
+    "Target.attachedToTarget": Router._attached,
+    "Target.detachedFromTarget": Router._detached,
+    "Inspector.targetCrashed": Router._target_crashed,
+    "Target.targetCrashed": Router._some_target_crashed,
+}
+"""The events that change the tables; every other one passes through."""
+
+
+def _closed(session: _Session, loss: Loss) -> SessionClosed:
+    opened = session.opened
+    return SessionClosed(session_id=opened.session_id, target_id=opened.target_id, parent=opened.parent, loss=loss)
+
+
+def _what(session: _Session) -> str:
+    return f"{session.opened.target_type or 'target'} {_short(session.opened.target_id)}"
+
+
+def _short(identifier: str | None) -> str:
+    return identifier[:8] if identifier else "(root)"

@@ -1,0 +1,308 @@
+"""WebSocket data frames of a client: bytes in → whole messages, one message → a masked frame.
+
+`FrameReader` is fed whatever the stream brought and returns the messages that are now complete, as payloads of JSON
+text. What is not data it keeps apart for whoever speaks the rest of the protocol: control frames in `take_controls()`,
+a breach of the protocol in `violation`, after which nothing more is read. It never raises on what the peer sent.
+
+* A frame that began but is longer than what is here gets a buffer of its own, and `wanted()` names the part that is
+  still missing, so that a socket can be read straight into it: a large message is never copied. Buffers are used
+  again, hence a large payload is a `memoryview` that is valid until the reader is touched next
+  (docs/cdp/large-messages-are-decoded-once.md).
+* The size of a message is judged from its headers, before anything is buffered (RFC 6455, 10.4).
+* Text must be UTF-8 (8.1); frames from a server are never masked (5.1); control frames may stand between the fragments
+  of a message, and are whole and short themselves (5.4, 5.5). Extensions are never offered, so RSV bits are a breach.
+
+Not known here: the handshake, what to answer to a ping, when to close, where bytes come from, what is random.
+"""
+
+from __future__ import annotations
+
+import codecs
+from typing import Final
+
+from cdp_core.errors import InvalidArgument
+from cdp_core.sansio.records import Struct
+from cdp_core.sansio.wire import Payload
+
+__all__ = ["ControlFrame", "FrameReader", "Violation", "frame_text"]
+
+TEXT: Final = 0x1
+BINARY: Final = 0x2
+CONTINUATION: Final = 0x0
+CLOSE: Final = 0x8
+PING: Final = 0x9
+PONG: Final = 0xA
+
+LARGE: Final = 1 << 18
+"""Above this a payload is handed over as a view of a buffer that is used again, and decoded whole."""
+OWN_BUFFER: Final = 1 << 16
+"""An unfinished frame above this gets a buffer of its own; a shorter one waits for the next bytes."""
+KEPT_BUFFER: Final = 32 << 20
+"""A larger buffer is given back after its message."""
+
+_WHOLE_TEXT: Final = 0x80 | TEXT
+_MINIMAL_LENGTH: Final = 1024
+
+
+class ControlFrame(Struct, frozen=True, kw_only=True):
+    """A ping, pong or close, for whoever answers it; `octets` is the frame as it came."""
+
+    opcode: int
+    octets: bytes
+
+
+class Violation(Struct, frozen=True, kw_only=True):
+    """The peer broke the protocol; `code` is the close code that says so."""
+
+    code: int
+    text: str
+
+
+class FrameReader:
+    """Takes bytes of server frames, gives whole text messages."""
+
+    def __init__(self, *, max_message_bytes: int) -> None:
+        if max_message_bytes < _MINIMAL_LENGTH:
+            raise InvalidArgument(f"max_message_bytes must be at least {_MINIMAL_LENGTH}, not {max_message_bytes}.")
+        self.violation: Violation | None = None
+        self.large_messages = 0
+        self._limit = max_message_bytes
+        self._controls: list[ControlFrame] = []
+        self._rest = b""
+        self._fragments: _Fragments | None = None
+        # The frame that is being received into its own buffer, and the buffer that is kept for the next one.
+        self._buffer = bytearray()
+        self._filled = 0
+        self._length = 0
+        self._head = 0
+        self._lent = False
+
+    def feed(self, data: bytes) -> list[Payload]:
+        """Take the next bytes, in any portion; return the messages that they completed."""
+        self._lent = False
+        if self.violation is not None:
+            return []
+        messages: list[Payload] = []
+        if self._length:
+            taken = min(self._length - self._filled, len(data))
+            self._buffer[self._filled : self._filled + taken] = data[:taken]
+            messages = self._grow(taken)
+            if taken == len(data) or self.violation is not None:
+                return messages
+            data = data[taken:]
+        elif self._rest:
+            data = self._rest + data
+            self._rest = b""
+        self._parse(data, messages)
+        return messages
+
+    def wanted(self) -> memoryview | None:
+        """The missing part of a large frame, to be received into; None where any bytes will do."""
+        if not self._length:
+            return None
+        return memoryview(self._buffer)[self._filled : self._length]
+
+    def filled(self, count: int) -> list[Payload]:
+        """Say that `count` bytes were received into `wanted()`; return the message if that completed it."""
+        self._lent = False
+        return self._grow(count)
+
+    def take_controls(self) -> list[ControlFrame]:
+        """The control frames since the last call, in order."""
+        controls, self._controls = self._controls, []
+        return controls
+
+    # ── one portion of bytes ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def _parse(self, data: bytes, messages: list[Payload]) -> None:  # noqa: C901, PLR0912 - a call costs more than a branch
+        """Walk over the frames in `data`. This loop runs once for each event of the browser."""
+        append = messages.append
+        position, end = 0, len(data)
+        plain = _WHOLE_TEXT if self._fragments is None else -1
+        while end - position >= 2:
+            length = data[position + 1]
+            start = position + 2
+            if length >= 126:
+                if length == 126:
+                    if end - start < 2:
+                        break
+                    length = data[start] << 8 | data[start + 1]
+                    start += 2
+                    minimum = 126
+                elif length == 127:
+                    if end - start < 8:
+                        break
+                    length = int.from_bytes(data[start : start + 8], "big")
+                    start += 8
+                    minimum = 1 << 16
+                else:
+                    self._breach(1002, "a server frame is masked")
+                    return
+                if length < minimum or length >> 63:
+                    self._breach(1002, "a frame's length is not written as the protocol demands")
+                    return
+            stop = start + length
+            if data[position] == plain:
+                if length > self._limit:
+                    self._too_big(length)
+                    return
+                if stop > end:
+                    if length > OWN_BUFFER:
+                        self._begin_own(_WHOLE_TEXT, length, data, start)
+                        return
+                    break
+                payload = data[start:stop]
+                if not payload.isascii() and not _is_utf8(payload):
+                    self._breach(1007, "a text message is not UTF-8")
+                    return
+                append(payload)
+            else:
+                if not self._may_come(data[position], length):
+                    return
+                if stop > end:
+                    if length > OWN_BUFFER:
+                        self._begin_own(data[position], length, data, start)
+                        return
+                    break
+                self._unusual(data[position], data[start:stop], data[position:stop], messages)
+                if self.violation is not None:
+                    return
+                plain = _WHOLE_TEXT if self._fragments is None else -1
+            position = stop
+        self._rest = data[position:]
+
+    def _may_come(self, head: int, length: int) -> bool:
+        """Judge the header of a frame that is not simply one whole text message."""
+        opcode = head & 0x0F
+        if head & 0x70:
+            return self._breach(1002, "a frame has reserved bits set, and no extension was agreed")
+        if opcode in (CLOSE, PING, PONG):
+            if not head & 0x80:
+                return self._breach(1002, "a control frame is fragmented")
+            if length > 125:
+                return self._breach(1002, "a control frame is longer than 125 bytes")
+            return True
+        if opcode == BINARY:
+            return self._breach(1003, "a binary message came, and the protocol of browsers is text")
+        if opcode not in (TEXT, CONTINUATION):
+            return self._breach(1002, f"a frame has the unknown opcode {opcode}")
+        if (opcode == CONTINUATION) == (self._fragments is None):
+            return self._breach(1002, "the fragments of a message are out of order")
+        size = length + (self._fragments.size if self._fragments is not None else 0)
+        return size <= self._limit or self._too_big(size)
+
+    def _unusual(self, head: int, payload: bytes | bytearray, octets: bytes, messages: list[Payload]) -> None:
+        opcode = head & 0x0F
+        if opcode & 0x8:
+            self._controls.append(ControlFrame(opcode=opcode, octets=octets))
+            return
+        if self._fragments is None:
+            self._fragments = _Fragments()
+        final = bool(head & 0x80)
+        if not self._fragments.add(payload, final=final):
+            self._breach(1007, "a text message is not UTF-8")
+        elif final:
+            message = b"".join(self._fragments.parts)
+            self._fragments = None
+            messages.append(message)
+
+    # ── a frame with a buffer of its own ─────────────────────────────────────────────────────────────────────────────
+
+    def _begin_own(self, head: int, length: int, data: bytes, start: int) -> None:
+        if self._lent or len(self._buffer) < length:
+            self._buffer = bytearray(length)
+        self._head, self._length, self._filled = head, length, len(data) - start
+        self._buffer[: self._filled] = data[start:]
+
+    def _grow(self, count: int) -> list[Payload]:
+        self._filled += count
+        if self._filled < self._length:
+            return []
+        length, self._length = self._length, 0
+        messages: list[Payload] = []
+        if self._head != _WHOLE_TEXT:
+            self._unusual(self._head, self._buffer[:length], b"", messages)
+        elif not self._buffer.isascii() and not _is_utf8_in_parts(memoryview(self._buffer)[:length]):
+            # The whole buffer is looked at, stale tail included: a look costs a twentieth of the decoding.
+            self._breach(1007, "a text message is not UTF-8")
+        elif length > LARGE:
+            self.large_messages += 1
+            self._lent = True
+            messages.append(memoryview(self._buffer)[:length])
+        else:
+            messages.append(bytes(memoryview(self._buffer)[:length]))
+        if len(self._buffer) > KEPT_BUFFER:
+            self._buffer = bytearray()
+        return messages
+
+    def _too_big(self, size: int) -> bool:
+        return self._breach(1009, f"a message of {size} bytes is above the limit of {self._limit}")
+
+    def _breach(self, code: int, text: str) -> bool:
+        self.violation = Violation(code=code, text=text)
+        return False
+
+
+class _Fragments:
+    """The parts of a fragmented message; each is checked as it comes, so a fault is seen before the end."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes | bytearray] = []
+        self.size = 0
+        self._checker = codecs.getincrementaldecoder("utf-8")()
+
+    def add(self, part: bytes | bytearray, *, final: bool) -> bool:
+        self.parts.append(part)
+        self.size += len(part)
+        try:
+            self._checker.decode(part, final)
+        except UnicodeDecodeError:
+            return False
+        return True
+
+
+def frame_text(payload: bytes, mask: bytes) -> bytes:
+    """One text message as one masked frame (RFC 6455, 5.3); `mask` is four unpredictable bytes."""
+    length = len(payload)
+    if length < 126:
+        head = bytes((_WHOLE_TEXT, 0x80 | length))
+    elif length < 1 << 16:
+        head = b"\x81\xfe" + length.to_bytes(2, "big")
+    else:
+        head = b"\x81\xff" + length.to_bytes(8, "big")
+    return head + mask + _masked(payload, mask)
+
+
+def _masked(payload: bytes, mask: bytes) -> bytes | bytearray:
+    length = len(payload)
+    if length < 1 << 13:  # one big-integer XOR is the fastest below, four translations above
+        key = (mask * (length // 4 + 1))[:length]
+        return (int.from_bytes(payload, "big") ^ int.from_bytes(key, "big")).to_bytes(length, "big")
+    masked = bytearray(length)
+    for lane in range(4):
+        masked[lane::4] = payload[lane::4].translate(_xor_table(mask[lane]))
+    return masked
+
+
+def _xor_table(key: int) -> bytes:
+    return bytes(octet ^ key for octet in range(256))
+
+
+def _is_utf8(payload: bytes) -> bool:
+    try:
+        payload.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_utf8_in_parts(view: memoryview) -> bool:
+    """The same in slices, so that no second copy of a large message is made."""
+    check = codecs.getincrementaldecoder("utf-8")().decode
+    try:
+        for start in range(0, len(view), 1 << 20):
+            check(view[start : start + (1 << 20)])
+        check(b"", True)
+    except UnicodeDecodeError:
+        return False
+    return True
