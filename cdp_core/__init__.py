@@ -1,3 +1,131 @@
-"""The Chrome DevTools Protocol over trio: one connection, its sessions, its events."""
+"""The Chrome DevTools Protocol over trio: one connection, its sessions, its targets, its events.
+
+Begin with `open_browser_session`; the names below are all that is public. Every one is defined in exactly one module,
+and the modules are read in the order in which one event passes them:
+`transports.tapped` → `sansio.wire` → `sansio.router` → `link` → `subscriptions`.
+"""
+
+from cdp_core.browser_session import Address, BrowserSession, open_browser_session, open_pipe_session
+from cdp_core.errors import (
+    CdpError,
+    CommandRefused,
+    ConnectionLost,
+    DiscoveryError,
+    Gone,
+    InvalidArgument,
+    LocalProtocolError,
+    RemoteProtocolError,
+    SessionGone,
+    SubscriberLagged,
+    TapFailed,
+    TargetCrashed,
+    TargetGone,
+)
+from cdp_core.link import LinkStatistics, Tap
+from cdp_core.page_session import PageSession
+from cdp_core.replies import PendingReply
+from cdp_core.sansio.router import (
+    Anomaly,
+    CommandDone,
+    Loss,
+    Output,
+    Router,
+    RouterStatistics,
+    SessionClosed,
+    SessionOpened,
+)
+from cdp_core.sansio.targets import TargetChanged, TargetCreated, TargetDestroyed, TargetInfo
+from cdp_core.sansio.trace import TraceHeader, TraceRecord
+from cdp_core.sansio.wire import (
+    BrowserContextId,
+    Command,
+    CommandId,
+    Event,
+    Json,
+    Malformed,
+    Payload,
+    Refusal,
+    Result,
+    SessionId,
+    TargetId,
+    TypedEvent,
+)
+from cdp_core.session import SessionStatistics
+from cdp_core.subscriptions import Expectation, Missed, Overflow, Received, Subscription, SubscriptionStatistics
+from cdp_core.target_bridge import Arm, BridgeStatistics, TargetBridge
+from cdp_core.transports import DirectTransport, Transport
+from cdp_core.transports.memory import MemoryTransport, memory_pair
+from cdp_core.transports.recorded import RecordedTransport, TeeTransport
+from cdp_core.transports.tracefile import TraceStatistics, TraceWriter, read_trace
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Address",
+    "Anomaly",
+    "Arm",
+    "BridgeStatistics",
+    "BrowserContextId",
+    "BrowserSession",
+    "CdpError",
+    "Command",
+    "CommandDone",
+    "CommandId",
+    "CommandRefused",
+    "ConnectionLost",
+    "DirectTransport",
+    "DiscoveryError",
+    "Event",
+    "Expectation",
+    "Gone",
+    "InvalidArgument",
+    "Json",
+    "LinkStatistics",
+    "LocalProtocolError",
+    "Loss",
+    "Malformed",
+    "MemoryTransport",
+    "Missed",
+    "Output",
+    "Overflow",
+    "PageSession",
+    "Payload",
+    "PendingReply",
+    "Received",
+    "RecordedTransport",
+    "Refusal",
+    "RemoteProtocolError",
+    "Result",
+    "Router",
+    "RouterStatistics",
+    "SessionClosed",
+    "SessionGone",
+    "SessionId",
+    "SessionOpened",
+    "SessionStatistics",
+    "SubscriberLagged",
+    "Subscription",
+    "SubscriptionStatistics",
+    "Tap",
+    "TapFailed",
+    "TargetBridge",
+    "TargetChanged",
+    "TargetCrashed",
+    "TargetCreated",
+    "TargetDestroyed",
+    "TargetGone",
+    "TargetId",
+    "TargetInfo",
+    "TeeTransport",
+    "TraceHeader",
+    "TraceRecord",
+    "TraceStatistics",
+    "TraceWriter",
+    "Transport",
+    "TypedEvent",
+    "__version__",
+    "memory_pair",
+    "open_browser_session",
+    "open_pipe_session",
+    "read_trace",
+]

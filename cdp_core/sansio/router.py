@@ -39,7 +39,9 @@ from cdp_core.errors import (
 )
 from cdp_core.sansio.records import Struct
 from cdp_core.sansio.wire import (
+    EVENT_MARK,
     MAX_COMMAND_ID,
+    UNUSUAL,
     CommandId,
     Event,
     Incoming,
@@ -51,6 +53,7 @@ from cdp_core.sansio.wire import (
     SessionId,
     TargetId,
     decode,
+    decode_event,
     encode_command,
     is_object,
 )
@@ -226,11 +229,19 @@ class Router:
         """What the payloads mean, one after the other; a payload is looked at when all before it was consumed."""
         sessions, turning = self._sessions, _TURNING
         for payload in payloads:
-            message = decode(payload)
-            if type(message) is Event and message.session_id in sessions and message.method not in turning:
-                yield message
-            else:
-                yield from self._sort(message)
+            try:
+                # The common case without a call in between: an event of an open session that turns nothing.
+                if type(payload) is bytes and payload[2] == EVENT_MARK:
+                    event = decode_event(payload)
+                    if event.session_id in sessions and event.method not in turning:
+                        yield event
+                        continue
+                    message: Incoming = event
+                else:
+                    message = decode(payload)
+            except UNUSUAL:
+                message = decode(payload)
+            yield from self._sort(message)
 
     def receive(self, payload: Payload) -> tuple[Output, ...]:
         """What one payload means."""

@@ -33,7 +33,9 @@ from cdp_core.errors import InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.records import DECODE_ERRORS, Raw, Struct, decoder, encode
 
 __all__ = [
+    "EVENT_MARK",
     "MAX_COMMAND_ID",
+    "UNUSUAL",
     "BrowserContextId",
     "Command",
     "CommandId",
@@ -49,6 +51,7 @@ __all__ = [
     "TargetId",
     "TypedEvent",
     "decode",
+    "decode_event",
     "encode_command",
     "is_object",
 ]
@@ -66,6 +69,11 @@ CommandId = NewType("CommandId", int)
 
 MAX_COMMAND_ID = 2**31 - 1
 """Chromium reads ids as int32; a larger one is answered by an error without an id (facts 53, m5)."""
+
+EVENT_MARK = ord("m")
+"""Every browser writes events as `{"method":…` and replies as `{"id":…`; what is written otherwise is only slower."""
+
+UNUSUAL: tuple[type[Exception], ...] = (*DECODE_ERRORS, IndexError)
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -89,12 +97,12 @@ class Command(Protocol[R_co]):
 
 
 class TypedEvent(Protocol):
-    """A typed event class knows its method and how to read its params."""
+    """A typed event class knows its method and how to read its params; such names clash with no field of the protocol."""
 
-    METHOD: ClassVar[str]
+    __cdp_method__: ClassVar[str]
 
     @classmethod
-    def parse(cls, params: Json, /) -> Any:
+    def __cdp_read__(cls, params: Json, /) -> Any:
         """Read the params."""
         ...
 
@@ -124,16 +132,27 @@ class Event(
         except DECODE_ERRORS:
             return _decode_object_tolerantly(self.raw, f"the params of {self.method}")
 
+    @property
+    def size(self) -> int:
+        """About how many bytes this keeps alive."""
+        return len(self.raw)
+
 
 class WholeEvent(Event, frozen=True, kw_only=True):
     """An event out of a large message, decoded at once."""
 
     whole: Json
+    octets: int
 
     @property
     def params(self) -> Json:
         """The params."""
         return self.whole
+
+    @property
+    def size(self) -> int:
+        """How many bytes the message had."""
+        return self.octets
 
 
 class Result(
@@ -210,10 +229,10 @@ def decode(payload: Payload) -> Incoming:
     if type(payload) is memoryview:
         return _decode_whole(payload)
     try:
-        if payload[:10] == b'{"method":':
-            return _decode_event(payload)
+        if payload[2] == EVENT_MARK:
+            return decode_event(payload)
         return _decode_result(payload)
-    except DECODE_ERRORS:
+    except UNUSUAL:
         return _decode_tolerantly(payload)
 
 
@@ -234,7 +253,8 @@ def encode_command(
 
 # ── the strict rung ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-_decode_event = decoder(Event)
+decode_event = decoder(Event)
+"""For a payload whose third byte is EVENT_MARK; raises one of UNUSUAL at anything that is not exactly an event."""
 _decode_result = decoder(Result)
 _decode_object: Callable[[object], Json] = decoder(dict[str, Any])
 
@@ -280,7 +300,7 @@ def _sort(message: object, size: int, *, whole: bool) -> Incoming:
     if isinstance(method, str):
         params = fields.get("params", {})
         if whole and is_object(params):
-            return WholeEvent(method=method, whole=params, session_id=session_id)
+            return WholeEvent(method=method, whole=params, octets=size, session_id=session_id)
         return Event(method=method, raw=_raw(params), session_id=session_id)
     error = fields.get("error")
     if is_object(error):

@@ -41,7 +41,8 @@ KEPT_BUFFER: Final = 32 << 20
 """A larger buffer is given back after its message."""
 
 _WHOLE_TEXT: Final = 0x80 | TEXT
-_MINIMAL_LENGTH: Final = 1024
+_SMALLEST_LIMIT: Final = 1024
+_LONGEST: Final = (1 << 63) - 1
 
 
 class ControlFrame(Struct, frozen=True, kw_only=True):
@@ -62,8 +63,8 @@ class FrameReader:
     """Takes bytes of server frames, gives whole text messages."""
 
     def __init__(self, *, max_message_bytes: int) -> None:
-        if max_message_bytes < _MINIMAL_LENGTH:
-            raise InvalidArgument(f"max_message_bytes must be at least {_MINIMAL_LENGTH}, not {max_message_bytes}.")
+        if max_message_bytes < _SMALLEST_LIMIT:
+            raise InvalidArgument(f"max_message_bytes must be at least {_SMALLEST_LIMIT}, not {max_message_bytes}.")
         self.violation: Violation | None = None
         self.large_messages = 0
         self._limit = max_message_bytes
@@ -114,62 +115,73 @@ class FrameReader:
 
     # ── one portion of bytes ─────────────────────────────────────────────────────────────────────────────────────────
 
-    def _parse(self, data: bytes, messages: list[Payload]) -> None:  # noqa: C901, PLR0912 - a call costs more than a branch
-        """Walk over the frames in `data`. This loop runs once for each event of the browser."""
-        append = messages.append
+    def _parse(self, data: bytes, messages: list[Payload]) -> None:
+        """Walk over the frames in `data`. The inner half of this loop runs once for each event of the browser."""
+        append, limit = messages.append, self._limit
         position, end = 0, len(data)
-        plain = _WHOLE_TEXT if self._fragments is None else -1
-        while end - position >= 2:
-            length = data[position + 1]
-            start = position + 2
-            if length >= 126:
-                if length == 126:
-                    if end - start < 2:
+        while position >= 0:
+            plain = _WHOLE_TEXT if self._fragments is None else -1
+            while position + 4 <= end and data[position] == plain:
+                length = data[position + 1]
+                start = position + 2
+                if length > 125:
+                    if length != 126:
                         break
                     length = data[start] << 8 | data[start + 1]
                     start += 2
-                    minimum = 126
-                elif length == 127:
-                    if end - start < 8:
+                    if length < 126 or length > limit:
                         break
-                    length = int.from_bytes(data[start : start + 8], "big")
-                    start += 8
-                    minimum = 1 << 16
-                else:
-                    self._breach(1002, "a server frame is masked")
-                    return
-                if length < minimum or length >> 63:
-                    self._breach(1002, "a frame's length is not written as the protocol demands")
-                    return
-            stop = start + length
-            if data[position] == plain:
-                if length > self._limit:
-                    self._too_big(length)
-                    return
+                stop = start + length
                 if stop > end:
-                    if length > OWN_BUFFER:
-                        self._begin_own(_WHOLE_TEXT, length, data, start)
-                        return
                     break
                 payload = data[start:stop]
                 if not payload.isascii() and not _is_utf8(payload):
-                    self._breach(1007, "a text message is not UTF-8")
-                    return
-                append(payload)
-            else:
-                if not self._may_come(data[position], length):
-                    return
-                if stop > end:
-                    if length > OWN_BUFFER:
-                        self._begin_own(data[position], length, data, start)
-                        return
                     break
-                self._unusual(data[position], data[start:stop], data[position:stop], messages)
-                if self.violation is not None:
-                    return
-                plain = _WHOLE_TEXT if self._fragments is None else -1
-            position = stop
-        self._rest = data[position:]
+                append(payload)
+                position = stop
+            position = self._next_frame(data, position, end, messages)
+
+    def _next_frame(self, data: bytes, position: int, end: int, messages: list[Payload]) -> int:
+        """One frame of whatever kind; where the next one begins, or -1 where there is no more to do now."""
+        found = self._read_header(data, position, end)
+        if found is None:
+            self._rest = data[position:]
+            return -1
+        head, length, start = found
+        if self.violation is not None or not self._may_come(head, length):
+            return -1
+        stop = start + length
+        if stop > end:
+            if length > OWN_BUFFER:
+                self._begin_own(head, length, data, start)
+            else:
+                self._rest = data[position:]
+            return -1
+        payload = data[start:stop]
+        if head != _WHOLE_TEXT:
+            self._unusual(head, payload, data[position:stop], messages)
+        elif _is_utf8(payload):
+            messages.append(payload)
+        else:
+            self._breach(1007, "a text message is not UTF-8")
+        return -1 if self.violation is not None else stop
+
+    def _read_header(self, data: bytes, position: int, end: int) -> tuple[int, int, int] | None:
+        """First byte, length and start of the payload; None where the header is not whole yet."""
+        start = position + 2
+        if start > end:
+            return None
+        head, length = data[position], data[position + 1]
+        if length > 127:
+            self._breach(1002, "a server frame is masked")
+        elif length > 125:
+            minimum, start = (126, start + 2) if length == 126 else (1 << 16, start + 8)
+            if start > end:
+                return None
+            length = int.from_bytes(data[position + 2 : start], "big")
+            if not minimum <= length <= _LONGEST:
+                self._breach(1002, "a frame's length is not written as the protocol demands")
+        return head, length, start
 
     def _may_come(self, head: int, length: int) -> bool:
         """Judge the header of a frame that is not simply one whole text message."""

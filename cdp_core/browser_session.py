@@ -1,0 +1,260 @@
+"""Opening a link to a browser, and what its root session can do."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, Literal, overload
+
+import trio
+
+from cdp_core.discovery import find_websocket
+from cdp_core.errors import Gone, InvalidArgument
+from cdp_core.link import Link, LinkStatistics, Tap
+from cdp_core.page_session import PageSession
+from cdp_core.sansio.router import Output
+from cdp_core.sansio.wire import Event, SessionId, TypedEvent
+from cdp_core.scopes import add_note, background_tasks, check_timeout
+from cdp_core.session import MAX_BYTES, Session, event_readers
+from cdp_core.subscriptions import Missed, Overflow, Received, Subscription
+from cdp_core.target_bridge import TargetBridge
+from cdp_core.transports import Transport
+from cdp_core.transports.pipe import open_pipe
+from cdp_core.transports.recorded import TeeTransport
+from cdp_core.transports.tracefile import TraceWriter
+from cdp_core.transports.websocket import MAX_MESSAGE_BYTES, open_websocket
+
+__all__ = ["Address", "BrowserSession", "open_browser_session", "open_pipe_session"]
+
+Address = str | os.PathLike[str]
+"""ws(s)://…, http(s)://host:port, or the path of a DevToolsActivePort file (or of the profile that holds it)."""
+
+CLOSE_TIMEOUT: Final = 2.0
+NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class BrowserSession(Session):
+    """The root session of a browser, and the way to all others."""
+
+    def __init__(self, link: Link[PageSession]) -> None:
+        super().__init__(link, None)
+        self._targets = TargetBridge(link, self)
+
+    @property
+    def targets(self) -> TargetBridge:
+        """The browser's targets: list, attach, create, close, and be there from their first instruction."""
+        return self._targets
+
+    @property
+    def sessions(self) -> Mapping[SessionId, PageSession]:
+        """Every open session of this connection."""
+        return MappingProxyType(self._link.sessions)
+
+    @overload
+    def subscribe_all(
+        self,
+        *events: str,
+        capacity: int,
+        max_bytes: int = MAX_BYTES,
+        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
+    ) -> Subscription[Received[Event]]: ...
+    @overload
+    def subscribe_all(
+        self, *events: str, capacity: int, max_bytes: int = MAX_BYTES, overflow: Literal[Overflow.DROP_OLDEST]
+    ) -> Subscription[Received[Event] | Missed]: ...
+    @overload
+    def subscribe_all(
+        self,
+        *events: type[TypedEvent],
+        capacity: int,
+        max_bytes: int = MAX_BYTES,
+        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
+    ) -> Subscription[Received[Any]]: ...
+    @overload
+    def subscribe_all(
+        self,
+        *events: type[TypedEvent],
+        capacity: int,
+        max_bytes: int = MAX_BYTES,
+        overflow: Literal[Overflow.DROP_OLDEST],
+    ) -> Subscription[Received[Any] | Missed]: ...
+    def subscribe_all(
+        self,
+        *events: str | type[Any],
+        capacity: int,
+        max_bytes: int = MAX_BYTES,
+        overflow: Overflow = Overflow.FAIL,
+    ) -> Subscription[Any]:
+        """Listen to events of every session, each with its session and the time it arrived."""
+        methods, read = event_readers(*events)
+        if not methods:
+            raise InvalidArgument("subscribe_all needs the name or class of one event at least.")
+        self._routes()
+        everywhere = self._link.everywhere
+        subscription: Subscription[Any] = Subscription(
+            capacity=capacity,
+            max_bytes=max_bytes,
+            overflow=overflow,
+            read=read,
+            where=None,
+            stamped=True,
+            close=lambda sink: everywhere.remove(methods, sink),
+        )
+        everywhere.add(methods, subscription)
+        return subscription
+
+    @contextmanager
+    def tap(self, on_output: Tap, /) -> Generator[tuple[Output, ...], None, None]:
+        """See every output of the engine, before anyone else, for the block; yields what is open already.
+
+        A tap must be pure and quick. One that raises ends the link: see `open_browser_session`.
+        """
+        already = self._link.add_tap(on_output)
+        try:
+            yield already
+        finally:
+            self._link.remove_tap(on_output)
+
+    async def wait_closed(self) -> Gone:
+        """Wait for the end of the link; the answer, not raised, says why."""
+        await self._link.ended.wait()
+        loss = self._link.router.loss
+        assert loss is not None
+        return loss.error()
+
+    def statistics(self) -> LinkStatistics:
+        """What passed over this connection so far."""
+        return self._link.statistics()
+
+    def __repr__(self) -> str:
+        loss = self._link.router.loss
+        return f"<BrowserSession {len(self._link.sessions)} sessions, {'open' if loss is None else loss.reason}>"
+
+
+@asynccontextmanager
+async def open_browser_session(
+    where: Address | Transport,
+    /,
+    *,
+    headers: Mapping[str, str] = NO_HEADERS,
+    ssl_context: ssl.SSLContext | None = None,
+    connect_timeout: float = 10.0,
+    handshake_timeout: float = 10.0,
+    close_timeout: float = CLOSE_TIMEOUT,
+    max_message_bytes: int = MAX_MESSAGE_BYTES,
+    taps: Sequence[Tap] = (),
+    trace: TraceWriter | Path | None = None,
+    strict: bool = False,
+) -> AsyncGenerator[BrowserSession, None]:
+    """Hold a link to a browser for the block.
+
+    * The body's exception leaves as it is.
+    * The end of the link is no exception of the block: it ends commands and subscriptions with ConnectionLost.
+    * A tap that raises ends the link, cancels the body, and leaves as TapFailed; if the body failed too, that leaves,
+      with a note.
+    * Use it in an async function or a pytest-trio fixture, never in an async generator of another kind.
+
+    Raises DiscoveryError where no browser is reached, InvalidArgument where an argument is wrong.
+    """
+    check_timeout("close_timeout", close_timeout)
+    async with AsyncExitStack() as stack:
+        if isinstance(where, (str, os.PathLike)):
+            address = await find_websocket(
+                where, headers=headers, ssl_context=ssl_context, connect_timeout=connect_timeout
+            )
+            transport: Transport = await stack.enter_async_context(
+                open_websocket(
+                    address,
+                    headers=headers,
+                    ssl_context=ssl_context,
+                    connect_timeout=connect_timeout,
+                    handshake_timeout=handshake_timeout,
+                    close_timeout=close_timeout,
+                    max_message_bytes=max_message_bytes,
+                )
+            )
+        else:
+            transport = where
+        browser = await stack.enter_async_context(
+            _run(transport, taps=taps, trace=trace, strict=strict, close_timeout=close_timeout)
+        )
+        yield browser
+
+
+@asynccontextmanager
+async def open_pipe_session(
+    argv: Sequence[str],
+    /,
+    *,
+    env: Mapping[str, str] | None = None,
+    close_timeout: float = CLOSE_TIMEOUT,
+    max_message_bytes: int = MAX_MESSAGE_BYTES,
+    taps: Sequence[Tap] = (),
+    trace: TraceWriter | Path | None = None,
+    strict: bool = False,
+) -> AsyncGenerator[BrowserSession, None]:
+    """Start a browser that speaks over a pipe (`--remote-debugging-pipe`), and hold the link for the block.
+
+    The child ends with the block. Otherwise as `open_browser_session`.
+    """
+    check_timeout("close_timeout", close_timeout)
+    async with (
+        open_pipe(argv, env=env, max_message_bytes=max_message_bytes, close_timeout=close_timeout) as transport,
+        _run(transport, taps=taps, trace=trace, strict=strict, close_timeout=close_timeout) as browser,
+    ):
+        yield browser
+
+
+@asynccontextmanager
+async def _run(
+    transport: Transport,
+    *,
+    taps: Sequence[Tap],
+    trace: TraceWriter | Path | None,
+    strict: bool,
+    close_timeout: float,
+) -> AsyncGenerator[BrowserSession, None]:
+    """The engine around a transport, for the block."""
+    with _tracing(transport, trace) as traced:
+        link: Link[PageSession] = Link(
+            traced,
+            taps=taps,
+            strict=strict,
+            close_timeout=close_timeout,
+            open_session=lambda opened: PageSession(link, opened),
+        )
+        body_error: BaseException | None = None
+        body = trio.CancelScope()
+        link.on_tap_failure = body.cancel
+        async with background_tasks() as nursery:
+            nursery.start_soon(link.read)
+            nursery.start_soon(link.write)
+            try:
+                with body:
+                    yield BrowserSession(link)
+                    with trio.move_on_after(close_timeout):  # what was sent without waiting is still sent
+                        await link.flush()
+            except BaseException as error:
+                body_error = error
+                raise
+            finally:
+                await link.aclose()
+                if link.tap_failure is not None:
+                    if body_error is None:
+                        raise link.tap_failure
+                    add_note(body_error, str(link.tap_failure))
+
+
+@contextmanager
+def _tracing(transport: Transport, trace: TraceWriter | Path | None) -> Generator[Transport, None, None]:
+    if trace is None:
+        yield transport
+    elif isinstance(trace, TraceWriter):
+        yield TeeTransport(transport, trace)
+    else:
+        with TraceWriter(trace) as writer:
+            yield TeeTransport(transport, writer)

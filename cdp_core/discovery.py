@@ -1,0 +1,330 @@
+"""From what somebody configured to the WebSocket of a browser, and the one way in which this library dials.
+
+    ws://, wss://                        nothing to find out, no connection is made
+    DevToolsActivePort file, or folder   read; it usually names the WebSocket, and then no connection is made either
+    http://, https://, host:port         one GET of /json/version
+
+Never more than one connection, since each may cost a person an approval prompt (P-40), and never to another host: a
+redirect is told, not followed. Proxy settings of the environment are not read, not even by accident: a debugging port
+is the key to a browser, and is not handed to a proxy that was configured for something else.
+
+Whatever goes wrong is a DiscoveryError that says how far the attempt came, within `connect_timeout` seconds for the
+whole of it (P-27, P-30). Cancellation passes through, and leaves no socket behind. What an address means, what may be
+shown of it, and what an answer says is decided in `cdp_core.sansio.endpoints`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import ssl
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import Final, cast
+
+import attrs
+import h11
+import trio
+
+from cdp_core.errors import DiscoveryError, InvalidArgument
+from cdp_core.sansio.endpoints import (
+    MAX_ANSWER_BYTES,
+    EndpointAddress,
+    ListedTarget,
+    Resource,
+    check_status,
+    http_get_request,
+    is_loopback,
+    looks_like_address,
+    parse_address,
+    parse_devtools_active_port,
+    parse_list,
+    parse_version,
+)
+from cdp_core.scopes import leaves
+
+__all__ = ["Address", "find_websocket", "list_targets_http", "open_stream"]
+
+Address = str | os.PathLike[str]
+"""What names a browser: a ws(s):// or http(s):// address, host:port, or the path of a DevToolsActivePort file or its folder."""
+
+PORT_FILE: Final = "DevToolsActivePort"
+_PORT_FILE_BYTES: Final = 4096
+_CHUNK: Final = 1 << 16
+
+log = logging.getLogger("cdp_core.discovery")
+
+
+async def find_websocket(
+    where: Address,
+    /,
+    *,
+    headers: Mapping[str, str] | None = None,
+    ssl_context: ssl.SSLContext | None = None,
+    connect_timeout: float = 10.0,
+) -> EndpointAddress:
+    """The WebSocket address of a browser; it is asked only where its address does not tell.
+
+    `headers` go along with the question. Raises DiscoveryError.
+    """
+    attempt = _Attempt(seconds=connect_timeout)
+    with attempt.bounded():
+        address = await _read_address(where, attempt)
+        if address.is_websocket:
+            return address
+        return parse_version(await _get(address, "/json/version", headers or {}, ssl_context, attempt), asked=address)
+
+
+async def list_targets_http(
+    where: Address,
+    /,
+    *,
+    headers: Mapping[str, str] | None = None,
+    ssl_context: ssl.SSLContext | None = None,
+    connect_timeout: float = 10.0,
+) -> tuple[ListedTarget, ...]:
+    """Every target of a browser, asked over HTTP without opening a WebSocket; `where` may be a ws:// address too.
+
+    Raises DiscoveryError.
+    """
+    attempt = _Attempt(seconds=connect_timeout)
+    with attempt.bounded():
+        address = (await _read_address(where, attempt)).over_http()
+        return parse_list(await _get(address, "/json/list", headers or {}, ssl_context, attempt), asked=address)
+
+
+async def open_stream(
+    address: EndpointAddress, *, ssl_context: ssl.SSLContext | None = None, connect_timeout: float = 10.0
+) -> trio.SocketStream | trio.SSLStream[trio.SocketStream]:
+    """Connect, and speak the TLS handshake where the scheme says so; `connect_timeout` bounds both together.
+
+    Nagle's algorithm is off, as trio leaves it: commands are small and wait for each other. Raises DiscoveryError.
+    """
+    attempt = _Attempt(seconds=connect_timeout)
+    with attempt.bounded():
+        return await _dial(address, ssl_context, attempt)
+
+
+# ── one attempt and its deadline ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _seconds(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= sys.float_info.max:
+        raise InvalidArgument(f"connect_timeout must be a positive, finite number of seconds, not {value!r}.")
+    return float(value)
+
+
+@attrs.define(kw_only=True)
+class _Attempt:
+    """How far it came, for the error that says so; `shown` is redacted."""
+
+    seconds: float = attrs.field(converter=_seconds)
+    stage: str = "address"
+    shown: str = ""
+
+    def reach(self, stage: str, shown: str) -> None:
+        self.stage, self.shown = stage, shown
+
+    @contextmanager
+    def bounded(self) -> Generator[None, None, None]:
+        with trio.move_on_after(self.seconds) as scope:
+            yield
+        if scope.cancelled_caught:
+            raise self.error(f"{_TOO_SLOW[self.stage]} within {self.seconds:g} s; {_ADVICE[self.stage]}")
+
+    def error(self, text: str, status: int | None = None) -> DiscoveryError:
+        subject = "What was given" if self.shown == "…" else self.shown
+        return DiscoveryError(f"{subject} {text}.", address=self.shown, stage=self.stage, status=status)
+
+
+_TOO_SLOW: Final = {
+    "address": "could not be read",
+    "tcp": "accepted no connection",
+    "tls": "did not complete the TLS handshake",
+    "http": "did not answer over HTTP",
+}
+_ADVICE: Final = {
+    "address": "check that it is a plain file",
+    "tcp": "check host, port and firewall",
+    "tls": "check that it speaks TLS, else use ws:// or http://",
+    "http": "check that a browser listens there, or give its ws:// address",
+}
+
+
+# ── the address ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _read_address(where: Address, attempt: _Attempt) -> EndpointAddress:
+    """Read an address, or the file at a path."""
+    path = _path_of(where)
+    if path is where and looks_like_address(path):
+        return parse_address(path)
+    # What was meant as a path may be shown; a text that merely is no address may be one with a slip, token and all.
+    attempt.reach("address", path if path is not where or _ROOTED_PATH.fullmatch(path) else "…")
+    try:
+        source, text = await trio.to_thread.run_sync(_read_port_file, path, abandon_on_cancel=True)
+    except (OSError, ValueError, RuntimeError) as error:  # ValueError: a NUL in it; RuntimeError: no home for ~
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "no path"
+    else:
+        return parse_devtools_active_port(text, source=source)
+    raise attempt.error(
+        f"is neither an address (ws://host:port/path, http://host:port, host:port) nor a readable {PORT_FILE} file or its "
+        f"folder ({reason}); check it, and that the browser runs with its debugging port on"
+    )
+
+
+def _path_of(where: Address) -> str:
+    """The text of an address or path: the very same object where it was a text."""
+    try:
+        path = cast("object", os.fspath(where))
+    except TypeError:
+        path = None
+    if not isinstance(path, str):
+        raise InvalidArgument(f"A browser's address is a str or an os.PathLike of str, not {type(where).__name__}.")
+    return path
+
+
+_ROOTED_PATH: Final = re.compile(r"(?!.*(?://|/devtools/))(?:[~.]*/|[A-Za-z]:[/\\]|\\\\)[^?@#=]*|~|\.|\.\.", re.DOTALL)
+
+
+def _read_port_file(path: str) -> tuple[str, str]:
+    """Runs in a thread: a folder may be on a slow disk."""
+    file = Path(path).expanduser()
+    if file.is_dir():
+        file /= PORT_FILE
+    with file.open("rb") as stream:
+        return str(file), stream.read(_PORT_FILE_BYTES).decode("ascii", "replace")
+
+
+# ── the connection ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _dial(
+    address: EndpointAddress, ssl_context: ssl.SSLContext | None, attempt: _Attempt
+) -> trio.SocketStream | trio.SSLStream[trio.SocketStream]:
+    attempt.reach("tcp", str(address))
+    log.debug("dialling %s", address)
+    try:
+        stream = await trio.open_tcp_stream(address.host, address.port)
+    except trio.socket.gaierror as error:
+        attempt.reach("resolve", str(address))
+        raise attempt.error("has a host name that cannot be resolved; check it, or use the IP address") from error
+    except OSError as error:
+        raise attempt.error(f"cannot be reached ({_reasons(error)}); {_unreached(address)}") from error
+    return await _speak_tls(stream, address, ssl_context, attempt) if address.is_secure else stream
+
+
+def _reasons(error: OSError) -> str:
+    """Why each of the host's addresses was not reached: trio keeps them as the cause."""
+    found = [leaf.errno for leaf in leaves(error.__cause__ or error) if isinstance(leaf, OSError)]
+    return ", ".join(dict.fromkeys(os.strerror(number) for number in found if number)) or "no connection"
+
+
+def _unreached(address: EndpointAddress) -> str:
+    if is_loopback(address.host):
+        return (
+            "check that the browser runs with its debugging port on this one (a DevToolsActivePort file may be left over "
+            "from a browser that has ended)"
+        )
+    return "check host and port: a browser itself listens on loopback only, and needs a forwarded port"
+
+
+async def _speak_tls(
+    stream: trio.SocketStream, address: EndpointAddress, ssl_context: ssl.SSLContext | None, attempt: _Attempt
+) -> trio.SSLStream[trio.SocketStream]:
+    attempt.reach("tls", str(address))
+    async with AsyncExitStack() as unless_done:
+        unless_done.push_async_callback(trio.aclose_forcefully, stream)
+        try:
+            tls = trio.SSLStream(
+                stream,
+                ssl_context or ssl.create_default_context(),
+                server_hostname=address.host,
+                # Else an end without close_notify, which is common, is an error, and closing waits for the peer.
+                https_compatible=True,
+            )
+            await tls.do_handshake()
+        except (trio.BrokenResourceError, ssl.SSLError) as error:
+            raise attempt.error(_tls_problem(error)) from error
+        unless_done.pop_all()
+    return tls
+
+
+def _tls_problem(error: BaseException | None) -> str:
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            reason = error.verify_message.rstrip(".")
+            return f"has a certificate that is not trusted ({reason}); pass an ssl_context that trusts it"
+        if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
+            reason = (error.reason or "unknown").replace("_", " ").lower()
+            return f"failed the TLS handshake ({reason}); {_ADVICE['tls']}"
+        error = error.__cause__
+    return f"ended the connection during the TLS handshake; {_ADVICE['tls']}"
+
+
+# ── one GET ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@attrs.frozen(kw_only=True)
+class _Answer:
+    status: int
+    location: str | None
+    body: bytes
+
+
+async def _get(
+    address: EndpointAddress,
+    resource: Resource,
+    headers: Mapping[str, str],
+    ssl_context: ssl.SSLContext | None,
+    attempt: _Attempt,
+) -> bytes:
+    """Ask for one resource. Raises DiscoveryError where the answer is not 200."""
+    target, lines = http_get_request(address, resource, headers=headers)
+    stream = await _dial(address, ssl_context, attempt)
+    attempt.reach("http", str(address))
+    try:
+        answer = await _exchange(stream, h11.Request(method="GET", target=target, headers=lines), attempt)
+    finally:
+        await trio.aclose_forcefully(stream)
+    check_status(answer.status, asked=address, body=answer.body, location=answer.location)
+    return answer.body
+
+
+async def _exchange(stream: trio.abc.Stream, request: h11.Request, attempt: _Attempt) -> _Answer:
+    http = h11.Connection(our_role=h11.CLIENT)
+    problem = "ended the connection before its answer was complete"
+    try:
+        await stream.send_all((http.send(request) or b"") + (http.send(h11.EndOfMessage()) or b""))
+        return await _read_answer(stream, http, attempt)
+    except trio.BrokenResourceError:
+        pass
+    except h11.RemoteProtocolError:  # raised below without a context: it quotes what the peer sent
+        _, ended = http.trailing_data
+        if not ended:
+            problem = "does not speak HTTP"
+    raise attempt.error(f"{problem}; {_ADVICE['http']}")
+
+
+async def _read_answer(stream: trio.abc.Stream, http: h11.Connection, attempt: _Attempt) -> _Answer:
+    status, location, opening, body = 0, None, b"", bytearray()
+    while True:
+        event = http.next_event()
+        if event is h11.NEED_DATA:
+            data = bytes(await stream.receive_some(_CHUNK))
+            opening = (opening + data[:5])[:5]
+            if not b"HTTP/".startswith(opening):  # an SSH banner, say: h11 would wait for the end of its head
+                raise h11.RemoteProtocolError("")
+            http.receive_data(data)
+        elif isinstance(event, h11.Response):
+            status = event.status_code
+            location = next((value.decode("latin-1") for name, value in event.headers if name == b"location"), None)
+        elif isinstance(event, h11.Data):
+            body += event.data
+            if len(body) > MAX_ANSWER_BYTES:
+                raise attempt.error(f"answered with more than {MAX_ANSWER_BYTES} bytes; {_ADVICE['http']}")
+        elif isinstance(event, h11.EndOfMessage):
+            return _Answer(status=status, location=location, body=bytes(body))

@@ -1,0 +1,103 @@
+"""Counted leases of domains on one session.
+
+`enable` is sent with the first holder and `disable` with the last. Neither is waited for: on a session whose page is
+blocked by a dialog both are answered only afterwards (fact 15), and what is sent later stands behind them anyway.
+`Page.disable` is put off while a dialog of this session is open: a browser without a native handler would dismiss the
+dialog (fact 24), and one with a native handler would leave it up with nobody able to answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+from trio.lowlevel import checkpoint
+
+from cdp_core.errors import Gone, InvalidArgument, LocalProtocolError
+from cdp_core.sansio.wire import Event
+
+if TYPE_CHECKING:
+    from cdp_core.session import Session
+
+__all__ = ["Leases"]
+
+OPENING, CLOSED = "Page.javascriptDialogOpening", "Page.javascriptDialogClosed"
+
+
+class Leases:
+    """Who holds which domain of a session enabled."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._holders: dict[str, int] = {}
+        self._open_dialogs = 0
+        self._watching = self._disable_later = False
+
+    @asynccontextmanager
+    async def hold(self, domains: tuple[str, ...]) -> AsyncGenerator[None, None]:
+        """For the block."""
+        for domain in domains:
+            if not domain.isidentifier():
+                raise InvalidArgument(f"{domain!r} is no domain's name; it is written 'Page'.")
+        await checkpoint()
+        taken: list[str] = []
+        try:
+            for domain in domains:
+                self._take(domain)
+                taken.append(domain)
+            yield
+        finally:
+            for domain in reversed(taken):
+                self._release(domain)
+
+    def counts(self) -> Mapping[str, int]:
+        """Holders by domain."""
+        return dict(self._holders)
+
+    def _take(self, domain: str) -> None:
+        if domain in self._holders:
+            self._holders[domain] += 1
+            return
+        if domain == "Page":
+            self._watch_dialogs()
+        if not (domain == "Page" and self._disable_later):
+            self._session.send_nowait(f"{domain}.enable")
+        self._disable_later = False if domain == "Page" else self._disable_later
+        self._holders[domain] = 1
+
+    def _release(self, domain: str) -> None:
+        self._holders[domain] -= 1
+        if self._holders[domain]:
+            return
+        del self._holders[domain]
+        if domain == "Page" and self._open_dialogs:
+            self._disable_later = True
+        else:
+            self._disable(domain)
+
+    def _disable(self, domain: str) -> None:
+        with suppress(Gone, LocalProtocolError):  # the session has ended, and its domains with it
+            self._session.send_nowait(f"{domain}.disable").on_end()
+
+    def _watch_dialogs(self) -> None:
+        if not self._watching:
+            self._watching = True
+            self._session.listen((OPENING, CLOSED), self)
+
+    # ── the sink for dialogs ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def push(self, event: Event, _at: float, /) -> None:
+        """See Sink."""
+        if event.method == OPENING:
+            self._open_dialogs += 1
+            return
+        self._open_dialogs = max(self._open_dialogs - 1, 0)
+        if self._disable_later and not self._open_dialogs:
+            self._disable_later = False
+            self._disable("Page")
+
+    def end(self, _error: Callable[[], BaseException], /) -> None:
+        """See Sink."""
+        self._open_dialogs = 0
+        self._disable_later = False

@@ -1,0 +1,350 @@
+"""The engine under trio: one transport, one router, one reader task, one writer task.
+
+    transport.receive() → router.receive_all() → for each output: taps, then command waiters, then subscriptions
+
+There is no `await` between a message and those who hear of it. State comes first (sessions open and close before anyone
+is told), user code other than taps and `where` never runs here, and the reader never waits for anybody but the transport.
+
+Outward there is one outbox and one task that awaits the stream, so cancelling a caller never cuts a frame. A lone
+command goes out at once where the transport can do that; where several wait, one joined write takes them all.
+
+The end of the link is state, not an exception: it ends every command, subscription and session with its reason, and the
+body that holds the link goes on (docs/cdp/link-loss-is-not-an-exception-of-the-block.md). Only a tap that raises cancels
+the body, since the embedder's own bookkeeping has failed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+import attrs
+import trio
+from trio.lowlevel import Abort, current_task, reschedule, wait_task_rescheduled
+
+from cdp_core.errors import ConnectionLost, LocalProtocolError, RemoteProtocolError, TapFailed
+from cdp_core.sansio.router import (
+    Anomaly,
+    CommandDone,
+    Loss,
+    Outcome,
+    Output,
+    Router,
+    RouterStatistics,
+    SessionClosed,
+    SessionOpened,
+)
+from cdp_core.sansio.wire import CommandId, Event, SessionId
+from cdp_core.subscriptions import Routes
+from cdp_core.transports import DirectTransport, Transport
+
+__all__ = ["Link", "LinkStatistics", "Tap"]
+
+Tap = Callable[[Output], object]
+"""Sees every output first and loses nothing; must be pure and quick. It may send and subscribe, never wait."""
+
+MAX_OUTBOX_BYTES: Final = 64 * 2**20
+JOINED_WRITE: Final = 1 << 18
+"""A pong waits for no more than this, or one message."""
+LONE: Final = 2
+"""Up to so many commands in flight, each is written at once; above, they are joined into one write per pass."""
+
+log = logging.getLogger("cdp_core.link")
+
+
+class SessionHandle(Protocol):
+    """What the layer above keeps for a session."""
+
+    def closed(self, loss: Loss, /) -> None:
+        """The session ended."""
+        ...
+
+
+S = TypeVar("S", bound=SessionHandle)
+Waiter = Callable[[Outcome], None]
+
+
+@attrs.frozen(kw_only=True)
+class LinkStatistics:
+    """What passed over one link so far."""
+
+    router: RouterStatistics
+    batches: int
+    outbox: int
+    outbox_bytes: int
+    unheard_refusals: int
+    closed: str | None
+
+
+class Link(Generic[S]):
+    """One connection to a browser, alive."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        taps: Sequence[Tap],
+        strict: bool,
+        close_timeout: float,
+        open_session: Callable[[SessionOpened], S],
+    ) -> None:
+        self.router = Router()
+        self.sessions: dict[SessionId, S] = {}
+        self.routes: dict[SessionId | None, Routes] = {}
+        self.everywhere = Routes()
+        self.unheard_refusals = 0
+        self.tap_failure: TapFailed | None = None
+        self.on_tap_failure: Callable[[], None] = lambda: None
+        self.ended = trio.Event()
+        self._transport = transport
+        self._direct = transport if isinstance(transport, DirectTransport) else None
+        self._open_session = open_session
+        self._strict = strict
+        self._close_timeout = close_timeout
+        self._taps = tuple(taps)
+        self._waiters: dict[CommandId, Waiter] = {}
+        self._outbox: deque[bytes] = deque()
+        self._outbox_bytes = 0
+        self._writer: trio.lowlevel.Task | None = None
+        self._batches = 0
+        self._drained = trio.Event()
+
+    # ── outward ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def command(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        session_id: SessionId | None,
+        waiter: Waiter,
+        *,
+        joined: bool = False,
+    ) -> CommandId:
+        """Send a command without waiting; `waiter` hears of its end, once. `joined` leaves it to the next write.
+
+        Raises what Router.command raises, and LocalProtocolError where too much waits to be written already.
+        """
+        if self._outbox_bytes > MAX_OUTBOX_BYTES:
+            raise LocalProtocolError(
+                f"{method} was not sent: {self._outbox_bytes} bytes already wait to be written; wait for replies first.",
+                reason="outbox_full",
+            )
+        command_id, text = self.router.command(method, params, session_id)
+        self._waiters[command_id] = waiter
+        direct = self._direct
+        if (
+            direct is not None
+            and not joined
+            and not self._outbox
+            and self.router.in_flight <= LONE
+            and direct.send_now(text)
+        ):
+            if direct.unsent:
+                self._wake_writer()
+        else:
+            self._outbox.append(text)
+            self._outbox_bytes += len(text)
+            self._wake_writer()
+        return command_id
+
+    def abandon(self, command_id: CommandId) -> None:
+        """Nobody waits for this command any more."""
+        self._waiters.pop(command_id, None)
+        self.router.abandon(command_id)
+
+    async def write(self) -> None:
+        """The writer task: the only one that awaits the stream."""
+        try:
+            while not self.ended.is_set():
+                if self._outbox or (self._direct is not None and self._direct.unsent):
+                    await self._transport.send(self._take_batch())
+                else:
+                    self._drained.set()
+                    await self._park_writer()
+        except (ConnectionLost, RemoteProtocolError, trio.BrokenResourceError, trio.ClosedResourceError, OSError):
+            # The reader has the better reason, and messages to read before it; it is given a moment to find it.
+            with trio.move_on_after(self._close_timeout):
+                await self.ended.wait()
+            self._lose(_broken())
+
+    async def flush(self) -> None:
+        """Until all that was sent is with the transport, or the link has ended."""
+        await self._drained.wait()
+
+    def _take_batch(self) -> list[bytes]:
+        batch: list[bytes] = []
+        size = 0
+        outbox = self._outbox
+        while outbox and (not batch or size + len(outbox[0]) <= JOINED_WRITE):
+            text = outbox.popleft()
+            size += len(text)
+            batch.append(text)
+        self._outbox_bytes -= size
+        return batch
+
+    async def _park_writer(self) -> None:
+        self._writer = current_task()
+
+        def abort(_raise_cancel: object) -> Abort:
+            self._writer = None
+            return Abort.SUCCEEDED
+
+        await wait_task_rescheduled(abort)
+
+    def _wake_writer(self) -> None:
+        if self._drained.is_set():
+            self._drained = trio.Event()
+        if self._writer is not None:
+            task, self._writer = self._writer, None
+            reschedule(task)
+
+    # ── inward ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def read(self) -> None:
+        """The reader task: ends when the link has ended, and never raises but Cancelled."""
+        try:
+            while not self.ended.is_set():
+                batch = await self._transport.receive()
+                self._batches += 1
+                self._deliver(self.router.receive_all(batch), trio.current_time())
+        except ConnectionLost as lost:
+            self._lose(Loss(kind="connection", reason=lost.reason, detail=str(lost), close_code=lost.close_code))
+        except RemoteProtocolError as fault:
+            self._lose(Loss(kind="connection", reason="protocol_error", detail=str(fault), close_code=fault.close_code))
+        except trio.ClosedResourceError:
+            self._lose(Loss(kind="connection", reason="closed", detail="The link was closed here."))
+        except (trio.BrokenResourceError, OSError):
+            self._lose(_broken())
+        except trio.EndOfChannel:
+            self._lose(Loss(kind="connection", reason="peer_closed", detail="The browser ended the connection."))
+
+    def _deliver(self, outputs: Iterable[Output], at: float) -> None:
+        """Taps, waiters, subscriptions, for one output after the other. This loop runs once for each event."""
+        routes, everywhere = self.routes, self.everywhere.by_method
+        for output in outputs:
+            if type(output) is not Event and not isinstance(output, Event):
+                self._turn(output)
+                continue
+            for tap in self._taps:
+                try:
+                    tap(output)
+                except Exception as error:  # noqa: BLE001 - the embedder's own code
+                    self._tap_failed(tap, error)
+                    return
+            if routes:
+                listening = routes.get(output.session_id)
+                if listening is not None:
+                    for sink in listening.by_method.get(output.method, ()):
+                        sink.push(output, at)
+            if everywhere:
+                for sink in everywhere.get(output.method, ()):
+                    sink.push(output, at)
+
+    def _turn(self, output: CommandDone | SessionOpened | SessionClosed | Anomaly) -> None:
+        """An output that changes something: our own state first, then the taps, then those concerned."""
+        session: S | None = None
+        if isinstance(output, SessionOpened):
+            self.sessions[output.session_id] = self._open_session(output)
+        elif isinstance(output, SessionClosed):
+            session = self.sessions.pop(output.session_id, None)
+        for tap in self._taps:
+            try:
+                tap(output)
+            except Exception as error:  # noqa: BLE001 - the embedder's own code; those concerned hear of it all the same
+                self._tap_failed(tap, error)
+        if isinstance(output, CommandDone):
+            waiter = self._waiters.pop(output.id, None)
+            if waiter is not None:
+                waiter(output.outcome)
+        elif isinstance(output, SessionClosed):
+            self._end_session(output, session)
+        elif isinstance(output, Anomaly):
+            self._on_anomaly(output)
+
+    def _end_session(self, closed: SessionClosed, session: S | None) -> None:
+        if session is not None:
+            session.closed(closed.loss)
+        routes = self.routes.pop(closed.session_id, None)
+        if routes is not None:
+            routes.end(closed.loss.error)
+
+    def _on_anomaly(self, anomaly: Anomaly) -> None:
+        seen = self.router.statistics().anomalies.get(anomaly.reason, 0)
+        level = logging.WARNING if seen == 1 else logging.DEBUG  # once, then counted
+        log.log(level, "the browser sent what fits nowhere (%s): %s", anomaly.reason, anomaly.detail)
+        if self._strict:
+            self._lose(
+                Loss(kind="connection", reason="strict", detail=f"Strict mode ended the link: {anomaly.detail}.")
+            )
+
+    # ── listeners ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def routes_of(self, session_id: SessionId | None) -> Routes:
+        """The routes of one session. Raises its Gone where it has ended."""
+        if self.router.loss is not None:
+            raise self.router.loss.error()
+        found = self.routes.get(session_id)
+        if found is None:
+            found = self.routes[session_id] = Routes()
+        return found
+
+    def add_tap(self, tap: Tap) -> tuple[Output, ...]:
+        """From the next output on the tap sees all; what is open already is returned."""
+        self._taps = (*self._taps, tap)
+        return self.router.open_sessions()
+
+    def remove_tap(self, tap: Tap) -> None:
+        """The tap sees nothing more. Idempotent."""
+        self._taps = tuple(each for each in self._taps if each is not tap)
+
+    def _tap_failed(self, tap: Tap, error: Exception) -> None:
+        self.remove_tap(tap)
+        if self.tap_failure is None:
+            self.tap_failure = TapFailed(getattr(tap, "__qualname__", type(tap).__qualname__))
+            self.tap_failure.__cause__ = error
+        detail = "The link was ended, because a tap raised an exception."
+        self._lose(Loss(kind="connection", reason="tap_failed", detail=detail))
+        self.on_tap_failure()
+
+    # ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def aclose(self) -> None:
+        """End the link in bounded time; everything that waits hears of it. Idempotent."""
+        self._lose(Loss(kind="connection", reason="closed", detail="The link was closed here."))
+        with trio.move_on_after(
+            self._close_timeout + 1, shield=True
+        ):  # a transport bounds itself; a foreign one may not
+            await self._transport.aclose()
+
+    def _lose(self, loss: Loss) -> None:
+        if self.ended.is_set():
+            return
+        self.ended.set()
+        self._outbox.clear()
+        self._outbox_bytes = 0
+        self._wake_writer()
+        self._drained.set()
+        for output in self.router.lost(loss):
+            assert not isinstance(output, Event)
+            self._turn(output)
+        for routes in (*self.routes.values(), self.everywhere):
+            routes.end(loss.error)
+        self.routes.clear()
+
+    def statistics(self) -> LinkStatistics:
+        """Counts so far."""
+        loss = self.router.loss
+        return LinkStatistics(
+            router=self.router.statistics(),
+            batches=self._batches,
+            outbox=len(self._outbox),
+            outbox_bytes=self._outbox_bytes,
+            unheard_refusals=self.unheard_refusals,
+            closed=None if loss is None else loss.reason,
+        )
+
+
+def _broken() -> Loss:
+    return Loss(kind="connection", reason="broken", detail="The connection to the browser broke.", close_code=1006)

@@ -1,0 +1,126 @@
+"""The end of one command, for whoever waits for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import trio
+from trio.lowlevel import Abort, checkpoint, current_task, reschedule, wait_task_rescheduled
+
+from cdp_core.errors import CommandRefused, RemoteProtocolError
+from cdp_core.link import Link
+from cdp_core.sansio.router import Loss, Outcome
+from cdp_core.sansio.wire import CommandId, Json, Malformed, Refusal, SessionId
+
+__all__ = ["PendingReply"]
+
+R = TypeVar("R")
+
+log = logging.getLogger("cdp_core.session")
+
+
+class PendingReply(Generic[R]):
+    """A command that was sent; `wait()` gives its end, now or later."""
+
+    __slots__ = (
+        "__weakref__",
+        "_heard",
+        "_link",
+        "_on_end",
+        "_outcome",
+        "_parse",
+        "_task",
+        "id",
+        "method",
+        "session_id",
+    )
+
+    def __init__(
+        self,
+        link: Link[Any],
+        method: str,
+        session_id: SessionId | None,
+        parse: Callable[[Json], R] | None,
+    ) -> None:
+        self.id = CommandId(0)
+        self.method = method
+        self.session_id = session_id
+        self._link = link
+        self._parse = parse
+        self._outcome: Outcome | None = None
+        self._task: trio.lowlevel.Task | None = None
+        self._on_end: Callable[[Outcome], None] | None = None
+        self._heard = False
+
+    def on_end(self, act: Callable[[Outcome], None] = lambda _outcome: None) -> None:
+        """Act on the end in the reader, pure and quick, in place of waiting for it. A refusal is then not reported."""
+        self._heard = True
+        self._on_end = act
+        if self._outcome is not None:
+            act(self._outcome)
+
+    async def wait(self) -> R:
+        """The result, or the error that took its place. A wait that is cancelled may be begun again."""
+        if self._outcome is None:
+            await self._park(lambda: None)
+        else:
+            await checkpoint()
+        return self.unwrap()
+
+    async def wait_or_abandon(self) -> R:
+        """As `wait`, but a caller who is cancelled gives the command up. For the one who just sent it."""
+        if self._outcome is None:
+            await self._park(lambda: self._link.abandon(self.id))
+        return self.unwrap()
+
+    def unwrap(self) -> R:
+        """The result of a command that has ended; trio.WouldBlock where it has not."""
+        outcome = self._outcome
+        if outcome is None:
+            raise trio.WouldBlock
+        self._heard = True
+        if isinstance(outcome, Refusal):
+            raise CommandRefused(
+                code=outcome.code,
+                message=outcome.message,
+                data=outcome.data,
+                method=self.method,
+                session_id=self.session_id,
+            )
+        if isinstance(outcome, Loss):
+            raise outcome.error()
+        if isinstance(outcome, Malformed):
+            raise RemoteProtocolError(
+                f"The reply to {self.method} cannot be read: {outcome.reason} ({outcome.size} bytes); "
+                "the command may have been carried out."
+            )
+        value = outcome.value
+        return value if self._parse is None else self._parse(value)  # type: ignore[return-value]  # R is Json there
+
+    def settle(self, outcome: Outcome) -> None:
+        """The command ended (said by the link)."""
+        self._outcome = outcome
+        if self._on_end is not None:
+            self._on_end(outcome)
+        if self._task is not None:
+            task, self._task = self._task, None
+            reschedule(task)
+
+    async def _park(self, on_cancel: Callable[[], None]) -> None:
+        if self._task is not None:
+            raise trio.BusyResourceError("another task is waiting for this reply")
+        self._task = current_task()
+
+        def abort(_raise_cancel: object) -> Abort:
+            self._task = None
+            on_cancel()
+            return Abort.SUCCEEDED
+
+        await wait_task_rescheduled(abort)
+
+    def __del__(self) -> None:
+        if type(self._outcome) is Refusal and not self._heard:
+            self._link.unheard_refusals += 1
+            log.warning("%s was refused (code %d), and nobody waited for the reply", self.method, self._outcome.code)

@@ -1,0 +1,102 @@
+"""The framing of the pipe: each JSON text ends with a NUL byte. Bytes in → whole texts, one text → its bytes.
+
+`PipeReader` is fed whatever the pipe brought and returns the texts that are now complete. It never raises on what the
+peer sent; a text above the limit is a `violation`, after which nothing more is read.
+
+* Texts are split and merged at will by the pipe, and a newline separates nothing (fact 60). JSON holds no raw NUL byte,
+  so one `split` finds every border.
+* The pieces of an unfinished text are kept in a list and joined once, so a large text costs linear time.
+* The length of a text is not told in front of it: the limit is judged on what has come so far, and what is above it is
+  not kept.
+* An empty text says nothing and is only counted. Whether a text is UTF-8, or JSON, is for `wire.decode` to find out.
+
+Not known here: file descriptors, processes, what a text says.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from cdp_core.errors import InvalidArgument
+from cdp_core.sansio.wsframes import Violation
+
+__all__ = ["PipeReader", "frame_pipe"]
+
+_NUL: Final = b"\0"
+_MINIMAL_LENGTH: Final = 1024
+_TOO_BIG: Final = 1009
+"""The pipe has no close codes; this is the word of the WebSocket for the same fault."""
+
+
+class PipeReader:
+    """Takes bytes of a pipe, gives whole texts."""
+
+    def __init__(self, max_message_bytes: int) -> None:
+        if max_message_bytes < _MINIMAL_LENGTH:
+            raise InvalidArgument(f"max_message_bytes must be at least {_MINIMAL_LENGTH}, not {max_message_bytes}.")
+        self.violation: Violation | None = None
+        self.empty_texts = 0
+        self._limit = max_message_bytes
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    @property
+    def unfinished(self) -> int:
+        """How many bytes wait for the rest of their text."""
+        return self._size
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Take the next bytes, in any portion; return the texts that they completed."""
+        if self.violation is not None:
+            return []
+        texts = data.split(_NUL)
+        if self._parts:
+            self._parts.append(texts[0])
+            self._size += len(texts[0])
+            if self._size > self._limit:
+                self._breach(self._size)
+                return []
+            if len(texts) == 1:
+                return []
+            texts[0] = b"".join(self._parts)
+            self._parts, self._size = [], 0
+        rest = texts.pop()
+        # Only a portion above the limit can hold a text above the limit.
+        if len(data) > self._limit and self._judge(texts, len(rest)):
+            rest = b""
+        if rest:
+            self._parts.append(rest)
+            self._size = len(rest)
+        if not all(texts):
+            whole = [text for text in texts if text]
+            self.empty_texts += len(texts) - len(whole)
+            return whole
+        return texts
+
+    def _judge(self, texts: list[bytes], rest: int) -> bool:
+        """Cut the list before the first text above the limit, if there is one."""
+        for place, text in enumerate(texts):
+            if len(text) > self._limit:
+                del texts[place:]
+                self._breach(len(text))
+                return True
+        if rest > self._limit:
+            self._breach(rest)
+            return True
+        return False
+
+    def _breach(self, size: int) -> None:
+        self._parts, self._size = [], 0
+        text = f"a message of at least {size} bytes is above the limit of {self._limit}"
+        self.violation = Violation(code=_TOO_BIG, text=text)
+
+
+def frame_pipe(text: bytes) -> bytes:
+    """One text as it goes into the pipe. Raises InvalidArgument where the peer would read it as none or as several."""
+    if not text:
+        raise InvalidArgument("An empty text is no message; send JSON.")
+    if _NUL in text:
+        raise InvalidArgument(
+            "A NUL byte ends a message on the pipe, so none may stand inside; JSON writes it \\u0000."
+        )
+    return text + _NUL

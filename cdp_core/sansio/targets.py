@@ -1,0 +1,130 @@
+"""Which targets the browser has, folded from its `Target.*` events.
+
+A target is a page, a frame in a process of its own, a worker, and so on. The table is exact once discovery is on: a
+target's creation is announced before anything else about it, its end last. Without discovery it knows what was attached.
+
+Unknown and missing fields are normal: the browser is newer or older than this file.
+
+Not known here: sessions (the router's), who asked, what a target is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import attrs
+
+from cdp_core.errors import RemoteProtocolError
+from cdp_core.sansio.wire import BrowserContextId, Event, Json, TargetId, is_object
+
+__all__ = ["TARGET_METHODS", "TargetChanged", "TargetCreated", "TargetDestroyed", "TargetInfo", "TargetTable"]
+
+
+@attrs.frozen(kw_only=True)
+class TargetInfo:
+    """What the browser says of a target; empty where it said nothing."""
+
+    target_id: TargetId
+    type: str = ""
+    title: str = ""
+    url: str = ""
+    attached: bool = False
+    subtype: str | None = None
+    opener_id: TargetId | None = None
+    parent_id: TargetId | None = None
+    parent_frame_id: str | None = None
+    browser_context_id: BrowserContextId | None = None
+
+    @classmethod
+    def read(cls, info: Json) -> TargetInfo | None:
+        """Read `targetInfo`; None where it names no target."""
+
+        def text(name: str) -> str | None:
+            value = info.get(name)
+            return value if isinstance(value, str) and value else None
+
+        target_id, opener, parent = text("targetId"), text("openerId"), text("parentId")
+        context = text("browserContextId")
+        if target_id is None:
+            return None
+        return cls(
+            target_id=TargetId(target_id),
+            type=text("type") or "",
+            title=text("title") or "",
+            url=text("url") or "",
+            attached=info.get("attached") is True,
+            subtype=text("subtype"),
+            opener_id=None if opener is None else TargetId(opener),
+            parent_id=None if parent is None else TargetId(parent),
+            parent_frame_id=text("parentFrameId"),
+            browser_context_id=None if context is None else BrowserContextId(context),
+        )
+
+
+@attrs.frozen(kw_only=True)
+class TargetCreated:
+    """A target is there."""
+
+    target: TargetInfo
+
+
+@attrs.frozen(kw_only=True)
+class TargetChanged:
+    """A target's info changed: its URL or title, or somebody attached or left."""
+
+    target: TargetInfo
+
+
+@attrs.frozen(kw_only=True)
+class TargetDestroyed:
+    """A target is gone; `target` is what was last known of it."""
+
+    target: TargetInfo
+
+
+TargetEvent = TargetCreated | TargetChanged | TargetDestroyed
+
+TARGET_METHODS = (
+    "Target.targetCreated",
+    "Target.targetInfoChanged",
+    "Target.targetDestroyed",
+    "Target.attachedToTarget",
+)
+
+
+class TargetTable:
+    """The live targets of one browser."""
+
+    def __init__(self) -> None:
+        self._targets: dict[TargetId, TargetInfo] = {}
+
+    @property
+    def targets(self) -> Mapping[TargetId, TargetInfo]:
+        """Every live target by its id, in the order of their making."""
+        return MappingProxyType(self._targets)
+
+    def apply(self, event: Event) -> TargetEvent | None:
+        """Fold one event in; say what changed, None where nothing did or the event cannot be read."""
+        try:
+            params = event.params
+        except RemoteProtocolError:
+            return None
+        if event.method == "Target.targetDestroyed":
+            target_id = params.get("targetId")
+            gone = self._targets.pop(TargetId(target_id), None) if isinstance(target_id, str) else None
+            return None if gone is None else TargetDestroyed(target=gone)
+        if event.method not in TARGET_METHODS:
+            return None
+        info = params.get("targetInfo")
+        target = TargetInfo.read(info) if is_object(info) else None
+        if target is None:
+            return None
+        known = self._targets.get(target.target_id)
+        if known is not None and event.method == "Target.attachedToTarget" and not target.url:
+            # At the attach of a frame the browser does not know its URL yet (fact 40); what was known stays.
+            target = attrs.evolve(target, url=known.url, title=target.title or known.title)
+        self._targets[target.target_id] = target
+        if known is None:
+            return TargetCreated(target=target)
+        return None if known == target else TargetChanged(target=target)

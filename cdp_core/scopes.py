@@ -1,0 +1,61 @@
+"""Scopes that leave the body's exception as it is.
+
+A context manager that owns a nursery turns `raise KeyError` in its body into `ExceptionGroup([KeyError])`, so that an
+`except` around it never matches. Ours run their background tasks in `background_tasks()`: these tasks report failures as
+state, never by raising, and what leaves is exactly what the body raised (docs/cdp/the-body-s-exception-leaves-bare.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import trio
+
+from cdp_core.errors import InvalidArgument
+
+__all__ = ["add_note", "background_tasks", "check_timeout", "leaves"]
+
+
+@asynccontextmanager
+async def background_tasks() -> AsyncGenerator[trio.Nursery, None]:
+    """A nursery that is cancelled when the body ends, and lets the body's exception through unchanged."""
+    body_error: BaseException | None = None
+    try:
+        async with trio.open_nursery() as nursery:
+            try:
+                yield nursery
+            except BaseException as error:  # noqa: BLE001 - raised again below, Cancelled and KeyboardInterrupt too
+                body_error = error
+            nursery.cancel_scope.cancel()
+    except BaseException as error:  # what a task should not have raised, such as a KeyboardInterrupt that hit it
+        [*rest, last] = leaves(error)
+        if rest or last is error:
+            raise
+        raise last from None
+    if body_error is not None:
+        try:
+            raise body_error
+        finally:
+            del body_error  # no cycle through this frame
+
+
+def check_timeout(name: str, seconds: float) -> None:
+    """Refuse what is no positive time."""
+    if math.isnan(seconds) or seconds <= 0:
+        raise InvalidArgument(f"{name} must be a positive number of seconds, not {seconds}.")
+
+
+def leaves(error: BaseException) -> list[BaseException]:
+    """The exceptions in a group, or the one that is none."""
+    inner: tuple[BaseException, ...] | None = getattr(error, "exceptions", None)
+    if inner is None:
+        return [error]
+    return [leaf for part in inner for leaf in leaves(part)]
+
+
+def add_note(error: BaseException, note: str) -> None:
+    """PEP 678 for every supported Python."""
+    notes: list[str] = getattr(error, "__notes__", [])
+    setattr(error, "__notes__", [*notes, note])  # noqa: B010 - the attribute is unknown to checkers before 3.11

@@ -1,0 +1,291 @@
+"""What the root session and every page session can do: send, listen, and lease domains.
+
+`send` ends exactly once: with the result, or with an exception that says why there is none. It has no timeout
+(`trio.fail_after` is the caller's); a `send` that is cancelled gives its command up, and a reply that comes after that
+is counted as late. Nothing is sent by a caller that is cancelled already.
+
+Typed commands and events are values of generated classes; a string names the same thing raw, and gives plain JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, Literal, TypeVar, overload
+
+import attrs
+from trio.lowlevel import checkpoint_if_cancelled
+
+from cdp_core.errors import InvalidArgument
+from cdp_core.leases import Leases
+from cdp_core.link import Link
+from cdp_core.replies import PendingReply
+from cdp_core.sansio.router import Loss
+from cdp_core.sansio.wire import Command, Event, Json, SessionId, TypedEvent
+from cdp_core.subscriptions import Expectation, Missed, Overflow, Sink, Subscription
+
+__all__ = ["Session", "SessionStatistics", "event_readers"]
+
+R = TypeVar("R")
+E1 = TypeVar("E1", bound=TypedEvent)
+E2 = TypeVar("E2", bound=TypedEvent)
+E3 = TypeVar("E3", bound=TypedEvent)
+
+MAX_BYTES: Final = 64 * 2**20
+"""How much may wait in one subscription, unless it is told otherwise."""
+
+
+@attrs.frozen(kw_only=True)
+class SessionStatistics:
+    """How a session fares."""
+
+    subscriptions: int
+    leases: Mapping[str, int]
+    closed: str | None
+
+
+class Session:
+    """One session of the browser: the root, or one target."""
+
+    def __init__(self, link: Link[Any], session_id: SessionId | None) -> None:
+        self._link = link
+        self._session_id = session_id
+        self._loss: Loss | None = None
+        self._leases = Leases(self)
+
+    # ── sending ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @overload
+    async def send(self, command: Command[R], /) -> R: ...
+    @overload
+    async def send(self, command: str, params: Mapping[str, Any] | None = None, /) -> Json: ...
+    async def send(self, command: Command[Any] | str, params: Mapping[str, Any] | None = None, /) -> Any:
+        """Send a command and wait for its end, whatever it is.
+
+        Raises CommandRefused where the browser says no; SessionGone, TargetCrashed or ConnectionLost where what the
+        command needed has ended; LocalProtocolError where it could not be sent, and then nothing was.
+        """
+        await checkpoint_if_cancelled()
+        return await self._start(command, params).wait_or_abandon()
+
+    @overload
+    def send_nowait(self, command: Command[R], /) -> PendingReply[R]: ...
+    @overload
+    def send_nowait(self, command: str, params: Mapping[str, Any] | None = None, /) -> PendingReply[Json]: ...
+    def send_nowait(self, command: Command[Any] | str, params: Mapping[str, Any] | None = None, /) -> PendingReply[Any]:
+        """Send a command now and wait later, or never: a refusal that nobody waits for is counted and logged."""
+        return self._start(command, params)
+
+    def _start(
+        self, command: Command[Any] | str, params: Mapping[str, Any] | None, *, joined: bool = False
+    ) -> PendingReply[Any]:
+        if self._loss is not None:
+            raise self._loss.error()
+        if isinstance(command, str):
+            reply: PendingReply[Any] = PendingReply(self._link, command, self._session_id, None)
+        else:
+            if params is not None:
+                raise InvalidArgument(
+                    f"{command.method} carries its own params; params are for commands named by a string."
+                )
+            params = command.to_params() or None
+            reply = PendingReply(self._link, command.method, self._session_id, command.parse)
+        reply.id = self._link.command(reply.method, params, self._session_id, reply.settle, joined=joined)
+        return reply
+
+    # ── listening ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @overload
+    def subscribe(
+        self,
+        event: str,
+        /,
+        *more: str,
+        capacity: int,
+        where: Callable[[Event], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
+    ) -> Subscription[Event]: ...
+    @overload
+    def subscribe(
+        self,
+        event: str,
+        /,
+        *more: str,
+        capacity: int,
+        where: Callable[[Event], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+        overflow: Literal[Overflow.DROP_OLDEST],
+    ) -> Subscription[Event | Missed]: ...
+    @overload
+    def subscribe(
+        self,
+        event: type[E1],
+        /,
+        *,
+        capacity: int,
+        where: Callable[[E1], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
+    ) -> Subscription[E1]: ...
+    @overload
+    def subscribe(
+        self,
+        event: type[E1],
+        /,
+        *,
+        capacity: int,
+        where: Callable[[E1], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+        overflow: Literal[Overflow.DROP_OLDEST],
+    ) -> Subscription[E1 | Missed]: ...
+    @overload
+    def subscribe(
+        self,
+        event: type[E1],
+        event2: type[E2],
+        /,
+        *,
+        capacity: int,
+        where: Callable[[E1 | E2], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
+    ) -> Subscription[E1 | E2]: ...
+    @overload
+    def subscribe(
+        self,
+        event: type[E1],
+        event2: type[E2],
+        /,
+        *,
+        capacity: int,
+        where: Callable[[E1 | E2], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+        overflow: Literal[Overflow.DROP_OLDEST],
+    ) -> Subscription[E1 | E2 | Missed]: ...
+    @overload
+    def subscribe(
+        self,
+        event: type[E1],
+        event2: type[E2],
+        event3: type[E3],
+        /,
+        *,
+        capacity: int,
+        where: Callable[[E1 | E2 | E3], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
+    ) -> Subscription[E1 | E2 | E3]: ...
+    @overload
+    def subscribe(
+        self,
+        event: type[E1],
+        event2: type[E2],
+        event3: type[E3],
+        /,
+        *,
+        capacity: int,
+        where: Callable[[E1 | E2 | E3], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+        overflow: Literal[Overflow.DROP_OLDEST],
+    ) -> Subscription[E1 | E2 | E3 | Missed]: ...
+    def subscribe(
+        self,
+        event: str | type[Any],
+        /,
+        *more: str | type[Any],
+        capacity: int,
+        where: Callable[[Any], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+        overflow: Overflow = Overflow.FAIL,
+    ) -> Subscription[Any]:
+        """Listen to events of this session, from now on.
+
+        `capacity` events may wait, and `max_bytes` of them; what happens then is `overflow`'s. `where` picks; it runs
+        in the reader and must be pure and quick. The events come one by one from `async for` or `receive()`; when the
+        session or the link ends, that error is raised there.
+        """
+        methods, read = event_readers(event, *more)
+        routes = self._routes()
+        subscription: Subscription[Any] = Subscription(
+            capacity=capacity,
+            max_bytes=max_bytes,
+            overflow=overflow,
+            read=read,
+            where=where,
+            close=lambda sink: routes.remove(methods, sink),
+        )
+        routes.add(methods, subscription)
+        return subscription
+
+    @overload
+    def expect(self, event: str, /, *, where: Callable[[Event], object] | None = None) -> Expectation[Event]: ...
+    @overload
+    def expect(self, event: type[E1], /, *, where: Callable[[E1], object] | None = None) -> Expectation[E1]: ...
+    def expect(self, event: str | type[Any], /, *, where: Callable[[Any], object] | None = None) -> Expectation[Any]:
+        """The first matching event from now on: arm it, act, then `await` its `wait()`."""
+        methods, read = event_readers(event)
+        routes = self._routes()
+        expectation: Expectation[Any] = Expectation(
+            read=read, where=where, close=lambda sink: routes.remove(methods, sink)
+        )
+        routes.add(methods, expectation.sink)
+        return expectation
+
+    def listen(self, methods: tuple[str, ...], sink: Sink) -> None:
+        """Register a sink of the library's own."""
+        self._routes().add(methods, sink)
+
+    def _routes(self) -> Any:
+        if self._loss is not None:
+            raise self._loss.error()
+        return self._link.routes_of(self._session_id)
+
+    # ── leases ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def enabled(self, *domains: str) -> AbstractAsyncContextManager[None]:
+        """Hold domains enabled for the block.
+
+        Leases are counted: the first holder sends `enable`, the last one `disable`. Neither is waited for, since a
+        blocked renderer answers only when it is free again (fact 15); commands sent after it are behind it in the
+        queue. `Page` is not disabled while a dialog is open: on one kind of browser that would dismiss it (fact 24).
+        """
+        return self._leases.hold(domains)
+
+    def closed(self, loss: Loss, /) -> None:
+        """The session ended (said by the link)."""
+        self._loss = loss
+
+    def statistics(self) -> Any:
+        """Counts so far."""
+        routes = self._link.routes.get(self._session_id)
+        sinks = set() if routes is None else {id(sink) for several in routes.by_method.values() for sink in several}
+        return SessionStatistics(
+            subscriptions=len(sinks),
+            leases=self._leases.counts(),
+            closed=None if self._loss is None else self._loss.reason,
+        )
+
+
+def event_readers(*events: str | type[Any]) -> tuple[tuple[str, ...], Callable[[Event], Any] | None]:
+    """The methods that were asked for, and what makes an event what was asked for (None: it is that already)."""
+    readers: dict[str, Callable[[Json], Any] | None] = {}
+    for event in events:
+        if isinstance(event, str):
+            if "." not in event:
+                raise InvalidArgument(
+                    f"{event!r} is no event's name; it is written 'Domain.event', as in 'Page.loadEventFired'."
+                )
+            readers[event] = None
+        elif hasattr(event, "__cdp_method__"):
+            readers[event.__cdp_method__] = event.__cdp_read__
+        else:
+            raise InvalidArgument(f"{event!r} is neither an event's name nor an event class.")
+    if not any(readers.values()):
+        return tuple(readers), None
+
+    def read(event: Event) -> Any:
+        reader = readers[event.method]
+        return event if reader is None else reader(event.params)
+
+    return tuple(readers), read

@@ -1,0 +1,438 @@
+"""Who listens, how much may wait for them, and what happens when they are slow.
+
+The reader hands each event to its sinks with `push`, synchronously; nothing here ever makes the reader wait, because the
+one socket also carries the replies that a slow reader may itself be waiting for (docs/cdp/never-block-the-reader.md).
+So every subscription has a bound, in events and in bytes, and a policy for when it is reached:
+
+* `Overflow.FAIL` keeps what is queued, accepts nothing more, and, when the queue has been read, raises
+  `SubscriberLagged` once to that one reader.
+* `Overflow.DROP_OLDEST` drops from the front and delivers `Missed(count)` before the next event.
+
+A subscription exists from the moment it is made, so that "listen before you act" needs no discipline. It ends with the
+error that says why: the session or link that ended, its own `where` that raised. It never ends silently.
+
+No memory channel stands between: a deque and one parked task, woken once per batch (docs/cdp/a-channel-per-event-costs-six-times.md).
+`where` is the one piece of user code beside taps that runs in the reader: it must be pure and quick.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Generic, Protocol, TypeVar
+
+import attrs
+import trio
+from trio.lowlevel import Abort, checkpoint, checkpoint_if_cancelled, current_task, reschedule, wait_task_rescheduled
+
+from cdp_core.errors import InvalidArgument, SubscriberLagged
+from cdp_core.sansio.records import Struct
+from cdp_core.sansio.wire import Event, SessionId
+
+__all__ = [
+    "Expectation",
+    "Missed",
+    "Overflow",
+    "Received",
+    "Routes",
+    "Sink",
+    "Subscription",
+    "SubscriptionStatistics",
+]
+
+T = TypeVar("T")
+
+LONGEST_TURN = 4096
+"""A consumer lets others run whenever its hand is empty, and after so many items at the latest.
+
+More often would be worse: in each turn that it leaves to the reader, the reader may bring a chunk of events, so a
+consumer that yields after fewer falls behind a flood for ever. Each item is a cancellation point all the same.
+"""
+
+ITEM_SIZE = 256
+"""What an item that is no raw event is reckoned to take."""
+
+
+class Overflow(enum.Enum):
+    """What a full subscription does."""
+
+    FAIL = "fail"
+    DROP_OLDEST = "drop oldest"
+
+
+@attrs.frozen
+class Missed:
+    """Here `count` events were dropped, because the subscription was full."""
+
+    count: int
+
+
+class Received(Struct, Generic[T], frozen=True, kw_only=True):
+    """An event of any session, with its session and the time it arrived (`trio.current_time()`)."""
+
+    session_id: SessionId | None
+    event: T
+    at: float
+
+
+@attrs.frozen(kw_only=True)
+class SubscriptionStatistics:
+    """How a subscription fared so far."""
+
+    waiting: int
+    waiting_bytes: int
+    capacity: int
+    max_bytes: int
+    missed: int
+
+
+class Sink(Protocol):
+    """Takes the events of the methods it was registered for. Neither method may raise or wait."""
+
+    def push(self, event: Event, at: float, /) -> None:
+        """One event."""
+        ...
+
+    def end(self, error: Callable[[], BaseException], /) -> None:
+        """There will be no more; `error` makes a fresh exception that says why."""
+        ...
+
+
+class Routes:
+    """Which sinks listen to which methods, in the order of their making. Tuples, so that a delivery sees one state."""
+
+    def __init__(self) -> None:
+        self.by_method: dict[str, tuple[Sink, ...]] = {}
+
+    def add(self, methods: tuple[str, ...], sink: Sink) -> None:
+        """Register a sink for methods."""
+        for method in methods:
+            self.by_method[method] = (*self.by_method.get(method, ()), sink)
+
+    def remove(self, methods: tuple[str, ...], sink: Sink) -> None:
+        """Forget a sink. Idempotent."""
+        for method in methods:
+            rest = tuple(each for each in self.by_method.get(method, ()) if each is not sink)
+            if rest:
+                self.by_method[method] = rest
+            else:
+                self.by_method.pop(method, None)
+
+    def end(self, error: Callable[[], BaseException]) -> None:
+        """End every sink, each once."""
+        sinks = {id(sink): sink for several in self.by_method.values() for sink in several}
+        self.by_method.clear()
+        for sink in sinks.values():
+            sink.end(error)
+
+
+class Subscription(Generic[T]):
+    """A bounded stream of events: a context manager and an async iterator for one consumer at a time."""
+
+    def __init__(
+        self,
+        *,
+        capacity: int,
+        max_bytes: int,
+        overflow: Overflow,
+        read: Callable[[Event], Any] | None,
+        where: Callable[[Any], object] | None,
+        stamped: bool = False,
+        close: Callable[[Sink], None],
+    ) -> None:
+        """`read` makes an event what the caller asked for (None: it is that already), at the consumer where it can.
+
+        `where` sees what was read; `stamped` puts it into `Received`.
+        """
+        if type(capacity) is not int or capacity < 1:
+            raise InvalidArgument(f"capacity must be at least 1 event, not {capacity!r}.")
+        if max_bytes < 1:
+            raise InvalidArgument(f"max_bytes must be at least 1, not {max_bytes!r}.")
+        # The reader fills the queue; the consumer takes it whole as its hand, and reads that item by item. `_room` is
+        # how many the queue may take: what is in hand counts too, and nothing has room once the end has come.
+        self._queue: deque[Any] = deque()
+        self._hand: deque[Any] = deque()
+        self._room = self._capacity = capacity
+        self._bytes = self._bytes_in_hand = 0
+        self._max_bytes = max_bytes
+        self._fails = overflow is Overflow.FAIL
+        self._missed = self._missed_in_all = 0
+        self._read = read
+        self._stamped = stamped
+        self._where = where
+        self._chooses = where is not None or stamped
+        self._finish = self._finisher(read) if read is not None and where is None else None
+        self._unregister = close
+        self._error: Callable[[], BaseException] | None = None
+        self._task: trio.lowlevel.Task | None = None
+
+    # ── the consumer's side ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def __enter__(self) -> Subscription[T]:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+    def __aiter__(self) -> Subscription[T]:
+        return self
+
+    async def receive(self) -> T:
+        """The next event, in order.
+
+        Raises what ended the subscription once all that came before has been read: SubscriberLagged, SessionGone,
+        ConnectionLost, or the exception of its own `where`; trio.ClosedResourceError after `close()`, and
+        trio.BusyResourceError where another task waits here already.
+        """
+        hand = self._hand
+        if len(hand) % LONGEST_TURN:
+            await checkpoint_if_cancelled()
+            item = hand.popleft()
+            return item if self._finish is None else self._finish(item)  # type: ignore[no-any-return]
+        if hand or self._queue or self._missed or self._error is not None:
+            await checkpoint()
+        else:
+            await self._park()
+        return self.receive_nowait()
+
+    __anext__ = receive
+
+    def receive_nowait(self) -> T:
+        """The next event if there is one, else trio.WouldBlock; otherwise as `receive`."""
+        if not self._hand:
+            if self._missed:
+                missed, self._missed = Missed(self._missed), 0
+                return missed  # type: ignore[return-value]  # T includes Missed where the policy is DROP_OLDEST
+            self._take_queue()
+        if self._hand:
+            item = self._hand.popleft()
+            return item if self._finish is None else self._finish(item)  # type: ignore[no-any-return]
+        if self._error is None:
+            raise trio.WouldBlock
+        error = self._error()
+        if isinstance(error, SubscriberLagged):
+            self.close()
+        raise error
+
+    def close(self) -> None:
+        """Listen no more and forget what is queued. Idempotent."""
+        self._unregister(self)
+        self._queue.clear()
+        self._hand.clear()
+        self._bytes = self._bytes_in_hand = self._missed = 0
+        self.end(trio.ClosedResourceError)
+        self._error = trio.ClosedResourceError
+
+    def statistics(self) -> SubscriptionStatistics:
+        """Counts so far."""
+        return SubscriptionStatistics(
+            waiting=len(self._hand) + len(self._queue),
+            waiting_bytes=self._bytes,
+            capacity=self._capacity,
+            max_bytes=self._max_bytes,
+            missed=self._missed_in_all,
+        )
+
+    def _take_queue(self) -> None:
+        self._bytes -= self._bytes_in_hand  # the last hand has been read
+        self._bytes_in_hand = self._bytes
+        self._hand, self._queue = self._queue, self._hand
+        self._room = 0 if self._error is not None else self._capacity - len(self._hand)
+
+    async def _park(self) -> None:
+        if self._task is not None:
+            raise trio.BusyResourceError("another task is waiting for this subscription's next event")
+        self._task = current_task()
+
+        def abort(_raise_cancel: object) -> Abort:
+            self._task = None
+            return Abort.SUCCEEDED
+
+        await wait_task_rescheduled(abort)
+
+    # ── the reader's side ────────────────────────────────────────────────────────────────────────────────────────────
+
+    def push(self, item: Any, at: float = 0.0, /) -> None:
+        """See Sink; an item that is no event is queued as it is."""
+        if self._chooses:
+            item = self._choose(item, at)
+            if item is None:
+                return
+        size = len(item.raw) if type(item) is Event else _size_of(item)
+        total = self._bytes + size
+        if (len(self._queue) >= self._room or total > self._max_bytes) and not self._make_room(size):
+            return
+        self._bytes += size
+        self._queue.append(item)
+        if self._task is not None:
+            task, self._task = self._task, None
+            reschedule(task)
+
+    def _choose(self, event: Event, at: float) -> Any:
+        """What is to be queued for an event; None for nothing."""
+        item: Any = event
+        if self._where is not None:
+            try:
+                if self._read is not None:
+                    item = self._read(event)
+                if self._error is not None or not self._where(item):
+                    return None
+            except Exception as error:  # noqa: BLE001 - the user's own code: its error is its subscription's end
+                failure = error
+                self._unregister(self)
+                self.end(lambda: failure)
+                return None
+        return Received(session_id=event.session_id, event=item, at=at) if self._stamped else item
+
+    def _finisher(self, read: Callable[[Event], Any]) -> Callable[[Any], Any]:
+        if not self._stamped:
+            return read
+        return lambda item: Received(session_id=item.session_id, event=read(item.event), at=item.at)
+
+    def _make_room(self, size: int) -> bool:
+        """Whether one more may be queued, by the policy, now that the quick look said no."""
+        if self._error is None:
+            self._room = self._capacity - len(self._hand)
+            if len(self._queue) < self._room and self._bytes + size <= self._max_bytes:
+                return True
+        if self._error is not None or self._fails:
+            self._missed_in_all += 1
+            self.end(self._lagged)
+            return False
+        while self._hand or self._queue:
+            if len(self._hand) + len(self._queue) < self._capacity and self._bytes + size <= self._max_bytes:
+                break
+            self._drop_oldest()
+        self._room = self._capacity - len(self._hand)
+        return True
+
+    def _drop_oldest(self) -> None:
+        size = _size_of((self._hand or self._queue).popleft())
+        self._bytes -= size
+        if self._bytes_in_hand:
+            self._bytes_in_hand = max(self._bytes_in_hand - size, 0)
+        self._missed += 1
+        self._missed_in_all += 1
+
+    def _lagged(self) -> SubscriberLagged:
+        return SubscriberLagged(missed=self._missed_in_all, capacity=self._capacity)
+
+    def end(self, error: Callable[[], BaseException]) -> None:
+        """See Sink."""
+        if self._error is None:
+            self._error = error
+            self._room = 0
+        if self._task is not None:
+            task, self._task = self._task, None
+            reschedule(task)
+
+
+class Expectation(Generic[T]):
+    """The first event that matches, from the moment this was made.
+
+    `await x.wait()` may come inside or after the `with`. An expectation that nobody holds any more listens no more; so
+    does one whose block was left by an exception.
+    """
+
+    def __init__(
+        self,
+        *,
+        read: Callable[[Event], Any] | None = None,
+        where: Callable[[T], object] | None,
+        close: Callable[[Any], None],
+    ) -> None:
+        self._box: ExpectationBox[T] = ExpectationBox(read, where, close)
+
+    @property
+    def sink(self) -> ExpectationBox[T]:
+        """What the reader pushes to; it does not hold the expectation itself."""
+        return self._box
+
+    def __enter__(self) -> Expectation[T]:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _error: object, _traceback: TracebackType | None) -> None:
+        if kind is not None:
+            self._box.drop()
+
+    def __del__(self) -> None:
+        self._box.drop()
+
+    async def wait(self) -> T:
+        """The event. Raises what ended its session, or the exception of `where`."""
+        if self._box.answer is None:
+            await self._box.arrived.wait()
+        else:
+            await checkpoint()
+        assert self._box.answer is not None
+        return self._box.answer.unwrap()
+
+
+def _size_of(item: Any) -> int:
+    """About how many bytes a queued item keeps alive."""
+    event = item.event if isinstance(item, Received) else item
+    return event.size if isinstance(event, Event) else ITEM_SIZE
+
+
+class ExpectationBox(Generic[T]):
+    """The reader's side of an expectation."""
+
+    def __init__(
+        self,
+        read: Callable[[Event], Any] | None,
+        where: Callable[[T], object] | None,
+        close: Callable[[Any], None],
+    ) -> None:
+        self.answer: _Answer[T] | None = None
+        self.arrived = trio.Event()
+        self._read, self._where, self._unregister = read, where, close
+
+    def push(self, event: Event, _at: float, /) -> None:
+        """See Sink."""
+        try:
+            value: Any = event if self._read is None else self._read(event)
+        except Exception as error:  # noqa: BLE001 - what cannot be read is the answer
+            failure = error
+            self._settle(_Answer(None, lambda: failure))
+            return
+        self.offer(value)
+
+    def offer(self, value: T) -> None:
+        """One candidate as it is."""
+        try:
+            if self._where is not None and not self._where(value):
+                return
+        except Exception as error:  # noqa: BLE001 - the user's own code: its error is its expectation's answer
+            failure = error
+            self._settle(_Answer(None, lambda: failure))
+            return
+        self._settle(_Answer(value, None))
+
+    def end(self, error: Callable[[], BaseException], /) -> None:
+        """See Sink."""
+        if self.answer is None:
+            self._settle(_Answer(None, error))
+
+    def drop(self) -> None:
+        """Nobody waits any more."""
+        self._unregister(self)
+        self.end(trio.ClosedResourceError)
+
+    def _settle(self, answer: _Answer[T]) -> None:
+        if self.answer is None:
+            self.answer = answer
+            self._unregister(self)
+            self.arrived.set()
+
+
+@attrs.frozen
+class _Answer(Generic[T]):
+    value: T | None
+    error: Callable[[], BaseException] | None
+
+    def unwrap(self) -> T:
+        if self.error is not None:
+            raise self.error()
+        return self.value  # type: ignore[return-value]  # None may be a T

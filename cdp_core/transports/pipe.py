@@ -1,0 +1,474 @@
+"""A browser as a child of this program, spoken to over its file descriptors 3 and 4 (`--remote-debugging-pipe`).
+
+No port, no handshake, nobody else can talk to it, and its life is bound to ours: the browser exits when our end of the
+pipe closes (fact 60), however we end. The child reads from 3 and writes to 4, texts that end with a NUL byte
+(`sansio.framing`).
+
+* Start: the two ends reach the shell as standard input and output, and the shell moves them to 3 and 4 before it becomes
+  the program. `pass_fds` cannot renumber, and a `preexec_fn` is neither safe beside threads nor quick; subprocess and
+  the shell do all of this outside of Python.
+* A child that is gone within `start_grace`, without a word, could not be started: DiscoveryError with its exit code and
+  the end of what it wrote to standard error. Chromium needs longer for its first answer anyway.
+* The end of the child is seen in two ways, since helpers that outlive it may hold the pipe open: by the end of the pipe,
+  and by its exit. What it wrote before is still received.
+* End: close the pipe, wait, terminate, wait, kill; each step bounded, the child reaped, its descriptors closed.
+
+Reading is lean, since each event of the browser passes here: one wake-up reads what is there, in pieces that the
+allocator has at hand (pieces of 256 KiB and more cost twenty times as much as small ones: fresh pages each time).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+import attrs
+import trio
+
+from cdp_core.errors import (
+    DiscoveryError,
+    InvalidArgument,
+    LocalProtocolError,
+    RemoteProtocolError,
+)
+from cdp_core.sansio.framing import PipeReader, frame_pipe
+from cdp_core.sansio.router import Loss
+from cdp_core.sansio.wire import Payload
+from cdp_core.sansio.wsframes import LARGE
+from cdp_core.scopes import background_tasks, check_timeout
+
+if sys.platform != "win32":
+    import fcntl
+
+__all__ = ["PipeStatistics", "PipeTransport", "open_pipe"]
+
+MAX_MESSAGE_BYTES: Final = 256 * 2**20
+PIPE_CAPACITY: Final = 1 << 20
+PIECE: Final = 1 << 16
+"""One read: small enough for the allocator to have the memory at hand."""
+BATCH: Final = 1 << 18
+"""Once messages are complete, read at most this much before other tasks run: they would starve."""
+STRETCH: Final = 1 << 20
+"""The same while a large message is on its way, and nobody has anything to do yet."""
+DIRECT_LIMIT: Final = 1 << 16
+STDERR_KEPT: Final = 1 << 12
+STDERR_READS: Final = 16
+SHORTEST_SECRET: Final = 6
+EXIT_NOTICE: Final = 1.0
+"""How long the exit of a child may take that closed its end of the pipe, to be told as an exit."""
+TERMINATE_TIMEOUT: Final = 1.0
+KILL_TIMEOUT: Final = 5.0
+"""The kernel may hold a dying process for a while, but not us."""
+
+_SHELL: Final = "/bin/sh"
+_BECOME_PROGRAM: Final = 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null'
+
+
+@asynccontextmanager
+async def open_pipe(
+    argv: Sequence[str],
+    /,
+    *,
+    env: Mapping[str, str] | None = None,
+    max_message_bytes: int = MAX_MESSAGE_BYTES,
+    close_timeout: float = 2.0,
+    start_grace: float = 0.1,
+) -> AsyncGenerator[PipeTransport, None]:
+    """Start a program and hold the link to it for the body; with the body, the program ends.
+
+    `argv[0]` is looked up in the PATH of `env`. `close_timeout` is how long the program may take to exit by itself.
+
+    Raises DiscoveryError where the program does not exist (stage `"address"`) or is gone within `start_grace` without
+    a word (stage `"cdp"`).
+    """
+    if sys.platform == "win32":
+        raise LocalProtocolError(
+            "A browser cannot be spoken to over a pipe on this system; start it with --remote-debugging-port.",
+            reason="unsupported",
+        )
+    check_timeout("close_timeout", close_timeout)
+    check_timeout("start_grace", start_grace)
+    reader = PipeReader(max_message_bytes)
+    program = _find(argv, env)
+    async with background_tasks() as nursery:
+        child = await _start([program, *argv[1:]], argv[0], env)
+        transport = PipeTransport(child, reader, close_timeout=close_timeout)
+        try:
+            nursery.start_soon(transport.attend)
+            await transport.wait_started(start_grace)
+            yield transport
+        finally:
+            await transport.aclose()
+
+
+@attrs.frozen(kw_only=True)
+class PipeStatistics:
+    """What passed through one pipe. `returncode` is None while the program runs."""
+
+    sent: int
+    received: int
+    wake_ups: int
+    empty_texts: int
+    pid: int
+    returncode: int | None
+
+
+class PipeTransport:
+    """The link to a child. `open_pipe` makes it."""
+
+    def __init__(self, child: _Child, reader: PipeReader, *, close_timeout: float) -> None:
+        self._child = child
+        self._reader = reader
+        self._close_timeout = close_timeout
+        self._read_fd, self._write_fd = child.read_fd, child.write_fd
+        self._early: list[bytes] = []
+        self._tail = b""
+        self._writing = False
+        self._eof = self._exited = False
+        self._sent = self._received = self._wake_ups = 0
+        self._loss: Loss | None = None
+        self._closing: trio.Event | None = None
+        # Shielded: while the program is being ended, it must be attended to, whatever is cancelled around it.
+        self._attending = trio.CancelScope(shield=True)
+
+    # ── receiving ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def receive(self) -> Sequence[Payload]:
+        """See Transport. Raises RemoteProtocolError after a message above the limit."""
+        while True:
+            if self._early:
+                await trio.lowlevel.checkpoint()
+                messages, self._early = self._early, []
+            else:
+                self._check()
+                await self._wait_readable()
+                messages = self._read()
+            if messages:
+                self._received += len(messages)
+                if len(messages[0]) > LARGE:
+                    # Only the first can be one that took several reads; as a view it is decoded in one go.
+                    return [memoryview(messages[0]), *messages[1:]]
+                return messages
+            if self._eof and self._loss is None:
+                self._loss = await self._peer_loss()
+
+    def _read(self) -> list[bytes]:
+        """What is there now, within reason; notes the end."""
+        messages: list[bytes] = []
+        if self._eof or self._read_fd < 0:
+            return messages
+        self._wake_ups += 1
+        size = 0
+        while size < (BATCH if messages else STRETCH):
+            try:
+                data = os.read(self._read_fd, PIECE)
+            except BlockingIOError:
+                self._eof = self._exited  # helpers of the program may hold the pipe open, but they say nothing
+                break
+            if not data:
+                self._eof = True
+                break
+            texts = self._reader.feed(data)
+            if messages:
+                messages += texts
+            else:
+                messages = texts
+            size += len(data)
+            if len(data) < PIECE:
+                break
+        return messages
+
+    async def _wait_readable(self) -> None:
+        if self._exited:
+            await trio.lowlevel.checkpoint()
+            return
+        # Closed: here, which `_check` tells, or the program exited, and there may be something left of it.
+        with contextlib.suppress(trio.ClosedResourceError):
+            await trio.lowlevel.wait_readable(self._read_fd)
+
+    # ── sending ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def send(self, batch: Sequence[bytes], /) -> None:
+        """See Transport: one joined write."""
+        octets = b"".join([frame_pipe(text) for text in batch])
+        await trio.lowlevel.checkpoint()
+        self._check()
+        if self._writing:
+            raise trio.BusyResourceError("another task sends already")
+        self._writing = True
+        try:
+            await self._write(memoryview(self._tail + octets))
+        finally:
+            self._writing = False
+        self._sent += len(batch)
+
+    def send_now(self, text: bytes, /) -> bool:
+        """See DirectTransport."""
+        if self._tail or self._writing or self._write_fd < 0 or len(text) > DIRECT_LIMIT:
+            return False
+        octets = frame_pipe(text)
+        try:
+            sent = os.write(self._write_fd, octets)
+        except OSError:  # not now, or not ever: `send` will find out
+            return False
+        self._tail = octets[sent:]
+        self._sent += 1
+        return True
+
+    @property
+    def unsent(self) -> bool:
+        """See DirectTransport."""
+        return bool(self._tail)
+
+    async def _write(self, octets: memoryview) -> None:
+        written = 0
+        try:
+            while written < len(octets):
+                with contextlib.suppress(BlockingIOError):
+                    written += os.write(self._write_fd, octets[written:])
+                if written < len(octets):
+                    await self._wait_writable()
+        except BrokenPipeError:
+            raise (await self._peer_loss()).error() from None
+        except BaseException:
+            if written and self._loss is None:
+                # A text was cut in its middle, and whatever came next would be read as its rest.
+                self._lose("write_cut", "A message was cut in the middle of being sent, so the link was ended.")
+            raise
+        self._tail = b""
+
+    async def _wait_writable(self) -> None:
+        with contextlib.suppress(trio.ClosedResourceError):
+            await trio.lowlevel.wait_writable(self._write_fd)
+        self._check()
+        if self._exited:
+            raise BrokenPipeError  # whether or not a helper of the program holds the pipe open
+
+    # ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def aclose(self) -> None:
+        """See Transport: the program ends too, by itself or by force. A second caller waits for the first."""
+        if self._closing is not None:
+            await self._closing.wait()
+            return
+        self._closing = trio.Event()
+        self._lose("closed", "The link was closed here.")
+        try:
+            with trio.CancelScope(shield=True):
+                await self._child.end(self._close_timeout)
+        finally:
+            self._attending.cancel()
+            self._closing.set()
+
+    def statistics(self) -> PipeStatistics:
+        """Counts so far."""
+        return PipeStatistics(
+            sent=self._sent,
+            received=self._received,
+            wake_ups=self._wake_ups,
+            empty_texts=self._reader.empty_texts,
+            pid=self._child.process.pid,
+            returncode=self._child.process.returncode,
+        )
+
+    def _check(self) -> None:
+        """Raise if the link is over; a fresh exception each time."""
+        violation = self._reader.violation
+        if violation is not None:
+            self._shut()
+            raise RemoteProtocolError(
+                f"{self._child.name} broke the protocol of the pipe: {violation.text}; the pipe was closed.",
+                close_code=violation.code,
+            )
+        if self._loss is not None:
+            raise self._loss.error()
+
+    def _lose(self, reason: str, detail: str) -> None:
+        """End the link from this side; the first reason counts."""
+        if self._loss is None:
+            self._loss = Loss(kind="connection", reason=reason, detail=detail)
+        self._early = []
+        self._shut()
+
+    def _shut(self) -> None:
+        """Close our ends, which makes a browser exit, and wake whoever waits on them. Idempotent."""
+        descriptors, self._read_fd, self._write_fd = (self._read_fd, self._write_fd), -1, -1
+        for descriptor in descriptors:
+            if descriptor >= 0:
+                trio.lowlevel.notify_closing(descriptor)
+                os.close(descriptor)
+
+    async def _peer_loss(self) -> Loss:
+        """What became of the program, now that its end of the pipe is closed."""
+        with trio.move_on_after(EXIT_NOTICE):
+            await self._child.process.wait()
+        where = " in the middle of a message" if self._reader.unfinished else ""
+        if self._child.process.returncode is None:
+            detail = f"{self._child.name} closed its end of the pipe{where}, but still runs."
+            return Loss(kind="connection", reason="peer_closed", detail=detail)
+        detail = f"{self._child.name} {self._child.fate()}{where}; start it again."
+        return Loss(kind="connection", reason="process_exited", detail=detail)
+
+    # ── the program ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def attend(self) -> None:
+        """Watch over the program until the link is closed: notice its exit, and keep its standard error flowing."""
+        with self._attending:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._child.drain)
+                await self._child.process.wait()
+                self._exited = True
+                for descriptor in (self._read_fd, self._write_fd):
+                    if descriptor >= 0:
+                        trio.lowlevel.notify_closing(descriptor)
+
+    async def wait_started(self, grace: float) -> None:
+        """Give it a moment. Raises DiscoveryError if it spends it on leaving."""
+        with trio.move_on_after(grace):
+            await self._wait_readable()
+        self._early = self._read()
+        if self._eof and not self._early:
+            await self._peer_loss()
+            raise self._child.not_started()
+
+
+class _Child:
+    """The program: its life, and the last of what it says on standard error."""
+
+    def __init__(self, process: trio.Process, name: str, arguments: Sequence[str], fds: tuple[int, int, int]) -> None:
+        self.process = process
+        self.name = name
+        self.read_fd, self.write_fd, self._error_fd = fds
+        self._arguments = arguments
+        self._errors = b""
+
+    def fate(self) -> str:
+        """How it ended, in words."""
+        code = self.process.returncode
+        if code is None:
+            return "closed its end of the pipe"
+        if code >= 0:
+            return f"exited with code {code}"
+        try:
+            return f"was killed by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"was killed by signal {-code}"
+
+    def not_started(self) -> DiscoveryError:
+        """It left at once."""
+        with contextlib.suppress(BlockingIOError):
+            for _ in range(STDERR_READS):
+                self._read_errors()
+        said = self._last_words()
+        return DiscoveryError(
+            f"{self.name} could not be started: it {self.fate()} without a word on the pipe"
+            + (f"; the last it wrote to standard error: {said}" if said else "; it wrote nothing to standard error."),
+            address=self.name,
+            stage="cdp",
+        )
+
+    async def drain(self) -> None:
+        """Read standard error to its end: a program whose output nobody takes stands still."""
+        with contextlib.suppress(trio.ClosedResourceError):
+            while True:
+                await trio.lowlevel.wait_readable(self._error_fd)
+                with contextlib.suppress(BlockingIOError):
+                    if not self._read_errors():
+                        return
+
+    async def end(self, patience: float) -> None:
+        """See that it ends: by itself, asked to, forced to. Bounded."""
+        try:
+            with trio.move_on_after(patience):
+                await self.process.wait()
+            if self.process.returncode is None:
+                self.process.terminate()
+                with trio.move_on_after(TERMINATE_TIMEOUT):
+                    await self.process.wait()
+            if self.process.returncode is None:
+                # It leads a group of its own, so its helpers go with it.
+                os.killpg(self.process.pid, signal.SIGKILL)
+                with trio.move_on_after(KILL_TIMEOUT):
+                    await self.process.wait()
+        finally:
+            trio.lowlevel.notify_closing(self._error_fd)
+            os.close(self._error_fd)
+
+    def _read_errors(self) -> bool:
+        """Take what is there. False at its end. Raises BlockingIOError where there is nothing now."""
+        data = os.read(self._error_fd, PIECE)
+        self._errors = (self._errors + data)[-STDERR_KEPT:]
+        return bool(data)
+
+    def _last_words(self) -> str:
+        """What it wrote, without the arguments it was given, which may hold tokens."""
+        text = self._errors.decode(errors="replace")
+        if len(self._errors) == STDERR_KEPT:  # the first line is cut, perhaps in the middle of an argument
+            text = text.partition("\n")[2]
+        secrets = {part for argument in self._arguments for part in (argument, argument.partition("=")[2])}
+        for secret in sorted(secrets, key=len, reverse=True):
+            if len(secret) >= SHORTEST_SECRET:
+                text = text.replace(secret, "[argument]")
+        return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+# ── starting it ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _find(argv: Sequence[str], env: Mapping[str, str] | None) -> str:
+    if isinstance(argv, str) or not argv or not argv[0]:
+        raise InvalidArgument("argv must be a sequence of strings: the program and its arguments.")
+    if any("\0" in argument for argument in argv):
+        raise InvalidArgument("An argument of a program cannot hold a NUL byte.")
+    program = shutil.which(argv[0], path=None if env is None else env.get("PATH", os.defpath))
+    if program is None:
+        raise DiscoveryError(
+            f"There is no program {argv[0]} that can be run; give its path, or see that PATH names its folder.",
+            address=argv[0],
+            stage="address",
+        )
+    return program
+
+
+async def _start(command: Sequence[str], name: str, env: Mapping[str, str] | None) -> _Child:
+    with contextlib.ExitStack() as child_ends, contextlib.ExitStack() as our_ends:
+        (child_in, write_fd), (read_fd, child_out), (error_fd, child_error) = os.pipe(), os.pipe(), os.pipe()
+        for descriptor in (child_in, child_out, child_error):
+            child_ends.callback(os.close, descriptor)
+        for descriptor in (write_fd, read_fd, error_fd):
+            our_ends.callback(os.close, descriptor)
+            os.set_blocking(descriptor, False)
+        _widen(write_fd)
+        _widen(read_fd)
+        try:
+            # In a session of its own, a Ctrl-C at the terminal is for us to act on, and the group can be killed whole.
+            process = await trio.lowlevel.open_process(
+                [_SHELL, "-c", _BECOME_PROGRAM, _SHELL, *command],
+                stdin=child_in,
+                stdout=child_out,
+                stderr=child_error,
+                env=env,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise DiscoveryError(
+                f"{name} could not be started through {_SHELL}: {error.strerror or type(error).__name__}.",
+                address=name,
+                stage="address",
+            ) from None
+        our_ends.pop_all()
+    return _Child(process, name, command[1:], (read_fd, write_fd, error_fd))
+
+
+def _widen(descriptor: int) -> None:
+    """Make room for a whole batch, where the system can and lets us: fewer turns of two processes per message."""
+    set_size: int | None = getattr(fcntl, "F_SETPIPE_SZ", None)
+    if set_size is not None:
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(descriptor, set_size, PIPE_CAPACITY)

@@ -1,0 +1,74 @@
+"""The plain WebSocket link: trio-websocket reads everything, wsproto parses it.
+
+Slower by an order of magnitude on events, and the oracle: whatever the peer sends, in whatever portions, the tapped link
+must give the same messages, the same close code, and the same word on who closed (tests/trio_layer/test_websocket_oracle.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import trio
+import trio_websocket
+
+from cdp_core.sansio.wire import Payload
+from cdp_core.sansio.wsframes import Violation
+from cdp_core.transports.upgraded import UpgradedTransport
+
+__all__ = ["PlainTransport"]
+
+
+class PlainTransport(UpgradedTransport):
+    """trio-websocket as it comes, below the same interface."""
+
+    close_code_sent: int | None = None
+
+    def stream_below(self) -> trio.abc.Stream:
+        """See UpgradedTransport."""
+        return _WatchedStream(self)
+
+    async def receive(self) -> Sequence[Payload]:
+        """See Transport."""
+        if self._ended is not None:
+            raise self.again()
+        assert self._websocket is not None
+        try:
+            message = await self._websocket.get_message()
+        except trio_websocket.ConnectionClosed as closed:
+            if self._closing is None and self.close_code_sent in (1002, 1007, 1009):
+                fault = Violation(code=self.close_code_sent or 0, text="trio-websocket found a fault")
+                raise await self.end_by_violation(fault) from None
+            raise self.end_by_peer(closed.reason.code if closed.reason else None) from None
+        if isinstance(message, bytes):
+            raise await self.end_by_violation(Violation(code=1003, text="a binary message came"))
+        return [message.encode()]
+
+
+class _WatchedStream(trio.abc.Stream):
+    """The real stream, with an eye on the end of the handshake and on the code of an outgoing close."""
+
+    def __init__(self, transport: PlainTransport) -> None:
+        self._transport = transport
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        try:
+            data = bytes(await self._transport.stream.receive_some(max_bytes))
+        except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
+            self._transport.fail_handshake(error)
+            raise
+        if not data:
+            self._transport.fail_handshake(EOFError())
+        return data
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        octets = bytes(data)
+        if octets[:1] == b"\x88" and len(octets) >= 8 and self._transport.close_code_sent is None:
+            self._transport.close_code_sent = (octets[6] ^ octets[2]) << 8 | (octets[7] ^ octets[3])
+        await self._transport.write(octets)
+
+    async def wait_send_all_might_not_block(self) -> None:
+        await self._transport.wait_writable()
+
+    async def aclose(self) -> None:
+        self._transport.fail_handshake(ValueError("the answer to the handshake is wrong"))
+        await self._transport.shut_stream()

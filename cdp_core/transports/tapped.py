@@ -1,0 +1,271 @@
+"""The fast WebSocket link: data frames never reach trio-websocket.
+
+    socket ── our reader: FrameReader ── data messages → the session
+                     └── handshake, pings, closes → the inbox of TapStream ── trio-websocket, by its public API
+
+trio-websocket spends its time per data frame in parsing objects, a memory channel and a scheduler pass. Here one reader
+task of ours owns reading: `receive()` reads the real stream, parses, and returns every message that the wake-up brought.
+What is not data goes into the inbox of `TapStream`; trio-websocket's own reader parks on that inbox and sees nothing
+else. Nobody else calls the real stream's `receive_some`.
+
+Before the end of a 101 every byte goes to the inbox; the first byte after it is ours. The inbox holds at most one
+unanswered ping, the newest (RFC 6455, 5.5.3), and one close, so a flood of pings stays bounded.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from typing import Final
+
+import trio
+import trio_websocket
+
+from cdp_core.errors import ConnectionLost, RemoteProtocolError
+from cdp_core.sansio.endpoints import EndpointAddress
+from cdp_core.sansio.wire import Payload
+from cdp_core.sansio.wsframes import CLOSE, PING, ControlFrame, FrameReader, Violation
+from cdp_core.transports.upgraded import CHUNK, Refused, UpgradedTransport
+
+__all__ = ["TappedTransport"]
+
+MAX_HEAD: Final = 1 << 16
+LARGE_STEP: Final = 1 << 20
+LARGE_STEPS_PER_YIELD: Final = 4
+
+
+class TappedTransport(UpgradedTransport):
+    """Our reader reads; trio-websocket sees the handshake and control frames."""
+
+    def __init__(
+        self,
+        stream: trio.abc.Stream,
+        address: EndpointAddress,
+        *,
+        max_message_bytes: int,
+        close_timeout: float,
+        direct: bool,
+    ) -> None:
+        super().__init__(
+            stream, address, max_message_bytes=max_message_bytes, close_timeout=close_timeout, direct=direct
+        )
+        self._frames = FrameReader(max_message_bytes=max_message_bytes)
+        self._tap = TapStream(self)
+        self._early: list[Payload] = []
+        self._receiving = False
+        self._peer_close: int | None = None
+
+    def stream_below(self) -> trio.abc.Stream:
+        """See UpgradedTransport."""
+        return self._tap
+
+    async def receive(self) -> Sequence[Payload]:
+        """See Transport."""
+        self._receiving = True
+        try:
+            while True:
+                if self._ended is not None:
+                    raise self.again()
+                # What was whole before a fault or a close has been delivered by now.
+                if self._closing is None and self._frames.violation is not None:
+                    self._receiving = False
+                    raise await self.end_by_violation(self._frames.violation)
+                if self._closing is None and self._peer_close is not None:
+                    raise self.end_by_peer(self._peer_close)
+                messages = await self._read_or_end()
+                if messages and self._closing is None:
+                    return messages
+                self.dropped_after_close += len(messages)
+        finally:
+            self._receiving = False
+
+    # ── the handshake ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def await_handshake(self) -> None:
+        """See UpgradedTransport: read until the head is whole, and hand it over."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._read_head)
+            await self._settled.wait()
+            nursery.cancel_scope.cancel()
+
+    async def _read_head(self) -> None:
+        head, end = b"", -1
+        failure: Exception | None = None
+        while failure is None and end < 0:
+            try:
+                data = await self.stream.receive_some(CHUNK)
+            except (OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
+                failure = error
+                break
+            head += data
+            end = head.find(b"\r\n\r\n")
+            failure = _fault_in_head(head, ended=not data)
+        if failure is not None:
+            self.fail_handshake(failure)
+            return
+        self._early = self._frames.feed(head[end + 4 :])
+        self._take_controls()
+        self._tap.put(head[: end + 4])
+
+    # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _read_or_end(self) -> list[Payload]:
+        """One wake-up's worth of messages, maybe none. Raises the end of the link."""
+        if self._early:
+            messages, self._early = self._early, []
+            return messages
+        try:
+            messages = await self._read()
+        except EOFError:
+            self._tap.end()
+            raise self.end_by_peer(self._peer_close) from None
+        except trio.ClosedResourceError:
+            raise self._closed_below() from None
+        except (trio.BrokenResourceError, OSError):
+            self._tap.end()
+            raise self.end("broken", "The connection to the browser broke.", 1006) from None
+        self._take_controls()
+        return messages
+
+    def _closed_below(self) -> ConnectionLost | RemoteProtocolError:
+        if self._closing is not None:
+            return self.end("closed", "The link was closed here.")
+        # trio-websocket closes the stream by itself when a control frame breaks the protocol.
+        return self.end("protocol_error", "The peer sent a control frame that breaks the WebSocket protocol.", 1002)
+
+    async def _read(self) -> list[Payload]:
+        raw = self._socket
+        if raw is None:
+            data = bytes(await self.stream.receive_some(CHUNK))
+            if not data:
+                raise EOFError
+            return self._frames.feed(data)
+        await trio.lowlevel.wait_readable(raw)
+        if self._frames.wanted() is not None:
+            return self._read_large(raw)
+        try:
+            data = raw.recv(CHUNK)
+        except BlockingIOError:
+            return []
+        if not data:
+            raise EOFError
+        return self._frames.feed(data)
+
+    def _read_large(self, raw: socket.socket) -> list[Payload]:
+        """Straight into the large frame's own buffer, for a few megabytes before others may run."""
+        for _step in range(LARGE_STEPS_PER_YIELD):
+            wanted = self._frames.wanted()
+            if wanted is None:
+                break
+            try:
+                count = raw.recv_into(wanted[:LARGE_STEP])
+            except BlockingIOError:
+                break
+            finally:
+                wanted.release()
+            if not count:
+                raise EOFError
+            messages = self._frames.filled(count)
+            if messages:
+                return messages
+        return []
+
+    def _take_controls(self) -> None:
+        for control in self._frames.take_controls():
+            if control.opcode == CLOSE and self._peer_close is None:
+                code = control.octets[2:4]
+                self._peer_close = int.from_bytes(code, "big") if len(code) == 2 else 1005
+            self._tap.put_control(control)
+
+    # ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def close_politely(self, websocket: trio_websocket.WebSocketConnection, code: int) -> None:
+        """See UpgradedTransport; reads on meanwhile, or the peer's answer would never be seen."""
+        async with trio.open_nursery() as nursery:
+            if not self._receiving:
+                nursery.start_soon(self._drain)
+            await super().close_politely(websocket, code)
+            nursery.cancel_scope.cancel()
+
+    async def end_by_violation(self, violation: Violation) -> ConnectionLost | RemoteProtocolError:
+        """See UpgradedTransport; what follows a fault cannot be read, so no answer to the close is awaited."""
+        self._tap.end_after_send()
+        return await super().end_by_violation(violation)
+
+    async def _drain(self) -> None:
+        try:
+            while True:
+                self.dropped_after_close += len(await self._read())
+                self._take_controls()
+        except (EOFError, OSError, trio.BrokenResourceError, trio.ClosedResourceError):
+            self._tap.end()
+
+
+def _fault_in_head(head: bytes, *, ended: bool) -> Exception | None:
+    """Why this is no upgrade, as far as it has come."""
+    if ended:
+        return EOFError()
+    if head[:9] != b"HTTP/1.1 "[: len(head)] or len(head) > MAX_HEAD:
+        return ValueError("no HTTP")
+    if b"\r\n\r\n" not in head or head[9:13] == b"101 ":
+        return None
+    status = head[9:12]
+    return Refused(int(status)) if status.isdigit() else ValueError("no status")
+
+
+class TapStream(trio.abc.Stream):
+    """The stream that trio-websocket sees: reads come from the inbox, writes pass the gate."""
+
+    def __init__(self, transport: TappedTransport) -> None:
+        self._transport = transport
+        self._head = b""
+        self._controls: dict[int, bytes] = {}
+        self._ended = self._last_send = False
+        self._arrived = trio.Event()
+
+    def put(self, head: bytes) -> None:
+        """The handshake's answer."""
+        self._head += head
+        self._arrived.set()
+
+    def put_control(self, control: ControlFrame) -> None:
+        """A ping or close; pongs answer nothing of ours and are dropped. A newer ping replaces one not yet seen."""
+        if control.opcode in (PING, CLOSE):
+            self._controls.pop(control.opcode, None)
+            self._controls[control.opcode] = control.octets
+            self._arrived.set()
+
+    def end(self) -> None:
+        """Nothing more will come."""
+        self._ended = True
+        self._arrived.set()
+
+    def end_after_send(self) -> None:
+        """The next thing that is written is the last."""
+        self._last_send = True
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:  # noqa: ARG002 - frames are handed over whole
+        """See trio.abc.ReceiveStream."""
+        await self._arrived.wait()
+        data = self._head + b"".join(self._controls.values())
+        self._head = b""
+        self._controls.clear()
+        if not self._ended:
+            self._arrived = trio.Event()
+        return data
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        """See trio.abc.SendStream."""
+        await self._transport.write(bytes(data))
+        if self._last_send:
+            self.end()
+
+    async def wait_send_all_might_not_block(self) -> None:
+        """See trio.abc.SendStream."""
+        await self._transport.wait_writable()
+
+    async def aclose(self) -> None:
+        """See trio.abc.AsyncResource."""
+        self.end()
+        self._transport.fail_handshake(ValueError("the answer to the handshake is wrong"))
+        await self._transport.shut_stream()

@@ -1,0 +1,281 @@
+"""What every WebSocket link shares: the handshake, one gate for all writes, and a close in bounded time.
+
+trio-websocket speaks the handshake, answers pings and closes. It can wait for ever (docs/cdp/trio-websocket-can-wait-for-ever.md):
+when the stream ends in the middle of the handshake, when a refusal has no length, when the peer never answers a close.
+And what it raises comes as a group out of a nursery. So it runs in a nursery of its own here, its handshake is raced
+against failure and a deadline, its close is bounded and followed by force, and all it says becomes our own errors.
+
+One gate per stream: whoever writes (commands, pong, close, handshake) holds it for whole frames. On a plain socket a
+lone command may be written at once (`send_now`) if the gate is free; what the kernel did not take goes out first, under
+the gate. A write that is cut in the middle poisons the stream, which is then closed without a word.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
+
+import trio
+import trio_websocket
+
+from cdp_core.errors import ConnectionLost, DiscoveryError, RemoteProtocolError
+from cdp_core.sansio.endpoints import EndpointAddress
+from cdp_core.sansio.wire import Payload
+from cdp_core.sansio.wsframes import Violation, frame_text
+from cdp_core.scopes import leaves
+
+__all__ = ["CHUNK", "Refused", "UpgradedTransport"]
+
+CHUNK: Final = 1 << 18
+"""Read at most this much before other tasks run: a reader that drains without yielding starves its consumers."""
+DIRECT_LIMIT: Final = 1 << 16
+
+_ADVICE: Final = {
+    401: "; it wants credentials, in the address or in headers=",
+    403: "; Chromium refuses foreign origins: send no Origin header, or start it with --remote-allow-origins",
+    404: "; the path is wrong or names a browser that has ended: look the address up again",
+    410: "; this browser has ended",
+    500: "; the path names no target of this browser, or the Host header is no IP address and not localhost",
+}
+
+log = logging.getLogger("cdp_core.websocket")
+
+
+class Refused(Exception):
+    """The handshake was answered with a status other than 101."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class UpgradedTransport:
+    """A stream that trio-websocket upgraded. The two kinds differ in who reads it."""
+
+    def __init__(
+        self,
+        stream: trio.abc.Stream,
+        address: EndpointAddress,
+        *,
+        max_message_bytes: int,
+        close_timeout: float,
+        direct: bool,
+    ) -> None:
+        self.dropped_after_close = 0
+        self.stream = stream
+        self._address = address
+        self._max_message_bytes = max_message_bytes
+        self._close_timeout = close_timeout
+        self._websocket: trio_websocket.WebSocketConnection | None = None
+        self._settled = trio.Event()
+        self._failure: BaseException | None = None
+        self._gate = trio.Lock()
+        self._poisoned = False
+        self._masks = _MaskPool()
+        self._ended: ConnectionLost | RemoteProtocolError | None = None
+        self._closing: trio.Event | None = None
+        # A second object for the same descriptor, for non-blocking calls of our own; it never closes it.
+        self._socket: socket.socket | None = None
+        self._tail = b""
+        if direct and isinstance(stream, trio.SocketStream):
+            self._socket = socket.socket(fileno=stream.socket.fileno())
+            self._socket.setblocking(False)
+
+    async def receive(self) -> Sequence[Payload]:
+        """See Transport."""
+        raise NotImplementedError
+
+    def stream_below(self) -> trio.abc.Stream:
+        """The stream that trio-websocket is given."""
+        raise NotImplementedError
+
+    # ── the handshake ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def shake_hands(self, nursery: trio.Nursery, headers: Mapping[str, str], seconds: float) -> None:
+        """Upgrade the stream. Raises DiscoveryError(stage="upgrade") within `seconds`."""
+        own = {name.encode("ascii").lower(): value.encode("latin-1") for name, value in headers.items()}
+        lines = {name.lower(): value for name, value in self._address.credential_headers()} | own
+        nursery.start_soon(self._speak, list(lines.items()))
+        with trio.move_on_after(seconds):
+            await self.await_handshake()
+        if self._failure is not None or self._websocket is None:
+            raise self._handshake_error(seconds)
+
+    async def await_handshake(self) -> None:
+        """Until it succeeded or failed."""
+        await self._settled.wait()
+
+    def fail_handshake(self, error: BaseException) -> None:
+        """Say that there will be no handshake; the first word counts, and none after the handshake."""
+        if not self._settled.is_set():
+            self._failure = error
+            self._settled.set()
+
+    async def _speak(self, headers: list[tuple[bytes, bytes]]) -> None:
+        """Run trio-websocket in a nursery of its own, and keep what it raises: none of it may reach the caller's."""
+        try:
+            async with trio.open_nursery() as nursery:
+                self._websocket = await trio_websocket.wrap_client_stream(
+                    nursery,
+                    cast("trio.SocketStream", self.stream_below()),  # it names two classes, and uses the interface
+                    self._address.host_header,
+                    self._address.target,
+                    extra_headers=headers,
+                    max_message_size=self._max_message_bytes,
+                    receive_buffer_size=CHUNK,
+                )
+                self._settled.set()
+        except Exception as error:  # noqa: BLE001 - every kind, single or grouped, becomes an error of ours
+            log.debug("trio-websocket raised %s", type(leaves(error)[0]).__name__)
+            self.fail_handshake(leaves(error)[0])
+            await self.shut_stream()  # after the handshake this is what wakes our reader
+
+    def _handshake_error(self, seconds: float) -> DiscoveryError:
+        failure, status = self._failure, None
+        if isinstance(failure, trio_websocket.ConnectionRejected):
+            failure = Refused(failure.status_code)
+        if failure is None:
+            text = f"did not complete the WebSocket handshake within {seconds:g} s"
+        elif isinstance(failure, Refused):
+            status = failure.status
+            text = f"refused the WebSocket with HTTP status {status}{_ADVICE.get(status, '')}"
+        elif isinstance(failure, EOFError):
+            text = (
+                "closed the connection in the middle of the WebSocket handshake; is it a browser's DevTools endpoint?"
+            )
+        elif isinstance(failure, (trio.BrokenResourceError, OSError)):
+            text = "broke the connection during the WebSocket handshake; is it a browser's DevTools endpoint?"
+        else:
+            text = "did not answer the WebSocket handshake as HTTP demands; is it a browser's DevTools endpoint?"
+        where = str(self._address)
+        return DiscoveryError(f"{where} {text}.".replace("?.", "?"), address=where, stage="upgrade", status=status)
+
+    # ── sending ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def send(self, batch: Sequence[bytes], /) -> None:
+        """See Transport: one joined write."""
+        self._check_open()
+        await self.write(b"".join([frame_text(text, self._masks.next()) for text in batch]))
+
+    def send_now(self, text: bytes, /) -> bool:
+        """See DirectTransport."""
+        if self._socket is None or self._tail or self._gate.locked() or len(text) > DIRECT_LIMIT:
+            return False
+        self._check_open()
+        frame = frame_text(text, self._masks.next())
+        try:
+            sent = self._socket.send(frame)
+        except OSError:  # not now, or not ever: the writer will find out
+            return False
+        self._tail = frame[sent:]
+        return True
+
+    @property
+    def unsent(self) -> bool:
+        """See DirectTransport."""
+        return bool(self._tail)
+
+    async def wait_writable(self) -> None:
+        """See trio.abc.SendStream."""
+        await self.stream.wait_send_all_might_not_block()
+
+    async def write(self, octets: bytes) -> None:
+        """Whole frames through the gate, whoever made them. Raises trio.BrokenResourceError."""
+        async with self._gate:
+            if self._poisoned:
+                raise trio.BrokenResourceError("an earlier write was cut in the middle of a frame")
+            octets, self._tail = self._tail + octets, b""
+            if octets:
+                self._poisoned = True  # until all of it is out
+                await self.stream.send_all(octets)
+                self._poisoned = False
+
+    def _check_open(self) -> None:
+        if self._closing is not None:
+            raise self.end("closed", "The link was closed here.")
+        if self._ended is not None:
+            raise self.again()
+
+    # ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def aclose(self, code: int = 1000) -> None:
+        """See Transport."""
+        if self._closing is not None:
+            await self._closing.wait()
+            return
+        self._closing = trio.Event()
+        try:
+            if self._websocket is not None and not self._poisoned:
+                with trio.move_on_after(self._close_timeout, shield=True):
+                    await self.close_politely(self._websocket, code)
+        finally:
+            with trio.CancelScope(shield=True):
+                await self.shut_stream()
+            self._closing.set()
+
+    async def close_politely(self, websocket: trio_websocket.WebSocketConnection, code: int) -> None:
+        """The close handshake; whoever calls bounds it and closes by force afterwards."""
+        try:
+            await websocket.aclose(code)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the stream is closed by force next
+            log.debug("the close handshake failed: %s", type(error).__name__)
+        async with self._gate:  # a close frame that answers the peer's may still be on its way out
+            pass
+
+    async def shut_stream(self) -> None:
+        """Close without a word, and wake whoever waits on it. Idempotent."""
+        if self._socket is not None:
+            self._socket.detach()
+            self._socket = None
+        await trio.aclose_forcefully(self.stream)
+
+    def end(self, reason: str, text: str, close_code: int | None = None) -> ConnectionLost | RemoteProtocolError:
+        """Note why the link ended, unless that is known already; return it as a fresh exception."""
+        if self._ended is None:
+            self._ended = ConnectionLost(text, reason=reason, close_code=close_code)
+        return self.again()
+
+    def end_by_peer(self, code: int | None) -> ConnectionLost | RemoteProtocolError:
+        """The peer ended it, with a close frame or (None) without one."""
+        if self._closing is not None:
+            return self.end("closed", "The link was closed here.")
+        if code is None:
+            text = "The browser ended the connection without a close frame, which is its normal way."
+            return self.end("peer_closed", text, 1006)
+        return self.end("peer_closed", f"The browser closed the connection with code {code}.", code)
+
+    async def end_by_violation(self, violation: Violation) -> ConnectionLost | RemoteProtocolError:
+        """Close with the code that names the fault."""
+        self._ended = RemoteProtocolError(
+            f"The peer broke the WebSocket protocol: {violation.text}; "
+            f"the connection was closed with code {violation.code}.",
+            close_code=violation.code,
+        )
+        await self.aclose(violation.code)
+        return self.again()
+
+    def again(self) -> ConnectionLost | RemoteProtocolError:
+        """A fresh exception each time: one instance raised often grows a traceback without end."""
+        ended = self._ended
+        assert ended is not None
+        if isinstance(ended, RemoteProtocolError):
+            return RemoteProtocolError(str(ended), close_code=ended.close_code)
+        return ConnectionLost(str(ended), reason=ended.reason, close_code=ended.close_code)
+
+
+class _MaskPool:
+    """Four unpredictable bytes at a time (RFC 6455, 5.3), drawn from the system in larger portions."""
+
+    def __init__(self) -> None:
+        self._pool = b""
+        self._used = 0
+
+    def next(self) -> bytes:
+        start = self._used
+        if start >= len(self._pool):
+            self._pool, start = os.urandom(4096), 0
+        self._used = start + 4
+        return self._pool[start : start + 4]
