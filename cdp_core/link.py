@@ -63,7 +63,14 @@ class SessionHandle(Protocol):
 
 
 S = TypeVar("S", bound=SessionHandle)
-Waiter = Callable[[Outcome], None]
+
+
+class Waiter(Protocol):
+    """Who hears of the end of a command."""
+
+    def settle(self, outcome: Outcome, /) -> None:
+        """The command ended."""
+        ...
 
 
 @attrs.frozen(kw_only=True)
@@ -138,7 +145,7 @@ class Link(Generic[S]):
             direct is not None
             and not joined
             and not self._outbox
-            and self.router.in_flight <= LONE
+            and len(self._waiters) <= LONE
             and direct.send_now(text)
         ):
             if direct.unsent:
@@ -194,9 +201,8 @@ class Link(Generic[S]):
         await wait_task_rescheduled(abort)
 
     def _wake_writer(self) -> None:
-        if self._drained.is_set():
-            self._drained = trio.Event()
         if self._writer is not None:
+            self._drained = trio.Event()
             task, self._writer = self._writer, None
             reschedule(task)
 
@@ -245,7 +251,9 @@ class Link(Generic[S]):
     def _turn(self, output: CommandDone | SessionOpened | SessionClosed | Anomaly) -> None:
         """An output that changes something: our own state first, then the taps, then those concerned."""
         session: S | None = None
-        if isinstance(output, SessionOpened):
+        if type(output) is CommandDone:
+            pass  # the most frequent one first
+        elif isinstance(output, SessionOpened):
             self.sessions[output.session_id] = self._open_session(output)
         elif isinstance(output, SessionClosed):
             session = self.sessions.pop(output.session_id, None)
@@ -257,7 +265,7 @@ class Link(Generic[S]):
         if isinstance(output, CommandDone):
             waiter = self._waiters.pop(output.id, None)
             if waiter is not None:
-                waiter(output.outcome)
+                waiter.settle(output.outcome)
         elif isinstance(output, SessionClosed):
             self._end_session(output, session)
         elif isinstance(output, Anomaly):

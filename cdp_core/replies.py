@@ -12,7 +12,7 @@ from trio.lowlevel import Abort, checkpoint, current_task, reschedule, wait_task
 from cdp_core.errors import CommandRefused, RemoteProtocolError
 from cdp_core.link import Link
 from cdp_core.sansio.router import Loss, Outcome
-from cdp_core.sansio.wire import CommandId, Json, Malformed, Refusal, SessionId
+from cdp_core.sansio.wire import CommandId, Json, Malformed, Refusal, Result, SessionId
 
 __all__ = ["PendingReply"]
 
@@ -64,23 +64,18 @@ class PendingReply(Generic[R]):
     async def wait(self) -> R:
         """The result, or the error that took its place. A wait that is cancelled may be begun again."""
         if self._outcome is None:
-            await self._park(lambda: None)
+            await self.park()
         else:
             await checkpoint()
-        return self.unwrap()
-
-    async def wait_or_abandon(self) -> R:
-        """As `wait`, but a caller who is cancelled gives the command up. For the one who just sent it."""
-        if self._outcome is None:
-            await self._park(lambda: self._link.abandon(self.id))
         return self.unwrap()
 
     def unwrap(self) -> R:
         """The result of a command that has ended; trio.WouldBlock where it has not."""
         outcome = self._outcome
-        if outcome is None:
-            raise trio.WouldBlock
         self._heard = True
+        if isinstance(outcome, Result):
+            value = outcome.value
+            return value if self._parse is None else self._parse(value)  # type: ignore[return-value]  # R is Json there
         if isinstance(outcome, Refusal):
             raise CommandRefused(
                 code=outcome.code,
@@ -96,29 +91,38 @@ class PendingReply(Generic[R]):
                 f"The reply to {self.method} cannot be read: {outcome.reason} ({outcome.size} bytes); "
                 "the command may have been carried out."
             )
-        value = outcome.value
-        return value if self._parse is None else self._parse(value)  # type: ignore[return-value]  # R is Json there
+        self._heard = False
+        raise trio.WouldBlock
 
-    def settle(self, outcome: Outcome) -> None:
+    def settle(self, outcome: Outcome, /) -> None:
         """The command ended (said by the link)."""
         self._outcome = outcome
-        if self._on_end is not None:
-            self._on_end(outcome)
         if self._task is not None:
             task, self._task = self._task, None
             reschedule(task)
+        elif self._on_end is not None:
+            self._on_end(outcome)
 
-    async def _park(self, on_cancel: Callable[[], None]) -> None:
+    async def park(self, *, abandon: bool = False) -> None:
+        """Wait for the end; a caller that is cancelled gives the command up where `abandon` says so."""
         if self._task is not None:
             raise trio.BusyResourceError("another task is waiting for this reply")
         self._task = current_task()
+        await wait_task_rescheduled(self._abandon if abandon else self._unpark)
 
-        def abort(_raise_cancel: object) -> Abort:
-            self._task = None
-            on_cancel()
-            return Abort.SUCCEEDED
+    @property
+    def ended(self) -> bool:
+        """Whether the command has ended."""
+        return self._outcome is not None
 
-        await wait_task_rescheduled(abort)
+    def _unpark(self, _raise_cancel: object) -> Abort:
+        self._task = None
+        return Abort.SUCCEEDED
+
+    def _abandon(self, _raise_cancel: object) -> Abort:
+        self._task = None
+        self._link.abandon(self.id)
+        return Abort.SUCCEEDED
 
     def __del__(self) -> None:
         if type(self._outcome) is Refusal and not self._heard:

@@ -66,7 +66,9 @@ class Session:
         command needed has ended; LocalProtocolError where it could not be sent, and then nothing was.
         """
         await checkpoint_if_cancelled()
-        return await self._start(command, params).wait_or_abandon()
+        reply = self._start(command, params)
+        await reply.park(abandon=True)
+        return reply.unwrap()
 
     @overload
     def send_nowait(self, command: Command[R], /) -> PendingReply[R]: ...
@@ -90,7 +92,7 @@ class Session:
                 )
             params = command.to_params() or None
             reply = PendingReply(self._link, command.method, self._session_id, command.parse)
-        reply.id = self._link.command(reply.method, params, self._session_id, reply.settle, joined=joined)
+        reply.id = self._link.command(reply.method, params, self._session_id, reply, joined=joined)
         return reply
 
     # ── listening ────────────────────────────────────────────────────────────────────────────────────────────────────

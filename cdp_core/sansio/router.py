@@ -54,6 +54,7 @@ from cdp_core.sansio.wire import (
     TargetId,
     decode,
     decode_event,
+    decode_result,
     encode_command,
     is_object,
 )
@@ -227,18 +228,26 @@ class Router:
 
     def receive_all(self, payloads: Iterable[Payload]) -> Iterator[Output]:
         """What the payloads mean, one after the other; a payload is looked at when all before it was consumed."""
-        sessions, turning = self._sessions, _TURNING
+        sessions, turning, waiting = self._sessions, _TURNING, self._waiting
         for payload in payloads:
+            message: Incoming
             try:
-                # The common case without a call in between: an event of an open session that turns nothing.
-                if type(payload) is bytes and payload[2] == EVENT_MARK:
-                    event = decode_event(payload)
+                # The two common cases without a call in between: an event of an open session that turns nothing, and
+                # a result where it is expected.
+                if type(payload) is not bytes:
+                    message = decode(payload)
+                elif payload[2] == EVENT_MARK:
+                    message = event = decode_event(payload)
                     if event.session_id in sessions and event.method not in turning:
                         yield event
                         continue
-                    message: Incoming = event
                 else:
-                    message = decode(payload)
+                    message = result = decode_result(payload)
+                    entry = waiting.get(result.id)
+                    if entry is not None and entry[0] == result.session_id:
+                        del waiting[result.id]
+                        yield CommandDone(id=result.id, session_id=entry[0], method=entry[1], outcome=result)
+                        continue
             except UNUSUAL:
                 message = decode(payload)
             yield from self._sort(message)

@@ -52,6 +52,7 @@ __all__ = [
     "TypedEvent",
     "decode",
     "decode_event",
+    "decode_result",
     "encode_command",
     "is_object",
 ]
@@ -231,7 +232,7 @@ def decode(payload: Payload) -> Incoming:
     try:
         if payload[2] == EVENT_MARK:
             return decode_event(payload)
-        return _decode_result(payload)
+        return decode_result(payload)
     except UNUSUAL:
         return _decode_tolerantly(payload)
 
@@ -241,21 +242,24 @@ def encode_command(
 ) -> bytes:
     """Write one command. Raises InvalidArgument, naming the place, where the params are not JSON."""
     envelope: Json = {"id": command_id, "method": method}
-    if params is not None:
-        envelope["params"] = _plain_object(params)
-    if session_id is not None:
-        envelope["sessionId"] = session_id
     try:
+        if params is not None:
+            envelope["params"] = params if type(params) is dict and _is_plain(params) else _plain_object(params)
+        if session_id is not None:
+            envelope["sessionId"] = session_id
         return encode(envelope)
     except (UnicodeEncodeError, OverflowError):  # a lone surrogate, or an integer beyond 64 bits
         return json.dumps(envelope, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+    except RecursionError:
+        raise InvalidArgument("params are nested too deeply, or contain themselves.") from None
 
 
 # ── the strict rung ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 decode_event = decoder(Event)
 """For a payload whose third byte is EVENT_MARK; raises one of UNUSUAL at anything that is not exactly an event."""
-_decode_result = decoder(Result)
+decode_result = decoder(Result)
+"""For every other payload; raises one of UNUSUAL at anything that is not exactly a result."""
 _decode_object: Callable[[object], Json] = decoder(dict[str, Any])
 
 
@@ -373,15 +377,10 @@ _ATOMS = frozenset((str, int, bool, type(None)))
 
 
 def _plain_object(params: object) -> Json:
-    """The params as plain JSON: the very same object where it is that already, which is the common case."""
-    try:
-        if is_object(params) and _is_plain(params):
-            return params
-        if not isinstance(params, Mapping):
-            raise InvalidArgument(f"params must be a mapping, not {type(params).__name__}.")
-        plain: Json = _to_plain(params, "params")
-    except RecursionError:
-        raise InvalidArgument("params are nested too deeply, or contain themselves.") from None
+    """A copy of the params as plain JSON, for whatever is not exactly that already."""
+    if not isinstance(params, Mapping):
+        raise InvalidArgument(f"params must be a mapping, not {type(params).__name__}.")
+    plain: Json = _to_plain(params, "params")
     return plain
 
 

@@ -1,0 +1,63 @@
+"""What every test stands on: Hypothesis' profiles, and a look at what a test left behind.
+
+Profiles: `dev` is quick (the default), `ci` is thorough and the same on every run, `deep` is for long hunts:
+`HYPOTHESIS_PROFILE=deep pytest tests/sansio`.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "ci",
+    max_examples=300,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("deep", max_examples=20_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+FDS = Path("/proc/self/fd")
+
+
+def open_descriptors() -> set[str]:
+    """What this process holds open, by what it is."""
+    found: set[str] = set()
+    for entry in FDS.iterdir():
+        try:
+            found.add(f"{entry.name}:{entry.readlink()}")
+        except OSError:
+            continue  # the descriptor of this very look
+    return found
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    """No descriptor, thread or child of a test outlives it."""
+    if not FDS.exists():
+        yield
+        return
+    before, threads = open_descriptors(), threading.active_count()
+    yield
+    left = _left(before)
+    if left:
+        gc.collect()
+        left = _left(before)
+    assert not left, f"descriptors left open: {sorted(left)}"
+    # trio keeps a few idle worker threads for a while; they are its own.
+    named = [thread for thread in threading.enumerate() if not thread.name.startswith("Trio thread")]
+    assert len(named) <= threads, f"threads left running: {named}"
+
+
+def _left(before: set[str]) -> set[str]:
+    return {each for each in open_descriptors() - before if "anon_inode" not in each and "/dev/null" not in each}

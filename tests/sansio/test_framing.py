@@ -1,0 +1,135 @@
+"""The framing of the pipe: borders, limits, counts, and that a large text costs linear time."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from cdp_core.errors import InvalidArgument
+from cdp_core.sansio.framing import PipeReader, frame_pipe
+
+LIMIT = 1024
+
+texts = st.lists(st.binary(min_size=1, max_size=40).map(lambda text: text.replace(b"\0", b"0")), max_size=8)
+
+
+def portions(data: bytes, cuts: list[int]) -> list[bytes]:
+    borders = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
+    return [data[start:stop] for start, stop in itertools.pairwise(borders)]
+
+
+# ── what goes in comes out ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(texts=texts, cuts=st.lists(st.integers(0, 400), max_size=12))
+@example(texts=[b"ab"], cuts=[0, 1, 2, 2, 3])
+def test_any_portions_give_the_same_texts(texts: list[bytes], cuts: list[int]) -> None:
+    reader = PipeReader(LIMIT)
+    got: list[bytes] = []
+    for portion in portions(b"".join(map(frame_pipe, texts)), cuts):
+        got += reader.feed(portion)
+    assert got == texts
+    assert reader.unfinished == 0
+    assert reader.empty_texts == 0
+    assert reader.violation is None
+
+
+@given(texts=texts, empty=st.integers(1, 5), cuts=st.lists(st.integers(0, 400), max_size=12))
+def test_empty_texts_are_counted_and_nothing_else(texts: list[bytes], empty: int, cuts: list[int]) -> None:
+    reader = PipeReader(LIMIT)
+    got: list[bytes] = []
+    for portion in portions(b"\0" * empty + b"\0".join([*texts, b""]), cuts):
+        got += reader.feed(portion)
+    assert got == texts
+    assert reader.empty_texts == empty
+
+
+def test_a_text_is_kept_back_until_it_is_whole() -> None:
+    reader = PipeReader(LIMIT)
+    assert reader.feed(b'{"id":') == []
+    assert reader.unfinished == 6
+    assert reader.feed(b"1}") == []
+    assert reader.feed(b'\0{"id":2}\0{') == [b'{"id":1}', b'{"id":2}']
+    assert reader.unfinished == 1
+
+
+def test_a_newline_separates_nothing() -> None:
+    assert PipeReader(LIMIT).feed(b"a\nb\n\0") == [b"a\nb\n"]
+
+
+def test_what_is_no_utf8_is_not_judged_here() -> None:
+    assert PipeReader(LIMIT).feed(b"\xff\0") == [b"\xff"]
+
+
+# ── the limit ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_text_of_exactly_the_limit_passes() -> None:
+    reader = PipeReader(LIMIT)
+    assert reader.feed(b"x" * LIMIT) == []
+    assert reader.feed(b"\0y" + b"x" * (LIMIT - 1) + b"\0") == [b"x" * LIMIT, b"y" + b"x" * (LIMIT - 1)]
+    assert reader.violation is None
+
+
+@given(before=texts, size=st.integers(LIMIT + 1, 3 * LIMIT), ended=st.booleans(), cuts=st.lists(st.integers(0, 4000)))
+@example(before=[b"a"], size=LIMIT + 1, ended=True, cuts=[])  # in the middle of one portion
+@example(before=[b"a"], size=LIMIT + 1, ended=False, cuts=[])  # at its end, unfinished
+@example(before=[], size=LIMIT + 1, ended=False, cuts=[LIMIT])  # by its last byte
+@example(before=[], size=LIMIT + 1, ended=True, cuts=[LIMIT])
+def test_a_text_above_the_limit_ends_the_reading(before: list[bytes], size: int, ended: bool, cuts: list[int]) -> None:
+    reader = PipeReader(LIMIT)
+    data = b"".join(map(frame_pipe, before)) + b"x" * size + (b"\0after\0" if ended else b"")
+    got: list[bytes] = []
+    for portion in portions(data, cuts):
+        got += reader.feed(portion)
+    assert got == before
+    assert reader.violation is not None
+    assert reader.violation.code == 1009
+    assert str(LIMIT) in reader.violation.text
+    assert reader.unfinished == 0
+    assert reader.feed(b"more\0") == []
+
+
+def test_the_limit_is_judged_before_the_text_has_ended() -> None:
+    reader = PipeReader(LIMIT)
+    reader.feed(b"x" * LIMIT)
+    assert reader.violation is None
+    reader.feed(b"x")
+    assert reader.violation is not None
+    assert reader.unfinished == 0  # and nothing of it is kept
+
+
+def test_a_senseless_limit_is_refused() -> None:
+    with pytest.raises(InvalidArgument):
+        PipeReader(LIMIT - 1)
+
+
+# ── outward ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_text_ends_with_one_nul() -> None:
+    assert frame_pipe(b'{"id":1}') == b'{"id":1}\0'
+
+
+@pytest.mark.parametrize("text", [b"", b"a\0b", b"\0", b"a\0"])
+def test_what_the_peer_would_misread_is_not_framed(text: bytes) -> None:
+    with pytest.raises(InvalidArgument):
+        frame_pipe(text)
+
+
+# ── cost ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_large_text_costs_linear_time() -> None:
+    """No clock tells it as surely: each piece is kept as it came, untouched until the one join at the end."""
+    reader = PipeReader(1 << 30)
+    pieces = [bytes([65 + place % 26]) * (1 << 16) for place in range(512)]
+    for piece in pieces:
+        assert reader.feed(piece) == []
+    assert [id(part) for part in reader._parts] == [id(piece) for piece in pieces]
+    assert reader.unfinished == 512 << 16
+    assert reader.feed(b"\0") == [b"".join(pieces)]
+    assert reader._parts == []

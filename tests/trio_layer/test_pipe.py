@@ -1,0 +1,640 @@
+"""The pipe link against small children: what passes, how it ends, and that nothing is left of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import assert_checkpoints, wait_all_tasks_blocked
+
+from cdp_core.errors import (
+    ConnectionLost,
+    DiscoveryError,
+    InvalidArgument,
+    LocalProtocolError,
+    RemoteProtocolError,
+)
+from cdp_core.sansio.wire import Payload
+from cdp_core.transports import DirectTransport, pipe
+from cdp_core.transports.pipe import PipeTransport, open_pipe
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no such pipe on Windows")
+
+PRELUDE = r"""
+import os, signal, sys, time
+def texts():
+    parts = []
+    while True:
+        data = os.read(3, 1 << 16)
+        if not data:
+            return
+        first, *others = data.split(b"\0")
+        parts.append(first)
+        for text in others:
+            yield b"".join(parts)
+            parts = [text]
+def write(data):
+    view = memoryview(data)
+    while view:
+        view = view[os.write(4, view):]
+def say(text):
+    write(text + b"\0")
+"""
+ECHO = "for text in texts(): say(text)"
+DEAF = "time.sleep(60)"
+
+
+def child(code: str) -> list[str]:
+    return [sys.executable, "-I", "-S", "-c", PRELUDE + code]
+
+
+def opened(code: str, **options: Any) -> AbstractAsyncContextManager[PipeTransport]:
+    return open_pipe(child(code), **{"start_grace": 0.001, **options})
+
+
+async def gather(transport: PipeTransport, count: int) -> list[Payload]:
+    got: list[Payload] = []
+    while len(got) < count:
+        got += await transport.receive()
+    return got
+
+
+async def lost(transport: PipeTransport) -> ConnectionLost:
+    """Receive to the end."""
+    with pytest.raises(ConnectionLost) as caught:
+        while True:
+            await transport.receive()
+    return caught.value
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def children() -> set[str]:
+    """Everything we started that is not reaped."""
+    found: set[str] = set()
+    for task in Path("/proc/self/task").iterdir():
+        try:
+            found.update((task / "children").read_text().split())
+        except OSError:  # the thread has just ended
+            continue
+    return found
+
+
+def runs(pid: int) -> bool:
+    try:
+        return ") Z" not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    if not Path("/proc/self/fd").exists():
+        yield
+        return
+    files, processes = open_files(), children()
+    yield
+    assert children() <= processes
+    assert open_files() == files
+
+
+# ── what passes ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_messages_pass_both_ways_in_order() -> None:
+    async with opened(ECHO) as transport:
+        await transport.send([b'{"id":1}', b'{"id":2}'])
+        await transport.send([b'{"id":3}'])
+        assert transport.send_now(b'{"id":4}')
+        assert await gather(transport, 4) == [b'{"id":%d}' % number for number in range(1, 5)]
+        statistics = transport.statistics()
+        assert (statistics.sent, statistics.received, statistics.returncode) == (4, 4, None)
+    assert transport.statistics().returncode == 0
+
+
+async def test_a_message_may_come_in_any_portions() -> None:
+    code = r"""
+for portion in b'{"id"', b':1}\0{"id":2}\0', b'\0', b'{', b'"id":3}', b'\0':
+    write(portion)
+    time.sleep(0.01)
+for text in texts(): pass
+"""
+    async with opened(code) as transport:
+        assert await gather(transport, 3) == [b'{"id":1}', b'{"id":2}', b'{"id":3}']
+        assert transport.statistics().empty_texts == 1
+
+
+async def test_garbage_is_handed_on() -> None:
+    async with opened(r"write(b'\0\0\xff garbage\n\0[]\0'); list(texts())") as transport:
+        assert await gather(transport, 2) == [b"\xff garbage\n", b"[]"]
+
+
+async def test_thirty_megabytes_pass_both_ways() -> None:
+    text = b'{"a":"' + bytes(range(32, 33)) * (30 << 20) + b'"}'
+    async with opened(ECHO) as transport, trio.open_nursery() as nursery:
+        nursery.start_soon(transport.send, [text, b"{}"])
+        large, small = await gather(transport, 2)
+        assert isinstance(large, memoryview)  # decoded whole, at once
+        assert large == text
+        assert small == b"{}"
+        assert isinstance(small, bytes)
+
+
+async def test_a_flood_keeps_its_order() -> None:
+    code = r"""
+write(b"".join(b'{"n":%d}\0' % n for n in range(100_000)))
+list(texts())
+"""
+    async with opened(code) as transport:
+        got: list[Payload] = []
+        batches = 0
+        while len(got) < 100_000:
+            batch = await transport.receive()
+            assert sum(map(len, batch)) <= pipe.BATCH + pipe.PIECE  # others must have their turn
+            got += batch
+            batches += 1
+        assert got == [b'{"n":%d}' % number for number in range(100_000)]
+        assert batches < 1000
+
+
+async def test_every_call_is_a_checkpoint() -> None:
+    async with opened(ECHO) as transport:
+        with assert_checkpoints():
+            await transport.send([b"1"])
+        with assert_checkpoints():
+            await transport.receive()
+        with assert_checkpoints():
+            await transport.send([])
+
+
+async def test_what_was_said_at_the_start_is_not_lost() -> None:
+    async with opened("say(b'1'); say(b'2'); list(texts())", start_grace=10) as transport:
+        assert await gather(transport, 2) == [b"1", b"2"]
+
+
+async def test_a_program_may_say_something_and_leave_at_once() -> None:
+    async with opened("say(b'1')", start_grace=10) as transport:
+        assert list(await transport.receive()) == [b"1"]
+        assert (await lost(transport)).reason == "process_exited"
+
+
+async def test_the_child_has_its_two_ends_and_nothing_else_of_ours() -> None:
+    code = r"""
+import stat
+names = sorted(int(name) for name in os.listdir("/proc/self/fd"))
+fds = [fd for fd in names if os.path.exists(f"/proc/self/fd/{fd}")]
+null = os.stat("/dev/null").st_rdev
+say(repr((fds, os.fstat(0).st_rdev == null, os.fstat(1).st_rdev == null, os.getpid() == os.getsid(0))).encode())
+list(texts())
+"""
+    inheritable = os.dup(0)
+    try:
+        os.set_inheritable(inheritable, True)
+        async with opened(code) as transport:
+            assert await gather(transport, 1) == [b"([0, 1, 2, 3, 4], True, True, True)"]
+    finally:
+        os.close(inheritable)
+
+
+async def test_env_and_arguments_arrive() -> None:
+    code = "say(repr((sys.argv[1:], os.environ['A'], 'HOME' in os.environ)).encode()); list(texts())"
+    arguments = ["", "two words", "$A", "'", "-x", "é"]
+    argv = [*child(code), *arguments]
+    async with open_pipe(argv, env={"A": "1", "LC_ALL": "C.UTF-8"}) as transport:
+        assert await gather(transport, 1) == [repr((arguments, "1", False)).encode()]
+
+
+async def test_the_program_is_looked_up(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\nprintf '1\\0' >&4\nread line <&3\n")
+    program.chmod(0o700)
+    async with open_pipe(["program"], env={"PATH": str(tmp_path)}) as transport:
+        assert await gather(transport, 1) == [b"1"]
+
+
+async def test_a_talkative_standard_error_blocks_nobody() -> None:
+    async with opened("sys.stderr.write('x' * 1_000_000); say(b'1'); list(texts())") as transport:
+        assert await gather(transport, 1) == [b"1"]
+        assert len(transport._child._errors) == pipe.STDERR_KEPT
+
+
+# ── sending to one who does not read ─────────────────────────────────────────────────────────────────────────────────
+
+BIG = b"x" * (8 << 20)
+
+
+async def test_a_send_that_is_cut_ends_the_link() -> None:
+    async with opened(DEAF, close_timeout=0.05) as transport:
+        with trio.move_on_after(0.05) as scope:
+            await transport.send([BIG])
+        assert scope.cancelled_caught
+        with pytest.raises(ConnectionLost) as caught:
+            await transport.send([b"1"])
+        assert caught.value.reason == "write_cut"
+        assert not transport.send_now(b"1")
+        assert (await lost(transport)).reason == "write_cut"
+
+
+async def test_a_send_that_is_cut_wakes_the_receiver() -> None:
+    async with opened(DEAF, close_timeout=0.05) as transport, trio.open_nursery() as nursery:
+
+        @nursery.start_soon
+        async def _() -> None:
+            assert (await lost(transport)).reason == "write_cut"
+
+        await wait_all_tasks_blocked()
+        with trio.move_on_after(0.05):
+            await transport.send([BIG])
+
+
+async def test_a_send_that_is_cancelled_before_its_first_byte_changes_nothing() -> None:
+    async with opened("os.read(3, 0); time.sleep(0.3); exec(ECHO)".replace("ECHO", repr(ECHO))) as transport:
+        full = 0
+        while transport.send_now(b"%d" % full + b"x" * 60_000) and not transport.unsent:
+            full += 1
+        assert transport.unsent  # the last one is half in the pipe
+        with trio.move_on_after(0.02) as scope:
+            await transport.send([b"cancelled"])
+        assert scope.cancelled_caught
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(transport.send, [b"after"])
+            got = await gather(transport, full + 2)
+        assert [bytes(text)[:60].rstrip(b"x") for text in got] == [*(b"%d" % n for n in range(full + 1)), b"after"]
+
+
+async def test_what_could_not_be_sent_at_once_goes_first() -> None:
+    async with opened("time.sleep(0.1); " + "[say(text[:3]) for text in texts()]") as transport:
+        count = 0
+        while not transport.unsent:
+            assert transport.send_now(b"%03d" % count + b"x" * 60_000)
+            count += 1
+        assert not transport.send_now(b"no")
+        await transport.send([])  # an empty one sends it too
+        assert not transport.unsent
+        await transport.send([b"end"])
+        assert await gather(transport, count + 1) == [*(b"%03d" % number for number in range(count)), b"end"]
+
+
+async def test_a_second_sender_is_refused() -> None:
+    async with opened(DEAF, close_timeout=0.05) as transport, trio.open_nursery() as nursery:
+        nursery.start_soon(transport.send, [BIG])
+        await wait_all_tasks_blocked()
+        with pytest.raises(trio.BusyResourceError):
+            await transport.send([b"1"])
+        assert not transport.send_now(b"1")
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("text", [b"", b"a\0b"])
+async def test_what_is_no_message_is_not_sent(text: bytes) -> None:
+    async with opened(ECHO) as transport:
+        with pytest.raises(InvalidArgument):
+            await transport.send([b"1", text])
+        with pytest.raises(InvalidArgument):
+            transport.send_now(text)
+        await transport.send([b"2"])
+        assert await gather(transport, 1) == [b"2"]
+
+
+async def test_large_texts_are_left_to_send() -> None:
+    async with opened(ECHO) as transport:
+        assert isinstance(transport, DirectTransport)
+        assert not transport.send_now(b"x" * (pipe.DIRECT_LIMIT + 1))
+
+
+# ── ends from the other side ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        ("sys.exit(3)", "exited with code 3"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "was killed by SIGKILL"),
+        ("os.kill(os.getpid(), 40)", "was killed by signal 40"),
+    ],
+)
+async def test_the_end_of_the_program_has_a_cause(act: str, words: str) -> None:
+    async with opened(f"say(b'1'); next(texts()); say(b'2'); {act}") as transport:
+        await transport.send([b"go"])
+        assert await gather(transport, 2) == [b"1", b"2"]
+        error = await lost(transport)
+        assert error.reason == "process_exited"
+        assert words in str(error)
+        assert PRELUDE[:20] not in str(error)
+        with pytest.raises(ConnectionLost) as caught:
+            await transport.send([b"x"])
+        assert caught.value.reason == "process_exited"
+        assert caught.value is not error
+        assert not transport.send_now(b"x")
+
+
+async def test_a_killed_program_wakes_the_receiver_after_its_last_words() -> None:
+    async with opened("say(b'1'); list(texts())") as transport:
+        assert await gather(transport, 1) == [b"1"]
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def _() -> None:
+                error = await lost(transport)
+                assert error.reason == "process_exited"
+                assert "SIGKILL" in str(error)
+
+            await wait_all_tasks_blocked()
+            os.kill(transport.statistics().pid, signal.SIGKILL)
+
+
+async def test_a_killed_program_ends_a_send() -> None:
+    async with opened(DEAF) as transport, trio.open_nursery() as nursery:
+
+        @nursery.start_soon
+        async def _() -> None:
+            with pytest.raises(ConnectionLost) as caught:
+                await transport.send([BIG])
+            assert caught.value.reason == "process_exited"
+
+        await wait_all_tasks_blocked()
+        os.kill(transport.statistics().pid, signal.SIGKILL)
+
+
+async def test_an_end_in_the_middle_of_a_message_is_told() -> None:
+    async with opened("write(b'{\"id\":'); sys.exit(1)", start_grace=10) as transport:
+        assert "in the middle of a message" in str(await lost(transport))
+
+
+HELPER = """
+if os.fork() == 0:
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    time.sleep(1)
+    os._exit(0)
+"""
+
+
+async def test_helpers_that_hold_the_pipe_open_hide_nothing() -> None:
+    """The program is gone; that a helper inherited its end of the pipe must not leave us waiting."""
+    start = time.monotonic()
+    async with opened(HELPER + "say(b'1'); next(texts()); say(b'last'); os._exit(5)") as transport:
+        assert await gather(transport, 1) == [b"1"]
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def _() -> None:
+                assert await gather(transport, 1) == [b"last"]
+                error = await lost(transport)
+                assert error.reason == "process_exited"
+                assert "code 5" in str(error)
+
+            await wait_all_tasks_blocked()
+            await transport.send([b"go"])
+        with pytest.raises(ConnectionLost) as caught:
+            await transport.send([BIG])
+        assert caught.value.reason == "process_exited"
+    assert time.monotonic() - start < 0.9
+
+
+async def test_a_sender_does_not_wait_for_helpers_either() -> None:
+    async with opened(HELPER + "say(b'1'); time.sleep(0.2); os._exit(5)") as transport:
+        assert await gather(transport, 1) == [b"1"]
+        with trio.fail_after(0.7), pytest.raises(ConnectionLost) as caught:
+            await transport.send([BIG])
+        assert caught.value.reason == "process_exited"
+
+
+async def test_a_program_that_only_closes_its_end_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipe, "EXIT_NOTICE", 0.02)
+    async with opened("say(b'1'); os.close(4); list(texts())") as transport:
+        assert await gather(transport, 1) == [b"1"]
+        error = await lost(transport)
+        assert error.reason == "peer_closed"
+        assert "still runs" in str(error)
+
+
+async def test_a_message_above_the_limit_is_the_end() -> None:
+    code = "say(b'1'); write(b'x' * 3000); list(texts())"
+    async with opened(code, max_message_bytes=1024) as transport:
+        assert await gather(transport, 1) == [b"1"]
+        for _ in range(2):
+            with pytest.raises(RemoteProtocolError, match="1024") as caught:
+                await transport.receive()
+            assert caught.value.close_code == 1009
+        with pytest.raises(RemoteProtocolError):
+            await transport.send([b"1"])
+        assert not transport.send_now(b"1")
+    assert transport.statistics().returncode == 0  # it saw its pipe closed
+
+
+# ── starts that fail ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def fails(argv: list[str], **options: Any) -> DiscoveryError:
+    with pytest.raises(DiscoveryError) as caught:
+        async with open_pipe(argv, **{"start_grace": 10, **options}):
+            raise AssertionError
+    return caught.value
+
+
+async def test_a_program_that_does_not_exist() -> None:
+    error = await fails(["no-such-program", "--token=secret-token"])
+    assert error.stage == "address"
+    assert error.address == "no-such-program"
+    assert "no-such-program" in str(error)
+    assert "secret-token" not in str(error)
+
+
+async def test_a_file_that_is_no_program(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    assert (await fails([str(file)])).stage == "address"
+    assert (await fails([str(tmp_path)])).stage == "address"
+    file.write_bytes(b"\x7fELF nonsense")
+    file.chmod(0o700)
+    error = await fails([str(file)])
+    assert error.stage == "cdp"
+    assert "exited with code 12" in str(error)  # the shell's word: 126 or 127
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("sys.exit(7)", ["exited with code 7", "it wrote nothing"]),
+        ("sys.exit('so sad')", ["exited with code 1", "so sad"]),
+        ("os.kill(os.getpid(), 9)", ["was killed by SIGKILL"]),
+        ("sys.exit('old\\n' + 'x' * 5000 + '\\nnew\\x07')", ["error: new"]),
+    ],
+)
+async def test_a_program_that_leaves_at_once(code: str, words: list[str]) -> None:
+    error = await fails(child(code))
+    assert error.stage == "cdp"
+    assert error.address == sys.executable
+    for word in words:
+        assert word in str(error)
+    assert str(error).isprintable()
+
+
+async def test_arguments_are_not_told() -> None:
+    argv = [*child("sys.exit(' '.join(sys.argv[1:]) + ' and hunter2!')"), "--proxy=hunter2!", "top-secret"]
+    error = await fails(argv)
+    assert "hunter2!" not in str(error)
+    assert "top-secret" not in str(error)
+    assert "[argument]" in str(error)
+
+
+async def test_a_program_that_closes_its_end_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipe, "EXIT_NOTICE", 0.02)
+    error = await fails(child("os.close(4); list(texts())"))
+    assert "closed its end of the pipe" in str(error)
+
+
+async def test_a_system_without_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipe, "_SHELL", "/nowhere/sh")
+    error = await fails(child(ECHO))
+    assert error.stage == "address"
+    assert "/nowhere/sh" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("argv", "options"),
+    [
+        ([], {}),
+        ([""], {}),
+        ("program", {}),
+        (["program", "a\0b"], {}),
+        ([sys.executable], {"max_message_bytes": 3}),
+        ([sys.executable], {"close_timeout": 0}),
+        ([sys.executable], {"start_grace": float("nan")}),
+    ],
+)
+async def test_senseless_arguments_start_nothing(argv: list[str], options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgument):
+        async with open_pipe(argv, **options):
+            raise AssertionError
+
+
+async def test_there_is_no_such_pipe_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(LocalProtocolError) as caught:
+        async with open_pipe([sys.executable]):
+            raise AssertionError
+    assert caught.value.reason == "unsupported"
+
+
+async def test_a_pipe_that_cannot_be_widened_does_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipe, "PIPE_CAPACITY", 1 << 40)
+    async with opened(ECHO) as transport:
+        await transport.send([b"1"])
+        assert await gather(transport, 1) == [b"1"]
+
+
+# ── ends from this side ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_close_wakes_the_receiver_and_the_sender() -> None:
+    async with opened(DEAF, close_timeout=0.05) as transport, trio.open_nursery() as nursery:
+
+        @nursery.start_soon
+        async def _() -> None:
+            assert (await lost(transport)).reason == "closed"
+
+        @nursery.start_soon
+        async def _() -> None:
+            with pytest.raises(ConnectionLost) as caught:
+                await transport.send([BIG])
+            assert caught.value.reason == "closed"
+
+        await wait_all_tasks_blocked()
+        await transport.aclose()
+        assert (await lost(transport)).reason == "closed"
+        with pytest.raises(ConnectionLost):
+            await transport.send([b"1"])
+        assert not transport.send_now(b"1")
+
+
+async def test_what_was_said_at_the_start_is_dropped_by_a_close() -> None:
+    async with opened("say(b'1'); list(texts())", start_grace=10) as transport:
+        await transport.aclose()
+        assert (await lost(transport)).reason == "closed"
+
+
+async def test_a_second_close_waits_for_the_first() -> None:
+    ends: list[float] = []
+    async with opened(DEAF, close_timeout=0.2) as transport, trio.open_nursery() as nursery:
+
+        async def close() -> None:
+            await transport.aclose()
+            ends.append(trio.current_time())
+
+        nursery.start_soon(close)
+        nursery.start_soon(close)
+    assert ends[1] - ends[0] < 0.1
+    assert transport.statistics().returncode == -signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    ("deaf_to", "code"),
+    [("", -signal.SIGTERM), ("signal.signal(signal.SIGTERM, signal.SIG_IGN);", -signal.SIGKILL)],
+)
+async def test_a_program_that_ignores_the_end_is_ended(
+    deaf_to: str, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipe, "TERMINATE_TIMEOUT", 0.1)
+    start = time.monotonic()
+    async with opened(deaf_to + "say(b'1')\nwhile True: time.sleep(60)", close_timeout=0.1) as transport:
+        await gather(transport, 1)
+    assert transport.statistics().returncode == code
+    assert time.monotonic() - start < 5
+
+
+async def test_helpers_are_killed_with_their_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipe, "TERMINATE_TIMEOUT", 0.1)
+    code = """
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+helper = os.fork()
+if helper:
+    say(b"%d" % helper)
+time.sleep(60)
+"""
+    async with opened(code, close_timeout=0.1) as transport:
+        helper = int(bytes((await gather(transport, 1))[0]))
+    with trio.fail_after(5):
+        while runs(helper):  # noqa: ASYNC110 - nobody tells us
+            await trio.sleep(0.01)
+
+
+async def test_the_body_s_exception_leaves_bare() -> None:
+    with pytest.raises(KeyError):
+        async with opened(ECHO):
+            raise KeyError
+    with trio.move_on_after(0.2) as scope:
+        async with opened(ECHO) as transport:
+            await transport.receive()
+    assert scope.cancelled_caught
+    assert transport.statistics().returncode == 0
+
+
+async def test_a_cancelled_body_still_ends_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that needs its standard error read to come to its end, while all around it is cancelled."""
+    monkeypatch.setattr(pipe, "TERMINATE_TIMEOUT", 0.1)
+    code = "say(b'1'); list(texts()); sys.stderr.write('x' * 1_000_000); sys.exit(9)"
+    with trio.CancelScope() as scope:
+        async with opened(code) as transport:
+            await gather(transport, 1)
+            scope.cancel()
+            await trio.sleep_forever()
+    assert transport.statistics().returncode == 9
+
+
+@pytest.mark.parametrize("delay", [0, 0.001, 0.003, 0.01, 0.03])
+async def test_a_start_may_be_cancelled_at_any_time(delay: float) -> None:
+    with trio.move_on_after(delay) as scope:
+        async with opened(ECHO, start_grace=10, close_timeout=0.5):
+            raise AssertionError
+    assert scope.cancelled_caught

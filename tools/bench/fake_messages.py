@@ -1,0 +1,98 @@
+"""The bytes a fake endpoint says: canned replies, and floods of events made beforehand.
+
+Shapes and sizes are those of Chromium: `method` or `id` first, `sessionId` last, pure ASCII, one unfragmented text frame
+per message. A flood goes round-robin over the sessions and comes in chunks of about 256 KiB, as a busy browser's socket
+delivers it. Everything is built before the clock starts, so that the client is the bottleneck.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import struct
+import threading
+
+CHUNK = 262144
+TARGET = (
+    '{"targetId":"T1","type":"page","title":"","url":"about:blank","attached":true,'
+    '"canAccessOpener":false,"browserContextId":"C1"}'
+)
+BROWSER_TARGET = TARGET.replace("page", "browser")
+CANNED = {
+    b"Runtime.evaluate": b'{"result":{"type":"number","value":2,"description":"2"}}',
+    b"Browser.getVersion": b'{"protocolVersion":"1.3","product":"HeadlessChrome/156.0.0.0","revision":"@0",'
+    b'"userAgent":"Mozilla/5.0 HeadlessChrome/156.0.0.0","jsVersion":"15.6"}',
+    b"Target.getTargetInfo": b'{"targetInfo":%s}' % BROWSER_TARGET.encode(),
+    b"Target.getTargets": b'{"targetInfos":[%s]}' % TARGET.encode(),
+    b"Target.getBrowserContexts": b'{"browserContextIds":[]}',
+}
+
+
+def session_id(number: int) -> str:
+    """The id of the nth session that a connection opens."""
+    return hashlib.md5(b"session%d" % number).hexdigest().upper()
+
+
+def frame_head(size: int) -> bytes:
+    """The head of an unmasked text frame."""
+    if size < 126:
+        return bytes((0x81, size))
+    if size < 65536:
+        return struct.pack("!BBH", 0x81, 126, size)
+    return struct.pack("!BBQ", 0x81, 127, size)
+
+
+def wrap(payload: bytes, *, pipe: bool) -> bytes:
+    """A message as its transport carries it: a websocket frame, or ended by NUL on a pipe."""
+    return payload + b"\0" if pipe else frame_head(len(payload)) + payload
+
+
+def event(number: int, shape: str, session: str) -> bytes:
+    """The nth event of a flood; without a session where that is empty."""
+    tail = f',"sessionId":"{session}"}}' if session else "}"
+    if shape == "network":
+        params = (
+            f'{{"requestId":"{7000 + number % 50}.{number % 997}",'
+            f'"timestamp":{22000 + number // 1000}.{number % 1000000:06d},'
+            f'"dataLength":{1000 + number % 60000},"encodedDataLength":0}}'
+        )
+        return f'{{"method":"Network.dataReceived","params":{params}{tail}'.encode()
+    params = (
+        '{"type":"log","args":[{"type":"string","value":"hello from the page"},'
+        f'{{"type":"number","value":{number},"description":"{number}"}}],"executionContextId":3,'
+        f'"timestamp":1763460000{number % 1000:03d}.{number % 1000:03d},'
+        '"stackTrace":{"callFrames":[{"functionName":"tick","scriptId":"17",'
+        f'"url":"https://example.test/static/app.js","lineNumber":12,"columnNumber":{number % 80}}}]}}}}'
+    )
+    return f'{{"method":"Runtime.consoleAPICalled","params":{params}{tail}'.encode()
+
+
+@functools.lru_cache(4)
+def repeated(character: bytes, count: int) -> bytes:
+    """The body of a big result."""
+    return character * count
+
+
+@functools.cache
+def _flood(n: int, k: int, shape: str, *, pipe: bool) -> list[bytes]:
+    sessions = [session_id(i) for i in range(k)] or [""]
+    chunks: list[bytes] = []
+    part: list[bytes] = []
+    size = 0
+    for i in range(n):
+        message = wrap(event(i, shape, sessions[i % len(sessions)]), pipe=pipe)
+        part.append(message)
+        size += len(message)
+        if size > CHUNK:
+            chunks.append(b"".join(part))
+            part, size = [], 0
+    return [*chunks, b"".join(part)]
+
+
+_building = threading.Lock()
+
+
+def flood(n: int, k: int, shape: str, *, pipe: bool = False) -> list[bytes]:
+    """The bytes of a whole flood in chunks, built once."""
+    with _building:
+        return _flood(n, k, shape, pipe=pipe)

@@ -1,0 +1,177 @@
+"""The workloads, said once for every Python adapter, whatever its event loop.
+
+Each opens the client, warms it up, and puts the meter around the work alone. What an adapter must offer is `Client`.
+The values that come back are checked: a client that drops, invents or misreads something fails its run.
+
+* seq: one command after the other. pipe: `width` tasks, each with one command after the other.
+* events, subscribe: until the last event of a flood has reached the callback. They are one measure under two names, so
+  that an async iterator can stand in a table of its own beside the callbacks of others.
+* params: the same, and the callback is given two of each event's params, read in the client's own way.
+* flood: a flood at a consumer that never reads. The interesting number is memory.
+* big: results of `mb` MB. connect: from nothing to the first answer.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import urllib.parse
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from job import Job
+from meter import Meter
+
+METHODS = {"network": "Network.dataReceived", "console": "Runtime.consoleAPICalled"}
+
+ON_PAGE = {
+    "console": "for(let i=0;i<%d;i++)console.log('hello from the page',i);2",
+    "random": """{let n=%d; if(!window.R||window.R.length!==n){let a=new Uint8Array(32768),s='';
+while(s.length<n){crypto.getRandomValues(a);s+=btoa(String.fromCharCode(...a))} window.R=s.slice(0,n)}; window.R.length}""",
+}
+"""Run in a real page; the random string is hard to compress, like a screenshot."""
+
+Measured = dict[str, float]
+
+
+class Client(Protocol):
+    """What an adapter offers. `hold_events(method)` is optional: subscribe to it and never read."""
+
+    async def open(self, job: Job) -> None:
+        """Connect, open `job.sessions` flat sessions, end with Runtime.enable on the first."""
+
+    async def evaluate(self, expression: str) -> Any:
+        """Runtime.evaluate on the first session, the library's own way; the value."""
+
+    def on_event(self, method: str, callback: Callable[[], None]) -> None:
+        """`callback()` for every event of this method on any session."""
+
+    def on_event_params(self, method: str, callback: Callable[[str, int], None]) -> None:
+        """`callback(requestId, dataLength)` for every Network.dataReceived, read the library's own way."""
+
+
+@dataclass
+class Loop:
+    """What differs between event loops."""
+
+    gather: Callable[[Sequence[Callable[[], Awaitable[None]]]], Awaitable[None]]
+    event: Callable[[], Any]
+
+
+def request_flood(job: Job) -> socket.socket:
+    """Ask the fake endpoint for a flood. Keep the socket; it answers when the last byte is written."""
+    url = urllib.parse.urlsplit(job.http)
+    asking = socket.create_connection((url.hostname, url.port))
+    query = f"n={job.n}&k={job.k}&shape={job.shape}"
+    asking.sendall(f"GET /emit?{query} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    return asking
+
+
+async def measure(job: Job, client: Client, loop: Loop) -> Measured:
+    """Run the job's workload."""
+    if job.workload == "connect":
+        with Meter() as meter:
+            await client.open(job)
+            assert await client.evaluate("1+1") == 2
+        return meter.result()
+    await client.open(job)
+    assert await client.evaluate("1+1") == 2
+    return await WORKLOADS[job.workload](job, client, loop)
+
+
+async def _sequential(job: Job, client: Client, _loop: Loop) -> Measured:
+    for _ in range(200):
+        await client.evaluate("1+1")
+    with Meter() as meter:
+        for _ in range(job.n):
+            await client.evaluate("1+1")
+    return meter.result()
+
+
+async def _pipelined(job: Job, client: Client, loop: Loop) -> Measured:
+    async def one_after_the_other() -> None:
+        for _ in range(job.n // job.width):
+            await client.evaluate("1+1")
+
+    await loop.gather([one_after_the_other] * min(job.width, 50))
+    with Meter() as meter:
+        await loop.gather([one_after_the_other] * job.width)
+    return meter.result()
+
+
+async def _events(job: Job, client: Client, loop: Loop) -> Measured:
+    left, done = job.n, loop.event()
+
+    def count() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            done.set()
+
+    client.on_event(METHODS[job.shape], count)
+    with Meter() as meter:
+        if job.real:
+            await client.evaluate(ON_PAGE["console"] % job.n)
+            await done.wait()
+        else:
+            with request_flood(job):
+                await done.wait()
+    assert left == 0
+    return meter.result()
+
+
+async def _params(job: Job, client: Client, loop: Loop) -> Measured:
+    left, total, done = job.n, 0, loop.event()
+
+    def read(_request_id: str, data_length: int) -> None:
+        nonlocal left, total
+        total += data_length
+        left -= 1
+        if left == 0:
+            done.set()
+
+    client.on_event_params(METHODS["network"], read)
+    with Meter() as meter, request_flood(job):
+        await done.wait()
+    assert total == sum(1000 + i % 60000 for i in range(job.n))  # as fake_messages.py makes them
+    return meter.result()
+
+
+async def _flood(job: Job, client: Client, _loop: Loop) -> Measured:
+    hold = getattr(client, "hold_events", None)
+    if hold is None:
+        client.on_event(METHODS[job.shape], lambda: None)
+    else:
+        hold(METHODS[job.shape])
+    with Meter() as meter, request_flood(job) as asking:
+        while not select.select([asking], [], [], 0)[0]:
+            await client.evaluate("1+1")
+        await client.evaluate("1+1")  # its answer comes after the last event
+    return meter.result()
+
+
+async def _big(job: Job, client: Client, _loop: Loop) -> Measured:
+    size = round(job.mb * 1e6)
+    expression = f"'x'.repeat({size})"
+    await client.evaluate("'x'.repeat(1000)")
+    if job.real:
+        assert await client.evaluate(ON_PAGE["random"] % size) == size
+        expression = "window.R"
+    with Meter() as meter:
+        for _ in range(job.n):
+            value = await client.evaluate(expression)
+            assert len(value) == size
+            del value
+    return meter.result()
+
+
+WORKLOADS: dict[str, Callable[[Job, Client, Loop], Awaitable[Measured]]] = {
+    "seq": _sequential,
+    "pipe": _pipelined,
+    "events": _events,
+    "subscribe": _events,
+    "params": _params,
+    "flood": _flood,
+    "big": _big,
+}
