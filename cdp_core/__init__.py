@@ -5,6 +5,9 @@ and the modules are read in the order in which one event passes them:
 `transports.tapped` → `sansio.wire` → `sansio.router` → `link` → `subscriptions`.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from cdp_core.browser_session import Address, BrowserSession, open_browser_session, open_pipe_session
 from cdp_core.errors import (
     CdpError,
@@ -35,7 +38,6 @@ from cdp_core.sansio.router import (
     SessionOpened,
 )
 from cdp_core.sansio.targets import TargetChanged, TargetCreated, TargetDestroyed, TargetInfo
-from cdp_core.sansio.trace import TraceHeader, TraceRecord
 from cdp_core.sansio.wire import (
     BrowserContextId,
     Command,
@@ -54,9 +56,12 @@ from cdp_core.session import SessionStatistics
 from cdp_core.subscriptions import Expectation, Missed, Overflow, Received, Subscription, SubscriptionStatistics
 from cdp_core.target_bridge import Arm, BridgeStatistics, TargetBridge
 from cdp_core.transports import DirectTransport, Transport
-from cdp_core.transports.memory import MemoryTransport, memory_pair
-from cdp_core.transports.recorded import RecordedTransport, TeeTransport
-from cdp_core.transports.tracefile import TraceStatistics, TraceWriter, read_trace
+
+if TYPE_CHECKING:
+    from cdp_core.sansio.trace import TraceHeader, TraceRecord
+    from cdp_core.transports.memory import MemoryTransport, memory_pair
+    from cdp_core.transports.recorded import RecordedTransport, TeeTransport
+    from cdp_core.transports.tracefile import TraceStatistics, TraceWriter, read_trace
 
 __version__ = "0.1.0"
 
@@ -129,3 +134,28 @@ __all__ = [
     "open_pipe_session",
     "read_trace",
 ]
+
+_LATER = {
+    "MemoryTransport": "cdp_core.transports.memory",
+    "RecordedTransport": "cdp_core.transports.recorded",
+    "TeeTransport": "cdp_core.transports.recorded",
+    "TraceHeader": "cdp_core.sansio.trace",
+    "TraceRecord": "cdp_core.sansio.trace",
+    "TraceStatistics": "cdp_core.transports.tracefile",
+    "TraceWriter": "cdp_core.transports.tracefile",
+    "memory_pair": "cdp_core.transports.memory",
+    "read_trace": "cdp_core.transports.tracefile",
+}
+"""Names that most programs never use; their modules are imported at the first touch."""
+
+
+def __getattr__(name: str) -> Any:
+    module = _LATER.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(module), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 import trio
 
@@ -23,10 +23,10 @@ from cdp_core.session import MAX_BYTES, Session, event_readers
 from cdp_core.subscriptions import Missed, Overflow, Received, Subscription
 from cdp_core.target_bridge import TargetBridge
 from cdp_core.transports import Transport
-from cdp_core.transports.pipe import open_pipe
-from cdp_core.transports.recorded import TeeTransport
-from cdp_core.transports.tracefile import TraceWriter
 from cdp_core.transports.websocket import MAX_MESSAGE_BYTES, open_websocket
+
+if TYPE_CHECKING:
+    from cdp_core.transports.tracefile import TraceWriter
 
 __all__ = ["Address", "BrowserSession", "open_browser_session", "open_pipe_session"]
 
@@ -201,6 +201,8 @@ async def open_pipe_session(
 
     The child ends with the block. Otherwise as `open_browser_session`.
     """
+    from cdp_core.transports.pipe import open_pipe  # noqa: PLC0415 - not everyone starts a browser: imports stay cheap
+
     check_timeout("close_timeout", close_timeout)
     async with (
         open_pipe(argv, env=env, max_message_bytes=max_message_bytes, close_timeout=close_timeout) as transport,
@@ -253,7 +255,11 @@ async def _run(
 def _tracing(transport: Transport, trace: TraceWriter | Path | None) -> Generator[Transport, None, None]:
     if trace is None:
         yield transport
-    elif isinstance(trace, TraceWriter):
+        return
+    from cdp_core.transports.recorded import TeeTransport  # noqa: PLC0415 - not everyone records: imports stay cheap
+    from cdp_core.transports.tracefile import TraceWriter  # noqa: PLC0415
+
+    if isinstance(trace, TraceWriter):
         yield TeeTransport(transport, trace)
     else:
         with TraceWriter(trace) as writer:

@@ -25,7 +25,6 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Final, cast
 
-import attrs
 import h11
 import trio
 
@@ -44,6 +43,7 @@ from cdp_core.sansio.endpoints import (
     parse_list,
     parse_version,
 )
+from cdp_core.sansio.records import Struct
 from cdp_core.scopes import leaves
 
 __all__ = ["Address", "find_websocket", "list_targets_http", "open_stream"]
@@ -70,7 +70,7 @@ async def find_websocket(
 
     `headers` go along with the question. Raises DiscoveryError.
     """
-    attempt = _Attempt(seconds=connect_timeout)
+    attempt = _Attempt(connect_timeout)
     with attempt.bounded():
         address = await _read_address(where, attempt)
         if address.is_websocket:
@@ -90,7 +90,7 @@ async def list_targets_http(
 
     Raises DiscoveryError.
     """
-    attempt = _Attempt(seconds=connect_timeout)
+    attempt = _Attempt(connect_timeout)
     with attempt.bounded():
         address = (await _read_address(where, attempt)).over_http()
         return parse_list(await _get(address, "/json/list", headers or {}, ssl_context, attempt), asked=address)
@@ -103,7 +103,7 @@ async def open_stream(
 
     Nagle's algorithm is off, as trio leaves it: commands are small and wait for each other. Raises DiscoveryError.
     """
-    attempt = _Attempt(seconds=connect_timeout)
+    attempt = _Attempt(connect_timeout)
     with attempt.bounded():
         return await _dial(address, ssl_context, attempt)
 
@@ -117,13 +117,13 @@ def _seconds(value: object) -> float:
     return float(value)
 
 
-@attrs.define(kw_only=True)
 class _Attempt:
     """How far it came, for the error that says so; `shown` is redacted."""
 
-    seconds: float = attrs.field(converter=_seconds)
-    stage: str = "address"
-    shown: str = ""
+    def __init__(self, seconds: float) -> None:
+        self.seconds = _seconds(seconds)
+        self.stage = "address"
+        self.shown = ""
 
     def reach(self, stage: str, shown: str) -> None:
         self.stage, self.shown = stage, shown
@@ -163,7 +163,7 @@ async def _read_address(where: Address, attempt: _Attempt) -> EndpointAddress:
     if path is where and looks_like_address(path):
         return parse_address(path)
     # What was meant as a path may be shown; a text that merely is no address may be one with a slip, token and all.
-    attempt.reach("address", path if path is not where or _ROOTED_PATH.fullmatch(path) else "…")
+    attempt.reach("address", path if path is not where or re.fullmatch(_ROOTED_PATH, path) else "…")
     try:
         source, text = await trio.to_thread.run_sync(_read_port_file, path, abandon_on_cancel=True)
     except (OSError, ValueError, RuntimeError) as error:  # ValueError: a NUL in it; RuntimeError: no home for ~
@@ -187,7 +187,7 @@ def _path_of(where: Address) -> str:
     return path
 
 
-_ROOTED_PATH: Final = re.compile(r"(?!.*(?://|/devtools/))(?:[~.]*/|[A-Za-z]:[/\\]|\\\\)[^?@#=]*|~|\.|\.\.", re.DOTALL)
+_ROOTED_PATH: Final = r"(?s)(?!.*(?://|/devtools/))(?:[~.]*/|[A-Za-z]:[/\\]|\\\\)[^?@#=]*|~|\.|\.\."
 
 
 def _read_port_file(path: str) -> tuple[str, str]:
@@ -268,8 +268,7 @@ def _tls_problem(error: BaseException | None) -> str:
 # ── one GET ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@attrs.frozen(kw_only=True)
-class _Answer:
+class _Answer(Struct, frozen=True, kw_only=True):
     status: int
     location: str | None
     body: bytes

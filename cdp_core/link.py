@@ -20,11 +20,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-import attrs
 import trio
 from trio.lowlevel import Abort, current_task, reschedule, wait_task_rescheduled
 
 from cdp_core.errors import ConnectionLost, LocalProtocolError, RemoteProtocolError, TapFailed
+from cdp_core.sansio.records import Struct
 from cdp_core.sansio.router import (
     Anomaly,
     CommandDone,
@@ -73,8 +73,7 @@ class Waiter(Protocol):
         ...
 
 
-@attrs.frozen(kw_only=True)
-class LinkStatistics:
+class LinkStatistics(Struct, frozen=True, kw_only=True):
     """What passed over one link so far."""
 
     router: RouterStatistics

@@ -10,7 +10,7 @@ from cdp_core.errors import CommandRefused, Gone
 from cdp_core.link import Link
 from cdp_core.sansio.router import SessionOpened
 from cdp_core.sansio.wire import SessionId, TargetId
-from cdp_core.session import Session
+from cdp_core.session import Session, SessionStatistics
 
 __all__ = ["PageSession"]
 
@@ -83,6 +83,10 @@ class PageSession(Session):
         except (CommandRefused, Gone):
             if self.open:
                 raise
+
+    def statistics(self) -> SessionStatistics:
+        """Counts so far."""
+        return self.session_statistics()
 
     def _parent_session(self) -> Session:
         parent: Any = self._link.sessions.get(self.parent) if self.parent is not None else None

@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, Literal, TypeVar, overload
 
-import attrs
 from trio.lowlevel import checkpoint_if_cancelled
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.leases import Leases
 from cdp_core.link import Link
 from cdp_core.replies import PendingReply
+from cdp_core.sansio.records import Struct
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.wire import Command, Event, Json, SessionId, TypedEvent
 from cdp_core.subscriptions import Expectation, Missed, Overflow, Sink, Subscription
@@ -35,8 +35,7 @@ MAX_BYTES: Final = 64 * 2**20
 """How much may wait in one subscription, unless it is told otherwise."""
 
 
-@attrs.frozen(kw_only=True)
-class SessionStatistics:
+class SessionStatistics(Struct, frozen=True, kw_only=True):
     """How a session fares."""
 
     subscriptions: int
@@ -258,12 +257,11 @@ class Session:
         """The session ended (said by the link)."""
         self._loss = loss
 
-    def statistics(self) -> Any:
-        """Counts so far."""
+    def session_statistics(self) -> SessionStatistics:
+        """Counts of this session alone."""
         routes = self._link.routes.get(self._session_id)
-        sinks = set() if routes is None else {id(sink) for several in routes.by_method.values() for sink in several}
         return SessionStatistics(
-            subscriptions=len(sinks),
+            subscriptions=0 if routes is None else len(routes.sinks()),
             leases=self._leases.counts(),
             closed=None if self._loss is None else self._loss.reason,
         )

@@ -77,8 +77,7 @@ class Received(Struct, Generic[T], frozen=True, kw_only=True):
     at: float
 
 
-@attrs.frozen(kw_only=True)
-class SubscriptionStatistics:
+class SubscriptionStatistics(Struct, frozen=True, kw_only=True):
     """How a subscription fared so far."""
 
     waiting: int
@@ -122,10 +121,14 @@ class Routes:
 
     def end(self, error: Callable[[], BaseException]) -> None:
         """End every sink, each once."""
-        sinks = {id(sink): sink for several in self.by_method.values() for sink in several}
+        sinks = self.sinks()
         self.by_method.clear()
-        for sink in sinks.values():
+        for sink in sinks:
             sink.end(error)
+
+    def sinks(self) -> tuple[Sink, ...]:
+        """Every sink, each once, in the order of their making."""
+        return tuple({id(sink): sink for several in self.by_method.values() for sink in several}.values())
 
 
 class Subscription(Generic[T]):
@@ -372,8 +375,9 @@ class Expectation(Generic[T]):
 
 def _size_of(item: Any) -> int:
     """About how many bytes a queued item keeps alive."""
-    event = item.event if isinstance(item, Received) else item
-    return event.size if isinstance(event, Event) else ITEM_SIZE
+    if isinstance(item, Received):
+        return _size_of(item.event)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    return item.size if isinstance(item, Event) else ITEM_SIZE
 
 
 class ExpectationBox(Generic[T]):

@@ -26,6 +26,7 @@ import trio
 from cdp_core.errors import CommandRefused, Gone, SessionGone, TargetGone
 from cdp_core.link import Link
 from cdp_core.page_session import PageSession
+from cdp_core.sansio.records import Struct
 from cdp_core.sansio.router import Outcome
 from cdp_core.sansio.targets import (
     TARGET_METHODS,
@@ -61,8 +62,7 @@ DISPOSE_TIMEOUT: Final = 2.0
 log = logging.getLogger("cdp_core.targets")
 
 
-@attrs.frozen(kw_only=True)
-class BridgeStatistics:
+class BridgeStatistics(Struct, frozen=True, kw_only=True):
     """What the bridge knows and holds."""
 
     discovering: bool

@@ -67,7 +67,7 @@ def _lower(text: str) -> str:
 def _check(_address: object, field: attrs.Attribute[str], value: str) -> None:
     """The rules of a URL's parts; messages never repeat a value, since it may be a secret in the wrong place."""
     pattern, message = _RULES[field.name]
-    if pattern.fullmatch(value) is None and not (field.name == "host" and "%" not in value and _ip(value)):
+    if re.fullmatch(pattern, value) is None and not (field.name == "host" and "%" not in value and _ip(value)):
         raise InvalidArgument(message)
 
 
@@ -156,13 +156,13 @@ def parse_address(where: str) -> EndpointAddress:
     Raises DiscoveryError(stage="address").
     """
     text = where.strip()
-    bare = _BARE.fullmatch(text)
-    found = _URL.fullmatch(f"http://{bare[1] or _LOOPBACK}:{bare[2]}" if bare else text)
+    bare = re.fullmatch(_BARE, text)
+    found = re.fullmatch(_URL, f"http://{bare[1] or _LOOPBACK}:{bare[2]}" if bare else text)
     if found is None:
         raise _unreadable(
             text,
             "put ws:// or http:// in front"
-            if _SCHEMELESS.match(text)
+            if re.match(_SCHEMELESS, text)
             else "write it as ws://host:port/path or http://host:port, with special characters escaped, as in %40",
         )
     scheme, userinfo, host, port, path, query = found.groups()
@@ -187,7 +187,7 @@ def looks_like_address(where: str) -> bool:
     A file whose name has such a form (`host:9222`, `9222`) is given as a `pathlib.Path`.
     """
     text = where.strip()
-    return "://" in text or _BARE.fullmatch(text) is not None or _SCHEMELESS.match(text) is not None
+    return "://" in text or re.fullmatch(_BARE, text) is not None or re.match(_SCHEMELESS, text) is not None
 
 
 def parse_devtools_active_port(
@@ -233,31 +233,34 @@ def is_loopback(host: str) -> bool:
     return bool((mapped or address).is_loopback)
 
 
+# Patterns are text here, and compiled at their first use: an import need not pay for them.
 _RULES: Final = {
-    "scheme": (re.compile("wss?|https?"), "An address begins with ws://, wss://, http:// or https://."),
+    "scheme": ("wss?|https?", "An address begins with ws://, wss://, http:// or https://."),
     "host": (
-        re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?"),
+        r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?",
         "The host of an address is a name in ASCII or an IP address, of version 6 in brackets and without a zone.",
     ),
     "path": (
-        re.compile(r'/[!"$->A-~]*'),  # @ is legal here, but then it more often ends a password that contains a slash
+        r'/[!"$->A-~]*',  # @ is legal here, but then it more often ends a password that contains a slash
         "The path of an address begins with / and is printable ASCII without @; escape the rest, as in %40.",
     ),
     "query": (
-        re.compile(r'[!"$-~]*'),
+        r'[!"$-~]*',
         "The query of an address is printable ASCII without #; escape the rest, as in %23.",
     ),
     "userinfo": (
-        re.compile(r'[!"$-.0->@-~]*'),
+        r'[!"$-.0->@-~]*',
         "User name and password in an address are printable ASCII without / ? #; escape the rest, as in %2F.",
     ),
 }
-_URL: Final = re.compile(
-    r"([A-Za-z]+)://(?:([^/?#]*)@)?(\[[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*\]|[^/?#@:\[\]]*)(?::([0-9]{0,5}))?(/[^?#]*)?(?:\?([^#]*))?"
+_URL: Final = (
+    r"([A-Za-z]+)://(?:([^/?#]*)@)?"
+    r"(\[[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*\]|[^/?#@:\[\]]*)(?::([0-9]{0,5}))?"
+    r"(/[^?#]*)?(?:\?([^#]*))?"
 )
-_BARE: Final = re.compile(r"(?:(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*):)?([0-9]{1,5})")
-_SCHEMELESS: Final = re.compile(r"[^/\\?#]*:[0-9]+(?:[/?#]|\Z)")
-_SCHEME: Final = re.compile(r"(?:wss?|https?)://", re.IGNORECASE)
+_BARE: Final = r"(?:(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*):)?([0-9]{1,5})"
+_SCHEMELESS: Final = r"[^/\\?#]*:[0-9]+(?:[/?#]|\Z)"
+_SCHEME: Final = r"(?i:wss?|https?)://"
 
 
 def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -277,21 +280,21 @@ def _unreadable(text: str, advice: str) -> DiscoveryError:
 
 def _scheme_only(text: str) -> str:
     """Of a text that cannot be read nothing else is surely no secret: a password may stand where a host is expected."""
-    scheme = _SCHEME.match(text)
+    scheme = re.match(_SCHEME, text)
     return (scheme[0].lower() if scheme else "") + _HIDDEN
 
 
 # ── redaction ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_PLAIN_WORD: Final = re.compile(
+_PLAIN_WORD: Final = (
     "api|browsers?|cdp|chrome|chromium|connect|debugger|devtools|json|list|login|new|page|playwright|protocol|puppeteer|"
     "sessions?|v[1-9]|version|worker|ws|"
 )
-_QUERY_NAME: Final = re.compile(r"[A-Za-z_.-]{1,24}")
+_QUERY_NAME: Final = r"[A-Za-z_.-]{1,24}"
 
 
 def _redact_path(path: str) -> str:
-    return "/".join(part if _PLAIN_WORD.fullmatch(part) else _HIDDEN for part in path.split("/"))
+    return "/".join(part if re.fullmatch(_PLAIN_WORD, part) else _HIDDEN for part in path.split("/"))
 
 
 def _redact_query(query: str) -> str:
@@ -301,14 +304,14 @@ def _redact_query(query: str) -> str:
 def _redact_pair(pair: str) -> str:
     """Keep a name; but a pair without a value may be all secret, and `=` may be the padding of base64."""
     name, _, value = pair.partition("=")
-    return f"{name}={_HIDDEN}" if value.strip("=") and _QUERY_NAME.fullmatch(name) else _HIDDEN
+    return f"{name}={_HIDDEN}" if value.strip("=") and re.fullmatch(_QUERY_NAME, name) else _HIDDEN
 
 
 # ── HTTP ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_PREFIX: Final = re.compile(r"(.*?)(?:/json(?:/version|/list)?)?/?")
-_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_HEADER_VALUE: Final = re.compile(r"(?:[!-~](?:[ -~\t]*[!-~])?)?")
+_PREFIX: Final = r"(.*?)(?:/json(?:/version|/list)?)?/?"
+_HEADER_NAME: Final = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
+_HEADER_VALUE: Final = r"(?:[!-~](?:[ -~\t]*[!-~])?)?"
 _FRAMING: Final = frozenset(("connection", "content-length", "te", "trailer", "transfer-encoding", "upgrade"))
 
 
@@ -322,16 +325,16 @@ def http_get_request(
     """
     given: dict[bytes, bytes] = {}
     for name, value in headers.items():
-        if _HEADER_NAME.fullmatch(name) is None or name.lower() in _FRAMING:
+        if re.fullmatch(_HEADER_NAME, name) is None or name.lower() in _FRAMING:
             raise InvalidArgument(
                 "One of the headers has a name that is none, or that belongs to the connection itself."
             )
-        if _HEADER_VALUE.fullmatch(value) is None:
+        if re.fullmatch(_HEADER_VALUE, value) is None:
             raise InvalidArgument(f"The value of the header {name} is not printable ASCII; encode it first.")
         given[name.encode().lower()] = value.encode()
     made = [(b"Host", asked.host_header.encode()), (b"Accept", b"application/json"), (b"Connection", b"close")]
     lines = [line for line in (*made, *asked.credential_headers()) if line[0].lower() not in given]
-    prefix = _PREFIX.fullmatch(asked.path)
+    prefix = re.fullmatch(_PREFIX, asked.path)
     assert prefix is not None  # every path matches
     return attrs.evolve(asked, path=prefix[1] + resource).target, [*lines, *given.items()]
 
@@ -416,11 +419,11 @@ def _text(entry: Json, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-_WEBSOCKET: Final = re.compile(r"wss?://[^/?#]*(/[^?#]*)?(?:\?([^#]*))?")
+_WEBSOCKET: Final = r"wss?://[^/?#]*(/[^?#]*)?(?:\?([^#]*))?"
 
 
 def _websocket_of(answer: Json, asked: EndpointAddress) -> EndpointAddress | None:
-    found = _WEBSOCKET.fullmatch(_text(answer, "webSocketDebuggerUrl"))
+    found = re.fullmatch(_WEBSOCKET, _text(answer, "webSocketDebuggerUrl"))
     if found is None:
         return None
     try:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
-__all__ = ["DECODE_ERRORS", "HAVE_MSGSPEC", "Raw", "Struct", "decoder", "encode"]
+__all__ = ["DECODE_ERRORS", "HAVE_MSGSPEC", "Raw", "Struct", "decoder", "encode", "replace"]
 
 T = TypeVar("T")
 
@@ -23,6 +23,7 @@ HAVE_MSGSPEC = find_spec("msgspec") is not None
 if TYPE_CHECKING or HAVE_MSGSPEC:
     import msgspec
     from msgspec import Raw, Struct
+    from msgspec.structs import replace
 
     # An exceeded recursion limit is no DecodeError, and a payload of 100,000 brackets must not end the reader.
     DECODE_ERRORS: tuple[type[Exception], ...] = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -35,6 +36,7 @@ if TYPE_CHECKING or HAVE_MSGSPEC:
 else:
     import attrs
 
+    replace = attrs.evolve
     DECODE_ERRORS = (ValueError, RecursionError)
 
     class Raw(bytes):

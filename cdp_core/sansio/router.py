@@ -26,8 +26,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-import attrs
-
 from cdp_core.errors import (
     ConnectionLost,
     Gone,
@@ -142,8 +140,7 @@ class Anomaly(Struct, frozen=True, kw_only=True):
 Output = Event | CommandDone | SessionOpened | SessionClosed | Anomaly
 
 
-@attrs.frozen(kw_only=True)
-class RouterStatistics:
+class RouterStatistics(Struct, frozen=True, kw_only=True):
     """What passed through one connection so far."""
 
     commands: int
@@ -299,6 +296,8 @@ class Router:
     # ── one message ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _sort(self, message: Incoming) -> Iterable[Output]:
+        if self._loss is not None:
+            return ()
         if isinstance(message, Event):
             return self._event(message)
         if isinstance(message, (Result, Refusal)):
@@ -308,8 +307,6 @@ class Router:
         return (self._anomaly("orphan_error", f"the browser could not read a message of ours (code {message.code})"),)
 
     def _event(self, event: Event) -> Iterable[Output]:
-        if self._loss is not None:
-            return ()
         if event.session_id not in self._sessions:
             return (
                 self._anomaly("unknown_session", f"{event.method} on a session that is not open", event.session_id),

@@ -13,16 +13,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-import attrs
-
 from cdp_core.errors import RemoteProtocolError
+from cdp_core.sansio.records import Struct, replace
 from cdp_core.sansio.wire import BrowserContextId, Event, Json, TargetId, is_object
 
 __all__ = ["TARGET_METHODS", "TargetChanged", "TargetCreated", "TargetDestroyed", "TargetInfo", "TargetTable"]
 
 
-@attrs.frozen(kw_only=True)
-class TargetInfo:
+class TargetInfo(Struct, frozen=True, kw_only=True):
     """What the browser says of a target; empty where it said nothing."""
 
     target_id: TargetId
@@ -62,22 +60,19 @@ class TargetInfo:
         )
 
 
-@attrs.frozen(kw_only=True)
-class TargetCreated:
+class TargetCreated(Struct, frozen=True, kw_only=True):
     """A target is there."""
 
     target: TargetInfo
 
 
-@attrs.frozen(kw_only=True)
-class TargetChanged:
+class TargetChanged(Struct, frozen=True, kw_only=True):
     """A target's info changed: its URL or title, or somebody attached or left."""
 
     target: TargetInfo
 
 
-@attrs.frozen(kw_only=True)
-class TargetDestroyed:
+class TargetDestroyed(Struct, frozen=True, kw_only=True):
     """A target is gone; `target` is what was last known of it."""
 
     target: TargetInfo
@@ -123,7 +118,7 @@ class TargetTable:
         known = self._targets.get(target.target_id)
         if known is not None and event.method == "Target.attachedToTarget" and not target.url:
             # At the attach of a frame the browser does not know its URL yet (fact 40); what was known stays.
-            target = attrs.evolve(target, url=known.url, title=target.title or known.title)
+            target = replace(target, url=known.url, title=target.title or known.title)
         self._targets[target.target_id] = target
         if known is None:
             return TargetCreated(target=target)

@@ -244,12 +244,14 @@ def encode_command(
     envelope: Json = {"id": command_id, "method": method}
     try:
         if params is not None:
-            envelope["params"] = params if type(params) is dict and _is_plain(params) else _plain_object(params)
+            exact = type(params) is dict and _is_plain(params)
+            envelope["params"] = params if exact else _plain_object(params)  # pyright: ignore[reportUnknownArgumentType]
         if session_id is not None:
             envelope["sessionId"] = session_id
-        return encode(envelope)
-    except (UnicodeEncodeError, OverflowError):  # a lone surrogate, or an integer beyond 64 bits
-        return json.dumps(envelope, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+        try:
+            return encode(envelope)
+        except (UnicodeEncodeError, OverflowError):  # a lone surrogate, or an integer beyond 64 bits
+            return _encode_tolerantly(envelope)
     except RecursionError:
         raise InvalidArgument("params are nested too deeply, or contain themselves.") from None
 
@@ -265,25 +267,23 @@ _decode_object: Callable[[object], Json] = decoder(dict[str, Any])
 
 # ── the tolerant rung ────────────────────────────────────────────────────────────────────────────────────────────────
 
-_LEADING_ID = re.compile(rb'\A\{"id":\s*(-?[0-9]{1,10})\s*[,}]')
+_LEADING_ID = rb'\A\{"id":\s*(-?[0-9]{1,10})\s*[,}]'
 
 
 def _decode_tolerantly(payload: bytes | bytearray) -> Incoming:
     try:
-        message: object = json.loads(str(payload, "utf-8"))
+        return _sort(json.loads(str(payload, "utf-8")), len(payload), whole=False)
     except UnicodeDecodeError:
         return _malformed("it is not UTF-8", payload)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # of the reading, or of the writing anew, which can be nested less deeply
         return _malformed("it is not JSON", payload)
-    return _sort(message, len(payload), whole=False)
 
 
 def _decode_whole(view: memoryview) -> Incoming:
     try:
-        message: object = _decode_object(view)
+        return _sort(_decode_object(view), len(view), whole=True)
     except DECODE_ERRORS:
         return _decode_tolerantly(bytes(view))
-    return _sort(message, len(view), whole=True)
 
 
 def _sort(message: object, size: int, *, whole: bool) -> Incoming:
@@ -353,7 +353,7 @@ def _raw(value: object) -> Raw:
 
 
 def _malformed(reason: str, payload: bytes | bytearray) -> Malformed:
-    found = _LEADING_ID.match(payload)
+    found = re.match(_LEADING_ID, payload)
     return Malformed(reason=reason, size=len(payload), id=CommandId(int(found[1])) if found else None)
 
 
@@ -376,9 +376,16 @@ def _decode_object_tolerantly(raw: Raw, what: str) -> Json:
 _ATOMS = frozenset((str, int, bool, type(None)))
 
 
-def _plain_object(params: object) -> Json:
+def _encode_tolerantly(envelope: Json) -> bytes:
+    try:
+        return json.dumps(envelope, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+    except ValueError:  # Python bounds the digits of an integer that it writes
+        raise InvalidArgument("params hold an integer of too many digits.") from None
+
+
+def _plain_object(params: Mapping[str, Any]) -> Json:
     """A copy of the params as plain JSON, for whatever is not exactly that already."""
-    if not isinstance(params, Mapping):
+    if not isinstance(params, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
         raise InvalidArgument(f"params must be a mapping, not {type(params).__name__}.")
     plain: Json = _to_plain(params, "params")
     return plain

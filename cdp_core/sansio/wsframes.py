@@ -194,12 +194,12 @@ class FrameReader:
             if length > 125:
                 return self._breach(1002, "a control frame is longer than 125 bytes")
             return True
-        if opcode == BINARY:
-            return self._breach(1003, "a binary message came, and the protocol of browsers is text")
-        if opcode not in (TEXT, CONTINUATION):
+        if opcode not in (TEXT, BINARY, CONTINUATION):
             return self._breach(1002, f"a frame has the unknown opcode {opcode}")
         if (opcode == CONTINUATION) == (self._fragments is None):
             return self._breach(1002, "the fragments of a message are out of order")
+        if opcode == BINARY:
+            return self._breach(1003, "a binary message came, and the protocol of browsers is text")
         size = length + (self._fragments.size if self._fragments is not None else 0)
         return size <= self._limit or self._too_big(size)
 

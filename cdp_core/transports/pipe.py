@@ -376,7 +376,7 @@ class _Child:
     async def drain(self) -> None:
         """Read standard error to its end: a program whose output nobody takes stands still."""
         with contextlib.suppress(trio.ClosedResourceError):
-            while True:
+            while self._error_fd >= 0:
                 await trio.lowlevel.wait_readable(self._error_fd)
                 with contextlib.suppress(BlockingIOError):
                     if not self._read_errors():
@@ -393,15 +393,19 @@ class _Child:
                     await self.process.wait()
             if self.process.returncode is None:
                 # It leads a group of its own, so its helpers go with it.
-                os.killpg(self.process.pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError, PermissionError):  # it was faster
+                    os.killpg(self.process.pid, signal.SIGKILL)
                 with trio.move_on_after(KILL_TIMEOUT):
                     await self.process.wait()
         finally:
-            trio.lowlevel.notify_closing(self._error_fd)
-            os.close(self._error_fd)
+            descriptor, self._error_fd = self._error_fd, -1
+            trio.lowlevel.notify_closing(descriptor)
+            os.close(descriptor)
 
     def _read_errors(self) -> bool:
         """Take what is there. False at its end. Raises BlockingIOError where there is nothing now."""
+        if self._error_fd < 0:  # closed while the reader waited for its turn; the number may be another file's by now
+            return False
         data = os.read(self._error_fd, PIECE)
         self._errors = (self._errors + data)[-STDERR_KEPT:]
         return bool(data)

@@ -196,6 +196,20 @@ def test_a_full_trace_ends_with_what_is_missing() -> None:
     assert (counts.left_out_records, counts.left_out_bytes, counts.cut_messages) == (5, 201, 0)
 
 
+def test_a_full_trace_takes_no_more_trouble() -> None:
+    seen: list[str] = []
+
+    def hook(text: str) -> str:
+        seen.append(text)
+        return text
+
+    encoder = TraceEncoder(max_bytes=0, redact=hook)
+    for _ in range(3):
+        encoder.message("in", b"x", t=0.0, conn="A")
+    assert len(seen) == 1
+    assert encoder.counts().left_out_bytes == 3
+
+
 def test_the_header_goes_in_whatever_the_limit() -> None:
     encoder = TraceEncoder(max_bytes=0)
     assert encoder.header(library="1", start=0.0)
@@ -240,6 +254,8 @@ def test_a_hook_sees_the_whole_text_before_it_is_cut() -> None:
     record = redacted(lambda text: text.replace("secret", "******"), b"a secret", max_message_bytes=5)
     assert record.text == b"a ***"
     assert (record.size, record.cut, record.redacted) == (8, True, True)
+    record = redacted(lambda text: text, b"a secret", max_message_bytes=5)
+    assert (record.text, record.cut, record.redacted, record.exact) == (b"a sec", True, False, False)
 
 
 def test_the_size_is_that_of_the_wire() -> None:
@@ -367,10 +383,12 @@ def test_an_unreadable_line_is_named(line: bytes) -> None:
 
 
 def test_a_torn_line_that_is_not_the_last_is_a_fault() -> None:
-    reader = TraceDecoder([encode_record(HEADER), b'{"kind":', encode_record(HEADER)])
-    next(reader)
-    with pytest.raises(InvalidArgument, match="Line 2"):
+    for torn in ([b'{"kind":', encode_record(HEADER)], [b'{"kind":\n']):  # the other was written to its end like that
+        reader = TraceDecoder([encode_record(HEADER), *torn])
         next(reader)
+        with pytest.raises(InvalidArgument, match="Line 2"):
+            next(reader)
+        assert not reader.torn
 
 
 @pytest.mark.parametrize("line", [b'{"kind":"mark","t":1,"note":"n"}\n', b'{"id":1}\n'])

@@ -61,14 +61,21 @@ async def test_every_call_is_a_checkpoint() -> None:
         await one.aclose()
 
 
-async def test_an_empty_batch_wakes_nobody() -> None:
+async def test_an_empty_batch_is_none() -> None:
     one, other = memory_pair()
-    with trio.move_on_after(0.05) as scope:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(other.receive)
-            await wait_all_tasks_blocked()
-            await one.send([])
-    assert scope.cancelled_caught
+    got: list[bytes] = []
+
+    async def receive() -> None:
+        got.extend(await other.receive())
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(receive)
+        await wait_all_tasks_blocked()
+        await one.send([])
+        await wait_all_tasks_blocked()
+        assert len(nursery.child_tasks) == 1
+        one.send_now(b"1")
+    assert got == [b"1"]
 
 
 def test_it_can_send_at_once() -> None:
@@ -125,6 +132,23 @@ async def test_a_close_wakes_a_waiting_receiver(closer: int) -> None:
 
         await wait_all_tasks_blocked()
         await pair[closer].aclose()
+
+
+async def test_a_receiver_waits_on_if_another_took_its_messages() -> None:
+    one, other = memory_pair()
+    got: list[list[bytes]] = []
+
+    async def receive() -> None:
+        got.append(list(await other.receive()))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(receive)
+        await wait_all_tasks_blocked()
+        one.send_now(b"1")
+        other._inbox._messages.clear()
+        await wait_all_tasks_blocked()
+        one.send_now(b"2")
+    assert got == [[b"2"]]
 
 
 async def test_a_close_takes_what_a_woken_receiver_has_not_fetched() -> None:

@@ -98,12 +98,15 @@ def test_only_the_owner_may_read_it(path: Path) -> None:
     TraceWriter(path).close()
     assert S_IMODE(path.stat().st_mode) == 0o600
     path.unlink()
+    modes: list[int] = []
     old = os.umask(0)
     try:
-        TraceWriter(path).close()
+        with pytest.MonkeyPatch.context() as patch:  # from its first moment, not only once it was made private
+            patch.setattr(os, "fchmod", lambda descriptor, _mode: modes.append(os.fstat(descriptor).st_mode))
+            TraceWriter(path).close()
     finally:
         os.umask(old)
-    assert S_IMODE(path.stat().st_mode) == 0o600
+    assert [S_IMODE(mode) for mode in modes] == [0o600]
 
 
 def test_it_may_go_into_what_is_no_file() -> None:

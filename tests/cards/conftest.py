@@ -1,0 +1,208 @@
+"""Runs the cards: Sybil finds the fenced blocks of `docs/cdp`, and each becomes one test, named by its card.
+
+A block marked `python` runs on what exists in memory, under a clock that jumps over every wait; one marked
+`python chromium` runs on a real browser, started once for all of them. Both may `await` at their top level. What their
+namespace holds besides Python is `NAMES`, made here and listed in `docs/cdp/INDEX.md`; everything else a block imports.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import pytest
+import trio
+from sybil import Example, Sybil
+from sybil.parsers.markdown import CodeBlockParser
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from cdp_core import BrowserSession, Json, MemoryTransport, PageSession, memory_pair, open_browser_session
+
+ROOT = Path(__file__).parents[2]
+CARDS = ROOT / "docs" / "cdp"
+LONGEST_BLOCK = 30.0
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+# ── what the blocks are given ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def packed(message: Json) -> bytes:
+    """A message as it stands on the wire."""
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
+def attached(session: str, target: str = "T", *, parent: str | None = None) -> Json:
+    """The event by which a browser opens a session, on the session above it."""
+    info = {"targetId": target, "type": "page", "title": "", "url": "", "attached": True}
+    params = {"sessionId": session, "targetInfo": info, "waitingForDebugger": False}
+    return _on(parent, {"method": "Target.attachedToTarget", "params": params})
+
+
+def detached(session: str, *, parent: str | None = None) -> Json:
+    """The event by which a browser ends a session."""
+    return _on(parent, {"method": "Target.detachedFromTarget", "params": {"sessionId": session}})
+
+
+def _on(session: str | None, message: Json) -> Json:
+    return message if session is None else {**message, "sessionId": session}
+
+
+class Peer:
+    """The browser's end of a link in memory; says what it is told to, and nothing else."""
+
+    def __init__(self, end: MemoryTransport) -> None:
+        self._end = end
+        self._commands: list[Json] = []
+
+    async def say(self, *messages: Json) -> None:
+        """Send messages as one batch, and wait until they have been taken in."""
+        await self._end.send([packed(message) for message in messages])
+        await wait_all_tasks_blocked()
+
+    async def hear(self) -> Json:
+        """The next command."""
+        while not self._commands:
+            self._commands += [json.loads(bytes(text)) for text in await self._end.receive()]
+        return self._commands.pop(0)
+
+    async def leave(self) -> None:
+        """End the link as a browser that dies does."""
+        await self._end.aclose()
+
+
+@asynccontextmanager
+async def in_memory(**options: Any) -> AsyncIterator[tuple[BrowserSession, Peer]]:
+    """A session, and the peer at the other end of its link."""
+    ours, theirs = memory_pair()
+    async with open_browser_session(ours, **options) as browser:
+        yield browser, Peer(theirs)
+
+
+@asynccontextmanager
+async def new_page(browser: BrowserSession, url: str = "about:blank") -> AsyncIterator[PageSession]:
+    """A page of its own, closed at the end."""
+    page = await browser.targets.create(url)
+    try:
+        yield page
+    finally:
+        with trio.move_on_after(5, shield=True):
+            await browser.targets.close(page.target_id)
+
+
+NAMES: Json = {
+    "attached": attached,
+    "detached": detached,
+    "packed": packed,
+    "in_memory": in_memory,
+    "new_page": new_page,
+}
+
+
+# ── blocks become tests ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def compiled(example: Example) -> CodeType:
+    """A block's code, at the lines that it has in its card; it may await."""
+    source = "\n" * (example.line + example.parsed.line_offset) + example.parsed
+    return compile(source, example.path, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+
+
+def evaluate(example: Example) -> None:
+    """Run a block: in a trio run of its own if it awaits anything."""
+    code, namespace = compiled(example), {"__name__": Path(example.path).stem, **NAMES, **example.namespace}
+    if not code.co_flags & inspect.CO_COROUTINE:
+        exec(code, namespace)
+        return
+
+    async def run() -> None:
+        with trio.fail_after(LONGEST_BLOCK):
+            await eval(code, namespace)
+
+    # No block waits for the world outside, unless it waits for Chromium: time that nobody uses is jumped over.
+    trio.run(run, clock=None if "chromium_url" in namespace else MockClock(autojump_threshold=0))
+
+
+MEMORY, CHROMIUM = (CodeBlockParser(language, evaluate) for language in ("python", "python chromium"))
+
+
+def blocks() -> Iterator[Any]:
+    """Every block of every card, as a parameter."""
+    for parser, marks in ((MEMORY, ()), (CHROMIUM, (pytest.mark.chromium,))):
+        sybil = Sybil(parsers=[parser], pattern="*.md", path=str(CARDS))
+        for path in sorted(CARDS.glob("*.md")):
+            for example in sybil.parse(path):
+                name = "-chromium" if marks else ""
+                yield pytest.param(example, id=f"{path.stem}{name}:{example.line}", marks=marks)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "block" in metafunc.fixturenames:
+        metafunc.parametrize("block", blocks())
+
+
+@pytest.fixture
+def compile_blocks() -> Callable[[Path], list[CodeType]]:
+    """Compiles the Python blocks of any document."""
+
+    def compile_all(path: Path) -> list[CodeType]:
+        return [compiled(example) for example in Sybil(parsers=[MEMORY], path=str(path.parent)).parse(path)]
+
+    return compile_all
+
+
+# ── one Chromium for all blocks ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="session")
+def chromium_url() -> Iterator[str]:
+    """The WebSocket address of a Chromium that lives as long as the tests do."""
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        reason = f"no Chromium: none of {', '.join(BROWSERS)} is on the PATH"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with tempfile.TemporaryDirectory(prefix="cards-", ignore_cleanup_errors=True) as profile:
+        with Path(profile, "stderr").open("wb") as errors:
+            browser = subprocess.Popen(
+                [
+                    program,
+                    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+                    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+                    *("--site-per-process", f"--user-data-dir={profile}", "--remote-debugging-port=0"),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                start_new_session=True,
+            )
+        try:
+            port, path = _announced(browser, Path(profile, "DevToolsActivePort"))
+            yield f"ws://127.0.0.1:{port}{path}"
+        finally:
+            os.killpg(browser.pid, signal.SIGKILL)
+            browser.wait()
+
+
+def _announced(browser: subprocess.Popen[bytes], file: Path) -> list[str]:
+    """The two lines that Chromium writes once it listens."""
+    for _look in range(300):
+        if file.exists() and len(lines := file.read_text().split()) == 2:
+            return lines
+        if browser.poll() is not None:
+            break
+        time.sleep(0.1)  # there is nothing to wait on: a file appears
+    pytest.fail(f"Chromium did not begin to listen (exit code {browser.poll()}): {file.with_name('stderr').read_text()}")

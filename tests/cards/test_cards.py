@@ -1,0 +1,25 @@
+"""Every fenced block of every card holds: one test per block, named by its card."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType
+
+import pytest
+from sybil import Example
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_block(block: Example, request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("chromium") is not None:
+        block.namespace["chromium_url"] = request.getfixturevalue("chromium_url")
+    block.evaluate()
+
+
+def test_the_blocks_of_the_readme_are_python(compile_blocks: Callable[[Path], list[CodeType]]) -> None:
+    codes = compile_blocks(ROOT / "README.md")
+    assert codes
+    assert not any(code.co_flags & inspect.CO_COROUTINE for code in codes)  # a reader pastes it into a file
