@@ -5,10 +5,13 @@ and the modules are read in the order in which one event passes them:
 `transports.tapped` → `sansio.wire` → `sansio.router` → `link` → `subscriptions`.
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cdp_core.browser_session import Address, BrowserSession, open_browser_session, open_pipe_session
+from cdp_core._version import __version__
+from cdp_core.browser_session import BrowserSession, open_browser_session, open_pipe_session
+from cdp_core.discovery import Address
 from cdp_core.errors import (
     CdpError,
     CommandRefused,
@@ -62,8 +65,6 @@ if TYPE_CHECKING:
     from cdp_core.transports.memory import MemoryTransport, memory_pair
     from cdp_core.transports.recorded import RecordedTransport, TeeTransport
     from cdp_core.transports.tracefile import TraceStatistics, TraceWriter, read_trace
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Address",
@@ -134,6 +135,8 @@ __all__ = [
     "open_pipe_session",
     "read_trace",
 ]
+
+logging.getLogger("cdp_core").addHandler(logging.NullHandler())
 
 _LATER = {
     "MemoryTransport": "cdp_core.transports.memory",

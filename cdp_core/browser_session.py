@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import ssl
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 import trio
 
-from cdp_core.discovery import find_websocket
+from cdp_core.discovery import Address, find_websocket
 from cdp_core.errors import Gone, InvalidArgument
 from cdp_core.link import Link, LinkStatistics, Tap
 from cdp_core.page_session import PageSession
@@ -28,10 +29,9 @@ from cdp_core.transports.websocket import MAX_MESSAGE_BYTES, open_websocket
 if TYPE_CHECKING:
     from cdp_core.transports.tracefile import TraceWriter
 
-__all__ = ["Address", "BrowserSession", "open_browser_session", "open_pipe_session"]
+__all__ = ["BrowserSession", "open_browser_session", "open_pipe_session"]
 
-Address = str | os.PathLike[str]
-"""ws(s)://…, http(s)://host:port, or the path of a DevToolsActivePort file (or of the profile that holds it)."""
+log = logging.getLogger("cdp_core.browser_session")
 
 CLOSE_TIMEOUT: Final = 2.0
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
@@ -235,6 +235,7 @@ async def _run(
         async with background_tasks() as nursery:
             nursery.start_soon(link.read)
             nursery.start_soon(link.write)
+            log.info("link up")
             try:
                 with body:
                     yield BrowserSession(link)

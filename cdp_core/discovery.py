@@ -49,6 +49,7 @@ from cdp_core.scopes import leaves
 __all__ = ["Address", "find_websocket", "list_targets_http", "open_stream"]
 
 Address = str | os.PathLike[str]
+"""ws(s)://…, http(s)://host:port, or the path of a DevToolsActivePort file (or of the profile that holds it)."""
 """What names a browser: a ws(s):// or http(s):// address, host:port, or the path of a DevToolsActivePort file or its folder."""
 
 PORT_FILE: Final = "DevToolsActivePort"

@@ -10,25 +10,36 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from trio.lowlevel import checkpoint
 
 from cdp_core.errors import Gone, InvalidArgument, LocalProtocolError
+from cdp_core.replies import PendingReply
 from cdp_core.sansio.wire import Event
-
-if TYPE_CHECKING:
-    from cdp_core.session import Session
+from cdp_core.subscriptions import Sink
 
 __all__ = ["Leases"]
 
 OPENING, CLOSED = "Page.javascriptDialogOpening", "Page.javascriptDialogClosed"
 
 
+class LeaseSession(Protocol):
+    """What leases need of their session."""
+
+    def send_nowait(self, command: str, params: None = None, /) -> PendingReply[Any]:
+        """See Session."""
+        ...
+
+    def listen(self, methods: tuple[str, ...], sink: Sink, /) -> None:
+        """See Session."""
+        ...
+
+
 class Leases:
     """Who holds which domain of a session enabled."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: LeaseSession) -> None:
         self._session = session
         self._holders: dict[str, int] = {}
         self._open_dialogs = 0

@@ -3,10 +3,12 @@
     transport.receive() → router.receive_all() → for each output: taps, then command waiters, then subscriptions
 
 There is no `await` between a message and those who hear of it. State comes first (sessions open and close before anyone
-is told), user code other than taps and `where` never runs here, and the reader never waits for anybody but the transport.
+is told), user code other than taps and `where` never runs here, and the reader never waits for anybody but the transport
+(docs/cdp/taps-hear-first-and-at-once.md).
 
-Outward there is one outbox and one task that awaits the stream, so cancelling a caller never cuts a frame. A lone
-command goes out at once where the transport can do that; where several wait, one joined write takes them all.
+Outward there is one outbox and one task that awaits the stream, so cancelling a caller never cuts a frame
+(docs/cdp/cancelling-a-caller-cuts-no-frame.md). A lone command goes out at once where the transport can do that; where
+several wait, one joined write takes them all.
 
 The end of the link is state, not an exception: it ends every command, subscription and session with its reason, and the
 body that holds the link goes on (docs/cdp/link-loss-is-not-an-exception-of-the-block.md). Only a tap that raises cancels
@@ -49,7 +51,10 @@ MAX_OUTBOX_BYTES: Final = 64 * 2**20
 JOINED_WRITE: Final = 1 << 18
 """A pong waits for no more than this, or one message."""
 LONE: Final = 2
-"""Up to so many commands in flight, each is written at once; above, they are joined into one write per pass."""
+"""Up to so many commands in flight, each is written at once; above, they are joined into one write per pass.
+
+So are those that follow a batch of several replies: whoever waited for these is about to send again, all in one pass.
+"""
 
 log = logging.getLogger("cdp_core.link")
 
@@ -115,7 +120,8 @@ class Link(Generic[S]):
         self._outbox_bytes = 0
         self._writer: trio.lowlevel.Task | None = None
         self._batches = 0
-        self._drained = trio.Event()
+        self._replies_in_batch = 0
+        self._drained: trio.Event | None = None
 
     # ── outward ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -145,6 +151,7 @@ class Link(Generic[S]):
             and not joined
             and not self._outbox
             and len(self._waiters) <= LONE
+            and self._replies_in_batch <= 1
             and direct.send_now(text)
         ):
             if direct.unsent:
@@ -164,10 +171,13 @@ class Link(Generic[S]):
         """The writer task: the only one that awaits the stream."""
         try:
             while not self.ended.is_set():
-                if self._outbox or (self._direct is not None and self._direct.unsent):
+                if self._has_unsent():
                     await self._transport.send(self._take_batch())
+                    if self._outbox:
+                        await trio.lowlevel.checkpoint()  # a transport may send without waiting
                 else:
-                    self._drained.set()
+                    if self._drained is not None:
+                        self._drained.set()
                     await self._park_writer()
         except (ConnectionLost, RemoteProtocolError, trio.BrokenResourceError, trio.ClosedResourceError, OSError):
             # The reader has the better reason, and messages to read before it; it is given a moment to find it.
@@ -177,7 +187,12 @@ class Link(Generic[S]):
 
     async def flush(self) -> None:
         """Until all that was sent is with the transport, or the link has ended."""
-        await self._drained.wait()
+        if (self._writer is None or self._has_unsent()) and not self.ended.is_set():
+            self._drained = trio.Event()
+            await self._drained.wait()
+
+    def _has_unsent(self) -> bool:
+        return bool(self._outbox) or (self._direct is not None and self._direct.unsent)
 
     def _take_batch(self) -> list[bytes]:
         batch: list[bytes] = []
@@ -201,7 +216,6 @@ class Link(Generic[S]):
 
     def _wake_writer(self) -> None:
         if self._writer is not None:
-            self._drained = trio.Event()
             task, self._writer = self._writer, None
             reschedule(task)
 
@@ -228,6 +242,7 @@ class Link(Generic[S]):
     def _deliver(self, outputs: Iterable[Output], at: float) -> None:
         """Taps, waiters, subscriptions, for one output after the other. This loop runs once for each event."""
         routes, everywhere = self.routes, self.everywhere.by_method
+        self._replies_in_batch = 0
         for output in outputs:
             if type(output) is not Event and not isinstance(output, Event):
                 self._turn(output)
@@ -235,9 +250,8 @@ class Link(Generic[S]):
             for tap in self._taps:
                 try:
                     tap(output)
-                except Exception as error:  # noqa: BLE001 - the embedder's own code
+                except Exception as error:  # noqa: BLE001 - what else came of this message still ends who waits for it
                     self._tap_failed(tap, error)
-                    return
             if routes:
                 listening = routes.get(output.session_id)
                 if listening is not None:
@@ -262,6 +276,7 @@ class Link(Generic[S]):
             except Exception as error:  # noqa: BLE001 - the embedder's own code; those concerned hear of it all the same
                 self._tap_failed(tap, error)
         if isinstance(output, CommandDone):
+            self._replies_in_batch += 1
             waiter = self._waiters.pop(output.id, None)
             if waiter is not None:
                 waiter.settle(output.outcome)
@@ -329,10 +344,13 @@ class Link(Generic[S]):
         if self.ended.is_set():
             return
         self.ended.set()
+        ended = len(self.sessions), self.router.in_flight
+        log.info("link down (%s); %d sessions and %d commands ended with it", loss.reason, *ended)
         self._outbox.clear()
         self._outbox_bytes = 0
         self._wake_writer()
-        self._drained.set()
+        if self._drained is not None:
+            self._drained.set()
         for output in self.router.lost(loss):
             assert not isinstance(output, Event)
             self._turn(output)

@@ -9,7 +9,8 @@ So every subscription has a bound, in events and in bytes, and a policy for when
 * `Overflow.DROP_OLDEST` drops from the front and delivers `Missed(count)` before the next event.
 
 A subscription exists from the moment it is made, so that "listen before you act" needs no discipline. It ends with the
-error that says why: the session or link that ended, its own `where` that raised. It never ends silently.
+error that says why: the session or link that ended, its own `where` that raised. It never ends silently
+(docs/cdp/a-subscription-never-ends-silently.md).
 
 No memory channel stands between: a deque and one parked task, woken once per batch (docs/cdp/a-channel-per-event-costs-six-times.md).
 `where` is the one piece of user code beside taps that runs in the reader: it must be pure and quick.
@@ -232,7 +233,7 @@ class Subscription(Generic[T]):
         """Counts so far."""
         return SubscriptionStatistics(
             waiting=len(self._hand) + len(self._queue),
-            waiting_bytes=self._bytes,
+            waiting_bytes=self._bytes - self._bytes_in_hand + sum(map(_size_of, self._hand)),
             capacity=self._capacity,
             max_bytes=self._max_bytes,
             missed=self._missed_in_all,
@@ -280,7 +281,8 @@ class Subscription(Generic[T]):
             try:
                 if self._read is not None:
                     item = self._read(event)
-                if self._error is not None or not self._where(item):
+                # One that lags is asked still: what it would have taken is counted.
+                if self._error not in (None, self._lagged) or not self._where(item):
                     return None
             except Exception as error:  # noqa: BLE001 - the user's own code: its error is its subscription's end
                 failure = error
@@ -300,24 +302,28 @@ class Subscription(Generic[T]):
             self._room = self._capacity - len(self._hand)
             if len(self._queue) < self._room and self._bytes + size <= self._max_bytes:
                 return True
+            self._put_hand_back()
+            if len(self._queue) < self._room and self._bytes + size <= self._max_bytes:
+                return True
         if self._error is not None or self._fails:
             self._missed_in_all += 1
             self.end(self._lagged)
             return False
-        while self._hand or self._queue:
-            if len(self._hand) + len(self._queue) < self._capacity and self._bytes + size <= self._max_bytes:
-                break
-            self._drop_oldest()
-        self._room = self._capacity - len(self._hand)
+        while self._queue and (len(self._queue) >= self._capacity or self._bytes + size > self._max_bytes):
+            self._bytes -= _size_of(self._queue.popleft())
+            self._missed += 1
+            self._missed_in_all += 1
         return True
 
-    def _drop_oldest(self) -> None:
-        size = _size_of((self._hand or self._queue).popleft())
-        self._bytes -= size
-        if self._bytes_in_hand:
-            self._bytes_in_hand = max(self._bytes_in_hand - size, 0)
-        self._missed += 1
-        self._missed_in_all += 1
+    def _put_hand_back(self) -> None:
+        """One queue again: what was read out of the hand takes no bytes, and what is dropped is told before the rest."""
+        self._bytes += sum(map(_size_of, self._hand)) - self._bytes_in_hand
+        self._bytes_in_hand = 0
+        if self._hand:
+            self._hand.extend(self._queue)
+            self._queue.clear()
+            self._hand, self._queue = self._queue, self._hand
+        self._room = self._capacity
 
     def _lagged(self) -> SubscriberLagged:
         return SubscriberLagged(missed=self._missed_in_all, capacity=self._capacity)

@@ -23,7 +23,7 @@ from typing import Any, Final
 import attrs
 import trio
 
-from cdp_core.errors import CommandRefused, Gone, SessionGone, TargetGone
+from cdp_core.errors import CommandRefused, Gone, RemoteProtocolError, SessionGone, TargetGone
 from cdp_core.link import Link
 from cdp_core.page_session import PageSession
 from cdp_core.sansio.records import Struct
@@ -234,10 +234,14 @@ class TargetBridge:
         change = self._table.apply(event)
         if change is not None and self._known:
             self._announce(change)
-        if event.method == "Target.attachedToTarget" and self._holders:
+        if event.method != "Target.attachedToTarget" or not self._holders:
+            return
+        try:
             session = self._link.sessions.get(SessionId(str(event.params.get("sessionId"))))
-            if session is not None and not session.armed:
-                self._on_session(session)
+        except RemoteProtocolError:  # it opened no session, which the router has told
+            return
+        if session is not None and not session.armed:
+            self._on_session(session)
 
     def end(self, error: Callable[[], BaseException], /) -> None:
         """See Sink: the link ended."""
@@ -331,8 +335,8 @@ class TargetBridge:
         return None
 
     def _listen(self) -> None:
+        self._root._routes()  # raises where the link has ended
         if not self._listening:
-            self._root._routes()  # raises where the link has ended
             self._listening = True
             self._link.everywhere.add(TARGET_METHODS, self)
 

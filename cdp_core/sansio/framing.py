@@ -5,7 +5,9 @@ peer sent; a text above the limit is a `violation`, after which nothing more is 
 
 * Texts are split and merged at will by the pipe, and a newline separates nothing (fact 60). JSON holds no raw NUL byte,
   so one `split` finds every border.
-* The pieces of an unfinished text are kept in a list and joined once, so a large text costs linear time.
+* An unfinished text gathers in a buffer that grows by parts of itself, so a large text costs linear time. It is handed
+  over as a view of that buffer, which is not used again: a list of pieces, joined at the end, would cost a third copy of
+  the memory (for 100 MB: a peak of 300 MB instead of 200, with the decoded text).
 * The length of a text is not told in front of it: the limit is judged on what has come so far, and what is above it is
   not kept.
 * An empty text says nothing and is only counted. Whether a text is UTF-8, or JSON, is for `wire.decode` to find out.
@@ -15,10 +17,11 @@ Not known here: file descriptors, processes, what a text says.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.wsframes import Violation
+from cdp_core.sansio.wire import Payload
+from cdp_core.sansio.wsframes import LARGE, Violation
 
 __all__ = ["PipeReader", "frame_pipe"]
 
@@ -37,43 +40,38 @@ class PipeReader:
         self.violation: Violation | None = None
         self.empty_texts = 0
         self._limit = max_message_bytes
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._begun = bytearray()
 
     @property
     def unfinished(self) -> int:
         """How many bytes wait for the rest of their text."""
-        return self._size
+        return len(self._begun)
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed(self, data: bytes) -> list[Payload]:
         """Take the next bytes, in any portion; return the texts that they completed."""
         if self.violation is not None:
             return []
-        texts = data.split(_NUL)
-        if self._parts:
-            self._parts.append(texts[0])
-            self._size += len(texts[0])
-            if self._size > self._limit:
-                self._breach(self._size)
+        texts = cast("list[Payload]", data.split(_NUL))
+        if self._begun:
+            self._begun += texts[0]
+            if len(self._begun) > self._limit:
+                self._breach(len(self._begun))
                 return []
             if len(texts) == 1:
                 return []
-            texts[0] = b"".join(self._parts)
-            self._parts, self._size = [], 0
+            texts[0], self._begun = _payload(self._begun), bytearray()
         rest = texts.pop()
         # Only a portion above the limit can hold a text above the limit.
         if len(data) > self._limit and self._judge(texts, len(rest)):
             rest = b""
-        if rest:
-            self._parts.append(rest)
-            self._size = len(rest)
+        self._begun += rest
         if not all(texts):
             whole = [text for text in texts if text]
             self.empty_texts += len(texts) - len(whole)
             return whole
         return texts
 
-    def _judge(self, texts: list[bytes], rest: int) -> bool:
+    def _judge(self, texts: list[Payload], rest: int) -> bool:
         """Cut the list before the first text above the limit, if there is one."""
         for place, text in enumerate(texts):
             if len(text) > self._limit:
@@ -86,9 +84,14 @@ class PipeReader:
         return False
 
     def _breach(self, size: int) -> None:
-        self._parts, self._size = [], 0
+        self._begun = bytearray()
         text = f"a message of at least {size} bytes is above the limit of {self._limit}"
         self.violation = Violation(code=_TOO_BIG, text=text)
+
+
+def _payload(whole: bytearray) -> Payload:
+    """A large text as a view, which is decoded whole and at once, as on every link."""
+    return memoryview(whole) if len(whole) > LARGE else bytes(whole)
 
 
 def frame_pipe(text: bytes) -> bytes:

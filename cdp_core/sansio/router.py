@@ -9,13 +9,14 @@ of commands that wait and the tree of sessions, and says for each payload, in or
 * **One id counter per connection, the session checked afterwards.** A refusal that a dead session caused comes without
   `sessionId`; only a connection-wide id says whose it was. That refusal proves the session dead and ends it
   (docs/cdp/dead-session-replies-lose-their-session.md).
-* **Sessions open on the event, not on the reply**, and close with their whole subtree: children of a detached session
-  get no event of their own (docs/cdp/nested-sessions-die-silently.md).
+* **Sessions open on the event, not on the reply** (docs/cdp/sessions-open-on-the-event.md), and close with their whole
+  subtree: children of a detached session get no event of their own (docs/cdp/nested-sessions-die-silently.md).
 * **Order within one message**: tables first. An attach gives `SessionOpened`, then the event. A detach gives the event,
   then each `CommandDone` of the subtree by id, then each `SessionClosed`, children before parents, siblings in opening
-  order. Whoever consumes `receive_all` has seen all of one message before the next one is looked at.
+  order (docs/cdp/a-detach-ends-commands-then-sessions.md). Whoever consumes `receive_all` has seen all of one message
+  before the next one is looked at.
 * **Nothing the peer sends raises.** What fits nowhere is an `Anomaly`, counted; a reply to a command that already
-  ended is `late`, counted. Unknown methods are events like any other.
+  ended is `late`, counted. Unknown methods are events like any other (docs/cdp/nothing-the-peer-sends-raises.md).
 
 Not known here: what the domains mean, who listens, when anything happens.
 """
@@ -138,6 +139,7 @@ class Anomaly(Struct, frozen=True, kw_only=True):
 
 
 Output = Event | CommandDone | SessionOpened | SessionClosed | Anomaly
+"""Something that happened, as the router tells it."""
 
 
 class RouterStatistics(Struct, frozen=True, kw_only=True):

@@ -129,6 +129,7 @@ class OtherRecord(Struct, frozen=True, kw_only=True):
 
 
 TraceRecord = TraceHeader | MessageRecord | LinkRecord | MarkRecord | OtherRecord
+"""One line of a trace."""
 
 _KINDS: Final = frozenset(("header", "in", "out", "link", "mark"))
 _COMMON: Final = frozenset(("kind", "t", "conn"))

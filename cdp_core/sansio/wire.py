@@ -64,9 +64,13 @@ Payload = bytes | bytearray | memoryview
 """One message as a transport hands it over; a memoryview is valid until the next `receive()` only."""
 
 SessionId = NewType("SessionId", str)
+"""CDP's id of a session; None stands for the root session."""
 TargetId = NewType("TargetId", str)
+"""CDP's id of a target; for a frame it is the frame's id too."""
 BrowserContextId = NewType("BrowserContextId", str)
+"""CDP's id of a browser context: a profile without a name."""
 CommandId = NewType("CommandId", int)
+"""Ours: 1 and up, unique on its connection."""
 
 MAX_COMMAND_ID = 2**31 - 1
 """Chromium reads ids as int32; a larger one is answered by an error without an id (facts 53, m5)."""
@@ -250,7 +254,7 @@ def encode_command(
             envelope["sessionId"] = session_id
         try:
             return encode(envelope)
-        except (UnicodeEncodeError, OverflowError):  # a lone surrogate, or an integer beyond 64 bits
+        except (ValueError, OverflowError):  # a lone surrogate, or an integer beyond 64 bits
             return _encode_tolerantly(envelope)
     except RecursionError:
         raise InvalidArgument("params are nested too deeply, or contain themselves.") from None

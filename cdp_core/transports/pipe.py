@@ -40,7 +40,6 @@ from cdp_core.errors import (
 from cdp_core.sansio.framing import PipeReader, frame_pipe
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.wire import Payload
-from cdp_core.sansio.wsframes import LARGE
 from cdp_core.scopes import background_tasks, check_timeout
 
 if sys.platform != "win32":
@@ -127,7 +126,7 @@ class PipeTransport:
         self._reader = reader
         self._close_timeout = close_timeout
         self._read_fd, self._write_fd = child.read_fd, child.write_fd
-        self._early: list[bytes] = []
+        self._early: list[Payload] = []
         self._tail = b""
         self._writing = False
         self._eof = self._exited = False
@@ -151,16 +150,14 @@ class PipeTransport:
                 messages = self._read()
             if messages:
                 self._received += len(messages)
-                if len(messages[0]) > LARGE:
-                    # Only the first can be one that took several reads; as a view it is decoded in one go.
-                    return [memoryview(messages[0]), *messages[1:]]
                 return messages
             if self._eof and self._loss is None:
-                self._loss = await self._peer_loss()
+                loss = await self._peer_loss()
+                self._loss = self._loss or loss  # the first reason counts, and a close may have come meanwhile
 
-    def _read(self) -> list[bytes]:
+    def _read(self) -> list[Payload]:
         """What is there now, within reason; notes the end."""
-        messages: list[bytes] = []
+        messages: list[Payload] = []
         if self._eof or self._read_fd < 0:
             return messages
         self._wake_ups += 1

@@ -25,7 +25,7 @@ from typing import Final, final
 
 import attrs
 
-import cdp_core
+from cdp_core._version import __version__
 from cdp_core.sansio.trace import (
     MAX_MESSAGE_BYTES,
     MAX_TRACE_BYTES,
@@ -176,9 +176,7 @@ class TraceWriter:
         """The instant 0: now, if there was none before, so that the wall time in the header belongs to it."""
         if self._start is None:
             self._start = at
-            header = self._encoder.header(
-                library=cdp_core.__version__, start=self._wall_clock(), protocol=self._protocol
-            )
+            header = self._encoder.header(library=__version__, start=self._wall_clock(), protocol=self._protocol)
             self._add(header)
         return self._start
 

@@ -166,12 +166,9 @@ class UpgradedTransport:
             return False
         self._check_open()
         frame = frame_text(text, self._masks.next())
-        try:
-            sent = self._socket.send(frame)
-        except OSError:  # not now, or not ever: the writer will find out
-            return False
-        self._tail = frame[sent:]
-        return True
+        sent = _send_some(self._socket, frame)
+        self._tail = frame[sent:] if sent else b""
+        return sent > 0
 
     @property
     def unsent(self) -> bool:
@@ -184,14 +181,22 @@ class UpgradedTransport:
 
     async def write(self, octets: bytes) -> None:
         """Whole frames through the gate, whoever made them. Raises trio.BrokenResourceError."""
-        async with self._gate:
+        try:
+            self._gate.acquire_nowait()
+        except trio.WouldBlock:
+            await self._gate.acquire()
+        try:
             if self._poisoned:
                 raise trio.BrokenResourceError("an earlier write was cut in the middle of a frame")
             octets, self._tail = self._tail + octets, b""
+            if self._socket is not None and octets:
+                octets = octets[_send_some(self._socket, octets) :]
             if octets:
                 self._poisoned = True  # until all of it is out
                 await self.stream.send_all(octets)
                 self._poisoned = False
+        finally:
+            self._gate.release()
 
     def _check_open(self) -> None:
         if self._closing is not None:
@@ -264,6 +269,14 @@ class UpgradedTransport:
         if isinstance(ended, RemoteProtocolError):
             return RemoteProtocolError(str(ended), close_code=ended.close_code)
         return ConnectionLost(str(ended), reason=ended.reason, close_code=ended.close_code)
+
+
+def _send_some(raw: socket.socket, octets: bytes) -> int:
+    """What the kernel takes at once; a fault is left to the stream, which says it in trio's words."""
+    try:
+        return raw.send(octets)
+    except OSError:
+        return 0
 
 
 class _MaskPool:

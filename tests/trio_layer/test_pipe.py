@@ -50,6 +50,8 @@ def say(text):
 """
 ECHO = "for text in texts(): say(text)"
 DEAF = "time.sleep(60)"
+PATIENCE = 30
+"""A test that would hang fails instead."""
 
 
 def child(code: str) -> list[str]:
@@ -62,14 +64,15 @@ def opened(code: str, **options: Any) -> AbstractAsyncContextManager[PipeTranspo
 
 async def gather(transport: PipeTransport, count: int) -> list[Payload]:
     got: list[Payload] = []
-    while len(got) < count:
-        got += await transport.receive()
+    with trio.fail_after(PATIENCE):
+        while len(got) < count:
+            got += await transport.receive()
     return got
 
 
 async def lost(transport: PipeTransport) -> ConnectionLost:
     """Receive to the end."""
-    with pytest.raises(ConnectionLost) as caught:
+    with trio.fail_after(PATIENCE), pytest.raises(ConnectionLost) as caught:
         while True:
             await transport.receive()
     return caught.value
@@ -560,6 +563,18 @@ async def test_a_close_wakes_the_receiver_and_the_sender() -> None:
         with pytest.raises(ConnectionLost):
             await transport.send([b"1"])
         assert not transport.send_now(b"1")
+
+
+async def test_a_close_counts_while_the_end_of_the_peer_is_looked_into() -> None:
+    async with opened("say(b'1'); os.close(4); list(texts())") as transport, trio.open_nursery() as nursery:
+        await gather(transport, 1)
+
+        @nursery.start_soon
+        async def _() -> None:
+            assert (await lost(transport)).reason == "closed"
+
+        await trio.sleep(0.1)
+        await transport.aclose()
 
 
 async def test_what_was_said_at_the_start_is_dropped_by_a_close() -> None:

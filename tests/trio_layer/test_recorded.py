@@ -455,7 +455,7 @@ def trace(*texts: str | bytes, conn: str = "A", **fields: Any) -> list[TraceReco
 
 
 async def ended(transport: RecordedTransport) -> str:
-    with pytest.raises(ConnectionLost) as caught:
+    with trio.fail_after(30), pytest.raises(ConnectionLost) as caught:
         await transport.receive()
     return caught.value.reason
 

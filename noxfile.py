@@ -1,0 +1,78 @@
+"""Every supported Python, and the longer checks. `nox -l` lists them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import nox
+
+nox.options.sessions = ["lint", "types", "tests"]
+nox.options.reuse_existing_virtualenvs = True
+PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14", "3.14t"]
+NEWEST = "3.13"
+DATED = ["trio==0.27.0", "trio-websocket==0.12.1", "attrs==23.2.0", "msgspec==0.19.0", "h11==0.14.0"]
+PURE = ["tests/sansio", "tests/replay", "tests/trio_layer", "tests/shape", "tests/cards"]
+
+
+@nox.session(python=NEWEST)
+def lint(session: nox.Session) -> None:
+    """Style and layers."""
+    session.install("-e", ".[dev]")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("lint-imports")
+    session.run("python", "tools/index_cards.py", "--check")
+
+
+@nox.session(python=NEWEST)
+def types(session: nox.Session) -> None:
+    """Both type checkers, strict."""
+    session.install("-e", ".[dev]")
+    session.run("mypy")
+    session.run("pyright")
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """The suite; live tests too where there is a Chromium."""
+    session.install(".[dev]")
+    session.run("pytest", *(session.posargs or ["-q"]))
+
+
+@nox.session(python="3.10")
+def oldest(session: nox.Session) -> None:
+    """The suite on the lowest versions that are promised."""
+    session.install(".[dev]", *DATED)
+    session.run("pytest", "-q", *PURE)
+
+
+@nox.session(python=NEWEST)
+def stdlib(session: nox.Session) -> None:
+    """The suite without msgspec, as on an interpreter that cannot have it."""
+    session.install(".[dev]")
+    session.run("pip", "uninstall", "-y", "-q", "msgspec")
+    session.run("pytest", "-q", "tests/sansio", "tests/replay", "tests/trio_layer")
+
+
+@nox.session(python=NEWEST)
+def coverage(session: nox.Session) -> None:
+    """Each pure module is covered completely by its own test file: one run, told apart by dynamic contexts."""
+    session.install("-e", ".[dev]")
+    session.run("python", "tools/own_coverage.py")
+
+
+@nox.session(python=NEWEST)
+def deep(session: nox.Session) -> None:
+    """A long hunt with Hypothesis."""
+    session.install(".[dev]")
+    session.run("pytest", "-q", "tests/sansio", "tests/trio_layer", env={"HYPOTHESIS_PROFILE": "deep"})
+
+
+@nox.session(python=NEWEST)
+def bench(session: nox.Session) -> None:
+    """Side by side with other clients; wants an otherwise idle machine."""
+    session.run("bash", "tools/bench/setup.sh", external=True)
+    session.run(
+        shutil.which("python3") or "python3", "tools/bench/run.py", "--check", external=True, env=dict(os.environ)
+    )

@@ -1,0 +1,67 @@
+"""Each pure module must be covered completely, branches included, by its own test file.
+
+A module that is only covered by the tests of others is a module whose rules nobody wrote down. One run of `tests/sansio`
+records which test executed each line and branch (coverage's dynamic contexts); then each module of `*/sansio` is judged
+by what the tests of `tests/sansio/test_<module>.py` alone have executed, beside what runs at import.
+
+    python tools/own_coverage.py            # prints what is missing; exit code 1 where anything is
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import coverage
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("cdp_core", "cdp_supervisor")
+SETTINGS = """
+[run]
+branch = true
+dynamic_context = test_function
+source = cdp_core, cdp_supervisor
+[report]
+exclude_also =
+    if TYPE_CHECKING
+    : \\.\\.\\.
+    ^\\s*\\.\\.\\.$
+"""
+AT_IMPORT = "^$"
+
+
+def main() -> int:
+    """Run the pure tests once, judge each module; the exit code."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings, store = Path(folder) / "coveragerc", Path(folder) / "data"
+        settings.write_text(SETTINGS)
+        command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", f"--data-file={store}"]
+        command += ["-m", "pytest", "-q", "-p", "no:xdist", "tests/sansio"]
+        environment = os.environ | {"COVERAGE_CORE": "ctrace", "HYPOTHESIS_PROFILE": "ci"}
+        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+        print(done.stdout.splitlines()[-1] if done.returncode == 0 else done.stdout)
+        if done.returncode:
+            return done.returncode
+        modules = sorted(path for package in PACKAGES for path in (ROOT / package / "sansio").glob("*.py"))
+        missing = [line for module in modules if (line := judge(module, settings, store))]
+    print("\n".join(missing) or f"own coverage: all {len(modules)} modules are complete")
+    return 1 if missing else 0
+
+
+def judge(module: Path, settings: Path, store: Path) -> str:
+    """What of a module its own tests leave out; empty where it is nothing."""
+    measured = coverage.Coverage(data_file=store, config_file=settings)
+    measured.load()
+    measured.get_data().set_query_contexts([AT_IMPORT, rf"test_{module.stem}\."])
+    _, _, _, missing, lines = measured.analysis2(str(module))
+    branches = measured._analyze(str(module)).missing_branch_arcs()
+    arcs = [f"{start}→{end}" for start, ends in sorted(branches.items()) if start not in missing for end in ends]
+    left_out = ", ".join([lines, *arcs] if lines else arcs)
+    return f"{module.relative_to(ROOT)}: test_{module.stem}.py does not execute {left_out}" if left_out else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
