@@ -134,11 +134,12 @@ class Link(Generic[S]):
         *,
         joined: bool = False,
     ) -> CommandId:
-        """Send a command without waiting; `waiter` hears of its end, once. `joined` leaves it to the next write.
+        """Send a command without waiting; `waiter` hears of its end, once.
 
-        Raises what Router.command raises, and LocalProtocolError where too much waits to be written already.
+        `joined` is for what this library sends by itself, bounded by the targets: it is left to the next write, and is
+        never too much. Raises what Router.command raises, and LocalProtocolError where too much waits to be written.
         """
-        if self._outbox_bytes > MAX_OUTBOX_BYTES:
+        if self._outbox_bytes > MAX_OUTBOX_BYTES and not joined:
             raise LocalProtocolError(
                 f"{method} was not sent: {self._outbox_bytes} bytes already wait to be written; wait for replies first.",
                 reason="outbox_full",
@@ -171,14 +172,13 @@ class Link(Generic[S]):
         """The writer task: the only one that awaits the stream."""
         try:
             while not self.ended.is_set():
-                if self._has_unsent():
+                while self._outbox or (self._direct is not None and self._direct.unsent):
                     await self._transport.send(self._take_batch())
                     if self._outbox:
                         await trio.lowlevel.checkpoint()  # a transport may send without waiting
-                else:
-                    if self._drained is not None:
-                        self._drained.set()
-                    await self._park_writer()
+                if self._drained is not None:
+                    self._drained.set()
+                await self._park_writer()
         except (ConnectionLost, RemoteProtocolError, trio.BrokenResourceError, trio.ClosedResourceError, OSError):
             # The reader has the better reason, and messages to read before it; it is given a moment to find it.
             with trio.move_on_after(self._close_timeout):

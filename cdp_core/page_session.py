@@ -78,6 +78,7 @@ class PageSession(Session):
         if self.holders or self.automatic or self._loss is not None:
             await trio.lowlevel.checkpoint()
             return
+        self.fresh = True  # nobody else is given a session that is about to end
         try:
             await self._parent_session().send("Target.detachFromTarget", {"sessionId": self.session_id})
         except (CommandRefused, Gone):

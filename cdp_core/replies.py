@@ -97,11 +97,11 @@ class PendingReply(Generic[R]):
     def settle(self, outcome: Outcome, /) -> None:
         """The command ended (said by the link)."""
         self._outcome = outcome
+        if self._on_end is not None:
+            self._on_end(outcome)
         if self._task is not None:
             task, self._task = self._task, None
             reschedule(task)
-        elif self._on_end is not None:
-            self._on_end(outcome)
 
     async def park(self, *, abandon: bool = False) -> None:
         """Wait for the end; a caller that is cancelled gives the command up where `abandon` says so."""

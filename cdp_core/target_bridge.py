@@ -23,7 +23,7 @@ from typing import Any, Final
 import attrs
 import trio
 
-from cdp_core.errors import CommandRefused, Gone, RemoteProtocolError, SessionGone, TargetGone
+from cdp_core.errors import CdpError, CommandRefused, Gone, RemoteProtocolError, SessionGone, TargetGone
 from cdp_core.link import Link
 from cdp_core.page_session import PageSession
 from cdp_core.sansio.records import Struct
@@ -80,6 +80,7 @@ class TargetBridge:
         self._table = TargetTable()
         self._listening = False
         self._discovery: Any = None
+        self._discovery_ended = trio.Event()
         self._known = False  # until the reply, every creation that is announced is an old one
         self._subscriptions: builtins.list[Subscription[Any]] = []
         self._expectations: builtins.list[ExpectationBox[TargetInfo]] = []
@@ -92,7 +93,9 @@ class TargetBridge:
 
     async def list(self, *, type: str | None = "page") -> tuple[TargetInfo, ...]:  # noqa: A002 - the protocol's word
         """The live targets of one type, or of every type (None), oldest first."""
-        await self._begin_discovery().wait()
+        reply = self._begin_discovery()
+        await self._discovery_ended.wait()  # several tasks may ask at once
+        reply.unwrap()
         return tuple(target for target in self._table.targets.values() if type is None or target.type == type)
 
     def subscribe(
@@ -153,7 +156,7 @@ class TargetBridge:
         if context is not None:
             params["browserContextId"] = context
         created = await self._root.send("Target.createTarget", params)
-        return await self.attach(TargetId(created["targetId"]))
+        return await self.attach(TargetId(_named(created, "targetId")))
 
     async def close(self, target_id: TargetId | str) -> None:
         """Close a target; no `beforeunload` dialog comes up (fact 21). Raises TargetGone where there is none."""
@@ -167,15 +170,15 @@ class TargetBridge:
         if proxy_server is not None:
             params["proxyServer"] = proxy_server
         created = await self._root.send("Target.createBrowserContext", params)
-        context = BrowserContextId(created["browserContextId"])
+        context = BrowserContextId(_named(created, "browserContextId"))
         try:
             yield context
         finally:
             with trio.move_on_after(DISPOSE_TIMEOUT, shield=True):
                 try:
                     await self._root.send("Target.disposeBrowserContext", {"browserContextId": context})
-                except (CommandRefused, Gone):
-                    log.debug("a browser context was gone before it was disposed")
+                except CdpError:  # the body's own exception leaves, and the browser disposes it with the link
+                    log.debug("a browser context could not be disposed")
 
     # ── being there from the first instruction ───────────────────────────────────────────────────────────────────────
 
@@ -288,10 +291,10 @@ class TargetBridge:
 
     def _end_auto_attach(self) -> None:
         try:
-            self._root.send_nowait("Target.setAutoAttach", NO_AUTO_ATTACH).on_end()
+            self._root._start("Target.setAutoAttach", NO_AUTO_ATTACH, joined=True).on_end()
             for session in self._link.sessions.values():
                 if session.armed and not session.automatic:
-                    session.send_nowait("Target.setAutoAttach", NO_AUTO_ATTACH).on_end()
+                    session._start("Target.setAutoAttach", NO_AUTO_ATTACH, joined=True).on_end()
                 session.armed = False
         except Gone:
             log.debug("auto-attach ended with its link")
@@ -309,14 +312,15 @@ class TargetBridge:
         finally:
             if fresh:
                 self._fresh_in_flight[target] -= 1
-        session = self._link.sessions.get(SessionId(attached["sessionId"]))
+        session_id = SessionId(_named(attached, "sessionId"))
+        session = self._link.sessions.get(session_id)
         if session is None and not fresh:
             session = self._session_on(target)
         if session is None:
             raise SessionGone(
                 f"The session on target {target[:8]} ended as soon as it was opened; look at the targets again.",
                 reason="detached",
-                session_id=attached["sessionId"],
+                session_id=session_id,
                 target_id=target,
             )
         session.fresh = fresh
@@ -326,6 +330,7 @@ class TargetBridge:
         if isinstance(outcome, Result):
             session = self._link.sessions.get(SessionId(str(outcome.value.get("sessionId"))))
             if session is not None and not session.holders and not session.automatic:
+                session.fresh = True  # nobody else is given a session that is about to end
                 self._root._start("Target.detachFromTarget", {"sessionId": session.session_id}, joined=True).on_end()
 
     def _session_on(self, target: TargetId, *, besides: PageSession | None = None) -> PageSession | None:
@@ -349,6 +354,7 @@ class TargetBridge:
 
     def _discovered(self, _outcome: Outcome) -> None:
         self._known = True
+        self._discovery_ended.set()
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -399,6 +405,13 @@ class _unknown_target:  # noqa: N801 - a context manager, used as a word
                 reason="unknown_target",
                 target_id=self._target_id,
             ) from error
+
+
+def _named(result: Json, name: str) -> str:
+    value = result.get(name)
+    if not isinstance(value, str):
+        raise RemoteProtocolError(f"The browser's answer names no {name}; what was asked for may have been made.")
+    return value
 
 
 def _discard(items: builtins.list[Any], item: Any) -> None:

@@ -432,9 +432,9 @@ class Router:
         stack: list[SessionId] = [session_id]
         while stack:
             session = self._sessions.pop(stack.pop())
-            if session is not None:
-                order.append(session)
-                stack.extend(session.children)
+            assert session is not None  # only the root session has no entry of its own
+            order.append(session)
+            stack.extend(session.children)
         top = order[0].opened
         parent = self._sessions.get(top.parent) if top.parent is not None else None
         if parent is not None:

@@ -371,7 +371,7 @@ def _decode_object_tolerantly(raw: Raw, what: str) -> Json:
     if not is_object(value):
         raise RemoteProtocolError(
             f"The browser sent {what} as something other than a JSON object; that one message is lost."
-        )
+        ) from None
     return value
 
 

@@ -108,6 +108,11 @@ class FrameReader:
         self._lent = False
         return self._grow(count)
 
+    @property
+    def lent(self) -> bool:
+        """Whether what was returned last holds a view of the buffer, and would not survive the next call."""
+        return self._lent
+
     def take_controls(self) -> list[ControlFrame]:
         """The control frames since the last call, in order."""
         controls, self._controls = self._controls, []

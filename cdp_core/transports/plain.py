@@ -7,15 +7,19 @@ must give the same messages, the same close code, and the same word on who close
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import trio
 import trio_websocket
 
+from cdp_core.errors import RemoteProtocolError
 from cdp_core.sansio.wire import Payload
 from cdp_core.sansio.wsframes import Violation
 from cdp_core.transports.upgraded import UpgradedTransport
 
 __all__ = ["PlainTransport"]
+
+TOO_BIG: Final = "Exceeded maximum message size"
 
 
 class PlainTransport(UpgradedTransport):
@@ -35,13 +39,22 @@ class PlainTransport(UpgradedTransport):
         try:
             message = await self._websocket.get_message()
         except trio_websocket.ConnectionClosed as closed:
-            if self._closing is None and self.close_code_sent in (1002, 1007, 1009):
-                fault = Violation(code=self.close_code_sent or 0, text="trio-websocket found a fault")
+            code, text = (closed.reason.code, closed.reason.reason or "") if closed.reason else (None, "")
+            # A close of the peer's was answered by now; what wsproto cannot read looks like one, and was not.
+            unread = code in (1002, 1007) and self.close_code_sent is None
+            if self._closing is None and (unread or (code == 1009 and text.startswith(TOO_BIG))):
+                fault = Violation(code=code or 0, text="trio-websocket found a fault")
                 raise await self.end_by_violation(fault) from None
-            raise self.end_by_peer(closed.reason.code if closed.reason else None) from None
+            raise self.end_by_peer(code) from None
         if isinstance(message, bytes):
             raise await self.end_by_violation(Violation(code=1003, text="a binary message came"))
         return [message.encode()]
+
+    async def close_politely(self, websocket: trio_websocket.WebSocketConnection, code: int) -> None:
+        """See UpgradedTransport; trio-websocket takes its own finding for the peer's close, and says nothing."""
+        if isinstance(self._ended, RemoteProtocolError) and self.close_code_sent is None and code in (1002, 1007):
+            await self.write(b"\x88\x82\0\0\0\0" + code.to_bytes(2, "big"))
+        await super().close_politely(websocket, code)
 
 
 class _WatchedStream(trio.abc.Stream):

@@ -30,6 +30,8 @@ from cdp_core.transports.upgraded import CHUNK, Refused, UpgradedTransport
 __all__ = ["TappedTransport"]
 
 MAX_HEAD: Final = 1 << 16
+PIECE: Final = 1 << 16
+"""One read: above this the allocator takes fresh pages for each, which costs more than a whole round trip."""
 LARGE_STEP: Final = 1 << 20
 LARGE_STEPS_PER_YIELD: Final = 4
 
@@ -66,11 +68,12 @@ class TappedTransport(UpgradedTransport):
             while True:
                 if self._ended is not None:
                     raise self.again()
-                # What was whole before a fault or a close has been delivered by now.
-                if self._closing is None and self._frames.violation is not None:
+                # What was whole before a fault or a close is delivered first.
+                told = self._closing is None and not self._early
+                if told and self._frames.violation is not None:
                     self._receiving = False
                     raise await self.end_by_violation(self._frames.violation)
-                if self._closing is None and self._peer_close is not None:
+                if told and self._peer_close is not None:
                     raise self.end_by_peer(self._peer_close)
                 messages = await self._read_or_end()
                 if messages and self._closing is None:
@@ -93,7 +96,7 @@ class TappedTransport(UpgradedTransport):
         failure: Exception | None = None
         while failure is None and end < 0:
             try:
-                data = await self.stream.receive_some(CHUNK)
+                data = await self.stream.receive_some(PIECE)
             except (OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
                 failure = error
                 break
@@ -123,6 +126,8 @@ class TappedTransport(UpgradedTransport):
             raise self._closed_below() from None
         except (trio.BrokenResourceError, OSError):
             self._tap.end()
+            if self._closing is not None:
+                raise self.end_by_peer(None) from None
             raise self.end("broken", "The connection to the browser broke.", 1006) from None
         self._take_controls()
         return messages
@@ -136,20 +141,34 @@ class TappedTransport(UpgradedTransport):
     async def _read(self) -> list[Payload]:
         raw = self._socket
         if raw is None:
-            data = bytes(await self.stream.receive_some(CHUNK))
+            data = bytes(await self.stream.receive_some(PIECE))
             if not data:
                 raise EOFError
             return self._frames.feed(data)
         await trio.lowlevel.wait_readable(raw)
         if self._frames.wanted() is not None:
             return self._read_large(raw)
-        try:
-            data = raw.recv(CHUNK)
-        except BlockingIOError:
-            return []
-        if not data:
-            raise EOFError
-        return self._frames.feed(data)
+        return self._read_small(raw)
+
+    def _read_small(self, raw: socket.socket) -> list[Payload]:
+        """Piece after piece while there is more, for one chunk before others may run."""
+        messages: list[Payload] = []
+        frames, size = self._frames, 0
+        while True:
+            try:
+                data = raw.recv(PIECE)
+            except OSError as error:
+                if messages or isinstance(error, BlockingIOError):
+                    return messages  # the end is there to be read again
+                raise
+            if not data:
+                if messages:
+                    return messages
+                raise EOFError
+            messages += frames.feed(data)
+            size += len(data)
+            if len(data) < PIECE or size >= CHUNK or frames.lent or frames.wanted() is not None:
+                return messages
 
     def _read_large(self, raw: socket.socket) -> list[Payload]:
         """Straight into the large frame's own buffer, for a few megabytes before others may run."""

@@ -10,6 +10,7 @@ from typing import Final
 from cdp_core.discovery import open_stream
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.endpoints import EndpointAddress, parse_address
+from cdp_core.sansio.wsframes import FrameReader
 from cdp_core.scopes import background_tasks, check_timeout
 from cdp_core.transports.plain import PlainTransport
 from cdp_core.transports.tapped import TappedTransport
@@ -47,6 +48,7 @@ async def open_websocket(
         raise InvalidArgument(f"{address} is no ws:// or wss:// address.")
     check_timeout("handshake_timeout", handshake_timeout)
     check_timeout("close_timeout", close_timeout)
+    FrameReader(max_message_bytes=max_message_bytes)  # refuses a limit that is none, before anything is open
     kind = TappedTransport if tap else PlainTransport
     async with background_tasks() as nursery:
         stream = await open_stream(address, ssl_context=ssl_context, connect_timeout=connect_timeout)

@@ -101,7 +101,7 @@ def runs(pid: int) -> bool:
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left() -> Iterator[None]:
+def nothing_is_left_of_the_program() -> Iterator[None]:
     if not Path("/proc/self/fd").exists():
         yield
         return
@@ -236,11 +236,16 @@ async def test_a_talkative_standard_error_blocks_nobody() -> None:
 BIG = b"x" * (8 << 20)
 
 
+async def cut_a_send(transport: PipeTransport) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(transport.send, [BIG])
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+
+
 async def test_a_send_that_is_cut_ends_the_link() -> None:
     async with opened(DEAF, close_timeout=0.05) as transport:
-        with trio.move_on_after(0.05) as scope:
-            await transport.send([BIG])
-        assert scope.cancelled_caught
+        await cut_a_send(transport)
         with pytest.raises(ConnectionLost) as caught:
             await transport.send([b"1"])
         assert caught.value.reason == "write_cut"
@@ -256,34 +261,47 @@ async def test_a_send_that_is_cut_wakes_the_receiver() -> None:
             assert (await lost(transport)).reason == "write_cut"
 
         await wait_all_tasks_blocked()
-        with trio.move_on_after(0.05):
-            await transport.send([BIG])
+        await cut_a_send(transport)
+
+
+WAITING = """
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+say(b"waiting")
+signal.sigwait({signal.SIGUSR1})
+for text in texts(): say(text[:3])
+"""
+"""It reads nothing until it is told to by a signal."""
+
+
+async def fill(transport: PipeTransport) -> int:
+    """Send until a message is half in the pipe; how many there were."""
+    assert await gather(transport, 1) == [b"waiting"]
+    count = 0
+    while not transport.unsent:
+        assert transport.send_now(b"%03d" % count + b"x" * 60_000)
+        count += 1
+    return count
 
 
 async def test_a_send_that_is_cancelled_before_its_first_byte_changes_nothing() -> None:
-    async with opened("os.read(3, 0); time.sleep(0.3); exec(ECHO)".replace("ECHO", repr(ECHO))) as transport:
-        full = 0
-        while transport.send_now(b"%d" % full + b"x" * 60_000) and not transport.unsent:
-            full += 1
-        assert transport.unsent  # the last one is half in the pipe
+    async with opened(WAITING) as transport:
+        count = await fill(transport)
         with trio.move_on_after(0.02) as scope:
             await transport.send([b"cancelled"])
         assert scope.cancelled_caught
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(transport.send, [b"after"])
-            got = await gather(transport, full + 2)
-        assert [bytes(text)[:60].rstrip(b"x") for text in got] == [*(b"%d" % n for n in range(full + 1)), b"after"]
+        assert transport.unsent
+        os.kill(transport.statistics().pid, signal.SIGUSR1)
+        await transport.send([b"end"])
+        assert await gather(transport, count + 1) == [*(b"%03d" % number for number in range(count)), b"end"]
 
 
 async def test_what_could_not_be_sent_at_once_goes_first() -> None:
-    async with opened("time.sleep(0.1); " + "[say(text[:3]) for text in texts()]") as transport:
-        count = 0
-        while not transport.unsent:
-            assert transport.send_now(b"%03d" % count + b"x" * 60_000)
-            count += 1
+    async with opened(WAITING) as transport:
+        count = await fill(transport)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(os, "write", lambda _descriptor, data: len(data))  # even if there were room just now
             assert not transport.send_now(b"no")
+        os.kill(transport.statistics().pid, signal.SIGUSR1)
         await transport.send([])  # an empty one sends it too
         assert not transport.unsent
         await transport.send([b"end"])
@@ -379,41 +397,53 @@ async def test_an_end_in_the_middle_of_a_message_is_told() -> None:
 
 
 HELPER = """
-if os.fork() == 0:
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    time.sleep(1)
+helper = os.fork()
+if not helper:
+    time.sleep(60)
     os._exit(0)
+say(b"%d" % helper)
 """
+
+
+async def helper_of(transport: PipeTransport) -> int:
+    return int(bytes((await gather(transport, 1))[0]))
 
 
 async def test_helpers_that_hold_the_pipe_open_hide_nothing() -> None:
     """The program is gone; that a helper inherited its end of the pipe must not leave us waiting."""
-    start = time.monotonic()
-    async with opened(HELPER + "say(b'1'); next(texts()); say(b'last'); os._exit(5)") as transport:
-        assert await gather(transport, 1) == [b"1"]
-        async with trio.open_nursery() as nursery:
+    async with opened(HELPER + "next(texts()); say(b'last'); os._exit(5)") as transport:
+        helper = await helper_of(transport)
+        try:
+            async with trio.open_nursery() as nursery:
 
-            @nursery.start_soon
-            async def _() -> None:
-                assert await gather(transport, 1) == [b"last"]
-                error = await lost(transport)
-                assert error.reason == "process_exited"
-                assert "code 5" in str(error)
+                @nursery.start_soon
+                async def _() -> None:
+                    assert await gather(transport, 1) == [b"last"]
+                    error = await lost(transport)
+                    assert error.reason == "process_exited"
+                    assert "code 5" in str(error)
 
-            await wait_all_tasks_blocked()
-            await transport.send([b"go"])
-        with pytest.raises(ConnectionLost) as caught:
-            await transport.send([BIG])
-        assert caught.value.reason == "process_exited"
-    assert time.monotonic() - start < 0.9
+                await wait_all_tasks_blocked()
+                await transport.send([b"go"])
+            with pytest.raises(ConnectionLost) as caught:
+                await transport.send([BIG])
+            assert caught.value.reason == "process_exited"
+            await transport.aclose()
+            assert runs(helper)
+        finally:
+            os.kill(helper, signal.SIGKILL)
 
 
 async def test_a_sender_does_not_wait_for_helpers_either() -> None:
-    async with opened(HELPER + "say(b'1'); time.sleep(0.2); os._exit(5)") as transport:
-        assert await gather(transport, 1) == [b"1"]
-        with trio.fail_after(0.7), pytest.raises(ConnectionLost) as caught:
-            await transport.send([BIG])
-        assert caught.value.reason == "process_exited"
+    async with opened(HELPER + "time.sleep(0.2); os._exit(5)") as transport:
+        helper = await helper_of(transport)
+        try:
+            with trio.fail_after(PATIENCE), pytest.raises(ConnectionLost) as caught:
+                await transport.send([BIG])
+            assert caught.value.reason == "process_exited"
+            assert runs(helper)
+        finally:
+            os.kill(helper, signal.SIGKILL)
 
 
 async def test_a_program_that_only_closes_its_end_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -612,7 +642,7 @@ async def test_a_program_that_ignores_the_end_is_ended(
     async with opened(deaf_to + "say(b'1')\nwhile True: time.sleep(60)", close_timeout=0.1) as transport:
         await gather(transport, 1)
     assert transport.statistics().returncode == code
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < PATIENCE
 
 
 async def test_helpers_are_killed_with_their_program(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -626,7 +656,7 @@ time.sleep(60)
 """
     async with opened(code, close_timeout=0.1) as transport:
         helper = int(bytes((await gather(transport, 1))[0]))
-    with trio.fail_after(5):
+    with trio.fail_after(PATIENCE):
         while runs(helper):  # noqa: ASYNC110 - nobody tells us
             await trio.sleep(0.01)
 
@@ -635,8 +665,9 @@ async def test_the_body_s_exception_leaves_bare() -> None:
     with pytest.raises(KeyError):
         async with opened(ECHO):
             raise KeyError
-    with trio.move_on_after(0.2) as scope:
+    with trio.CancelScope() as scope:
         async with opened(ECHO) as transport:
+            scope.cancel()
             await transport.receive()
     assert scope.cancelled_caught
     assert transport.statistics().returncode == 0

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-import cdp_core
+from cdp_core._version import __version__
 from cdp_core.errors import ConnectionLost, InvalidArgument, LocalProtocolError, RemoteProtocolError
 from cdp_core.sansio.trace import (
     LinkRecord,
@@ -73,7 +73,7 @@ def test_a_trace_is_written_and_read(path: Path) -> None:
         writer.other("ask", {"n": 1}, at=13.0)
     reader = read_trace(path)
     assert list(reader) == [
-        TraceHeader(start=77.5, library=cdp_core.__version__, protocol="1.3"),
+        TraceHeader(start=77.5, library=__version__, protocol="1.3"),
         LinkRecord(event="open", t=0.0, conn="A"),
         MessageRecord(direction="out", t=0.5, conn="A", text=b"1", size=1),
         MessageRecord(direction="in", t=1.0, conn="B", text=b"\xff", size=1),
