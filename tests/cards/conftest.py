@@ -33,6 +33,7 @@ from cdp_core import BrowserSession, Json, MemoryTransport, PageSession, memory_
 ROOT = Path(__file__).parents[2]
 CARDS = ROOT / "docs" / "cdp"
 LONGEST_BLOCK = 30.0
+A_DAY = 86_400.0
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -65,18 +66,11 @@ class Peer:
 
     def __init__(self, end: MemoryTransport) -> None:
         self._end = end
-        self._commands: list[Json] = []
 
     async def say(self, *messages: Json) -> None:
         """Send messages as one batch, and wait until they have been taken in."""
         await self._end.send([packed(message) for message in messages])
         await wait_all_tasks_blocked()
-
-    async def hear(self) -> Json:
-        """The next command."""
-        while not self._commands:
-            self._commands += [json.loads(bytes(text)) for text in await self._end.receive()]
-        return self._commands.pop(0)
 
     async def leave(self) -> None:
         """End the link as a browser that dies does."""
@@ -127,12 +121,14 @@ def evaluate(example: Example) -> None:
         exec(code, namespace)
         return
 
-    async def run() -> None:
-        with trio.fail_after(LONGEST_BLOCK):
+    async def run(seconds: float) -> None:
+        with trio.fail_after(seconds):
             await eval(code, namespace)
 
-    # No block waits for the world outside, unless it waits for Chromium: time that nobody uses is jumped over.
-    trio.run(run, clock=None if "chromium_url" in namespace else MockClock(autojump_threshold=0))
+    if "chromium_url" in namespace:
+        trio.run(run, LONGEST_BLOCK)
+    else:  # waits for nothing outside, so time in which nobody has anything to do is jumped over
+        trio.run(run, A_DAY, clock=MockClock(autojump_threshold=0))
 
 
 MEMORY, CHROMIUM = (CodeBlockParser(language, evaluate) for language in ("python", "python chromium"))
@@ -144,13 +140,12 @@ def blocks() -> Iterator[Any]:
         sybil = Sybil(parsers=[parser], pattern="*.md", path=str(CARDS))
         for path in sorted(CARDS.glob("*.md")):
             for example in sybil.parse(path):
-                name = "-chromium" if marks else ""
-                yield pytest.param(example, id=f"{path.stem}{name}:{example.line}", marks=marks)
+                yield pytest.param(example, id=path.stem + ("-chromium" if marks else ""), marks=marks)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "block" in metafunc.fixturenames:
-        metafunc.parametrize("block", blocks())
+        metafunc.parametrize("block", list(blocks()))
 
 
 @pytest.fixture
@@ -205,4 +200,6 @@ def _announced(browser: subprocess.Popen[bytes], file: Path) -> list[str]:
         if browser.poll() is not None:
             break
         time.sleep(0.1)  # there is nothing to wait on: a file appears
-    pytest.fail(f"Chromium did not begin to listen (exit code {browser.poll()}): {file.with_name('stderr').read_text()}")
+    pytest.fail(
+        f"Chromium did not begin to listen (exit code {browser.poll()}): {file.with_name('stderr').read_text()}"
+    )

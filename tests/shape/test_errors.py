@@ -1,0 +1,204 @@
+"""Every error: it travels, it says one or two sentences, it shows nothing of the page, and the tree is as documented."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import re
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import cdp_core
+from cdp_core import errors
+from cdp_core.errors import CdpError
+from cdp_core.sansio.router import Loss
+from cdp_core.scopes import add_note
+
+SECRET = "p4yl0ad"
+FIELDS: dict[str, dict[str, Any]] = {
+    "CdpError": {},
+    "LocalProtocolError": {"reason": "too_big"},
+    "InvalidArgument": {"reason": "argument"},
+    "RemoteProtocolError": {"close_code": 1009},
+    "CommandRefused": {
+        "code": -32000,
+        "message": "Not attached",
+        "data": "in detail",
+        "method": "Page.close",
+        "session_id": "S",
+    },
+    "Gone": {"reason": "closed"},
+    "ConnectionLost": {"reason": "peer_closed", "close_code": 1006},
+    "SessionGone": {"reason": "detached", "session_id": "S", "target_id": "T"},
+    "TargetGone": {"reason": "unknown_target", "target_id": "T"},
+    "TargetCrashed": {"reason": "crashed", "session_id": "S", "target_id": None},
+    "SubscriberLagged": {"missed": 3, "capacity": 2},
+    "DiscoveryError": {"address": "http://127.0.0.1:1", "stage": "tcp", "status": None},
+    "TapFailed": {"tap": "record"},
+}
+"""What each error carries, as it is given."""
+TREE = {
+    "CdpError": ("Exception",),
+    "LocalProtocolError": ("CdpError",),
+    "InvalidArgument": ("LocalProtocolError", "ValueError"),
+    "RemoteProtocolError": ("CdpError",),
+    "CommandRefused": ("CdpError",),
+    "Gone": ("CdpError",),
+    "ConnectionLost": ("Gone", "ConnectionError"),
+    "SessionGone": ("Gone",),
+    "TargetGone": ("Gone",),
+    "TargetCrashed": ("Gone",),
+    "SubscriberLagged": ("CdpError",),
+    "DiscoveryError": ("CdpError", "ConnectionError"),
+    "TapFailed": ("CdpError",),
+}
+SENTENCE = "Something ended; begin again."
+MAKES_ITS_SENTENCE = {"CommandRefused", "SubscriberLagged", "TapFailed"}
+
+
+def made(name: str) -> CdpError:
+    kind: Callable[..., CdpError] = getattr(errors, name)
+    fields = FIELDS[name]
+    if name == "TapFailed":
+        return kind(fields["tap"])
+    return kind(**fields) if name in MAKES_ITS_SENTENCE else kind(SENTENCE, **fields)
+
+
+def fields_of(error: BaseException) -> dict[str, Any]:
+    return {name: value for name, value in vars(error).items() if name != "__notes__"}
+
+
+TRIPS: dict[str, Callable[[CdpError], CdpError]] = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    **{
+        f"pickle {protocol}": lambda error, protocol=protocol: pickle.loads(pickle.dumps(error, protocol))
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
+    },
+}
+
+
+def test_this_file_knows_every_error() -> None:
+    classes = {name for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, Exception)}
+    assert classes == set(TREE) == set(FIELDS) == set(errors.__all__)
+    assert classes <= set(cdp_core.__all__)
+
+
+def test_no_error_of_ours_is_outside_the_tree() -> None:
+    for module in [module for name, module in sys.modules.items() if name.startswith("cdp_core")]:
+        for name, value in vars(module).items():
+            if inspect.isclass(value) and issubclass(value, BaseException) and value.__module__ == module.__name__:
+                assert issubclass(value, CdpError) or not in_all(module, name), f"{module.__name__}.{name}"
+
+
+def in_all(module: Any, name: str) -> bool:
+    """Whether it is public; what translates into the tree before anyone sees it is not."""
+    return name in getattr(cdp_core, "__all__", ())
+
+
+@pytest.mark.parametrize(("name", "bases"), TREE.items())
+def test_the_tree(name: str, bases: tuple[str, ...]) -> None:
+    assert tuple(base.__name__ for base in getattr(errors, name).__bases__) == bases
+
+
+def test_the_docstring_tells_the_tree() -> None:
+    assert errors.__doc__ is not None
+    first_level = {name for name, bases in TREE.items() if bases[0] == "CdpError"}
+    assert set(re.findall(r"^\* `(\w+)`", errors.__doc__, re.MULTILINE)) == first_level
+    for name, bases in TREE.items():  # who catches the builtin one must be able to read that it works
+        builtin = bases[1] if len(bases) > 1 else None
+        said = re.search(r"also a builtin `(\w+)`", inspect.getdoc(getattr(errors, name)) or "")
+        assert (said and said[1]) == builtin
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_an_error_carries_its_fields(name: str) -> None:
+    assert fields_of(made(name)) == FIELDS[name]
+
+
+@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("trip", TRIPS)
+def test_an_error_travels(name: str, trip: str) -> None:
+    error = made(name)
+    add_note(error, "seen while the page was open")
+    error.mine = ["an attribute of its user"]  # type: ignore[attr-defined]
+    arrived = TRIPS[trip](error)
+    assert type(arrived) is type(error)
+    assert arrived is not error
+    assert (str(arrived), repr(arrived), arrived.args) == (str(error), repr(error), error.args)
+    assert vars(arrived) == vars(error)
+    add_note(arrived, "a note of the copy")
+    assert error.__notes__ == ["seen while the page was open"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_an_error_says_one_or_two_sentences(name: str) -> None:
+    assert_sentences(str(made(name)))
+
+
+def assert_sentences(text: str) -> None:
+    assert re.fullmatch(r"[\w\"'`].*[.?!]", text, re.DOTALL), text  # it may begin with a name of the caller's
+    assert "\n" not in text
+    assert not re.search(r"[.?!]{2}|\s[.?!,;]", text), text
+    assert 1 <= len(re.findall(r"[.?!](?=\s+[A-Z]|$)", text)) <= 2, text
+
+
+@pytest.mark.parametrize("kind", ["connection", "session", "crash"])
+def test_each_raise_of_a_loss_is_an_exception_of_its_own(kind: str) -> None:
+    loss = Loss(kind=kind, reason="detached", detail="It ended; attach again.", session_id="S", target_id="T")
+    raised = loss.error()
+    for _time in range(50):
+        with pytest.raises(errors.Gone) as caught:
+            raise loss.error()
+        assert caught.value is not raised
+        assert len(traceback.extract_tb(caught.value.__traceback__)) == 1
+    assert (
+        type(raised).__name__
+        == {"connection": "ConnectionLost", "session": "SessionGone", "crash": "TargetCrashed"}[kind]
+    )
+    assert_sentences(str(raised))
+
+
+def refused_locally() -> list[CdpError]:
+    """Errors that the engine itself makes from input that holds a secret."""
+    router = cdp_core.Router()
+    caught: list[CdpError] = []
+    for method, params, session in (
+        ("Page.navigate", {"url": {SECRET}}, None),
+        ("Page.navigate", {"url": float("nan"), "referrer": SECRET}, None),
+        ("Page.navigate", SECRET, None),
+        ("Page.navigate", {"url": SECRET, "list": [object()]}, None),
+        ("Page.navigate", {"url": SECRET}, "unknown"),
+        ("", {"url": SECRET}, None),
+    ):
+        with pytest.raises(CdpError) as error:
+            router.command(method, params, session)  # type: ignore[arg-type]
+        caught.append(error.value)
+    for raw in (b'"%s"', b'{"%s":', b'["%s"]'):
+        event = cdp_core.Event(method="Page.x", raw=raw % SECRET.encode())  # type: ignore[arg-type]
+        with pytest.raises(CdpError) as error:
+            event.params  # noqa: B018 - the look is the test
+        caught.append(error.value)
+    return caught
+
+
+def test_no_payload_in_what_an_error_shows() -> None:
+    for error in refused_locally():
+        shown = f"{error!s} {error!r} {vars(error)!r}"
+        assert SECRET not in shown, shown
+        assert_sentences(str(error))
+        assert error.__cause__ is None or SECRET not in repr(error.__cause__)
+
+
+def test_a_refusal_is_told_by_its_code() -> None:
+    error = made("CommandRefused")
+    assert "Page.close" in str(error)
+    assert "-32000" in str(error)
+    bare = errors.CommandRefused(code=-1, message="No", data=None, method="Page.close", session_id=None)
+    assert_sentences(str(bare))
+    assert "None" not in str(bare)

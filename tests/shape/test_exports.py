@@ -1,0 +1,233 @@
+"""The public names of `cdp_core`: each has one home and a docstring, and the list with signatures changes knowingly.
+
+`public_names.txt` is that list, read out of the source, so that it is the same on every Python. Who changes the public
+surface on purpose writes it anew and lets the difference be reviewed:
+
+    PYTHONPATH=. python tests/shape/test_exports.py
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import importlib.metadata
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import cdp_core
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "cdp_core"
+GOLDEN = Path(__file__).with_name("public_names.txt")
+NAMES = [name for name in cdp_core.__all__ if name != "__version__"]
+DUNDERS = {"__init__", "__enter__", "__exit__", "__aenter__", "__aexit__", "__aiter__", "__anext__", "__iter__"}
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+TREES = {dotted(path): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Those of a module or class, with those under a top-level `if`."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, ast.If):
+            yield from statements(statement.body)
+            yield from statements(statement.orelse)
+
+
+def assigned(statement: ast.stmt) -> str | None:
+    """The one name that this statement gives a value, or announces."""
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+        return statement.targets[0].id
+    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+        return statement.target.id
+    return None
+
+
+def homes(name: str) -> list[str]:
+    """The modules that define a name, not those that only import it."""
+    return [
+        module
+        for module, tree in TREES.items()
+        if any(getattr(each, "name", None) == name or assigned(each) == name for each in statements(tree.body))
+    ]
+
+
+def imports_of_the_package() -> dict[str, str]:
+    """Where `cdp_core/__init__.py` takes each name from, for the type checkers."""
+    return {
+        alias.asname or alias.name: statement.module or ""
+        for statement in statements(TREES["cdp_core"].body)
+        if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("cdp_core")
+        for alias in statement.names
+    }
+
+
+# ── the names ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_list_is_sorted_and_complete() -> None:
+    assert cdp_core.__all__ == sorted(set(cdp_core.__all__))
+    assert set(imports_of_the_package()) == set(cdp_core.__all__)
+    assert set(dir(cdp_core)) == set(cdp_core.__all__)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_defined_in_one_module_and_is_that_object(name: str) -> None:
+    [home] = homes(name)
+    assert imports_of_the_package()[name] == home
+    module = importlib.import_module(home)
+    assert name in module.__all__
+    assert getattr(cdp_core, name) is getattr(module, name)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        cdp_core.no_such_name  # noqa: B018 - the look is the test
+
+
+@pytest.mark.parametrize("module", TREES)
+def test_what_a_module_exports_it_has(module: str) -> None:
+    if module == "cdp_core.__main__":
+        return  # importing it runs it
+    found = importlib.import_module(module)
+    exported = getattr(found, "__all__", None)
+    public = [
+        each.name
+        for each in TREES[module].body
+        if isinstance(each, (ast.ClassDef, Function)) and not each.name.startswith("_")
+    ]
+    assert exported is not None or not public, f"{module} has no __all__"
+    for name in exported or ():
+        assert hasattr(found, name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_documented(name: str) -> None:
+    [home] = homes(name)
+    body = list(statements(TREES[home].body))
+    for place, statement in enumerate(body):
+        if getattr(statement, "name", None) == name and isinstance(statement, (ast.ClassDef, Function)):
+            text = ast.get_docstring(statement)
+        elif assigned(statement) == name:  # by the string below it
+            below = body[place + 1]
+            text = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else None
+        else:
+            continue
+        assert isinstance(text, str)
+        assert re.search(r"\w+ .*[.:?)]", text), f"{name} in {home} has no sentence that says what it is"
+        return
+    pytest.fail(f"{name} is nowhere in {home}")
+
+
+def test_every_public_method_is_documented() -> None:
+    missing = [
+        f"{name}.{member.name}"
+        for name in NAMES
+        for node in class_nodes(name)
+        for member in node.body
+        if isinstance(member, Function) and not member.name.startswith("_")
+        if not is_overload(member) and ast.get_docstring(member) is None
+    ]
+    assert missing == []
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+([a-z]+\d+)?", cdp_core.__version__)
+    try:
+        installed = importlib.metadata.version("cdp-supervisor")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("the distribution is not installed here: the package is run from the checkout")
+    assert installed == cdp_core.__version__
+
+
+# ── their signatures ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_public_names_are_those_of_the_golden_file() -> None:
+    now, golden = described(), GOLDEN.read_text()
+    difference = "".join(difflib.unified_diff(golden.splitlines(True), now.splitlines(True), "golden", "now", n=0))
+    assert not difference, (
+        f"the public surface changed:\n{difference}\n"
+        "If that is meant: note it in CHANGELOG.md, run `PYTHONPATH=. python tests/shape/test_exports.py`, "
+        "and commit tests/shape/public_names.txt."
+    )
+
+
+def described() -> str:
+    """Every public name with its signatures."""
+    return "".join(f"{line}\n" for name in NAMES for line in describe(name))
+
+
+def describe(name: str) -> Iterator[str]:
+    [home] = homes(name)
+    for statement in statements(TREES[home].body):
+        if isinstance(statement, ast.ClassDef) and statement.name == name:
+            bases = ", ".join(ast.unparse(each) for each in [*statement.bases, *statement.keywords])
+            yield f"class {name}({bases})"
+            members: dict[str, list[str]] = {}
+            for node in class_nodes(name):  # the class itself first, so that what it overrides is its own
+                own: dict[str, list[str]] = {}
+                for member, line in describe_members(node):
+                    own.setdefault(member, []).append(line)
+                members = own | members
+            yield from (f"    {line}" for member in sorted(members) for line in members[member])
+        elif isinstance(statement, Function) and statement.name == name:
+            yield signature(statement)
+        elif assigned(statement) == name and isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value:
+            yield f"{name} = {ast.unparse(statement.value)}"
+
+
+def class_nodes(name: str) -> list[ast.ClassDef]:
+    """A class and its bases of ours that are not public themselves, since their members are this class's."""
+    value = getattr(cdp_core, name)
+    if not isinstance(value, type):
+        return []
+    return [
+        statement
+        for each in value.__mro__
+        if each.__module__.startswith("cdp_core") and (each is value or each.__name__ not in NAMES)
+        for statement in statements(TREES[each.__module__].body)
+        if isinstance(statement, ast.ClassDef) and statement.name == each.__name__
+    ]
+
+
+def describe_members(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    overloaded = {each.name for each in node.body if isinstance(each, Function) and is_overload(each)}
+    for member in node.body:
+        if isinstance(member, Function):
+            shown = member.name in DUNDERS or not member.name.startswith("_")
+            if shown and (is_overload(member) or member.name not in overloaded):
+                yield member.name, signature(member)
+            continue
+        name = assigned(member)
+        if name is None or (name.startswith("_") and name not in DUNDERS):
+            continue
+        assert isinstance(member, (ast.Assign, ast.AnnAssign))
+        kind = f": {ast.unparse(member.annotation)}" if isinstance(member, ast.AnnAssign) else ""
+        yield name, f"{name}{kind}" + (f" = {ast.unparse(member.value)}" if member.value is not None else "")
+
+
+def signature(node: Function) -> str:
+    marks = [ast.unparse(each) for each in node.decorator_list if not isinstance(each, ast.Call)]
+    words = [f"@{mark}" for mark in marks] + (["async"] if isinstance(node, ast.AsyncFunctionDef) else [])
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns is not None else ""
+    return f"{node.name}({ast.unparse(node.args)}){returns}" + (f"  [{' '.join(words)}]" if words else "")
+
+
+def is_overload(node: Function) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == "overload" for each in node.decorator_list)
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(described())
