@@ -254,7 +254,7 @@ def encode_command(
             envelope["sessionId"] = session_id
         try:
             return encode(envelope)
-        except (ValueError, OverflowError):  # a lone surrogate, or an integer beyond 64 bits
+        except (ValueError, OverflowError, TypeError):  # a lone surrogate, a long integer, a subclass of str as an id
             return _encode_tolerantly(envelope)
     except RecursionError:
         raise InvalidArgument("params are nested too deeply, or contain themselves.") from None

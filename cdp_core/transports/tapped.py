@@ -200,9 +200,12 @@ class TappedTransport(UpgradedTransport):
 
     async def close_politely(self, websocket: trio_websocket.WebSocketConnection, code: int) -> None:
         """See UpgradedTransport; reads on meanwhile, or the peer's answer would never be seen."""
+        self._tap.forget_pings()
         async with trio.open_nursery() as nursery:
             if not self._receiving:
                 nursery.start_soon(self._drain)
+            if self._peer_close is not None:
+                await self._tap.close_answered.wait()  # or our own close would overtake the answer
             await super().close_politely(websocket, code)
             nursery.cancel_scope.cancel()
 
@@ -239,8 +242,10 @@ class TapStream(trio.abc.Stream):
         self._transport = transport
         self._head = b""
         self._controls: dict[int, bytes] = {}
-        self._ended = self._last_send = False
+        self._ended = self._last_send = self._close_given = False
+        self._wanted: tuple[int, ...] = (PING, CLOSE)
         self._arrived = trio.Event()
+        self.close_answered = trio.Event()
 
     def put(self, head: bytes) -> None:
         """The handshake's answer."""
@@ -249,10 +254,15 @@ class TapStream(trio.abc.Stream):
 
     def put_control(self, control: ControlFrame) -> None:
         """A ping or close; pongs answer nothing of ours and are dropped. A newer ping replaces one not yet seen."""
-        if control.opcode in (PING, CLOSE):
+        if control.opcode in self._wanted:
             self._controls.pop(control.opcode, None)
             self._controls[control.opcode] = control.octets
             self._arrived.set()
+
+    def forget_pings(self) -> None:
+        """Our close begins: trio-websocket breaks on a ping after that, and the peer has no use for a pong."""
+        self._wanted = (CLOSE,)
+        self._controls.pop(PING, None)
 
     def end(self) -> None:
         """Nothing more will come."""
@@ -260,13 +270,19 @@ class TapStream(trio.abc.Stream):
         self._arrived.set()
 
     def end_after_send(self) -> None:
-        """The next thing that is written is the last."""
+        """The close that is written next is the last."""
         self._last_send = True
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:  # noqa: ARG002 - frames are handed over whole
         """See trio.abc.ReceiveStream."""
+        if self._close_given:
+            self.close_answered.set()  # or found to be no close: the reader comes back when it has dealt with it
         await self._arrived.wait()
+        while not (self._head or self._controls or self._ended):  # a ping was taken back
+            self._arrived = trio.Event()
+            await self._arrived.wait()
         data = self._head + b"".join(self._controls.values())
+        self._close_given = self._close_given or CLOSE in self._controls
         self._head = b""
         self._controls.clear()
         if not self._ended:
@@ -275,9 +291,13 @@ class TapStream(trio.abc.Stream):
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
         """See trio.abc.SendStream."""
-        await self._transport.write(bytes(data))
-        if self._last_send:
-            self.end()
+        try:
+            await self._transport.write(bytes(data))
+        finally:
+            if data[0] == 0x80 | CLOSE:  # a pong may go before it
+                self.close_answered.set()
+                if self._last_send:
+                    self.end()
 
     async def wait_send_all_might_not_block(self) -> None:
         """See trio.abc.SendStream."""

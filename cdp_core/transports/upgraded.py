@@ -181,21 +181,18 @@ class UpgradedTransport:
 
     async def write(self, octets: bytes) -> None:
         """Whole frames through the gate, whoever made them. Raises trio.BrokenResourceError."""
-        if self._gate.held:
-            await self._gate.wait_free()
-        self._gate.held = True
-        try:
+        async with self._gate:
             if self._poisoned:
                 raise trio.BrokenResourceError("an earlier write was cut in the middle of a frame")
             octets, self._tail = self._tail + octets, b""
             if self._socket is not None and octets:
                 octets = octets[_send_some(self._socket, octets) :]
             if octets:
-                self._poisoned = True  # until all of it is out
-                await self.stream.send_all(octets)
-                self._poisoned = False
-        finally:
-            self._gate.release()
+                try:
+                    await self.stream.send_all(octets)
+                except BaseException:
+                    self._poisoned = True  # a part of it may be out
+                    raise
 
     def _check_open(self) -> None:
         if self._closing is not None:
@@ -226,7 +223,8 @@ class UpgradedTransport:
             await websocket.aclose(code)
         except Exception as error:  # noqa: BLE001 - whatever it is, the stream is closed by force next
             log.debug("the close handshake failed: %s", type(error).__name__)
-        await self._gate.wait_free()  # a close frame that answers the peer's may still be on its way out
+        async with self._gate:  # a close frame that answers the peer's may still be on its way out
+            pass
 
     async def shut_stream(self) -> None:
         """Close without a word, and wake whoever waits on it. Idempotent."""
@@ -284,13 +282,12 @@ class _Gate:
         self.held = False
         self._lot = trio.lowlevel.ParkingLot()
 
-    async def wait_free(self) -> None:
-        """Until nobody holds it; whoever takes it then must do so before the next checkpoint."""
+    async def __aenter__(self) -> None:
         while self.held:
             await self._lot.park()
+        self.held = True
 
-    def release(self) -> None:
-        """Let the next one in."""
+    async def __aexit__(self, *_exc: object) -> None:
         self.held = False
         self._lot.unpark()
 

@@ -1,0 +1,447 @@
+"""Every recorded trace, through one router per link: what the browser really said, in the order in which it said it.
+
+`Observer` is the client that never was. It adopts each recorded command as the router's own (`AdoptingRouter`), hands it
+each message of the browser, and keeps what came out. Four things are demanded of every trace (rule 17):
+
+* nothing that the router says is an anomaly, unless a rule below explains it **and** the trace's notes speak of it;
+* the sessions at the end are those of the ledger in the notes, by id, target, type and parent, and each that is gone went
+  as the ledger says: by its own event, or with its parent;
+* each command ended at most once, by the very reply that the trace holds, or by a loss; what is still in flight at the
+  end has no reply in the trace, and belongs to a session that lives;
+* a reply that comes late belongs to a command that had ended before, or was never the router's.
+
+What is explained, since these commands are not the router's: it would not have sent them.
+
+* `malformed_command`: no command at all (no JSON, no integer id, no method, a key twice). The browser answers without an
+  id, or with one that the router never gave out.
+* `duplicate_id`: an id that is in flight already. Chromium counts ids by session; the router's are one for all.
+* `not_open`: a command for a session that is not open. The router refuses it with SessionGone.
+* `not_flat`: a session attached without `flatten`. It can only be spoken to through other messages, so the browser's
+  refusal of a flat one proves nothing about its life.
+* `cut`: the trace holds only the beginning of a message.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from cdp_core.sansio.router import Anomaly, CommandDone, Loss, Output, Router, SessionClosed
+from cdp_core.sansio.trace import LinkRecord, MessageRecord, TraceRecord
+from cdp_core.sansio.wire import CommandId, Refusal, Result, SessionId
+from cdp_core.transports.tracefile import read_trace
+
+TRACES = sorted((Path(__file__).parents[1] / "traces").glob("*.jsonl"))
+
+EXPLAINED: dict[str, tuple[dict[str, int], str]] = {
+    "dialog_close_and_crash": ({"not_open": 4}, "it probes each page once more after it was closed"),
+    "frames_prerender": ({"not_open": 1}, "it speaks to the page that the prerendered one replaced"),
+    "hermes_page_closed": ({"not_open": 1}, "it goes on with a page that is closed"),
+    "session_parent_detach": ({"not_open": 3}, "it proves that nested sessions are dead by speaking to them"),
+    "wire_errors": ({"malformed_command": 19, "not_open": 1}, "it tries what is no command, and one unknown session"),
+    "wire_ids": ({"duplicate_id": 4, "not_open": 1}, "it uses one id on three sessions, and twice on one"),
+    "wire_nonflatten": ({"not_flat": 1}, "it sends a flat command to a session that is not flat"),
+    "wire_pipe": ({"malformed_command": 5}, "it tries frames that hold no command"),
+}
+"""What the traces that are here need, and why.
+
+A trace that is not named needs no entry for what a rule explains and its notes tell.
+"""
+
+PARSE_ERROR = -32700
+DEAD_SESSION = -32001
+
+NOTED = {
+    "malformed_command": r"malformed|not a string|missing|garbage|empty|parse|-32[67]00",
+    "duplicate_id": r"duplicate|same id|twice|id 700",
+    "not_open": r"-32001|unknown session|not found|dead|closed|gone|detach",
+    "not_flat": r"non-?flat|without flatten",
+    "cut": r"cut|truncated|size",
+}
+"""The words by which the notes of a trace own up to it."""
+
+
+# ── the observer ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class AdoptingRouter(Router):
+    """Takes commands that somebody else has numbered and sent."""
+
+    def adopt(self, command_id: int, session_id: str | None, method: str) -> None:
+        """From now on this is a command of the router's own."""
+        self._waiting[CommandId(command_id)] = (None if session_id is None else SessionId(session_id), method)
+        self.spend(command_id)
+
+    def spend(self, command_id: int) -> None:
+        """This id was used, whatever became of it."""
+        self._last_id = CommandId(max(self._last_id, command_id))
+        self._first_id = CommandId(min(self._first_id, command_id))
+
+    def waits(self, command_id: int) -> bool:
+        return command_id in self._waiting
+
+    def knows(self, session_id: str | None) -> bool:
+        return session_id in self._sessions
+
+
+@attrs.frozen
+class Adopted:
+    """A command of the trace; `place` is the number of its record."""
+
+    place: int
+    id: int
+    session: str | None
+    method: str
+
+
+@attrs.define(kw_only=True)
+class Observer:
+    """One link of a trace."""
+
+    router: AdoptingRouter = attrs.field(factory=AdoptingRouter)
+    adopted: list[Adopted] = attrs.field(factory=list)
+    ended: list[tuple[CommandDone, int]] = attrs.field(factory=list)
+    replies: list[tuple[int, dict[str, Any]]] = attrs.field(factory=list)
+    closed: dict[str, SessionClosed] = attrs.field(factory=dict)
+    not_flat: set[str] = attrs.field(factory=set)
+    explained: Counter[str] = attrs.field(factory=Counter)
+    unexplained: list[str] = attrs.field(factory=list)
+    late: list[int] = attrs.field(factory=list)
+    # What was never the router's: commands as (id, session), and how many orphan errors they may still bring.
+    foreign: set[tuple[int, str | None]] = attrs.field(factory=set)
+    orphans_due: int = 0
+    attaching: set[int] = attrs.field(factory=set)
+
+    def sent(self, place: int, record: MessageRecord) -> None:
+        """The client of the trace sent this."""
+        command = None if record.cut else read_command(record.text)
+        if command is None:
+            self._explain("cut" if record.cut else "malformed_command")
+            self.orphans_due += 1
+            for command_id in ids_in(record.text):
+                self.router.spend(command_id)
+                self.foreign.add((command_id, None))
+            return
+        adopted = Adopted(place, command["id"], command.get("sessionId") or None, command["method"])
+        if self.router.waits(adopted.id):
+            self._explain("duplicate_id")
+            self.foreign.add((adopted.id, adopted.session))
+            self.foreign.add((adopted.id, None))
+        elif not self.router.knows(adopted.session):
+            self._explain("not_open")
+            self.router.spend(adopted.id)
+            self.foreign.add((adopted.id, None))
+        else:
+            self.router.adopt(adopted.id, adopted.session, adopted.method)
+            self.adopted.append(adopted)
+            params = command.get("params")
+            if adopted.method == "Target.attachToTarget" and not (isinstance(params, dict) and params.get("flatten")):
+                self.attaching.add(adopted.id)
+
+    def received(self, place: int, record: MessageRecord) -> None:
+        """The browser said this."""
+        if record.cut:
+            self._explain("cut")
+            return
+        message = json.loads(record.text)
+        self._note_session_not_flat(message)
+        if "id" in message:
+            self._note_unrecorded(message)
+        late = self.router.statistics().late_replies
+        outputs = self.router.receive(record.text)
+        if self.router.statistics().late_replies > late:
+            self.late.append(message["id"])
+        if "id" in message:
+            self.replies.append((place, message))
+        self.take(place, outputs)
+
+    def lost(self, place: int, record: LinkRecord) -> None:
+        """The link closed."""
+        reason = record.reason or "closed"
+        self.take(place, self.router.lost(Loss(kind="connection", reason="closed", detail=reason)))
+
+    def take(self, place: int, outputs: Iterable[Output]) -> None:
+        for output in outputs:
+            if isinstance(output, CommandDone):
+                self.ended.append((output, place))
+            elif isinstance(output, SessionClosed):
+                self.closed[output.session_id] = output
+            elif isinstance(output, Anomaly) and not self._explains(output):
+                self.unexplained.append(f"record {place}: {output.reason}: {output.detail}")
+
+    def _explains(self, anomaly: Anomaly) -> bool:
+        if anomaly.reason == "orphan_error" and self.orphans_due:
+            self.orphans_due -= 1
+            return True
+        if anomaly.reason in ("reply_on_other_session", "unknown_id"):
+            return (anomaly.id, anomaly.session_id) in self.foreign
+        return False
+
+    def _note_session_not_flat(self, message: dict[str, Any]) -> None:
+        """The attach event comes before the reply (fact 47), so a refusal can only come when this is known."""
+        result = message.get("result")
+        if (
+            message.get("id") in self.attaching
+            and isinstance(result, dict)
+            and isinstance(result.get("sessionId"), str)
+        ):
+            self.not_flat.add(result["sessionId"])
+
+    def _explain(self, reason: str) -> None:
+        self.explained[reason] += 1
+
+    def _note_unrecorded(self, reply: dict[str, Any]) -> None:
+        """The older form keeps objects, so a key that was sent twice stands in it once; the browser names the other."""
+        known = {each.id for each in self.adopted} | {command_id for command_id, _session in self.foreign}
+        if reply["id"] not in known and reply.get("error", {}).get("code") == PARSE_ERROR:
+            self._explain("malformed_command")
+            self.foreign.add((reply["id"], reply.get("sessionId")))
+
+    def refused_flat(self) -> set[str]:
+        """Sessions that the router holds for dead, though they only cannot be spoken to this way; all below them too."""
+        dead = {key for key, each in self.closed.items() if key in self.not_flat and each.loss.reason == "refused"}
+        while below := {key for key, each in self.closed.items() if each.parent in dead} - dead:
+            dead |= below
+        if dead and not self.explained["not_flat"]:
+            self._explain("not_flat")
+        return dead
+
+
+def read_command(text: bytes) -> dict[str, Any] | None:
+    """What Chromium takes for a command (fact 53); None for everything else."""
+    try:
+        pairs = json.loads(text, object_pairs_hook=list)
+        command = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(command, dict) or len(pairs) != len(command):
+        return None
+    if type(command.get("id")) is float and command["id"].is_integer():
+        command["id"] = int(command["id"])
+    legal = type(command.get("id")) is int and -(2**31) <= command["id"] < 2**31
+    legal = legal and isinstance(command.get("method"), str) and isinstance(command.get("sessionId", ""), str)
+    return command if legal and command.keys() <= {"id", "method", "params", "sessionId"} else None
+
+
+def ids_in(text: bytes) -> list[int]:
+    """Ids that the browser may have found in what is no command."""
+    return [int(found) for found in re.findall(rb'"id"\s*:\s*(-?[0-9]{1,10})(?![0-9.])', text)]
+
+
+def observe(records: Iterable[TraceRecord], router: type[AdoptingRouter] = AdoptingRouter) -> dict[str, Observer]:
+    """Each link of a trace, by its name; one that was opened again goes on as `name (run 2)`."""
+    runs: Counter[str] = Counter()
+    links: dict[str, Observer] = {}
+
+    def of(conn: str) -> Observer:
+        name = conn if runs[conn] <= 1 else f"{conn} (run {runs[conn]})"
+        return links.setdefault(name, Observer(router=router()))
+
+    for place, record in enumerate(records, 1):
+        if isinstance(record, LinkRecord):
+            if record.event == "open":
+                runs[record.conn] += 1
+                of(record.conn)
+            else:
+                of(record.conn).lost(place, record)
+        elif isinstance(record, MessageRecord):
+            link = of(record.conn)
+            (link.sent if record.direction == "out" else link.received)(place, record)
+    return links
+
+
+def ledger_of(path: Path) -> dict[str, Any]:
+    """The last JSON block of the notes."""
+    notes = path.with_suffix(".md")
+    blocks = re.findall(r"^```json\n(.*?)^```", notes.read_text(), re.DOTALL | re.MULTILINE) if notes.exists() else []
+    ledger = json.loads(blocks[-1]) if blocks else {}
+    return ledger if isinstance(ledger, dict) else {}
+
+
+# ── what is demanded ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(params=TRACES, ids=lambda path: path.stem)
+def trace(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+def test_there_are_traces() -> None:
+    assert len(TRACES) >= 50
+
+
+def test_no_anomaly_that_the_notes_do_not_explain(trace: Path) -> None:
+    links = observe(read_trace(trace))
+    unexplained = {name: link.unexplained for name, link in links.items() if link.unexplained}
+    assert not unexplained
+    for link in links.values():
+        link.refused_flat()
+    explained = sum((link.explained for link in links.values()), Counter[str]())
+    notes = trace.with_suffix(".md").read_text()
+    for reason in explained:
+        assert re.search(NOTED[reason], notes, re.IGNORECASE), f"the notes do not speak of {reason}"
+    if trace.stem in EXPLAINED:
+        assert explained == EXPLAINED[trace.stem][0]
+
+
+def test_what_needs_an_explanation_is_there() -> None:
+    assert EXPLAINED.keys() <= {path.stem for path in TRACES}
+
+
+def test_the_sessions_at_the_end_are_those_of_the_ledger(trace: Path) -> None:
+    ledger = ledger_of(trace)
+    links = observe(read_trace(trace))
+    assert ledger.keys() <= links.keys()
+    for name, link in links.items():
+        truth = ledger.get(name, {})
+        refused_flat = link.refused_flat()
+        live = {
+            each.session_id: (each.target_type, each.target_id, each.parent) for each in link.router.open_sessions()
+        }
+        expected = {
+            key: (each["type"], each["targetId"], each["parent"])
+            for key, each in truth.get("sessions_live", {}).items()
+            if key not in refused_flat
+        }
+        assert live == expected, name
+        gone = {
+            key: (each.target_id, each.parent, HOW[each.loss.reason])
+            for key, each in link.closed.items()
+            if each.loss.kind == "session" and key not in refused_flat
+        }
+        assert gone == {
+            key: (each["targetId"], each["parent"], each["how"]) for key, each in truth.get("sessions_gone", {}).items()
+        }, name
+
+
+HOW = {"detached": "event", "parent_ended": "implied by parent", "refused": "refused"}
+
+
+def test_each_command_ends_once_and_with_its_own_reply(trace: Path) -> None:
+    for name, link in observe(read_trace(trace)).items():
+        ends = {}
+        for done, place in link.ended:
+            command = next(each for each in reversed(link.adopted) if each.id == done.id and each.place < place)
+            assert (done.session_id, done.method) == (command.session, command.method)
+            assert command not in ends, f"{name}: {command} ended twice"
+            ends[command] = (done, place)
+        for command in link.adopted:
+            reply = reply_to(command, link)
+            if command not in ends:
+                assert link.router.loss is None, f"{name}: {command} outlived the link"
+                assert reply is None, f"{name}: {command} was answered and waits"
+                continue
+            done, place = ends[command]
+            if isinstance(done.outcome, (Result, Refusal)):
+                assert reply is not None
+                assert reply[0] == place
+                assert_same(done.outcome, reply[1])
+            else:
+                assert isinstance(done.outcome, Loss), f"{name}: {command} was undecodable"
+                assert reply is None or reply[0] >= place, f"{name}: {command} was answered before it was lost"
+
+
+def reply_to(command: Adopted, link: Observer) -> tuple[int, dict[str, Any]] | None:
+    """The first reply that the trace holds for a command: on its session, or the refusal of its dead session."""
+    until = min(
+        (each.place for each in link.adopted if each.id == command.id and each.place > command.place), default=None
+    )
+    for place, reply in link.replies:
+        if place < command.place or reply["id"] != command.id or (until is not None and place > until):
+            continue
+        if reply.get("sessionId") == command.session:
+            return place, reply
+        if "sessionId" not in reply and reply.get("error", {}).get("code") == DEAD_SESSION:
+            return place, reply
+    return None
+
+
+def assert_same(outcome: Result | Refusal, reply: dict[str, Any]) -> None:
+    if isinstance(outcome, Result):
+        assert outcome.value == reply["result"]
+    else:
+        error = reply["error"]
+        assert (outcome.code, outcome.message, outcome.data) == (error["code"], error["message"], error.get("data"))
+
+
+def test_what_is_in_flight_at_the_end_belongs_to_what_lives(trace: Path) -> None:
+    ledger = ledger_of(trace)
+    for name, link in observe(read_trace(trace)).items():
+        left = {each for each in link.adopted if link.router.waits(each.id)}  # an id in flight is adopted once
+        live = ledger.get(name, {}).get("sessions_live", {})
+        assert {each.session for each in left} <= {None, *live}
+        assert len(link.adopted) == len(link.ended) + link.router.in_flight
+
+
+def test_a_late_reply_belongs_to_a_command_that_had_ended(trace: Path) -> None:
+    for link in observe(read_trace(trace)).values():
+        ended = {each.id for each, _place in link.ended}
+        strangers = {command_id for command_id, _session in link.foreign}
+        assert set(link.late) <= ended | strangers
+
+
+# ── the observer itself ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def link_of(*messages: tuple[str, dict[str, Any]]) -> Observer:
+    """A trace of one link, in a few words."""
+    records = [
+        MessageRecord(
+            direction="out" if direction == "out" else "in", t=0.0, conn="A", text=json.dumps(each).encode(), size=0
+        )
+        for direction, each in messages
+    ]
+    return observe(records)["A"]
+
+
+COMMAND = ("out", {"id": 1, "method": "Browser.getVersion"})
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"method": "Page.loadEventFired", "params": {}, "sessionId": "never"},
+        {"id": 5, "result": {}},
+        {"id": 1, "result": {}, "sessionId": "never"},
+        {"id": 1, "result": {}, "sessionId": 5},
+        {"error": {"code": PARSE_ERROR, "message": "JSON: no input"}},
+        {"method": "Target.attachedToTarget", "params": {}},
+    ],
+)
+def test_what_no_rule_explains_is_seen(message: dict[str, Any]) -> None:
+    assert link_of(COMMAND, ("in", message)).unexplained
+
+
+def test_a_rule_explains_no_more_than_it_has_to() -> None:
+    orphan = ("in", {"error": {"code": PARSE_ERROR, "message": "JSON: no input"}})
+    assert not link_of(("out", {"id": "a"}), orphan).unexplained
+    assert len(link_of(("out", {"id": "a"}), orphan, orphan).unexplained) == 1
+    twice = link_of(COMMAND, COMMAND, ("in", {"id": 1, "error": {"code": -32600, "message": "Duplicate"}}))
+    assert twice.explained == {"duplicate_id": 1}
+
+
+class NoCascade(AdoptingRouter):
+    """Sessions below an ended one stay open."""
+
+    def _close(self, session_id: SessionId) -> list[Any]:
+        session = self._sessions[session_id]
+        assert session is not None
+        session.children.clear()
+        return super()._close(session_id)
+
+
+def test_a_router_without_the_cascade_disagrees_with_a_ledger() -> None:
+    trace = next(path for path in TRACES if path.stem == "session_parent_detach")
+    told = [
+        {each.session_id for each in observe(read_trace(trace), router)["A"].router.open_sessions()}
+        for router in (AdoptingRouter, NoCascade)
+    ]
+    assert told[0] == ledger_of(trace)["A"]["sessions_live"].keys()
+    assert told[1] > told[0]

@@ -1,0 +1,1240 @@
+"""The laws of the router, each twice: as an example, and over histories that nobody would write down.
+
+A rule machine draws what a browser and an impatient caller do. Its parts, from the outside in:
+
+* `Browser` keeps the truth: which sessions live, which commands it holds. It answers late, never, twice, without session,
+  on other sessions and in texts that cannot be read; sessions die under it with their subtree, told or untold.
+* `Reference` says what the laws make of each message, in the plainest way: lists, searched from end to end. It is told
+  the meaning of a message beside its text, so it shares no reading of it with the router.
+* `RouterLaws` delivers messages in batches of any size, cuts the link at any time, and demands that the router says the
+  same as the reference; what every history must obey whatever a reference says is checked for itself (`_watch`).
+
+A machine that finds nothing proves nothing until it is seen to find something: each `Mutant` breaks one law on purpose,
+and the same machine must find a counterexample.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from cdp_core.errors import (
+    ConnectionLost,
+    InvalidArgument,
+    LocalProtocolError,
+    RemoteProtocolError,
+    SessionGone,
+    TargetCrashed,
+)
+from cdp_core.sansio.records import replace
+from cdp_core.sansio.router import (
+    MAX_SEND_BYTES,
+    Anomaly,
+    CommandDone,
+    Loss,
+    Output,
+    Router,
+    SessionClosed,
+    SessionOpened,
+)
+from cdp_core.sansio.wire import (
+    MAX_COMMAND_ID,
+    CommandId,
+    Event,
+    Malformed,
+    Refusal,
+    Result,
+    SessionId,
+    TargetId,
+    decode,
+    encode_command,
+)
+
+ATTACHED, DETACHED = "Target.attachedToTarget", "Target.detachedFromTarget"
+CRASHED, SOME_CRASHED = "Inspector.targetCrashed", "Target.targetCrashed"
+DEAD_SESSION = -32001
+CUT = Loss(kind="connection", reason="broken", detail="The connection broke.", close_code=1006)
+
+Plain = tuple[Any, ...]
+
+
+# ── the machine: what is said and what is meant ──────────────────────────────────────────────────────────────────────
+
+
+class Sent(NamedTuple):
+    """A command that was given an id; `serial` tells it from all others, whatever ids are worth."""
+
+    serial: int
+    id: int
+    session: str | None
+    method: str
+
+
+class Reply(NamedTuple):
+    """A reply on `session`; `of` is the command that it really answers, None if there never was one."""
+
+    of: Sent | None
+    id: int
+    session: str | None
+    outcome: Plain
+
+
+class Happened(NamedTuple):
+    """An event; params None means that they cannot be read."""
+
+    method: str
+    session: str | None
+    params: dict[str, Any] | None
+
+
+class Odd(NamedTuple):
+    """No message of the protocol."""
+
+    reason: str
+
+
+Meaning = Reply | Happened | Odd
+
+
+class Known(NamedTuple):
+    """A session that the reference takes for open."""
+
+    id: str
+    target: str
+    type: str
+    parent: str | None
+    waiting: bool
+
+
+class Reference:
+    """What a client has to believe after each message."""
+
+    def __init__(self) -> None:
+        self.open: list[Known] = []
+        self.waiting: list[Sent] = []
+        self.late = self.dead_by_refusal = self.abandoned = self.sent = 0
+        self.anomalies: Counter[str] = Counter()
+        self.lost = False
+
+    def is_open(self, session: str | None) -> bool:
+        return not self.lost and (session is None or any(known.id == session for known in self.open))
+
+    def hear(self, meaning: Meaning) -> list[Plain]:
+        if self.lost:
+            return []
+        if isinstance(meaning, Odd):
+            return [self._anomaly(meaning.reason, None, None)]
+        if isinstance(meaning, Reply):
+            return self._reply(meaning)
+        return self._happened(meaning)
+
+    def lose(self) -> list[Plain]:
+        if self.lost:
+            return []
+        roots = [known.id for known in self.open if known.parent is None]
+        order = [session for root in roots for session in self._below(root)]
+        said = self._end(list(self.waiting), lambda _sent: ("lost", "connection", CUT.reason))
+        said += self._closed(order, lambda _session: ("connection", CUT.reason))
+        self.lost = True
+        return said
+
+    def _reply(self, reply: Reply) -> list[Plain]:
+        sent = reply.of
+        unreadable = reply.outcome == ("malformed",)
+        said = [self._anomaly("malformed", reply.session, reply.id)] if unreadable else []
+        if sent is None or sent not in self.waiting:
+            if unreadable:
+                return said
+            if sent is not None:
+                self.late += 1
+                return []
+            return [self._anomaly("unknown_id", reply.session, reply.id)]
+        if reply.session == sent.session or (unreadable and reply.session is None):
+            return said + self._end([sent], lambda _sent: reply.outcome)
+        if unreadable:
+            return said
+        if reply.session is None and reply.outcome[:2] == ("refused", DEAD_SESSION):
+            assert sent.session is not None
+            self.dead_by_refusal += 1
+            return self._end_session(sent.session, "refused")
+        return [self._anomaly("reply_on_other_session", reply.session, reply.id)]
+
+    def _happened(self, event: Happened) -> list[Plain]:
+        method, session, params = event
+        if not self.is_open(session):
+            return [self._anomaly("unknown_session", session, None)]
+        said: list[Plain] = [("event", method, session, params)]
+        if method not in (ATTACHED, DETACHED, CRASHED, SOME_CRASHED):
+            return said
+        if params is None:
+            return [*said, self._anomaly("unreadable_params", session, None)]
+        if method == ATTACHED:
+            return self._attached(session, params, said)
+        if method == DETACHED:
+            gone = params.get("sessionId")
+            if isinstance(gone, str) and self.is_open(gone):
+                said += self._end_session(gone, "detached")
+        elif method == CRASHED:
+            said += self._crash([known for known in self.open if known.id == session])
+        else:
+            said += self._crash([known for known in self.open if known.target == params.get("targetId")])
+        return said
+
+    def _attached(self, parent: str | None, params: dict[str, Any], said: list[Plain]) -> list[Plain]:
+        session, info = params.get("sessionId"), params.get("targetInfo")
+        if not isinstance(session, str) or not session or not isinstance(info, dict):
+            return [*said, self._anomaly("unreadable_params", parent, None)]
+        if self.is_open(session):
+            return [*said, self._anomaly("session_open_already", session, None)]
+        target, kind = info.get("targetId"), info.get("type")
+        known = Known(
+            id=session,
+            target=target if isinstance(target, str) else "",
+            type=kind if isinstance(kind, str) else "",
+            parent=parent,
+            waiting=params.get("waitingForDebugger") is True,
+        )
+        self.open.append(known)
+        return [("opened", *known), *said]
+
+    def _crash(self, hit: list[Known]) -> list[Plain]:
+        said: list[Plain] = []
+        for known in hit:
+            of_it = [sent for sent in self.waiting if sent.session == known.id]
+            said += self._end(of_it, lambda _sent: ("lost", "crash", "crashed"))
+        return said
+
+    def _end_session(self, top: str, reason: str) -> list[Plain]:
+        order = list(self._below(top))
+
+        def reason_of(session: str | None) -> str:
+            return reason if session == top else "parent_ended"
+
+        ended = [sent for sent in self.waiting if sent.session in order]
+        said = self._end(ended, lambda sent: ("lost", "session", reason_of(sent.session)))
+        return said + self._closed(order, lambda session: ("session", reason_of(session)))
+
+    def _below(self, session: str) -> Iterator[str]:
+        for known in [known for known in self.open if known.parent == session]:
+            yield from self._below(known.id)
+        yield session
+
+    def _end(self, ended: list[Sent], outcome: Any) -> list[Plain]:
+        self.waiting = [sent for sent in self.waiting if sent not in ended]
+        return [
+            ("done", sent.id, sent.session, sent.method, outcome(sent))
+            for sent in sorted(ended, key=lambda sent: sent.serial)
+        ]
+
+    def _closed(self, order: list[str], why: Any) -> list[Plain]:
+        by_id = {known.id: known for known in self.open}
+        self.open = [known for known in self.open if known.id not in order]
+        return [("closed", each, by_id[each].target, by_id[each].parent, *why(each)) for each in order]
+
+    def _anomaly(self, reason: str, session: str | None, command_id: int | None) -> Plain:
+        self.anomalies[reason] += 1
+        return ("anomaly", reason, session, command_id)
+
+
+def plain(output: Output) -> Plain:
+    """An output without its prose."""
+    if isinstance(output, Event):
+        try:
+            return ("event", output.method, output.session_id, output.params)
+        except RemoteProtocolError:
+            return ("event", output.method, output.session_id, None)
+    if isinstance(output, CommandDone):
+        return ("done", output.id, output.session_id, output.method, plain_outcome(output.outcome))
+    if isinstance(output, SessionOpened):
+        return (
+            "opened",
+            output.session_id,
+            output.target_id,
+            output.target_type,
+            output.parent,
+            output.waiting_for_debugger,
+        )
+    if isinstance(output, SessionClosed):
+        loss = output.loss
+        return ("closed", output.session_id, output.target_id, output.parent, loss.kind, loss.reason)
+    return ("anomaly", output.reason, output.session_id, output.id)
+
+
+def plain_outcome(outcome: Result | Refusal | Loss | Malformed) -> Plain:
+    if isinstance(outcome, Result):
+        try:
+            return ("result", outcome.value.get("serial"))
+        except RemoteProtocolError:
+            return ("result", "unreadable")
+    if isinstance(outcome, Refusal):
+        return ("refused", outcome.code, outcome.data)
+    if isinstance(outcome, Loss):
+        return ("lost", outcome.kind, outcome.reason)
+    return ("malformed",)
+
+
+# ── the machine: the browser ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Text(NamedTuple):
+    """What lies on the wire: the bytes, whether they come in a buffer that is used again, and what they mean."""
+
+    octets: bytes
+    in_buffer: bool
+    meaning: Meaning
+
+
+def result_of(sent: Sent) -> Plain:
+    return ("result", sent.serial)
+
+
+def refusal_of(sent: Sent, code: int) -> Plain:
+    return ("refused", code, str(sent.serial))
+
+
+class Browser:
+    """The truth, and the texts on their way to the client."""
+
+    def __init__(self, *, tells_dead: bool) -> None:
+        self.tells_dead = tells_dead
+        self.parents: dict[str, str | None] = {}
+        self.targets: dict[str, str] = {}
+        self.held: list[Sent] = []
+        self.wire: deque[Text] = deque()
+        self.count = 0
+        self.all_told = True  # no session died without an event, nothing false was said
+
+    def put(self, message: dict[str, Any], meaning: Meaning, form: int) -> None:
+        """One message, as Chromium writes it, or with its members the other way round, or in a shared buffer."""
+        if form == 1:
+            octets = json.dumps(dict(reversed(message.items()))).encode()
+        else:
+            octets = json.dumps(message, separators=(",", ":")).encode()
+        self.wire.append(Text(octets, form == 2, meaning))
+
+    def say(self, method: str, session: str | None, params: dict[str, Any], form: int = 0) -> None:
+        self.put(
+            {"method": method, "params": params} | ({} if session is None else {"sessionId": session}),
+            Happened(method, session, params),
+            form,
+        )
+
+    def reply(self, of: Sent | None, command_id: int, session: str | None, outcome: Plain, form: int = 0) -> None:
+        message: dict[str, Any] = {"id": command_id}
+        if outcome[0] == "result":
+            message["result"] = {"serial": outcome[1]}
+        elif outcome[0] == "refused":
+            message["error"] = {"code": outcome[1], "message": "No.", "data": outcome[2]}
+        if session is not None:
+            message["sessionId"] = session  # neither result nor error: malformed
+        self.put(message, Reply(of, command_id, session, outcome), form)
+
+    def take(self, sent: Sent, text: bytes, *, at_once: bool) -> None:
+        """A command arrived."""
+        envelope = json.loads(text)
+        assert envelope["id"] == sent.id
+        assert envelope.get("sessionId") == sent.session
+        hold(1 <= sent.id <= MAX_COMMAND_ID, "an id that Chromium cannot read")
+        hold(all((each.id, each.session) != (sent.id, sent.session) for each in self.held), "an id used twice")
+        if sent.session is not None and sent.session not in self.parents:
+            if not self.tells_dead:
+                return
+            self.reply(sent, sent.id, None, refusal_of(sent, DEAD_SESSION))
+        elif at_once:
+            self.reply(sent, sent.id, sent.session, result_of(sent))
+        else:
+            self.held.append(sent)
+
+    def attach(self, parent: str | None, kind: str, form: int, *, waiting: bool) -> str:
+        self.count += 1
+        session, target = f"S{self.count}", f"T{self.count % 5}"  # several sessions of one target
+        self.parents[session], self.targets[session] = parent, target
+        info = {"targetId": target, "type": kind, "title": "é\ud800" if form == 1 else "", "attached": True}
+        self.say(ATTACHED, parent, {"sessionId": session, "targetInfo": info, "waitingForDebugger": waiting}, form)
+        return session
+
+    def end(self, session: str) -> str | None:
+        """A session dies, and all below it; nothing is said of those."""
+        parent = self.parents.pop(session)
+        for child in [each for each, above in self.parents.items() if above == session]:
+            self.end(child)
+        return parent
+
+
+class LawBroken(AssertionError):
+    """A law of the router does not hold; nothing else counts as a counterexample."""
+
+
+def hold(truth: bool, law: str) -> None:
+    if not truth:
+        raise LawBroken(law)
+
+
+# ── the machine ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+picks = st.integers(0, 30)
+forms = st.sampled_from([0, 0, 1, 2])
+NONSENSE = (b"", b"[]", b"nonsense", b"\xff", b'"text"', b'{"id":true}', b"{}", b"[" * 9000)
+methods = st.sampled_from(["Page.enable", "Page.enable", "Target.attachToTarget"])
+
+
+class RouterLaws(RuleBasedStateMachine):
+    router_class: ClassVar[type[Router]] = Router
+    hostile: ClassVar[bool] = True  # replies come on sessions that are not theirs, and to commands that never were
+    tells_dead: ClassVar[bool] = True  # a command to a dead session is refused, without a session (fact 8)
+
+    @initialize(
+        first=st.sampled_from([1, 1, 1, 1000, MAX_COMMAND_ID - 3]),
+        below=st.lists(st.integers(0, 3), max_size=5),
+        prompt=st.booleans(),
+    )
+    def begin(self, first: int, below: list[int], prompt: bool) -> None:
+        """A history begins with a few sessions, or most of them would end before anything interesting."""
+        self.first = first
+        self.router = self.router_class(first_command_id=first)
+        self.reference = Reference()
+        self.browser = Browser(tells_dead=self.tells_dead)
+        self.sent: list[Sent] = []
+        self.ended: set[int] = set()  # serials
+        self.opened: dict[str, str | None] = {}  # what the router said is open
+        for pick in below:
+            parents = [None, *self.browser.parents]
+            self.browser.attach(parents[pick % len(parents)], "page", 0, waiting=False)
+        self.deliver(len(below))
+        self.prompt = prompt  # whether the wire is quick: what is said arrives before anything else happens
+
+    # what the caller does
+
+    @rule(commands=st.lists(st.tuples(picks, methods, st.booleans()), min_size=1, max_size=5))
+    def send(self, commands: list[tuple[int, str, bool]]) -> None:
+        for command in commands:
+            self._send(*command)
+
+    def _send(self, pick: int, method: str, at_once: bool) -> None:
+        sessions = [None, *(known.id for known in self.reference.open)] * 3 + ["never"]
+        session = sessions[pick % len(sessions)]
+        before = self.router.statistics()
+        try:
+            command_id, text = self.router.command(method, {"n": pick}, None if session is None else SessionId(session))
+        except LocalProtocolError as refused:
+            hold(refused.reason == "ids_exhausted", "a command was refused without reason")
+            hold(self.first + len(self.sent) > MAX_COMMAND_ID, "ids ended too early")
+            hold(self.router.statistics() == before, "a refused command left something behind")
+            return
+        except ConnectionLost as gone:
+            hold(self.reference.lost and gone.reason == CUT.reason, "the link is not lost")
+            return
+        except SessionGone as gone:
+            hold(not self.reference.is_open(session) and gone.session_id == session, "the session is open")
+            hold(self.router.statistics() == before, "a refused command left something behind")
+            return
+        hold(self.reference.is_open(session), "a command went to a session that is not open")
+        sent = Sent(len(self.sent), command_id, session, method)
+        self.sent.append(sent)
+        self.reference.waiting.append(sent)
+        attaches = method == "Target.attachToTarget" and (session is None or session in self.browser.parents)
+        if attaches and at_once:  # the event comes before the reply (fact 47)
+            self.browser.attach(session, "page", 0, waiting=False)
+        self.browser.take(sent, text, at_once=at_once)
+
+    @rule(pick=picks)
+    def abandon(self, pick: int) -> None:
+        if not self.sent:
+            return
+        sent = self.sent[pick % len(self.sent)]
+        waits = sent in self.reference.waiting
+        hold(self.router.abandon(CommandId(sent.id)) is waits, "abandon misjudged whether the command waits")
+        if waits:
+            self.reference.waiting.remove(sent)
+            self.reference.abandoned += 1
+            self.ended.add(sent.serial)
+
+    # what the browser does
+
+    @precondition(lambda self: self.browser.held)
+    @rule(answers=st.lists(st.tuples(picks, forms, st.integers(0, 3), st.booleans()), min_size=1, max_size=4))
+    def answer(self, answers: list[tuple[int, int, int, bool]]) -> None:
+        for pick, form, kind, again in answers[: len(self.browser.held)]:
+            sent = self.browser.held[pick % len(self.browser.held)]
+            outcomes = (result_of(sent), refusal_of(sent, -32000), refusal_of(sent, DEAD_SESSION), ("malformed",))
+            self.browser.reply(sent, sent.id, sent.session, outcomes[kind], form)
+            if not again:
+                self.browser.held.remove(sent)
+
+    @precondition(lambda self: self.browser.held)
+    @rule(pick=picks, form=forms, other=st.sampled_from([None, "never", "S1", "S2"]), kind=st.integers(0, 3))
+    def answer_on_another_session(self, pick: int, form: int, other: str | None, kind: int) -> None:
+        sent = self.browser.held[pick % len(self.browser.held)]
+        if other == sent.session or not self.hostile:
+            return
+        outcomes = (result_of(sent), refusal_of(sent, -32000), refusal_of(sent, DEAD_SESSION), ("malformed",))
+        self.browser.reply(sent, sent.id, other, outcomes[kind], form)
+        if kind == 2 and other is None:
+            self.browser.all_told = False  # it calls a live session dead: the client has to believe it
+
+    @rule(pick=picks, form=forms, waiting=st.booleans(), kind=st.sampled_from(["page", "iframe"]))
+    def attach(self, pick: int, form: int, waiting: bool, kind: str) -> None:
+        parents = [*self.browser.parents, None]
+        self.browser.attach(parents[pick % len(parents)], kind, form, waiting=waiting)
+
+    def _attach_strangely(self, pick: int, form: int, what: int) -> None:
+        info = {"targetId": "T9", "type": "page"}
+        live = list(self.browser.parents)
+        if what == 0 and live:
+            self.browser.say(ATTACHED, None, {"sessionId": live[pick % len(live)], "targetInfo": info}, form)
+        elif what == 1:
+            self.browser.say(ATTACHED, "never", {"sessionId": f"N{pick}", "targetInfo": info}, form)
+        elif what == 2:
+            self.browser.say(ATTACHED, None, {"sessionId": (None, "", 5, [])[pick % 4], "targetInfo": info}, form)
+        elif what == 3:
+            self.browser.say(ATTACHED, None, {"sessionId": "N", "targetInfo": (None, 5, "T")[pick % 3]}, form)
+        elif "odd" not in self.opened:  # open in fact, of a target that says nothing of itself
+            self.browser.parents["odd"], self.browser.targets["odd"] = None, ""
+            self.browser.all_told = False
+            self.browser.say(ATTACHED, None, {"sessionId": "odd", "targetInfo": {"targetId": 5, "type": None}}, form)
+
+    @precondition(lambda self: self.browser.parents)
+    @rule(pick=picks, form=forms, told=st.sampled_from([True, True, True, False]))
+    def end_session(self, pick: int, form: int, told: bool) -> None:
+        sessions = list(self.browser.parents)
+        session = sessions[pick % len(sessions)]
+        parent = self.browser.end(session)
+        if told:
+            self.browser.say(DETACHED, parent, {"sessionId": session, "targetId": "T"}, form)
+        else:
+            self.browser.all_told = False  # somebody between browser and client ate the event (rule 1)
+
+    def _detach_strangely(self, pick: int, form: int) -> None:
+        sessions = [None, *self.browser.parents]
+        self.browser.say(DETACHED, sessions[pick % len(sessions)], {"sessionId": ("never", 5, None)[pick % 3]}, form)
+
+    @precondition(lambda self: self.browser.parents)
+    @rule(pick=picks, form=forms, on_session=st.booleans(), on_root=st.booleans())
+    def crash(self, pick: int, form: int, on_session: bool, on_root: bool) -> None:
+        sessions = list(self.browser.parents)
+        session = sessions[pick % len(sessions)]
+        if on_session:
+            self.browser.say(CRASHED, session, {}, form)
+        if on_root:
+            self.browser.say(SOME_CRASHED, None, {"targetId": self.browser.targets[session], "status": "killed"}, form)
+
+    @rule(kind=st.integers(0, 9), pick=picks, form=forms)
+    def noise(self, kind: int, pick: int, form: int) -> None:
+        """Whatever else a peer may say; nothing of it may disturb."""
+        if kind < 4:
+            self._event(pick, form)
+        elif kind < 6:
+            self._attach_strangely(pick, form, pick % 5)
+        elif kind == 6:
+            self._detach_strangely(pick, form)
+        elif kind == 7:
+            method = (ATTACHED, DETACHED, CRASHED, SOME_CRASHED, "Page.loadEventFired")[pick % 5]
+            octets = b'{"method":"%s","params":"no object"}' % method.encode()
+            self.browser.wire.append(Text(octets, False, Happened(method, None, None)))
+        elif kind == 8:
+            self.browser.wire.append(Text(NONSENSE[pick % len(NONSENSE)], form == 2, Odd("malformed")))
+            self.browser.put({"error": {"code": -32700, "message": "JSON: no input"}}, Odd("orphan_error"), form)
+        elif self.hostile:
+            command_id = (0, -1, MAX_COMMAND_ID + 1, 2**53)[pick % 4]
+            outcome: Plain = (("result", None), ("refused", -32000, "none"), ("refused", DEAD_SESSION, "none"))[
+                pick % 3
+            ]
+            self.browser.reply(None, command_id, (None, "never")[pick % 2], outcome, form)
+
+    def _event(self, pick: int, form: int) -> None:
+        sessions = [None, *self.browser.parents, "never"]
+        method = ("Page.loadEventFired", "Brand.newEvent", CRASHED)[pick % 3]
+        session = sessions[pick % len(sessions)]
+        self.browser.say(method, None if method == CRASHED else session, {"n": [pick, "é"]}, form)
+
+    # what arrives
+
+    @rule()
+    def change_pace(self) -> None:
+        self.prompt = not self.prompt
+
+    @rule(count=st.integers(1, 4))
+    def deliver(self, count: int) -> None:
+        batch = [self.browser.wire.popleft() for _ in range(min(count, len(self.browser.wire)))]
+        buffers = [bytearray(text.octets) for text in batch]
+        outputs = list(
+            self.router.receive_all(
+                memoryview(buffer) if text.in_buffer else text.octets
+                for text, buffer in zip(batch, buffers, strict=True)
+            )
+        )
+        for buffer in buffers:
+            buffer[:] = b"#" * len(buffer)  # the transport uses its buffer again
+        self._watch([plain(output) for output in outputs])
+        expected = [said for text in batch for said in self.reference.hear(text.meaning)]
+        hold([plain(output) for output in outputs] == expected, f"{outputs} should say {expected}")
+
+    @precondition(lambda self: not self.reference.lost)
+    @rule(really=st.sampled_from([False] * 9 + [True]))
+    def cut(self, really: bool) -> None:
+        if really:
+            self._lose()
+
+    def _lose(self) -> None:
+        outputs = [plain(output) for output in self.router.lost(CUT)]
+        self._watch(outputs)
+        hold(outputs == self.reference.lose(), "the end of the link is told wrongly")
+        hold(self.router.lost(CUT) == (), "the link was lost twice")
+        hold(self.router.loss == CUT, "the reason of the loss is not kept")
+
+    # what holds at any time, whatever a reference says
+
+    def _watch(self, outputs: list[Plain]) -> None:
+        """Each command ends once with what is its own; sessions open before and close after all of theirs."""
+        for output in outputs:
+            if output[0] == "done":
+                _, command_id, session, method, outcome = output
+                sent = [
+                    each
+                    for each in self.sent
+                    if (each.id, each.session, each.method) == (command_id, session, method)
+                    and each.serial not in self.ended
+                ]
+                hold(len(sent) == 1, "a command ended twice, or after it was abandoned")
+                self.ended.add(sent[0].serial)
+                hold(session is None or session in self.opened, "a command ended after its session")
+                if outcome[0] in ("result", "refused"):
+                    hold(str(outcome[-1]) == str(sent[0].serial), "a command ended with the reply to another one")
+            elif output[0] == "opened":
+                hold(output[4] is None or output[4] in self.opened, "a session opened below one that is not open")
+                self.opened[output[1]] = output[4]
+            elif output[0] == "closed":
+                hold(self.opened.pop(output[1], "") == output[3], "a session closed that was not open")
+                hold(output[1] not in self.opened.values(), "a session closed before a session below it")
+                left = [each for each in self.sent if each.session == output[1] and each.serial not in self.ended]
+                hold(not left, "a session closed before its commands ended")
+            elif output[0] == "event":
+                hold(output[2] is None or output[2] in self.opened, "an event was told of a session that is not open")
+
+    @invariant()
+    def what_is_known_agrees(self) -> None:
+        if self.prompt:
+            self.deliver(len(self.browser.wire))
+        reference, statistics = self.reference, self.router.statistics()
+        hold(
+            [
+                (each.session_id, each.target_id, each.target_type, each.parent, each.waiting_for_debugger)
+                for each in self.router.open_sessions()
+            ]
+            == [tuple(known) for known in reference.open],
+            "the open sessions are told wrongly",
+        )
+        hold(self.router.in_flight == statistics.in_flight == len(reference.waiting), "the waiting are miscounted")
+        hold(statistics.commands == len(self.sent), "commands are miscounted")
+        hold(statistics.sessions == len(reference.open), "sessions are miscounted")
+        hold(statistics.abandoned == reference.abandoned, "the abandoned are miscounted")
+        hold(statistics.late_replies == reference.late, "late replies are miscounted")
+        hold(statistics.dead_by_refusal == reference.dead_by_refusal, "sessions dead by refusal are miscounted")
+        hold(dict(statistics.anomalies) == dict(reference.anomalies), "anomalies are miscounted")
+
+        # Once all was delivered that was told, the client knows which sessions live.
+        if self.browser.all_told and not self.browser.wire and not self.reference.lost:
+            known = {each.session_id: each.parent for each in self.router.open_sessions()}
+            hold(known == self.browser.parents, "the client's sessions are not the browser's")
+
+    def teardown(self) -> None:
+        if not hasattr(self, "router") or sys.exc_info()[0] is not None:
+            return  # the history has failed already, and that failure is the one to tell
+        if not self.reference.lost:
+            self._lose()
+        hold(not self.opened, "a session outlived the link")
+        hold(len(self.ended) == len(self.sent), "a command never ended")
+        for kind in range(10):
+            self.noise(kind, kind, 0)
+        hold(list(self.router.receive_all(text.octets for text in self.browser.wire)) == [], "a lost link spoke")
+
+
+TestRouterLaws = RouterLaws.TestCase
+TestRouterLaws.settings = settings(stateful_step_count=40)
+
+
+# ── the machine can fail ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+FOREIGN = 2**80  # beyond all ids
+
+
+class CounterPerSession(Router):
+    """Ids that are legal for Chromium, which scopes them by session (fact 54), and fatal when a session is dead."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.counters: Counter[SessionId | None] = Counter()
+        self.keys: dict[int, tuple[SessionId | None, int]] = {}
+
+    def command(self, method: str, params: Any = None, session_id: SessionId | None = None) -> tuple[CommandId, bytes]:
+        unique, _text = super().command(method, params, session_id)
+        self.counters[session_id] += 1
+        own = CommandId(self._first_id + self.counters[session_id] - 1)
+        self.keys[unique] = (session_id, own)
+        return own, encode_command(own, method, params, session_id)
+
+    def abandon(self, command_id: CommandId) -> bool:
+        raise NotImplementedError  # which session's? A machine without `abandon` is enough
+
+    def _unique(self, session_id: SessionId | None, own: int) -> CommandId:
+        """Where a table per session would look it up."""
+        return CommandId(next((unique for unique, key in self.keys.items() if key == (session_id, own)), own + FOREIGN))
+
+    def receive_all(self, payloads: Iterable[Any]) -> Iterator[Output]:
+        for payload in payloads:
+            message = decode(payload)
+            if isinstance(message, (Result, Refusal, Malformed)) and message.id is not None:
+                message = replace(message, id=self._unique(message.session_id, message.id))
+            yield from map(self._with_own_id, self._sort(message))
+
+    def lost(self, loss: Loss) -> tuple[Output, ...]:
+        return tuple(map(self._with_own_id, super().lost(loss)))
+
+    def _with_own_id(self, output: Output) -> Output:
+        if isinstance(output, (CommandDone, Anomaly)) and output.id is not None:
+            key = self.keys.get(output.id, (None, output.id - FOREIGN))
+            return replace(output, id=CommandId(key[1]))
+        return output
+
+
+class NoCascade(Router):
+    """Sessions below an ended one stay open, and their commands wait for ever (fact 50)."""
+
+    def _close(self, session_id: SessionId) -> list[Any]:
+        session = self._sessions.pop(session_id)
+        assert session is not None
+        for other in self._sessions.values():
+            if other is not None:
+                other.children.pop(session_id, None)
+        return [session]
+
+
+class DeafToDeadSessions(Router):
+    """A sessionless -32001 is taken for a reply on another session, so its command hangs (rule 1)."""
+
+    def _reply(self, reply: Result | Refusal) -> Iterable[Output]:
+        entry = self._waiting.get(reply.id)
+        if entry is not None and entry[0] is not None and reply.session_id is None:
+            return (self._anomaly("reply_on_other_session", "", reply.session_id, reply.id),)
+        return super()._reply(reply)
+
+
+class AnySessionAnswers(Router):
+    """The session of a reply is not looked at."""
+
+    def _reply(self, reply: Result | Refusal) -> Iterable[Output]:
+        entry = self._waiting.pop(reply.id, None)
+        if entry is None:
+            return self._not_waiting(reply.id, reply.session_id)
+        return (CommandDone(id=reply.id, session_id=entry[0], method=entry[1], outcome=reply),)
+
+
+class OpensOnReply(Router):
+    """A session opens when its attachToTarget is answered, after its first events."""
+
+    def _event(self, event: Event) -> Iterable[Output]:
+        return (event,) if event.method == ATTACHED and event.session_id in self._sessions else super()._event(event)
+
+    def receive_all(self, payloads: Iterable[Any]) -> Iterator[Output]:
+        for output in super().receive_all(payloads):
+            yield output
+            if isinstance(output, CommandDone) and isinstance(output.outcome, Result):
+                session = output.outcome.value.get("sessionId")
+                if isinstance(session, str):
+                    yield SessionOpened(
+                        session_id=SessionId(session),
+                        target_id=TargetId(""),
+                        target_type="",
+                        parent=output.session_id,
+                        waiting_for_debugger=False,
+                    )
+
+
+class EventBeforeOpened(Router):
+    """Listeners hear of a session's attach before they can use it."""
+
+    def _attached(self, event: Event, params: Any) -> Iterable[Output]:
+        return reversed(tuple(super()._attached(event, params)))
+
+    def _event(self, event: Event) -> Iterable[Output]:
+        outputs = tuple(super()._event(event))
+        return outputs[::-1] if outputs and isinstance(outputs[0], SessionOpened) else outputs
+
+
+class ClosedBeforeDone(Router):
+    """Sessions close before their commands end."""
+
+    def _end_session(self, session_id: SessionId, reason: str, why: str) -> Iterable[Output]:
+        outputs = tuple(super()._end_session(session_id, reason, why))
+        return sorted(outputs, key=lambda output: isinstance(output, CommandDone))
+
+
+class ParentsFirst(Router):
+    """Parents close before their children."""
+
+    def _close(self, session_id: SessionId) -> list[Any]:
+        return super()._close(session_id)[::-1]
+
+
+class SiblingsReversed(Router):
+    """Siblings close the newest first."""
+
+    def _close(self, session_id: SessionId) -> list[Any]:
+        session = self._sessions[session_id]
+        assert session is not None
+        session.children = dict(reversed(session.children.items()))
+        return super()._close(session_id)
+
+
+class CrashIgnored(Router):
+    """The commands of a crashed target wait for ever (fact 49)."""
+
+    def _crash(self, session_id: SessionId | None) -> Iterable[Output]:
+        return ()
+
+
+class AbandonedStay(Router):
+    """An abandoned command keeps its entry, so its reply completes it after all."""
+
+    def abandon(self, command_id: CommandId) -> bool:
+        entry = self._waiting.get(command_id)
+        done = super().abandon(command_id)
+        if entry is not None:
+            self._waiting[command_id] = entry
+        return done
+
+
+class LateIsAnomalous(Router):
+    """A reply to an abandoned command is called an anomaly."""
+
+    def _not_waiting(self, command_id: CommandId, session_id: SessionId | None) -> Iterable[Output]:
+        return (self._anomaly("unknown_id", "", session_id, command_id),)
+
+
+class UndecodableHangs(Router):
+    """A reply that cannot be read is dropped, and its command waits for ever."""
+
+    def _malformed(self, message: Malformed) -> Iterable[Output]:
+        return (self._anomaly("malformed", "", message.session_id, message.id),)
+
+
+class SpeaksAfterTheEnd(Router):
+    """A lost link goes on judging what it hears."""
+
+    def _sort(self, message: Any) -> Iterable[Output]:
+        loss, self._loss = self._loss, None
+        outputs = tuple(super()._sort(message))
+        self._loss = loss
+        return outputs
+
+
+class ForgetsTheRoot(Router):
+    """The end of the link ends the commands of sessions only."""
+
+    def lost(self, loss: Loss) -> tuple[Output, ...]:
+        return tuple(
+            output
+            for output in super().lost(loss)
+            if not (isinstance(output, CommandDone) and output.session_id is None)
+        )
+
+
+MUTANTS = [
+    CounterPerSession,
+    NoCascade,
+    DeafToDeadSessions,
+    AnySessionAnswers,
+    OpensOnReply,
+    EventBeforeOpened,
+    ClosedBeforeDone,
+    ParentsFirst,
+    SiblingsReversed,
+    CrashIgnored,
+    AbandonedStay,
+    LateIsAnomalous,
+    UndecodableHangs,
+    SpeaksAfterTheEnd,
+    ForgetsTheRoot,
+]
+
+HUNT = settings(
+    max_examples=300,
+    stateful_step_count=40,
+    phases=[Phase.generate],
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    report_multiple_bugs=False,
+)
+
+
+def machine_with(router: type[Router], **traits: bool) -> type[RouterLaws]:
+    """The same machine over another router, or with a better browser."""
+    members: dict[str, Any] = {"router_class": router, **traits}
+    if router is CounterPerSession:
+        members["abandon"] = rule()(lambda _self: None)  # takes an id alone, which means nothing there
+    return type(f"LawsOf{router.__name__}", (RouterLaws,), members)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_the_machine_finds_a_router_that_breaks_a_law(mutant: type[Router]) -> None:
+    with pytest.raises(LawBroken):
+        run_state_machine_as_test(machine_with(mutant), settings=HUNT)
+
+
+def test_a_counter_per_session_fails_by_what_chromium_does() -> None:
+    """It needs no hostile peer, only a session that died: its refusal comes without a session (fact 8, rule 1)."""
+    with pytest.raises(LawBroken):
+        run_state_machine_as_test(machine_with(CounterPerSession, hostile=False), settings=HUNT)
+    ideal = machine_with(CounterPerSession, hostile=False, tells_dead=False)
+    run_state_machine_as_test(ideal, settings=settings(HUNT, max_examples=60))
+
+
+def test_the_same_hunt_finds_nothing_in_the_router() -> None:
+    run_state_machine_as_test(RouterLaws, settings=settings(HUNT, max_examples=60))
+
+
+# ── one example of each law ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def said(router: Router, *messages: dict[str, Any] | bytes) -> list[Plain]:
+    payloads = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in messages]
+    return [plain(output) for output in router.receive_all(payloads)]
+
+
+def attach(session: str, *, below: str | None = None, target: str = "T", waiting: bool = False) -> dict[str, Any]:
+    info = {"targetId": target, "type": "page", "url": ""}
+    params = {"sessionId": session, "targetInfo": info, "waitingForDebugger": waiting}
+    return event(ATTACHED, params, below)
+
+
+def detach(session: str, *, below: str | None = None) -> dict[str, Any]:
+    return event(DETACHED, {"sessionId": session}, below)
+
+
+def event(method: str, params: dict[str, Any], session: str | None = None) -> dict[str, Any]:
+    return {"method": method, "params": params} | ({} if session is None else {"sessionId": session})
+
+
+def with_sessions(*parents: tuple[str, str | None]) -> Router:
+    router = Router()
+    said(router, *(attach(session, below=parent) for session, parent in parents))
+    return router
+
+
+def send(router: Router, session: str | None = None, method: str = "Page.enable") -> int:
+    return router.command(method, None, None if session is None else SessionId(session))[0]
+
+
+def test_ids_count_over_all_sessions() -> None:
+    router = with_sessions(("A", None), ("B", "A"))
+    assert [send(router, session) for session in (None, "A", "B", None)] == [1, 2, 3, 4]
+
+
+def test_a_command_is_written_as_chromium_reads_it() -> None:
+    router = with_sessions(("A", None))
+    command_id, text = router.command("Page.navigate", {"url": "about:blank"}, SessionId("A"))
+    assert json.loads(text) == {
+        "id": command_id,
+        "method": "Page.navigate",
+        "params": {"url": "about:blank"},
+        "sessionId": "A",
+    }
+
+
+def test_ids_end_before_chromium_refuses_them() -> None:
+    router = Router(first_command_id=MAX_COMMAND_ID)
+    assert send(router) == MAX_COMMAND_ID
+    with pytest.raises(LocalProtocolError) as refused:
+        send(router)
+    assert refused.value.reason == "ids_exhausted"
+    assert router.in_flight == router.statistics().commands == 1
+
+
+@pytest.mark.parametrize("first", [0, -1, MAX_COMMAND_ID + 1])
+def test_a_first_id_that_chromium_would_refuse_is_refused(first: int) -> None:
+    with pytest.raises(InvalidArgument):
+        Router(first_command_id=first)
+
+
+def test_what_cannot_be_sent_changes_nothing() -> None:
+    router = Router(max_send_bytes=100)
+    before = router.statistics()
+    with pytest.raises(LocalProtocolError) as too_big:
+        router.command("Page.navigate", {"url": "x" * 100})
+    assert too_big.value.reason == "too_big"
+    assert "Page.navigate" in str(too_big.value)
+    for method in ("", 5):
+        with pytest.raises(InvalidArgument):
+            router.command(method)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument):
+        router.command("Page.navigate", {"url": b""})
+    with pytest.raises(SessionGone) as gone:
+        send(router, "0123456789")
+    assert gone.value.reason == "not_open"
+    assert "01234567 " in str(gone.value)
+    assert router.statistics() == before
+    text = router.command("Page.navigate", {"url": "x" * 40})[1]
+    assert len(text) <= 100
+    assert json.loads(text)["id"] == 1
+
+
+def test_exactly_the_largest_message_is_sent() -> None:
+    size = len(Router().command("M.m", {"a": ""})[1])
+    assert len(Router(max_send_bytes=size).command("M.m", {"a": ""})[1]) == size
+    with pytest.raises(LocalProtocolError):
+        Router(max_send_bytes=size - 1).command("M.m", {"a": ""})
+
+
+def test_a_session_is_open_before_its_attach_event_is_told() -> None:
+    router = Router()
+    outputs = said(router, attach("A", waiting=True))
+    assert [output[0] for output in outputs] == ["opened", "event"]
+    assert outputs[0] == ("opened", "A", "T", "page", None, True)
+    outputs = said(router, event(ATTACHED, {"sessionId": "O", "targetInfo": {}, "waitingForDebugger": 1}))
+    assert outputs[0] == ("opened", "O", "", "", None, False)
+    steps = router.receive_all([json.dumps(attach("B", below="A")).encode()])
+    assert isinstance(next(steps), SessionOpened)
+    assert send(router, "B") == 1  # whoever hears of the session can use it
+
+
+def test_a_detach_is_told_in_order() -> None:
+    """The event, all commands by id, then the sessions: children first, siblings as they opened (rule 24)."""
+    router = with_sessions(("A", None), ("B", "A"), ("C", "A"), ("D", "B"), ("E", None))
+    for session in ("D", "A", "E", "C", "B", None):
+        send(router, session)
+    outputs = said(router, detach("A"))
+    assert [output[:3] for output in outputs[1:5]] == [
+        ("done", 1, "D"),
+        ("done", 2, "A"),
+        ("done", 4, "C"),
+        ("done", 5, "B"),
+    ]
+    assert outputs[0] == ("event", DETACHED, None, {"sessionId": "A"})
+    assert [output[1] for output in outputs[5:]] == ["D", "B", "C", "A"]
+    assert {output[0] for output in outputs[5:]} == {"closed"}
+    assert [output[-1] for output in outputs[5:]] == ["parent_ended", "parent_ended", "parent_ended", "detached"]
+    assert [each.session_id for each in router.open_sessions()] == ["E"]
+    assert router.in_flight == 2
+
+
+def test_the_end_of_a_session_says_why() -> None:
+    router = with_sessions(("A", None), ("B", "A"))
+    send(router, "B")
+    done, closed_b, closed_a = router.receive(json.dumps(detach("A")).encode())[1:]
+    assert isinstance(done, CommandDone)
+    assert isinstance(done.outcome, Loss)
+    error = done.outcome.error()
+    assert isinstance(error, SessionGone)
+    assert (error.session_id, error.target_id, error.reason) == ("B", "T", "parent_ended")
+    assert error is not done.outcome.error()
+    assert isinstance(closed_b, SessionClosed)
+    assert isinstance(closed_a, SessionClosed)
+    assert closed_b.loss == done.outcome
+    assert closed_a.loss.reason == "detached"
+
+
+def test_the_end_of_the_link_is_no_end_of_a_session() -> None:
+    loss = Loss(kind="connection", reason="closed", detail="The link was closed here.", session_id=SessionId("A"))
+    assert isinstance(loss.error(), ConnectionLost)
+
+
+def test_what_may_be_sent_is_what_chromium_takes() -> None:
+    """It drops the socket at 100 MiB (fact 57)."""
+    assert 64 * 2**20 <= MAX_SEND_BYTES < 100 * 2**20
+
+
+def test_a_child_that_ended_before_its_parent_ends_once() -> None:
+    router = with_sessions(("A", None), ("B", "A"), ("C", "A"))
+    assert [output[1] for output in said(router, detach("B", below="A")) if output[0] == "closed"] == ["B"]
+    assert [output[1] for output in said(router, detach("A")) if output[0] == "closed"] == ["C", "A"]
+    assert said(router, detach("C")) == [("event", DETACHED, None, {"sessionId": "C"})]
+    assert router.statistics().anomalies == {}
+
+
+def test_a_dead_session_is_known_by_its_refusal() -> None:
+    """The only reply there is comes without sessionId (fact 8); it ends the session as a detach does (rule 1)."""
+    router = with_sessions(("A", None), ("B", "A"))
+    own, other, root = send(router, "A"), send(router, "B"), send(router)
+    outputs = said(router, {"id": own, "error": {"code": DEAD_SESSION, "message": "Session with given id not found."}})
+    assert outputs == [
+        ("done", own, "A", "Page.enable", ("lost", "session", "refused")),
+        ("done", other, "B", "Page.enable", ("lost", "session", "parent_ended")),
+        ("closed", "B", "T", "A", "session", "parent_ended"),
+        ("closed", "A", "T", None, "session", "refused"),
+    ]
+    assert router.statistics().dead_by_refusal == 1
+    assert router.in_flight == 1
+    assert said(router, {"id": root, "error": {"code": DEAD_SESSION, "message": "No."}})[0][-1][0] == "refused"
+    assert router.statistics().dead_by_refusal == 1  # the root session does not die of a refusal
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"result": {}},
+        {"error": {"code": -32000, "message": "No."}},
+        {"result": {}, "sessionId": "B"},
+        {"error": {"code": DEAD_SESSION, "message": "No."}, "sessionId": "B"},
+    ],
+)
+def test_a_reply_on_another_session_completes_nothing(reply: dict[str, Any]) -> None:
+    router = with_sessions(("A", None), ("B", None))
+    command_id = send(router, "A")
+    outputs = said(router, {"id": command_id, **reply})
+    assert outputs == [("anomaly", "reply_on_other_session", reply.get("sessionId"), command_id)]
+    assert said(router, {"id": command_id, "result": {}, "sessionId": "A"})[0][0] == "done"
+
+
+def test_an_abandoned_command_leaves_nothing_but_a_count() -> None:
+    router = Router()
+    command_id = CommandId(send(router))
+    assert router.abandon(command_id) is True
+    assert router.abandon(command_id) is False
+    assert router.in_flight == 0
+    assert said(router, {"id": command_id, "result": {}}) == []
+    assert (router.statistics().late_replies, router.statistics().abandoned) == (1, 1)
+    assert router.lost(CUT) == ()
+
+
+def test_a_second_reply_is_late_and_an_id_never_used_is_an_anomaly() -> None:
+    router = Router(first_command_id=10)
+    command_id = send(router)
+    reply = {"id": command_id, "result": {}}
+    assert [output[0] for output in said(router, reply, reply, reply)] == ["done"]
+    assert router.statistics().late_replies == 2
+    for stranger in (command_id + 1, 9, 0, -5):
+        assert said(router, {"id": stranger, "result": {}}) == [("anomaly", "unknown_id", None, stranger)]
+
+
+def test_a_crash_ends_commands_and_keeps_the_session() -> None:
+    router = with_sessions(("A", None), ("B", "A"))
+    hit, other = send(router, "A"), send(router, "B")
+    done = router.receive(json.dumps(event(CRASHED, {}, "A")).encode())[1]
+    assert isinstance(done, CommandDone)
+    assert isinstance(done.outcome, Loss)
+    error = done.outcome.error()
+    assert isinstance(error, TargetCrashed)
+    assert (error.session_id, error.target_id) == ("A", "T")
+    assert "reload" in str(error)
+    late = {"id": hit, "error": {"code": -32000, "message": "Target crashed"}, "sessionId": "A"}
+    assert said(router, late) == []  # after a reload (fact 49)
+    assert router.statistics().late_replies == 1
+    assert send(router, "A") > other
+    assert len(router.open_sessions()) == 2
+
+
+def test_the_crash_of_a_target_reaches_all_its_sessions() -> None:
+    router = Router()
+    said(router, attach("A", target="X"), attach("B", target="Y"), attach("C", target="X"))
+    ids = [send(router, session) for session in ("C", "B", "A", None)]
+    outputs = said(router, event(SOME_CRASHED, {"targetId": "X", "status": "killed"}))
+    assert [output[1:3] for output in outputs[1:]] == [(ids[2], "A"), (ids[0], "C")]
+    assert said(router, event(CRASHED, {})) == [("event", CRASHED, None, {})]
+    assert router.in_flight == 2
+
+
+def test_the_end_of_the_link_ends_everything_once() -> None:
+    router = with_sessions(("A", None), ("B", None), ("C", "A"))
+    for session in ("B", None, "C"):
+        send(router, session)
+    outputs = [plain(output) for output in router.lost(CUT)]
+    assert [output[1] for output in outputs] == [1, 2, 3, "C", "A", "B"]
+    assert {output[-2:] for output in outputs[3:]} == {("connection", "broken")}
+    assert router.lost(Loss(kind="connection", reason="other", detail="")) == ()
+    assert router.loss == CUT
+    assert router.open_sessions() == ()
+    with pytest.raises(ConnectionLost) as lost:
+        send(router)
+    assert lost.value.close_code == 1006
+    before = router.statistics()
+    late = [attach("D"), event("M.m", {}), {"id": 1, "result": {}}, {"id": 77, "result": {}}, {"error": {}}]
+    assert said(router, *late, b"nonsense", b"") == []
+    assert router.statistics() == before
+
+
+def test_what_fits_nowhere_is_counted_and_never_raises() -> None:
+    router = with_sessions(("A", None))
+    outputs = said(
+        router,
+        b"",
+        b"[]",
+        {"error": {"code": -32700, "message": "JSON: no input"}},
+        event("M.m", {}, "gone"),
+        attach("A"),
+        attach("B", below="gone"),
+        event(ATTACHED, {"sessionId": "B"}),
+        event(ATTACHED, {"sessionId": "", "targetInfo": {}}),
+        {"method": DETACHED, "params": []},
+    )
+    assert [output[1] for output in outputs if output[0] == "anomaly"] == [
+        "malformed",
+        "malformed",
+        "orphan_error",
+        "unknown_session",
+        "session_open_already",
+        "unknown_session",
+        "unreadable_params",
+        "unreadable_params",
+        "unreadable_params",
+    ]
+    assert router.statistics().anomalies == {
+        "malformed": 2,
+        "orphan_error": 1,
+        "unknown_session": 2,
+        "session_open_already": 1,
+        "unreadable_params": 3,
+    }
+    assert [each.session_id for each in router.open_sessions()] == ["A"]
+
+
+def test_a_reply_that_cannot_be_read_ends_its_command() -> None:
+    router = with_sessions(("A", None))
+    first, second, third = send(router, "A"), send(router, "A"), send(router)
+    outputs = said(
+        router,
+        {"id": first, "sessionId": "A"},
+        b'{"id":%d,"result":{"a":\xff' % second,
+        {"id": third, "sessionId": "A"},  # not this session's
+    )
+    assert [output for output in outputs if output[0] == "done"] == [
+        ("done", first, "A", "Page.enable", ("malformed",)),
+        ("done", second, "A", "Page.enable", ("malformed",)),
+    ]
+    assert router.statistics().anomalies == {"malformed": 3}
+    assert router.in_flight == 1
+
+
+def test_an_anomaly_shows_no_payload() -> None:
+    router = Router()
+    for payload in (b'{"method":"M.m","params":{"secret":1},"sessionId":"gone"}', b'{"secret":1}', b"secret"):
+        for output in router.receive(payload):
+            assert isinstance(output, Anomaly)
+            assert "secret" not in repr(output)
+
+
+def test_a_payload_is_looked_at_when_all_before_was_consumed() -> None:
+    router = with_sessions(("A", None))
+    outputs = router.receive_all([json.dumps(each).encode() for each in (detach("A"), event("M.m", {}, "A"))])
+    assert isinstance(next(outputs), Event)
+    assert router.open_sessions() == ()  # tables first
+    assert isinstance(next(outputs), SessionClosed)
+    assert router.statistics().anomalies == {}  # the second message was not looked at yet
+    assert [plain(output)[1] for output in outputs] == ["unknown_session"]

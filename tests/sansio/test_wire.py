@@ -1,0 +1,585 @@
+"""One message, there and back: nothing that a peer sends raises, and every way of reading it says the same.
+
+There are three ways: the strict decoder in C, the tolerant one for what it declines, and the one for large messages,
+whose buffer is used again. `meaning` is what a message says, whichever way it was read; the laws compare meanings.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import OrderedDict, UserDict
+from collections.abc import Callable
+from enum import Enum, IntEnum
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from cdp_core.errors import InvalidArgument, RemoteProtocolError
+from cdp_core.sansio import wire
+from cdp_core.sansio.records import DECODE_ERRORS, HAVE_MSGSPEC, Raw
+from cdp_core.sansio.wire import (
+    EVENT_MARK,
+    UNUSUAL,
+    Command,
+    CommandId,
+    Event,
+    Incoming,
+    Malformed,
+    OrphanError,
+    Refusal,
+    Result,
+    SessionId,
+    decode,
+    encode_command,
+)
+
+ONE = CommandId(1)
+
+
+# ── the three ways ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def by_bytes(octets: bytes) -> Incoming:
+    return decode(octets)
+
+
+def by_bytearray(octets: bytes) -> Incoming:
+    return decode(bytearray(octets))
+
+
+def by_buffer(octets: bytes) -> Incoming:
+    """A view of a buffer that the transport uses again as soon as the message was read."""
+    buffer = bytearray(octets)
+    message = decode(memoryview(buffer))
+    buffer[:] = b"#" * len(buffer)
+    return message
+
+
+def by_tolerant_rung(octets: bytes) -> Incoming:
+    return wire._decode_tolerantly(octets)
+
+
+WAYS: list[Callable[[bytes], Incoming]] = [by_bytes, by_bytearray, by_buffer, by_tolerant_rung]
+
+Meaning = tuple[Any, ...]
+
+
+def meaning(message: Incoming) -> Meaning:
+    """What a message says."""
+    if isinstance(message, Event):
+        return ("event", message.method, message.session_id, opened(lambda: message.params))
+    if isinstance(message, Result):
+        return ("result", message.id, message.session_id, opened(lambda: message.value))
+    if isinstance(message, Refusal):
+        return ("refusal", message.id, message.code, message.message, message.data, message.session_id)
+    if isinstance(message, OrphanError):
+        return ("orphan", message.code, message.message, message.data)
+    return ("malformed", message.id, message.session_id, message.reason, message.size)
+
+
+def opened(read: Callable[[], Any]) -> Any:
+    try:
+        return exact(read())
+    except RemoteProtocolError:
+        return "unreadable"
+
+
+def exact(value: Any) -> Any:
+    """A value that equals only what is the same: 1, 1.0 and True are three, NaN is one."""
+    if isinstance(value, dict):
+        return {key: exact(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [exact(item) for item in value]
+    return (type(value).__name__, repr(value))
+
+
+# ── messages ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+words = st.text(st.characters(), max_size=8)  # lone surrogates too
+integers = st.integers(-(2**70), 2**70) | st.sampled_from([0, 2**31 - 1, 2**31, 2**53 + 1, 2**63, 2**64, -(2**63) - 1])
+json_values = st.recursive(
+    st.none() | st.booleans() | integers | st.floats(allow_nan=False, allow_infinity=False) | words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=8,
+)
+objects = st.dictionaries(words, json_values, max_size=3)
+ids = st.integers(1, 2**31 - 1) | integers
+sessions = st.none() | words
+
+
+@st.composite
+def legal_messages(draw: st.DrawFn) -> dict[str, Any]:
+    """What a browser may send, in the order in which Chromium writes it."""
+    kind = draw(st.sampled_from(["event", "event", "result", "refusal", "orphan"]))
+    message: dict[str, Any] = {}
+    if kind in ("result", "refusal"):
+        message["id"] = draw(ids)
+    if kind == "event":
+        message["method"] = draw(st.sampled_from(["Page.loadEventFired", "é.é", ""]) | words)
+        if draw(st.booleans()):
+            message["params"] = draw(objects)
+    elif kind == "result":
+        message["result"] = draw(objects)
+    else:
+        message["error"] = {"code": draw(st.integers(-40_000, 0)), "message": draw(words)}
+        if draw(st.booleans()):
+            message["error"]["data"] = draw(words)
+    session = draw(sessions)
+    if session is not None and kind != "orphan":
+        message["sessionId"] = session
+    return message
+
+
+def meant(message: dict[str, Any]) -> Meaning:
+    """What a legal message says."""
+    session, error = message.get("sessionId"), message.get("error")
+    if "method" in message:
+        return ("event", message["method"], session, exact(message.get("params", {})))
+    if error is None:
+        return ("result", message["id"], session, exact(message["result"]))
+    if "id" in message:
+        return ("refusal", message["id"], error["code"], error["message"], error.get("data"), session)
+    return ("orphan", error["code"], error["message"], error.get("data"))
+
+
+odd_ids = st.sampled_from([None, True, False, 1.5, "1", [], {}, math.nan, math.inf, 7.0, -0.0, 1e300, 10**30])
+odd_messages = st.dictionaries(
+    st.sampled_from(["id", "method", "params", "result", "error", "sessionId", "jsonrpc", "é"]),
+    json_values | odd_ids | st.sampled_from([{"code": 1, "message": "m"}, {"code": True}, {"message": 5}, {"data": 1}]),
+    max_size=5,
+)
+
+
+def text_of(message: Any, *, ascii_only: bool = False, spaced: bool = False) -> bytes:
+    separators = None if spaced else (",", ":")
+    text = json.dumps(message, ensure_ascii=ascii_only, separators=separators)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(message, separators=separators).encode()
+
+
+# ── every way says the same ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(message=legal_messages(), ascii_only=st.booleans(), spaced=st.booleans())
+@example(message={"method": "M.m", "params": {"s": "\ud800"}}, ascii_only=True, spaced=False)
+@example(message={"id": 1, "result": {"s": "\udfff", "n": 2**70}, "sessionId": "S"}, ascii_only=True, spaced=False)
+def test_a_legal_message_means_what_it_says(message: dict[str, Any], ascii_only: bool, spaced: bool) -> None:
+    octets = text_of(message, ascii_only=ascii_only, spaced=spaced)
+    for way in WAYS:
+        assert meaning(way(octets)) == meant(message), way
+
+
+@given(message=legal_messages() | odd_messages, data=st.data())
+def test_the_order_of_the_keys_means_nothing(message: dict[str, Any], data: st.DataObject) -> None:
+    keys = data.draw(st.permutations(list(message)))
+    shuffled = {key: message[key] for key in keys}
+    for way in WAYS:
+        assert meaning(way(text_of(shuffled))) == meaning(way(text_of(message)))
+
+
+@given(message=odd_messages | json_values)
+@example(message={"method": "M.m", "params": None})
+@example(message={"id": 1, "result": None})
+@example(message={"id": 1, "result": [1], "sessionId": None})
+@example(message={"method": "M.m", "params": [1]})
+@example(message={"id": 1, "method": "M.m", "result": {}})
+@example(message={"id": 1, "result": {}, "error": None})
+@example(message={"id": 1, "result": {}, "error": {}})
+@example(message={"id": 1, "error": {"code": 1.5, "message": 5, "data": {}}})
+@example(message={"method": "M.m", "params": {"a": math.nan, "b": -math.inf}})
+@example(message={"id": math.inf, "result": {}})
+def test_every_way_says_the_same_of_any_json(message: Any) -> None:
+    octets = text_of(message)
+    first, *others = (meaning(way(octets)) for way in WAYS)
+    assert all(other == first for other in others)
+
+
+@given(message=legal_messages())
+def test_the_strict_rung_says_what_the_tolerant_one_says(message: dict[str, Any]) -> None:
+    octets = text_of(message)
+    try:
+        strict = wire.decode_event(octets) if octets[2] == EVENT_MARK else wire.decode_result(octets)
+    except UNUSUAL:
+        return
+    assert meaning(strict) == meaning(wire._decode_tolerantly(octets))
+
+
+@pytest.mark.skipif(not HAVE_MSGSPEC, reason="the strict rung declines everything without msgspec")
+def test_the_strict_rung_takes_what_browsers_write() -> None:
+    assert isinstance(wire.decode_event(b'{"method":"M.m","params":{"a":1},"sessionId":"S"}'), Event)
+    assert isinstance(wire.decode_event(b'{"method":"M.m"}'), Event)
+    assert isinstance(wire.decode_result(b'{"id":1,"result":{"a":"\xc3\xa9"},"sessionId":"S"}'), Result)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ({"id": 7.0, "result": {}}, ("result", 7, None, {})),
+        ({"id": 0, "result": {}}, ("result", 0, None, {})),
+        ({"id": -5, "error": {"code": -1, "message": "m"}}, ("refusal", -5, -1, "m", None, None)),
+        ({"id": 1, "error": {}}, ("refusal", 1, 0, "(no message)", None, None)),
+        ({"id": 1, "error": {"code": True, "message": 5, "data": 5}}, ("refusal", 1, 0, "(no message)", None, None)),
+        ({"error": {"code": -32700, "message": "m", "data": "d"}}, ("orphan", -32700, "m", "d")),
+        ({"id": None, "method": "M.m"}, ("event", "M.m", None, {})),
+        ({"id": 1, "method": "M.m", "result": {}}, ("result", 1, None, {})),
+        ({"method": "M.m", "params": None}, ("event", "M.m", None, "unreadable")),
+        ({"method": "M.m", "sessionId": None}, ("event", "M.m", None, {})),
+        ({"method": "M.m", "sessionId": ""}, ("event", "M.m", "", {})),
+    ],
+)
+def test_what_is_odd_and_legal_is_read(message: dict[str, Any], expected: Meaning) -> None:
+    for way in WAYS:
+        assert meaning(way(text_of(message))) == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "command_id", "session", "reason"),
+    [
+        ({"id": True, "result": {}}, None, None, "its id is no integer"),
+        ({"id": 1.5, "result": {}, "sessionId": "S"}, None, "S", "its id is no integer"),
+        ({"id": "1", "method": "M.m"}, None, None, "its id is no integer"),
+        ({"id": 1}, 1, None, "it has an id but neither result nor error"),
+        ({"id": 1, "method": "M.m", "sessionId": "S"}, 1, "S", "it has an id but neither result nor error"),
+        ({"id": 1, "error": "no"}, 1, None, "it has an id but neither result nor error"),
+        ({"id": 1, "result": {}, "sessionId": 5}, 1, None, "its sessionId is no string"),
+        ({"method": 5}, None, None, "it is neither an event nor a reply"),
+        ({"params": {}, "sessionId": "S"}, None, "S", "it is neither an event nor a reply"),
+        ([], None, None, "it is no JSON object"),
+        ("text", None, None, "it is no JSON object"),
+        (None, None, None, "it is no JSON object"),
+    ],
+)
+def test_what_is_no_message_says_why(message: Any, command_id: int | None, session: str | None, reason: str) -> None:
+    octets = text_of(message)
+    for way in WAYS:
+        assert meaning(way(octets)) == ("malformed", command_id, session, reason, len(octets))
+
+
+# ── nothing raises ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def assert_harmless(octets: bytes) -> None:
+    for way in WAYS:
+        message = way(octets)
+        assert isinstance(message, (Event, Result, Refusal, OrphanError, Malformed))
+        assert meaning(message)
+        repr(message)
+
+
+@given(octets=st.binary(max_size=60))
+@example(octets=b"")
+@example(octets=b"{}")
+@example(octets=b'{"m')
+@example(octets=b"\xef\xbb\xbf{}")
+@example(octets=b'{"method":"M.m","params":{"a":"\xff"}}')
+@example(octets=b'{"id":1,"result":{"a":"\xff"}}')
+def test_no_bytes_raise(octets: bytes) -> None:
+    assert_harmless(octets)
+
+
+@given(
+    message=legal_messages(),
+    changes=st.lists(st.tuples(st.integers(0, 200), st.integers(0, 3), st.binary(max_size=4)), max_size=4),
+)
+def test_no_broken_message_raises(message: dict[str, Any], changes: list[tuple[int, int, bytes]]) -> None:
+    octets = text_of(message)
+    for place, removed, inserted in changes:
+        start = place % (len(octets) + 1)
+        octets = octets[:start] + inserted + octets[start + removed :]
+    assert_harmless(octets)
+
+
+DEEP = {
+    "event": b'{"method":"M.m","params":%s}',
+    "odd event": b'{"params":%s,"method":"M.m"}',
+    "result": b'{"id":1,"result":%s}',
+    "odd result": b'{"result":%s,"id":1}',
+    "error": b'{"id":1,"error":%s}',
+    "nothing": b"%s",
+}
+
+
+@pytest.mark.parametrize("form", DEEP.values(), ids=DEEP)
+@pytest.mark.parametrize(("begin", "end"), [(b"[", b"]"), (b'{"a":', b"}")])
+@pytest.mark.parametrize("depth", [100, 10_000, 100_000])
+def test_no_nesting_raises(form: bytes, begin: bytes, end: bytes, depth: int) -> None:
+    assert_harmless(form % (begin * depth + b"1" + end * depth))
+
+
+@pytest.mark.parametrize("form", DEEP.values(), ids=DEEP)
+def test_no_nesting_around_the_limit_raises(form: bytes) -> None:
+    """Where reading just succeeds and writing anew just fails: found as a RecursionError of `decode`."""
+    for depth in range(900, 1010):
+        for way in WAYS:
+            assert way(form % (b"[" * depth + b"]" * depth))
+
+
+def test_a_reply_that_cannot_be_read_still_names_its_command() -> None:
+    for octets in (
+        b'{"id":77,"result":' + b"[" * 100_000,
+        b'{"id":77,"result":{"a":\x01}}',
+        b'{"id": 77 ,"result":{',
+        b'{"id":77}}',
+    ):
+        for way in WAYS:
+            assert meaning(way(octets))[:2] == ("malformed", 77)
+    for octets in (b'{"id":77', b'{"id":7.5,', b'{"id":77000000000,"result":{', b' {"id":77,', b'{"ID":77,'):
+        assert meaning(decode(octets))[:2] == ("malformed", None)
+
+
+def test_what_is_no_utf8_is_said_to_be() -> None:
+    message = decode(b'{"id":1,"note":"\xff"}')
+    assert isinstance(message, Malformed)
+    assert (message.reason, message.id) == ("it is not UTF-8", 1)
+
+
+def test_a_malformed_message_keeps_no_text() -> None:
+    assert "secret" not in repr(decode(b'{"id":1,"secret":1}'))
+    assert "secret" not in repr(decode(b"secret"))
+
+
+# ── what is read late, and what is read at once ──────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("raw", [b"null", b"[1]", b'"text"', b"5", b'{"a":\x01}', b'{"a":"\xff"}', b"[" * 100_000, b""])
+def test_who_touches_what_cannot_be_read_is_told(raw: bytes) -> None:
+    for read in (
+        lambda: Event(method="M.m", raw=Raw(raw)).params,
+        lambda: Result(id=ONE, raw=Raw(raw)).value,
+    ):
+        with pytest.raises(RemoteProtocolError) as told:
+            read()
+        assert told.value.close_code is None
+        assert told.value.__cause__ is None
+        assert told.value.__suppress_context__
+        assert "text" not in str(told.value)
+
+
+def test_params_are_read_at_each_call_and_belong_to_who_asked() -> None:
+    event = decode(b'{"method":"M.m","params":{"a":[1]}}')
+    assert isinstance(event, Event)
+    event.params["a"].append(2)
+    assert event.params == {"a": [1]}
+    assert event.size == len(b'{"a":[1]}')
+
+
+def test_a_large_event_is_read_once_and_knows_its_size() -> None:
+    octets = text_of({"method": "M.m", "params": {"a": "x" * 300_000}, "sessionId": "S"})
+    event = by_buffer(octets)
+    assert isinstance(event, Event)
+    assert event.params == {"a": "x" * 300_000}
+    if HAVE_MSGSPEC:  # without it there is no way of its own for large messages
+        assert event.params is event.params
+        assert event.size == len(octets)
+    result = by_buffer(text_of({"id": 1, "result": {"a": "y" * 300_000}}))
+    assert isinstance(result, Result)
+    assert result.value == {"a": "y" * 300_000}
+
+
+@given(message=legal_messages(), garbage=st.binary(min_size=1, max_size=1))
+def test_nothing_that_was_read_looks_into_the_buffer(message: dict[str, Any], garbage: bytes) -> None:
+    buffer = bytearray(text_of(message))
+    decoded = decode(memoryview(buffer))
+    buffer[:] = garbage * len(buffer)
+    assert meaning(decoded) == meant(message)
+    buffer.append(0)  # a view of it that is still held would forbid this
+
+
+# ── outward ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Text(str):
+    __slots__ = ()
+
+
+class Number(int):
+    pass
+
+
+class Real(float):
+    pass
+
+
+class Colour(str, Enum):
+    RED = "red"
+
+
+class Level(IntEnum):
+    HIGH = 3
+
+
+def params_of(octets: bytes) -> Any:
+    return json.loads(octets)["params"]
+
+
+@given(command_id=st.integers(1, 2**31 - 1), method=words, params=st.none() | objects, session=sessions)
+@example(command_id=1, method="M.m", params={"\ud800": "\udfff"}, session="\ud800")
+@example(command_id=1, method="M.m", params={"a": 2**64, "b": -(2**63) - 1}, session=None)
+def test_a_command_is_read_as_it_was_meant(
+    command_id: int, method: str, params: dict[str, Any] | None, session: str | None
+) -> None:
+    octets = encode_command(CommandId(command_id), method, params, None if session is None else SessionId(session))
+    expected: dict[str, Any] = {"id": command_id, "method": method}
+    expected |= {} if params is None else {"params": params}
+    expected |= {} if session is None else {"sessionId": session}
+    assert exact(json.loads(octets)) == exact(expected)
+    assert octets.startswith(b'{"id":')
+    octets.decode()
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        (UserDict(a=1), {"a": 1}),
+        (OrderedDict(a=1), {"a": 1}),
+        (MappingProxyType({"a": MappingProxyType({"b": (1, 2)})}), {"a": {"b": [1, 2]}}),
+        ({"a": (1, [2, (3,)])}, {"a": [1, [2, [3]]]}),
+        ({"a": Text("x"), Text("b"): Colour.RED}, {"a": "x", "b": "red"}),
+        ({"a": [Number(5), Level.HIGH, Real(1.5)]}, {"a": [5, 3, 1.5]}),
+        ({"a": {"b": [True, None, 0.5, "x", {}]}}, {"a": {"b": [True, None, 0.5, "x", {}]}}),
+        ({"a": (Text("\ud800"), Number(2**70))}, {"a": ["\ud800", 2**70]}),
+        ({}, {}),
+    ],
+)
+def test_what_means_json_is_sent_as_json(params: Any, expected: Any) -> None:
+    assert exact(params_of(encode_command(ONE, "M.m", params, None))) == exact(expected)
+
+
+@pytest.mark.parametrize(
+    ("params", "path"),
+    [
+        ([], "params"),
+        ("text", "params"),
+        ({"a": math.nan}, "params.a is nan"),
+        ({"a": [0.0, math.inf]}, "params.a[1] is inf"),
+        ({"a": (1, {"b": -math.inf})}, "params.a[1].b is -inf"),
+        ({"a": Real("nan")}, "params.a is nan"),
+        ({"a": b"x"}, "params.a is of type bytes"),
+        ({"a": bytearray(b"x")}, "params.a is of type bytearray"),
+        ({"a": {1, 2}}, "params.a is of type set"),
+        ({"a": {"b": object()}}, "params.a.b is of type object"),
+        ({"a": [1, {"b": 1j}]}, "params.a[1].b is of type complex"),
+        ({1: 2}, "params has a key of type int"),
+        ({"a": {None: 2}}, "params.a has a key of type NoneType"),
+        ({"a": [{b"b": 2}]}, "params.a[0] has a key of type bytes"),
+        ({"a": iter([1])}, "params.a is of type list_iterator"),
+        (UserDict({"a": Raw(b"1")}), "params.a is of type Raw"),
+    ],
+)
+def test_what_json_cannot_say_is_refused_by_its_place(params: Any, path: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        encode_command(ONE, "M.m", params, None)
+    assert path in str(refused.value)
+
+
+@given(
+    params=objects,
+    bad=st.sampled_from([math.nan, math.inf, -math.inf, b"x", {1}, object()]),
+    path=st.lists(st.sampled_from(["k", 0]), max_size=4),
+)
+def test_one_bad_value_anywhere_is_refused(params: dict[str, Any], bad: object, path: list[str | int]) -> None:
+    assume("bad" not in params)
+    value: Any = bad
+    place = "params.bad"
+    for step in reversed(path):
+        value = {"k": value} if step == "k" else [value]
+    for step in path:
+        place += ".k" if step == "k" else "[0]"
+    with pytest.raises(InvalidArgument) as refused:
+        encode_command(ONE, "M.m", {**params, "bad": value}, None)
+    assert f"{place} is" in str(refused.value)
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def cyclic_list() -> list[Any]:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+def cyclic_dict() -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    value["a"] = value
+    return value
+
+
+@pytest.mark.parametrize(
+    "bad", [cyclic_list(), (cyclic_list(),), cyclic_dict(), UserDict(cyclic_dict()), nested(20_000)]
+)
+def test_what_contains_itself_or_is_too_deep_is_refused(bad: Any) -> None:
+    with pytest.raises(InvalidArgument, match="nested too deeply"):
+        encode_command(ONE, "M.m", {"a": bad}, None)
+
+
+@pytest.mark.parametrize("beside", ["x", "\ud800", 2**70])
+def test_any_depth_is_sent_or_refused(beside: Any) -> None:
+    """What one writer can still say may be too deep for the other: found as a RecursionError of `encode_command`."""
+    for depth in range(900, 1010):
+        params = {"a": beside, "b": nested(depth)}
+        try:
+            octets = encode_command(ONE, "M.m", params, None)
+        except InvalidArgument:
+            continue
+        assert octets.count(b"[") == depth + 1
+
+
+def test_an_integer_that_python_does_not_write_is_refused() -> None:
+    """Found as a bare ValueError of `encode_command`."""
+    assert params_of(encode_command(ONE, "M.m", {"a": 10**400}, None)) == {"a": 10**400}
+    with pytest.raises(InvalidArgument, match="digits"):
+        encode_command(ONE, "M.m", {"a": 10**5000}, None)
+
+
+def test_encoding_changes_nothing() -> None:
+    params = {"a": (1, Text("x")), "b": [1]}
+    encode_command(ONE, "M.m", params, None)
+    assert params == {"a": (1, Text("x")), "b": [1]}
+    assert type(params["a"]) is tuple
+
+
+# ── what values are ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_can_be_sent_typed_is_known_by_its_members() -> None:
+    class Navigate:
+        method = "Page.navigate"
+
+        def to_params(self) -> dict[str, Any]:
+            return {}
+
+        def parse(self, result: dict[str, Any], /) -> int:
+            return len(result)
+
+    assert isinstance(Navigate(), Command)
+    assert not isinstance("Page.navigate", Command)
+
+
+def test_messages_are_frozen() -> None:
+    for message in (
+        decode(b'{"method":"M.m"}'),
+        decode(b'{"id":1,"result":{}}'),
+        decode(b'{"id":1,"error":{}}'),
+        decode(b'{"error":{}}'),
+        decode(b""),
+    ):
+        with pytest.raises(AttributeError):
+            message.session_id = SessionId("S")  # type: ignore[misc, union-attr]
+
+
+def test_what_decoders_decline_is_named() -> None:
+    with pytest.raises(DECODE_ERRORS):
+        wire.decode_event(b"nonsense")
+    with pytest.raises(DECODE_ERRORS):
+        wire.decode_result(b"[" * 100_000)
