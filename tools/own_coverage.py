@@ -1,8 +1,8 @@
 """Each pure module must be covered completely, branches included, by its own test file.
 
 A module that is only covered by the tests of others is a module whose rules nobody wrote down. One run of `tests/sansio`
-records which test executed each line and branch (coverage's dynamic contexts); then each module of `*/sansio` is judged
-by what the tests of `tests/sansio/test_<module>.py` alone have executed, beside what runs at import.
+records which test file executed each line and branch (a context of coverage for each); then each module of `*/sansio` is
+judged by what `tests/sansio/test_<module>.py` alone has executed, beside what runs at import.
 
     python tools/own_coverage.py            # prints what is missing; exit code 1 where anything is
 """
@@ -22,7 +22,6 @@ PACKAGES = ("cdp_core", "cdp_supervisor")
 SETTINGS = """
 [run]
 branch = true
-dynamic_context = test_function
 source = cdp_core, cdp_supervisor
 [report]
 exclude_also =
@@ -31,6 +30,12 @@ exclude_also =
     ^\\s*\\.\\.\\.$
 """
 AT_IMPORT = "^$"
+PLUGIN = """
+import coverage
+
+def pytest_runtest_logstart(nodeid, location):
+    coverage.Coverage.current().switch_context(nodeid.partition("::")[0])
+"""
 
 
 def main() -> int:
@@ -38,9 +43,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         settings, store = Path(folder) / "coveragerc", Path(folder) / "data"
         settings.write_text(SETTINGS)
+        (Path(folder) / "a_context_for_each_file.py").write_text(PLUGIN)
         command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", f"--data-file={store}"]
-        command += ["-m", "pytest", "-q", "-p", "no:xdist", "tests/sansio"]
-        environment = os.environ | {"COVERAGE_CORE": "ctrace", "HYPOTHESIS_PROFILE": "ci"}
+        command += ["-m", "pytest", "-q", "-p", "no:xdist", "-p", "a_context_for_each_file", "tests/sansio"]
+        environment = os.environ | {"COVERAGE_CORE": "ctrace", "HYPOTHESIS_PROFILE": "ci", "PYTHONPATH": folder}
         done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False)
         print(done.stdout.splitlines()[-1] if done.returncode == 0 else done.stdout)
         if done.returncode:
@@ -55,7 +61,7 @@ def judge(module: Path, settings: Path, store: Path) -> str:
     """What of a module its own tests leave out; empty where it is nothing."""
     measured = coverage.Coverage(data_file=store, config_file=settings)
     measured.load()
-    measured.get_data().set_query_contexts([AT_IMPORT, rf"test_{module.stem}\."])
+    measured.get_data().set_query_contexts([AT_IMPORT, rf"test_{module.stem}\.py$"])
     _, _, _, missing, lines = measured.analysis2(str(module))
     branches = measured._analyze(str(module)).missing_branch_arcs()
     arcs = [f"{start}→{end}" for start, ends in sorted(branches.items()) if start not in missing for end in ends]
