@@ -1,7 +1,9 @@
 """Counted leases of domains on one session.
 
 `enable` is sent with the first holder and `disable` with the last. Neither is waited for: on a session whose page is
-blocked by a dialog both are answered only afterwards (fact 15), and what is sent later stands behind them anyway.
+blocked by a dialog both are answered only afterwards (fact 15), and what the page answers later stands behind them
+anyway. Not so what the browser answers by itself: a `Page.navigate` to another process overtakes an `enable` that is not
+answered yet, and the events of its load are lost; who waits for these first sends an `enable` of their own, and waits.
 `Page.disable` is put off while a dialog of this session is open: a browser without a native handler would dismiss the
 dialog (fact 24), and one with a native handler would leave it up with nobody able to answer.
 """

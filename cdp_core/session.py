@@ -248,8 +248,9 @@ class Session:
         """Hold domains enabled for the block.
 
         Leases are counted: the first holder sends `enable`, the last one `disable`. Neither is waited for, since a
-        blocked renderer answers only when it is free again (fact 15); commands sent after it are behind it in the
-        queue. `Page` is not disabled while a dialog is open: on one kind of browser that would dismiss it (fact 24).
+        blocked renderer answers only when it is free again (fact 15); commands to the page are behind it in the
+        queue, but `Page.navigate` is not: see `cdp_core.leases`. `Page` is not disabled while a dialog is open: on one
+        kind of browser that would dismiss it (fact 24).
         """
         return self._leases.hold(domains)
 

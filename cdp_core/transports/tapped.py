@@ -30,6 +30,7 @@ from cdp_core.transports.upgraded import CHUNK, Refused, UpgradedTransport
 __all__ = ["TappedTransport"]
 
 MAX_HEAD: Final = 1 << 16
+CLOSE_CODES: Final = frozenset((*range(1000, 1004), *range(1007, 1014), *range(3000, 5000)))
 PIECE: Final = 1 << 16
 """One read: above this the allocator takes fresh pages for each, which costs more than a whole round trip."""
 LARGE_STEP: Final = 1 << 20
@@ -192,6 +193,9 @@ class TappedTransport(UpgradedTransport):
     def _take_controls(self) -> None:
         for control in self._frames.take_controls():
             if control.opcode == CLOSE and self._peer_close is None:
+                self._frames.violation = self._frames.violation or _fault_in_close(control.octets[2:])
+                if self._frames.violation is not None:
+                    break
                 code = control.octets[2:4]
                 self._peer_close = int.from_bytes(code, "big") if len(code) == 2 else 1005
             self._tap.put_control(control)
@@ -221,6 +225,17 @@ class TappedTransport(UpgradedTransport):
                 self._take_controls()
         except (EOFError, OSError, trio.BrokenResourceError, trio.ClosedResourceError):
             self._tap.end()
+
+
+def _fault_in_close(body: bytes) -> Violation | None:
+    """What is wrong with the body of a close frame (RFC 6455, 5.5.1 and 7.4); it may be empty."""
+    if body and (len(body) == 1 or int.from_bytes(body[:2], "big") not in CLOSE_CODES):
+        return Violation(code=1002, text="a close frame has a code that may not be sent")
+    try:
+        body[2:].decode()
+    except UnicodeDecodeError:
+        return Violation(code=1007, text="the reason of a close frame is not UTF-8")
+    return None
 
 
 def _fault_in_head(head: bytes, *, ended: bool) -> Exception | None:

@@ -1,0 +1,744 @@
+"""Targets: listed, awaited, attached to once, and met at their first instruction.
+
+The browser here answers `Target.*` as Chromium does (facts 38-52): the events of a command precede its reply, a target
+that exists is announced to whoever begins to discover, a detached parent takes its children along without a word.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from cdp_core import (
+    BrowserContextId,
+    BrowserSession,
+    CommandRefused,
+    ConnectionLost,
+    Json,
+    PageSession,
+    RemoteProtocolError,
+    SessionGone,
+    SessionId,
+    TargetChanged,
+    TargetCreated,
+    TargetDestroyed,
+    TargetGone,
+    TargetId,
+)
+
+RESUME, RECURSION = "Runtime.runIfWaitingForDebugger", "Target.setAutoAttach"
+
+
+class ArmError(Exception):
+    """What an `arm` raises."""
+
+
+class Targets:
+    """Chromium's side of the domain; `mute` methods get no reply until `speak`."""
+
+    def __init__(self, peer: Any, *targets: str) -> None:
+        self.peer = peer
+        self.targets: dict[str, Json] = {}
+        self.sessions: dict[str, str] = {}
+        self.mute: set[str] = set()
+        self.muted: list[tuple[Json, Json | None]] = []
+        self._numbers = itertools.count(1)
+        for name in (
+            *("setDiscoverTargets", "createTarget", "closeTarget", "attachToTarget", "detachFromTarget"),
+            *("setAutoAttach", "createBrowserContext", "disposeBrowserContext"),
+        ):
+            peer.rules[f"Target.{name}"] = getattr(self, f"_{name}")
+        for target in targets:
+            self.appear(target)
+
+    def appear(self, target: str, kind: str = "page", **info: str) -> None:
+        self.targets[target] = {"targetId": target, "type": kind, "title": "", "url": "u:" + target, **info}
+        if self.peer.of("Target.setDiscoverTargets"):
+            self.peer.event("Target.targetCreated", {"targetInfo": self.targets[target]})
+
+    def vanish(self, target: str) -> None:
+        del self.targets[target]
+        for session in [session for session, of in self.sessions.items() if of == target]:
+            self.end(session)
+        self.peer.event("Target.targetDestroyed", {"targetId": target})
+
+    def attach(self, target: str, *, waiting: bool = False, parent: str | None = None) -> str:
+        session = f"S{next(self._numbers)}"
+        self.sessions[session] = target
+        info = self.targets[target]
+        self.peer.attached(session, target, info["type"], parent, waiting=waiting)
+        return session
+
+    def end(self, session: str, parent: str | None = None) -> None:
+        if self.sessions.pop(session, None) is not None:
+            self.peer.detached(session, parent)
+
+    def speak(self) -> None:
+        muted, self.muted = self.muted, []
+        for command, result in muted:
+            self.peer.reply(command, result)
+
+    def answer(self, command: Json, result: Json | None = None) -> None:
+        if command["method"] in self.mute:
+            self.muted.append((command, result))
+        else:
+            self.peer.reply(command, result)
+
+    def _setDiscoverTargets(self, command: Json) -> None:  # noqa: N802 - CDP's names
+        for info in self.targets.values():
+            self.peer.event("Target.targetCreated", {"targetInfo": info})
+        self.answer(command)
+
+    def _createTarget(self, command: Json) -> None:  # noqa: N802
+        target = f"new-{len(self.targets)}"
+        self.appear(target, url=command["params"]["url"])
+        self.answer(command, {"targetId": target})
+
+    def _closeTarget(self, command: Json) -> None:  # noqa: N802
+        if self._known(command):
+            self.answer(command, {"success": True})
+            self.vanish(command["params"]["targetId"])
+
+    def _attachToTarget(self, command: Json) -> None:  # noqa: N802
+        assert command["params"]["flatten"] is True
+        if self._known(command):
+            self.answer(command, {"sessionId": self.attach(command["params"]["targetId"])})
+
+    def _detachFromTarget(self, command: Json) -> None:  # noqa: N802
+        if command["method"] in self.mute:
+            self.muted.append((command, None))
+            return
+        self.end(command["params"]["sessionId"], command.get("sessionId"))
+        self.answer(command)
+
+    def _setAutoAttach(self, command: Json) -> None:  # noqa: N802
+        if "sessionId" not in command and command["params"]["autoAttach"]:
+            for target in self.targets:
+                self.attach(target)
+        self.answer(command)
+
+    def _createBrowserContext(self, command: Json) -> None:  # noqa: N802
+        self.answer(command, {"browserContextId": "C1"})
+
+    def _disposeBrowserContext(self, command: Json) -> None:  # noqa: N802
+        self.answer(command)
+
+    def _known(self, command: Json) -> bool:
+        known = command["params"]["targetId"] in self.targets
+        if not known:
+            self.peer.refuse(command, -32602, "No target with given id found")
+        return known
+
+
+def ids(targets: Any) -> list[str]:
+    return [target.target_id for target in targets]
+
+
+# ── which there are ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_list(peer: Any) -> None:
+    there = Targets(peer, "T1", "T2")
+    there.appear("W1", "worker")
+    async with peer.open() as browser:
+        assert not peer.commands  # nothing is asked before somebody needs it
+        assert ids(await browser.targets.list()) == ["T1", "T2"]
+        assert ids(await browser.targets.list(type="worker")) == ["W1"]
+        there.vanish("T1")
+        there.appear("T3")
+        await wait_all_tasks_blocked()
+        assert ids(await browser.targets.list(type=None)) == ["T2", "W1", "T3"]
+        assert peer.methods() == ["Target.setDiscoverTargets"]
+        assert {"type": "browser_ui", "exclude": True} in peer.commands[0]["params"]["filter"]  # fact 46
+        statistics = browser.targets.statistics()
+        assert (statistics.discovering, statistics.targets) == (True, 3)
+    with pytest.raises(ConnectionLost):
+        await browser.targets.list()
+
+
+async def test_discovery_that_is_refused_is_told(peer: Any) -> None:
+    peer.rules["Target.setDiscoverTargets"] = peer.refuse
+    async with peer.open() as browser:
+        for _ in range(2):
+            with pytest.raises(CommandRefused):
+                await browser.targets.list()
+
+
+async def test_targets_that_exist_are_not_announced_as_new(peer: Any) -> None:
+    there = Targets(peer, "T1")
+    async with peer.open() as browser:
+        subscription = browser.targets.subscribe(capacity=9)
+        expectation = browser.targets.expect_new()
+        there.appear("T2")
+        assert (await expectation.wait()).target_id == "T2"
+        peer.event("Target.targetInfoChanged", {"targetInfo": there.targets["T1"] | {"title": "t"}})
+        there.vanish("T2")
+        changes = [await subscription.receive() for _ in range(3)]
+        assert [type(change) for change in changes] == [TargetCreated, TargetChanged, TargetDestroyed]
+        assert ids(change.target for change in changes) == ["T2", "T1", "T2"]
+        subscription.close()
+        there.appear("T3")
+        await wait_all_tasks_blocked()
+        with pytest.raises(trio.ClosedResourceError):
+            subscription.receive_nowait()
+
+
+async def test_expect_new_wins_the_race_with_the_act(peer: Any) -> None:
+    Targets(peer, "T1")
+    async with peer.open() as browser:
+        with browser.targets.expect_new(lambda target: target.url == "u:mine") as expectation:
+            await browser.send("Target.createTarget", {"url": "u:other"})
+            await browser.send("Target.createTarget", {"url": "u:mine"})
+        assert (await expectation.wait()).url == "u:mine"
+
+
+async def test_expect_new_where_raises(peer: Any) -> None:
+    def pick(_target: object) -> bool:
+        raise ArmError
+
+    there = Targets(peer)
+    async with peer.open() as browser:
+        expectation, other = browser.targets.expect_new(pick), browser.targets.expect_new()
+        there.appear("T1")
+        with pytest.raises(ArmError):
+            await expectation.wait()
+        assert (await other.wait()).target_id == "T1"
+
+
+async def test_wait_new(peer: Any) -> None:
+    there = Targets(peer, "T1")
+    found: list[str] = []
+    async with peer.open() as browser, trio.open_nursery() as nursery:
+
+        @nursery.start_soon
+        async def _() -> None:
+            found.append((await browser.targets.wait_new(lambda target: target.type == "worker")).target_id)
+
+        await wait_all_tasks_blocked()
+        there.appear("T2")
+        there.appear("W1", "worker")
+    assert found == ["W1"]
+
+
+# ── attaching ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_attach_is_shared_and_counted(peer: Any) -> None:
+    there = Targets(peer, "T1")
+    async with peer.open() as browser:
+        one = await browser.targets.attach("T1")
+        assert await browser.targets.attach("T1") is one
+        await one.detach()
+        assert one.open
+        await one.detach()
+        assert not one.open
+        assert peer.methods() == ["Target.attachToTarget", "Target.detachFromTarget"]
+        two = await browser.targets.attach("T1")
+        assert two is not one
+        assert list(there.sessions) == [two.session_id]
+
+
+async def test_concurrent_attaches_share_one_session(peer: Any) -> None:
+    there = Targets(peer, "T1")
+    there.mute.add("Target.attachToTarget")
+    sessions: list[PageSession] = []
+    async with peer.open() as browser:
+
+        async def attach() -> None:
+            sessions.append(await browser.targets.attach("T1"))
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(5):
+                nursery.start_soon(attach)
+            await wait_all_tasks_blocked()
+            there.speak()
+        assert len(peer.commands) == 1
+        assert len({id(session) for session in sessions}) == 1
+        assert sessions[0].holders == 5
+        assert not browser.targets._locks
+
+
+async def test_a_fresh_session_is_nobody_elses(peer: Any) -> None:
+    Targets(peer, "T1")
+    async with peer.open() as browser:
+        shared = await browser.targets.attach("T1")
+        fresh = await browser.targets.attach("T1", fresh=True)
+        assert fresh is not shared
+        assert await browser.targets.attach("T1") is shared
+        await fresh.detach()
+        assert (fresh.open, shared.open) == (False, True)
+
+
+async def test_only_a_fresh_session_is_there(peer: Any) -> None:
+    Targets(peer, "T1")
+    async with peer.open() as browser:
+        fresh = await browser.targets.attach("T1", fresh=True)
+        assert await browser.targets.attach("T1") is not fresh
+
+
+async def test_nobody_is_given_a_session_that_is_being_detached(peer: Any) -> None:
+    there = Targets(peer, "T1")
+    async with peer.open() as browser, trio.open_nursery() as nursery:
+        one = await browser.targets.attach("T1")
+        there.mute.add("Target.detachFromTarget")
+        nursery.start_soon(one.detach)
+        await peer.heard("Target.detachFromTarget")
+        two = await browser.targets.attach("T1")
+        there.end(one.session_id)
+        there.speak()
+        await wait_all_tasks_blocked()
+        assert (one.open, two.open) == (False, True)
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize("announced", [True, False])
+async def test_a_cancelled_attach_leaves_no_session(peer: Any, announced: bool, fresh: bool) -> None:
+    there = Targets(peer, "T1")
+    there.mute.add("Target.attachToTarget")
+    if not announced:
+        peer.rules["Target.attachToTarget"] = lambda _command: None
+    async with peer.open() as browser:
+        with trio.move_on_after(0.01) as scope:
+            await browser.targets.attach("T1", fresh=fresh)
+        assert scope.cancelled_caught
+        if not announced:
+            peer.reply(peer.of("Target.attachToTarget")[0], {"sessionId": there.attach("T1")})
+        there.speak()
+        await wait_all_tasks_blocked()
+        assert not there.sessions
+        assert not browser.sessions
+        assert browser.statistics().router.in_flight == 0
+        assert not browser.targets._locks
+        assert not any(browser.targets._fresh_in_flight.values())
+
+
+async def test_a_cancelled_attach_beside_one_that_waits(peer: Any) -> None:
+    """The one that is left has a session that lives."""
+    there = Targets(peer, "T1")
+    there.mute.add("Target.attachToTarget")
+    scope, sessions = trio.CancelScope(), []
+    async with peer.open() as browser:
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def _() -> None:
+                with scope:
+                    await browser.targets.attach("T1")
+
+            await wait_all_tasks_blocked()
+
+            @nursery.start_soon
+            async def _() -> None:
+                sessions.append(await browser.targets.attach("T1"))
+
+            await wait_all_tasks_blocked()
+            scope.cancel()
+            await wait_all_tasks_blocked()
+            there.speak()
+        await wait_all_tasks_blocked()
+        assert sessions[0].open
+        assert list(there.sessions) == [sessions[0].session_id]
+
+
+async def test_a_target_that_is_not_there(peer: Any) -> None:
+    Targets(peer, "T1")
+    async with peer.open() as browser:
+        for call in (browser.targets.attach, browser.targets.close):
+            with pytest.raises(TargetGone) as caught:
+                await call("NOWHERE-AT-ALL")
+            assert caught.value.target_id == "NOWHERE-AT-ALL"
+            assert isinstance(caught.value.__cause__, CommandRefused)
+        assert not browser.targets._locks
+
+
+async def test_other_refusals_stay_what_they_are(peer: Any) -> None:
+    Targets(peer, "T1")
+    peer.rules["Target.attachToTarget"] = peer.rules["Target.closeTarget"] = lambda command: peer.refuse(
+        command, -32000, "Not allowed"
+    )
+    async with peer.open() as browser:
+        for call in (browser.targets.attach, browser.targets.close):
+            with pytest.raises(CommandRefused):
+                await call("T1")
+
+
+async def test_a_session_that_ended_before_it_was_handed_over(peer: Any) -> None:
+    there = Targets(peer, "T1")
+
+    def attach_and_crash(command: Json) -> None:
+        session = there.attach("T1")
+        there.end(session)
+        peer.reply(command, {"sessionId": session})
+
+    peer.rules["Target.attachToTarget"] = attach_and_crash
+    async with peer.open() as browser:
+        for fresh in (False, True):
+            with pytest.raises(SessionGone):
+                await browser.targets.attach("T1", fresh=fresh)
+
+
+@pytest.mark.parametrize("result", [{}, {"sessionId": 7, "targetId": 7, "browserContextId": 7}])
+async def test_an_answer_without_what_was_asked_for(peer: Any, result: Json) -> None:
+    Targets(peer, "T1")
+    for method in ("attachToTarget", "createTarget", "createBrowserContext"):
+        peer.rules[f"Target.{method}"] = lambda command: peer.reply(command, result)
+    async with peer.open() as browser:
+        for call in (lambda: browser.targets.attach("T1"), lambda: browser.targets.create("about:blank")):
+            with pytest.raises(RemoteProtocolError):
+                await call()
+        with pytest.raises(RemoteProtocolError):
+            async with browser.targets.open_context():
+                pass
+
+
+async def test_create_and_close(peer: Any) -> None:
+    there = Targets(peer)
+    async with peer.open() as browser:
+        page = await browser.targets.create("about:blank")
+        assert page.target_id in there.targets
+        await browser.targets.create("about:blank", background=False, context=BrowserContextId("C1"))
+        assert [command["params"] for command in peer.of("Target.createTarget")] == [
+            {"url": "about:blank", "background": True},
+            {"url": "about:blank", "background": False, "browserContextId": "C1"},
+        ]
+        await browser.targets.close(page.target_id)
+        await wait_all_tasks_blocked()
+        assert not page.open
+
+
+# ── contexts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("end", ["normal", "exception", "cancel", "refused", "link"])
+async def test_a_context_is_disposed_whatever_happens(peer: Any, end: str) -> None:
+    Targets(peer)
+    if end == "refused":
+        peer.rules["Target.disposeBrowserContext"] = peer.refuse
+    async with peer.open() as browser:
+        with trio.CancelScope() as scope:
+            try:
+                async with browser.targets.open_context(proxy_server="p:1") as context:
+                    assert context == "C1"
+                    if end == "exception":
+                        raise KeyError
+                    if end == "cancel":
+                        scope.cancel()
+                        await trio.sleep_forever()
+                    if end == "link":
+                        await peer.hang_up()
+                        await browser.wait_closed()
+            except KeyError:
+                assert end == "exception"
+        disposed = [command["params"] for command in peer.of("Target.disposeBrowserContext")]
+        assert disposed == ([] if end == "link" else [{"browserContextId": "C1"}])
+    assert peer.commands[0]["params"] == {"disposeOnDetach": True, "proxyServer": "p:1"}
+
+
+async def test_a_browser_that_never_disposes_is_not_waited_for_without_end(
+    peer: Any, autojump_clock: MockClock
+) -> None:
+    there = Targets(peer)
+    there.mute.add("Target.disposeBrowserContext")
+    async with peer.open() as browser:
+        async with browser.targets.open_context():
+            start = trio.current_time()
+        assert trio.current_time() - start == pytest.approx(2.0)
+        assert browser.statistics().router.in_flight == 0
+
+
+# ── auto-attach ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def writes_to(peer: Any, session: str) -> list[list[str]]:
+    """The writes that hold something for a session, as its methods in order."""
+    writes = ([each["method"] for each in write if each.get("sessionId") == session] for write in peer.writes)
+    return [write for write in writes if write]
+
+
+async def received(subscription: Any, count: int) -> list[Any]:
+    with trio.fail_after(5):
+        return [(await subscription.receive()).target_id for _ in range(count)]
+
+
+async def test_armed_recursive_resumed_in_one_write_and_nothing_awaited(peer: Any) -> None:
+    """The peer answers nothing but the root: a dialog may keep all the rest unanswered (fact 15)."""
+    there = Targets(peer)
+
+    class Typed:
+        method = "Page.setLifecycleEventsEnabled"
+
+        def to_params(self) -> Json:
+            return {"enabled": True}
+
+        def parse(self, result: Json, /) -> None:
+            raise AssertionError
+
+    def arm(session: PageSession) -> list[Any]:
+        assert session.waiting_for_debugger
+        return ["Page.enable", ("Network.enable", {"n": 1}), Typed()]
+
+    async with peer.open() as browser, browser.targets.auto_attach(arm=arm, capacity=9) as pages:
+        there.mute |= {RECURSION}
+        there.appear("T1")
+        session = there.attach("T1", waiting=True)
+        page = await pages.receive()
+        assert page.session_id == session
+        await peer.heard(RESUME)
+        methods = ["Page.enable", "Network.enable", Typed.method, RECURSION, RESUME]
+        assert writes_to(peer, session) == [methods]
+        assert not page.waiting_for_debugger
+        recursion = peer.of(RECURSION)[1]["params"]
+        assert recursion == peer.of(RECURSION)[0]["params"]
+        assert {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}.items() <= recursion.items()
+
+
+async def test_a_target_that_does_not_wait_is_resumed_all_the_same(peer: Any) -> None:
+    """Else a popup that was announced as running blocks its opener (fact 7)."""
+    there = Targets(peer)
+    async with peer.open() as browser, browser.targets.auto_attach(capacity=9):
+        there.appear("T1")
+        session = there.attach("T1", waiting=False)
+        await peer.heard(RESUME)
+        assert writes_to(peer, session) == [[RECURSION, RESUME]]
+
+
+async def test_existing_and_nested_targets(peer: Any) -> None:
+    there = Targets(peer, "T1")
+    async with peer.open() as browser, browser.targets.auto_attach(capacity=9) as pages:
+        assert await received(pages, 1) == ["T1"]
+        there.appear("F1", "iframe")
+        there.appear("F2", "iframe")
+        outer = there.attach("F1", waiting=True, parent="S1")
+        inner = there.attach("F2", waiting=True, parent=outer)
+        assert await received(pages, 2) == ["F1", "F2"]
+        await peer.heard(RESUME, 3)
+        assert writes_to(peer, inner) == [[RECURSION, RESUME]]
+
+
+async def test_types_that_nobody_wants_are_resumed_all_the_same(peer: Any) -> None:
+    there = Targets(peer)
+    armed: list[str] = []
+
+    def arm(session: PageSession) -> list[str]:
+        armed.append(session.target_type)
+        return ["Page.enable"]
+
+    async with peer.open() as browser, browser.targets.auto_attach(types=["page"], arm=arm, capacity=9) as pages:
+        there.appear("W1", "worker")
+        there.appear("T1")
+        worker, page = there.attach("W1", waiting=True), there.attach("T1", waiting=True)
+        assert await received(pages, 1) == ["T1"]
+        await peer.heard(RESUME, 2)
+        assert writes_to(peer, worker) == [[RECURSION, RESUME]]
+        assert writes_to(peer, page) == [["Page.enable", RECURSION, RESUME]]
+        assert armed == ["page"]
+
+
+async def test_an_arm_that_raises_ends_its_own_holder_alone(peer: Any) -> None:
+    there = Targets(peer)
+
+    def arm(_session: PageSession) -> Any:
+        yield "Page.enable"
+        raise ArmError
+
+    async with (
+        peer.open() as browser,
+        browser.targets.auto_attach(arm=arm, capacity=9) as mine,
+        browser.targets.auto_attach(arm=lambda _session: ["Network.enable"], capacity=9) as other,
+    ):
+        there.appear("T1")
+        session = there.attach("T1", waiting=True)
+        with pytest.raises(ArmError):
+            await mine.receive()
+        assert await received(other, 1) == ["T1"]
+        await peer.heard(RESUME)
+        assert writes_to(peer, session) == [["Page.enable", "Network.enable", RECURSION, RESUME]]
+        assert browser.statistics().closed is None
+
+
+async def test_a_second_holder_gets_what_is_there_and_what_comes(peer: Any) -> None:
+    there = Targets(peer, "T1")
+    async with peer.open() as browser:
+        async with browser.targets.auto_attach(capacity=9) as one:
+            assert await received(one, 1) == ["T1"]
+            async with browser.targets.auto_attach(arm=lambda _session: ["Page.enable"], capacity=9) as two:
+                assert browser.targets.statistics().auto_attach_holders == 2
+                assert await received(two, 1) == ["T1"]
+                there.appear("T2")
+                there.attach("T2")
+                assert await received(one, 1) == await received(two, 1) == ["T2"]
+                await peer.heard("Page.enable", 2)
+            assert not [each for each in peer.of(RECURSION) if not each["params"]["autoAttach"]]
+            with pytest.raises(trio.ClosedResourceError):
+                await two.receive()
+            there.appear("T3")
+            there.attach("T3")
+            assert await received(one, 1) == ["T3"]
+        await wait_all_tasks_blocked()
+        (end,) = (each for each in peer.of(RECURSION) if not each["params"]["autoAttach"])
+        assert "sessionId" not in end
+        assert browser.targets.statistics().auto_attach_holders == 0
+
+
+async def test_one_session_of_ours_per_target(peer: Any) -> None:
+    """Attached to before: the browser makes a second session, which is resumed and ended, and the first is armed."""
+    there = Targets(peer, "T1")
+    async with peer.open() as browser:
+        mine = await browser.targets.attach("T1")
+        async with browser.targets.auto_attach(arm=lambda _session: ["Page.enable"], capacity=9) as pages:
+            assert await pages.receive() is mine
+            await peer.heard("Target.detachFromTarget")
+            await wait_all_tasks_blocked()
+            assert list(there.sessions) == list(browser.sessions) == [mine.session_id]
+            assert writes_to(peer, "S2") == [[RESUME]]
+            assert writes_to(peer, mine.session_id) == [["Page.enable", RECURSION, RESUME]]
+            assert browser.targets.statistics().duplicates_ended == 1
+        await wait_all_tasks_blocked()
+        assert mine.open  # it was attached to before, and is its holder's
+        assert peer.of(RECURSION)[-1]["sessionId"] == mine.session_id
+        assert not peer.of(RECURSION)[-1]["params"]["autoAttach"]
+        await mine.detach()
+        assert not mine.open
+
+
+async def test_a_nested_duplicate_is_ended_through_its_parent(peer: Any) -> None:
+    there = Targets(peer, "T1")
+    async with peer.open() as browser, browser.targets.auto_attach(capacity=9):
+        there.appear("SW", "service_worker")
+        there.attach("SW")
+        nested = there.attach("SW", parent="S1")  # service workers come twice (fact 48)
+        command = await peer.heard("Target.detachFromTarget")
+        assert (command["params"], command["sessionId"]) == ({"sessionId": nested}, "S1")
+
+
+async def test_attach_within_auto_attach(peer: Any) -> None:
+    there = Targets(peer, "T1")
+    async with peer.open() as browser, browser.targets.auto_attach(capacity=9) as pages:
+        page = await pages.receive()
+        assert await browser.targets.attach("T1") is page
+        await page.detach()
+        assert page.open  # sessions of auto-attach are the bridge's
+        fresh = await browser.targets.attach("T1", fresh=True)
+        assert browser.targets.statistics().duplicates_ended == 0
+        assert fresh.open
+        there.targets["T2"] = {"targetId": "T2", "type": "page"}  # attached by us only
+        own = await browser.targets.attach("T2")
+        assert await pages.receive() is own
+        await own.detach()
+        assert not own.open
+
+
+async def test_auto_attach_that_is_refused(peer: Any) -> None:
+    Targets(peer)
+    peer.rules[RECURSION] = peer.refuse
+    async with peer.open() as browser:
+        with pytest.raises(CommandRefused):
+            async with browser.targets.auto_attach(capacity=9):
+                pass
+        assert browser.targets.statistics().auto_attach_holders == 0
+
+
+async def test_auto_attach_that_is_cancelled_at_its_beginning(peer: Any) -> None:
+    there = Targets(peer)
+    there.mute.add(RECURSION)
+    async with peer.open() as browser:
+        with trio.move_on_after(0.01):
+            async with browser.targets.auto_attach(capacity=9):
+                pass
+        await wait_all_tasks_blocked()
+        assert [each["params"]["autoAttach"] for each in peer.of(RECURSION)] == [True, False]
+        assert browser.targets.statistics().auto_attach_holders == 0
+        there.speak()
+        there.appear("T1")
+        there.attach("T1")
+        await wait_all_tasks_blocked()
+        assert not peer.of(RESUME)
+
+
+async def test_auto_attach_may_begin_again(peer: Any) -> None:
+    there = Targets(peer, "T1")
+    async with peer.open() as browser:
+        for _ in range(2):
+            async with browser.targets.auto_attach(capacity=9) as pages:
+                assert await received(pages, 1) == ["T1"]
+            for session in list(there.sessions):
+                there.end(session)
+            await wait_all_tasks_blocked()
+
+
+async def test_the_end_of_the_link_ends_what_the_bridge_hands_out(peer: Any) -> None:
+    Targets(peer)
+    async with peer.open() as browser, browser.targets.auto_attach(capacity=9) as pages:
+        subscription, expectation = browser.targets.subscribe(capacity=9), browser.targets.expect_new()
+        await browser.targets.list()
+        await peer.hang_up()
+        for call in (pages.receive, subscription.receive, expectation.wait, browser.targets.list):
+            with pytest.raises(ConnectionLost):
+                await call()
+        with pytest.raises(ConnectionLost):
+            async with browser.targets.auto_attach(capacity=9):
+                pass
+
+
+async def test_a_full_outbox_does_not_end_the_link_or_leave_a_target_paused(peer: Any) -> None:
+    """What the bridge sends is bounded by the targets, and stands outside of the bound for callers (rule 12)."""
+    there = Targets(peer)
+    async with peer.open() as browser, browser.targets.auto_attach(capacity=9) as pages:
+        peer.stalled = True
+        for _ in range(4):
+            browser.send_nowait("A.a", {"text": "x" * (17 * 2**20)})
+        there.appear("T1")
+        there.attach("T1", waiting=True)
+        assert await received(pages, 1) == ["T1"]
+        assert browser.statistics().closed is None
+        peer.flow()
+        await peer.heard(RESUME)
+    peer.commands.clear()
+
+
+async def test_odd_announcements_are_no_harm(peer: Any) -> None:
+    there = Targets(peer, "T1")
+    async with peer.open() as browser, browser.targets.auto_attach(capacity=9) as pages:
+        assert await received(pages, 1) == ["T1"]
+        subscription = browser.targets.subscribe(capacity=9)
+        peer.attached("S1", "T1")  # open already
+        peer.event("Target.attachedToTarget", {"sessionId": "S9"})
+        peer.event("Target.targetCreated", {"targetInfo": {}})
+        peer.event("Target.targetCreated", {})
+        peer.event("Target.targetDestroyed", {"targetId": "unknown"})
+        peer.event("Target.targetDestroyed", {"targetId": []})
+        await wait_all_tasks_blocked()
+        with pytest.raises(trio.WouldBlock):
+            subscription.receive_nowait()
+        assert browser.statistics().closed is None
+        assert list(browser.sessions) == ["S1"]
+        there.appear("T2")
+        assert (await subscription.receive()).target.target_id == "T2"
+
+
+async def test_a_session_that_ends_takes_its_nested_ones_along(peer: Any) -> None:
+    there = Targets(peer, "T1")
+    async with peer.open() as browser, browser.targets.auto_attach(capacity=9) as pages:
+        page = await pages.receive()
+        there.appear("F1", "iframe")
+        there.attach("F1", parent=page.session_id)
+        frame = await pages.receive()
+        there.end(page.session_id)
+        await wait_all_tasks_blocked()
+        assert not frame.open
+        assert not browser.sessions
+
+
+async def check_ids(browser: BrowserSession) -> None:
+    assert await browser.targets.attach(TargetId("T1")) is browser.sessions[SessionId("S1")]
+
+
+async def test_ids_are_plain_strings_too(peer: Any) -> None:
+    Targets(peer, "T1")
+    async with peer.open() as browser:
+        await browser.targets.attach("T1")
+        await check_ids(browser)

@@ -1,0 +1,907 @@
+"""The WebSocket link against servers on loopback that are good, odd, silent, slow or gone.
+
+Each test runs for every way in which the link can be built: the socket read directly, the stream path, TLS, and plain
+trio-websocket, which is the reference. What the server received is judged by wsproto, not by our own frame code.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import random
+import socket
+import ssl
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import attrs
+import pytest
+import trio
+import trio_websocket
+import trustme
+from trio.testing import wait_all_tasks_blocked
+from wsproto.connection import Connection, ConnectionType
+from wsproto.events import CloseConnection, Pong, TextMessage
+
+from cdp_core import ConnectionLost, DiscoveryError, InvalidArgument, RemoteProtocolError
+from cdp_core.sansio.endpoints import parse_address
+from cdp_core.scopes import leaves
+from cdp_core.transports import DirectTransport
+from cdp_core.transports.tapped import PIECE, TappedTransport
+from cdp_core.transports.upgraded import UpgradedTransport
+from cdp_core.transports.websocket import open_websocket
+
+SECRET = "s3cr3t-t0ken"
+PATH = f"/devtools/browser/{SECRET}"
+SOON = 0.2
+"""What a test waits for that can only be waited for: a peer that says nothing."""
+GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+
+
+def accept_key(request: bytes) -> bytes:
+    (line,) = (line for line in request.split(b"\r\n") if line.lower().startswith(b"sec-websocket-key:"))
+    return base64.b64encode(hashlib.sha1(line.split(b":")[1].strip() + GUID).digest())
+
+
+def upgrade(request: bytes) -> bytes:
+    return (
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "
+        + accept_key(request)
+        + b"\r\n\r\n"
+    )
+
+
+def frame(payload: bytes, opcode: int = 0x1, *, first: int | None = None) -> bytes:
+    """One frame of a server; `first` is its first byte where it is to be an odd one."""
+    head = bytes([0x80 | opcode if first is None else first])
+    if len(payload) < 126:
+        return head + bytes([len(payload)]) + payload
+    if len(payload) < 1 << 16:
+        return head + b"\x7e" + len(payload).to_bytes(2, "big") + payload
+    return head + b"\x7f" + len(payload).to_bytes(8, "big") + payload
+
+
+def close_frame(code: int | None) -> bytes:
+    return frame(b"" if code is None else code.to_bytes(2, "big"), 0x8)
+
+
+class Peer:
+    """The server's side of one connection."""
+
+    def __init__(self, stream: trio.abc.Stream, raw: trio.SocketStream) -> None:
+        self.stream, self.raw = stream, raw
+        self.request = b""
+        self.events: list[Any] = []
+        self.done = trio.Event()
+        self._wire = Connection(ConnectionType.SERVER)
+        self._text = ""
+
+    async def hear_request(self) -> None:
+        while not self.request.endswith(b"\r\n\r\n"):
+            data = await self.stream.receive_some()
+            if not data:
+                raise trio.BrokenResourceError
+            self.request += data
+
+    async def accept(self, more: bytes = b"") -> None:
+        await self.hear_request()
+        await self.say(upgrade(self.request) + more)
+
+    async def say(self, octets: bytes) -> None:
+        await self.stream.send_all(octets)
+
+    async def hear(self) -> bool:
+        """One portion; False at the end of the stream."""
+        data = bytes(await self.stream.receive_some(1 << 20))
+        if not data:
+            return False
+        self._wire.receive_data(data)
+        for event in self._wire.events():
+            if isinstance(event, TextMessage):
+                self._text += event.data
+                if event.message_finished:
+                    self.events.append(self._text)
+                    self._text = ""
+            else:
+                self.events.append(event)
+        return True
+
+    async def hear_until(self, kind: type, count: int = 1) -> None:
+        while sum(isinstance(event, kind) for event in self.events) < count and await self.hear():
+            pass
+
+    async def hear_all(self) -> None:
+        while await self.hear():
+            pass
+
+    def texts(self) -> list[str]:
+        return [event for event in self.events if isinstance(event, str)]
+
+    def close_code(self) -> int | None:
+        codes = [event.code for event in self.events if isinstance(event, CloseConnection)]
+        return codes[0] if codes else None
+
+    def half_a_message(self) -> bool:
+        return bool(self._text)
+
+    def reset(self) -> None:
+        self.raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+Script = Callable[[Peer], Awaitable[object]]
+
+
+@attrs.frozen(kw_only=True)
+class Link:
+    """One way of building the link."""
+
+    name: str
+    tap: bool
+    direct: bool
+    tls: bool
+    client: ssl.SSLContext
+    server: ssl.SSLContext
+
+    @asynccontextmanager
+    async def serving(self, script: Script) -> AsyncIterator[tuple[str, list[Peer]]]:
+        (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+        peers: list[Peer] = []
+
+        async def serve(raw: trio.SocketStream) -> None:
+            stream: trio.abc.Stream = raw
+            if self.tls:
+                stream = trio.SSLStream(raw, self.server, server_side=True, https_compatible=True)
+            peers.append(peer := Peer(stream, raw))
+            try:
+                await script(peer)
+            except trio.BrokenResourceError:
+                pass
+            finally:
+                peer.done.set()
+                await trio.aclose_forcefully(stream)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(trio.serve_listeners, serve, [listener])
+            port = listener.socket.getsockname()[1]
+            yield f"{'wss' if self.tls else 'ws'}://127.0.0.1:{port}{PATH}", peers
+            with trio.fail_after(5):
+                for peer in peers:
+                    await peer.done.wait()  # the client let go of it, or the script ended
+            nursery.cancel_scope.cancel()
+
+    @asynccontextmanager
+    async def open(self, script: Script, **options: Any) -> AsyncIterator[tuple[UpgradedTransport, Peer]]:
+        defaults: dict[str, Any] = {"close_timeout": 5.0, "handshake_timeout": 5.0}
+        context = self.client if self.tls else None
+        with trio.fail_after(20):
+            async with (
+                self.serving(script) as (address, peers),
+                open_websocket(
+                    address, tap=self.tap, direct=self.direct, ssl_context=context, **{**defaults, **options}
+                ) as transport,
+            ):
+                yield transport, peers[0]
+
+
+@pytest.fixture(scope="session")
+def contexts() -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    authority = trustme.CA()
+    client, server = ssl.create_default_context(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.configure_trust(client)
+    authority.issue_cert("127.0.0.1").configure_cert(server)
+    return client, server
+
+
+LINKS = {
+    "direct": {"tap": True, "direct": True, "tls": False},
+    "stream": {"tap": True, "direct": False, "tls": False},
+    "tls": {"tap": True, "direct": True, "tls": True},
+    "plain": {"tap": False, "direct": False, "tls": False},
+    "plain-tls": {"tap": False, "direct": False, "tls": True},
+}
+
+
+@pytest.fixture(params=LINKS)
+def link(request: pytest.FixtureRequest, contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> Link:
+    return Link(name=request.param, client=contexts[0], server=contexts[1], **LINKS[request.param])
+
+
+only_tapped = pytest.mark.parametrize("link", ["direct", "stream", "tls"], indirect=True)
+only_direct = pytest.mark.parametrize("link", ["direct"], indirect=True)
+
+
+async def receive(transport: UpgradedTransport, count: int) -> list[bytes]:
+    messages: list[bytes] = []
+    while len(messages) < count:
+        messages += map(bytes, await transport.receive())
+    return messages
+
+
+async def lost(call: Callable[[], Awaitable[object]]) -> ConnectionLost:
+    with pytest.raises(ConnectionLost) as caught:
+        await call()
+    return caught.value
+
+
+# ── the handshake ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_there_and_back(link: Link) -> None:
+    async def echo(peer: Peer) -> None:
+        await peer.accept()
+        await peer.hear_until(str, 2)
+        for text in peer.texts():
+            await peer.say(frame(text.encode()))
+        await peer.hear_until(CloseConnection)
+        await peer.say(close_frame(1000))
+        await peer.hear_all()
+
+    async with link.open(echo, headers={"X-Token": "t"}) as (transport, peer):
+        await transport.send([b'{"id":1}', '{"text":"žluť"}'.encode()])
+        assert await receive(transport, 2) == [b'{"id":1}', '{"text":"žluť"}'.encode()]
+        await transport.aclose()
+        assert peer.close_code() == 1000
+    assert f"GET {PATH} HTTP/1.1".encode() in peer.request
+    assert b"x-token: t" in peer.request.lower()
+    assert b"origin:" not in peer.request.lower()  # Chromium refuses foreign ones (fact 61)
+    assert b"extensions" not in peer.request.lower()  # compression is never offered
+
+
+async def goodbye(peer: Peer) -> None:
+    await peer.hear_request()
+
+
+async def half_a_101(peer: Peer) -> None:
+    await peer.hear_request()
+    await peer.say(upgrade(peer.request)[:60])
+
+
+async def half_a_101_and_silence(peer: Peer) -> None:
+    await half_a_101(peer)
+    await peer.hear_all()
+
+
+async def silence(peer: Peer) -> None:
+    while await peer.stream.receive_some():
+        pass
+
+
+async def ssh(peer: Peer) -> None:
+    await peer.say(b"SSH-2.0-OpenSSH_9.2\r\n")
+    await silence(peer)
+
+
+async def vanish(peer: Peer) -> None:
+    await peer.hear_request()
+    peer.reset()
+
+
+async def wrong_accept(peer: Peer) -> None:
+    await peer.hear_request()
+    await peer.say(upgrade(peer.request).replace(accept_key(peer.request), b"x" * 28))
+    await silence(peer)
+
+
+async def no_upgrade(peer: Peer) -> None:
+    await peer.hear_request()
+    await peer.say(upgrade(peer.request).replace(b"Upgrade: websocket\r\n", b""))
+    await silence(peer)
+
+
+def answering(status: str, rest: bytes = b"\r\n") -> Script:
+    async def script(peer: Peer) -> None:
+        await peer.hear_request()
+        await peer.say(f"HTTP/1.1 {status}\r\n".encode() + rest)
+        await silence(peer)
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "text"),
+    [
+        (goodbye, None, "closed the connection in the middle"),
+        (half_a_101, None, "closed the connection in the middle"),
+        (half_a_101_and_silence, None, "within 0.2 s"),
+        (silence, None, "within 0.2 s"),
+        (ssh, None, "did not answer the WebSocket handshake as HTTP demands"),
+        (vanish, None, "connection"),
+        (wrong_accept, None, "did not answer the WebSocket handshake as HTTP demands"),
+        (no_upgrade, None, "did not answer the WebSocket handshake as HTTP demands"),
+        (answering("403 Forbidden", b"Content-Length: 2\r\n\r\nno"), 403, "send no Origin header"),
+        (answering("404 Not Found", b"Content-Length: 0\r\n\r\n"), 404, "the path is wrong"),
+        (answering("401 Unauthorized", b"Content-Length: 1\r\n\r\nx"), 401, "credentials"),
+        (answering("410 Gone", b"Content-Length: 1\r\n\r\nx"), 410, "has ended"),
+    ],
+)
+async def test_no_handshake_comes_about(link: Link, script: Script, status: int | None, text: str) -> None:
+    with trio.fail_after(5):
+        async with link.serving(script) as (address, peers):
+            with pytest.raises(DiscoveryError) as caught:
+                async with open_websocket(
+                    address, tap=link.tap, direct=link.direct, ssl_context=link.client, handshake_timeout=SOON
+                ):
+                    raise AssertionError
+            error = caught.value
+            assert (error.stage, error.status) == ("upgrade", status)
+            # Plain trio-websocket waits for the end of a head that never comes: told all the same, by the deadline.
+            assert text in str(error) or (script is ssh and not link.tap and "within 0.2 s" in str(error))
+            assert SECRET not in str(error) + error.address
+            assert len(peers) == 1
+
+
+@only_tapped
+@pytest.mark.parametrize(
+    "rest", [b"\r\nno end is told", b"Content-Length: 99\r\n\r\nx", b"Transfer-Encoding: chunked\r\n\r\n"]
+)
+async def test_a_refusal_without_an_end_is_told_at_once(link: Link, rest: bytes) -> None:
+    """trio-websocket would wait for the whole body, which may never come."""
+    with trio.fail_after(4):
+        async with link.serving(answering("500 Internal Server Error", rest)) as (address, _peers):
+            with pytest.raises(DiscoveryError) as caught:
+                async with open_websocket(address, direct=link.direct, ssl_context=link.client):
+                    raise AssertionError
+            assert caught.value.status == 500
+
+
+async def test_a_cancelled_handshake_lets_go(link: Link) -> None:
+    async with link.serving(silence) as (address, peers):
+        with trio.move_on_after(SOON) as scope:
+            async with open_websocket(address, tap=link.tap, direct=link.direct, ssl_context=link.client):
+                raise AssertionError
+        assert scope.cancelled_caught
+        with trio.fail_after(5):
+            await peers[0].done.wait()
+
+
+async def test_the_exception_of_the_body_leaves_bare(link: Link) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await peer.hear_until(CloseConnection)
+
+    error = KeyError("body")
+    async with link.serving(script) as (address, _peers):
+        with pytest.raises(KeyError) as caught:
+            async with open_websocket(
+                address, tap=link.tap, direct=link.direct, ssl_context=link.client, close_timeout=SOON
+            ):
+                raise error
+        assert caught.value is error
+
+
+@pytest.mark.parametrize("option", ["handshake_timeout", "close_timeout", "max_message_bytes"])
+async def test_options_that_are_no_good(link: Link, option: str) -> None:
+    async with link.serving(silence) as (address, _peers):
+        with pytest.raises(InvalidArgument):
+            async with open_websocket(
+                address,
+                direct=link.direct,
+                ssl_context=link.client,
+                **{option: 0},  # type: ignore[arg-type]
+            ):
+                raise AssertionError
+    with pytest.raises(InvalidArgument):
+        async with open_websocket("http://127.0.0.1:1"):
+            raise AssertionError
+
+
+async def test_the_101_and_the_first_frames_in_one_chunk(link: Link) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept(frame(b"1") + frame(b"ping", 0x9) + frame(b"2") + frame(b"3")[:2])
+        await peer.say(b"3")
+        await peer.hear_until(Pong)
+
+    async with link.open(script, close_timeout=SOON) as (transport, peer):
+        assert await receive(transport, 3) == [b"1", b"2", b"3"]
+        await peer.done.wait()
+    assert any(isinstance(event, Pong) and event.payload == b"ping" for event in peer.events)
+
+
+async def test_every_byte_on_its_own(link: Link) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.hear_request()
+        peer.raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for octet in upgrade(peer.request) + frame(b"first") + frame(b"p", 0x9) + frame(b"x" * 130) + close_frame(1001):
+            await peer.say(bytes([octet]))
+            await trio.lowlevel.checkpoint()
+        await peer.hear_all()
+
+    async with link.open(script) as (transport, peer):
+        assert await receive(transport, 2) == [b"first", b"x" * 130]
+        assert (await lost(transport.receive)).close_code == 1001
+    assert [type(event) for event in peer.events] == [Pong, CloseConnection]
+
+
+# ── pings ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_ping_in_a_flood_is_answered(link: Link) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(peer.hear_until, Pong)
+            for start in range(0, 3000, 100):
+                await peer.say(b"".join(frame(b"%d" % number) for number in range(start, start + 100)))
+                if start == 1000:
+                    await peer.say(frame(b"alive?", 0x9))
+        await peer.say(frame(b"answered"))
+        await peer.hear_all()
+
+    async with link.open(script, close_timeout=SOON) as (transport, peer):
+        assert await receive(transport, 3001) == [b"%d" % number for number in range(3000)] + [b"answered"]
+    assert [event.payload for event in peer.events if isinstance(event, Pong)] == [b"alive?"]
+
+
+@only_tapped
+async def test_a_flood_of_pings_stays_bounded_and_holds_nobody_up(link: Link) -> None:
+    """From a peer that reads no pong: what is sent after the flood is received, and one ping at most waits."""
+
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        for number in range(200):
+            await peer.say(b"".join(frame(b"%d-%d" % (number, place) + b"." * 100, 0x9) for place in range(100)))
+        await peer.say(frame(b"after"))
+        await peer.hear_until(Pong)
+        while not (isinstance(peer.events[-1], Pong) and peer.events[-1].payload.startswith(b"199-99.")):
+            assert await peer.hear()
+
+    async with link.open(script, close_timeout=SOON) as (transport, peer):
+        assert await receive(transport, 1) == [b"after"]
+        assert isinstance(transport, TappedTransport)
+        assert len(transport._tap._controls) <= 1
+        await peer.done.wait()
+    pongs = [tuple(map(int, event.payload.rstrip(b".").split(b"-"))) for event in peer.events]
+    assert pongs == sorted(pongs)
+
+
+# ── the peer ends it ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("code", "told"), [(1000, 1000), (1001, 1001), (4321, 4321), (None, 1005)])
+async def test_the_peer_closes(link: Link, code: int | None, told: int) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept(frame(b"1") + close_frame(code))
+        await peer.hear_all()
+
+    async with link.open(script) as (transport, peer):
+        assert await receive(transport, 1) == [b"1"]
+        for _ in range(2):
+            error = await lost(transport.receive)
+            assert (error.reason, error.close_code) == ("peer_closed", told)
+        await transport.aclose()
+        await peer.done.wait()
+    assert isinstance(peer.events[0], CloseConnection)  # answered, as the protocol demands
+
+
+async def test_the_peer_ends_without_a_close_frame(link: Link) -> None:
+    """Which is Chromium's normal end (fact 58)."""
+
+    async def script(peer: Peer) -> None:
+        await peer.accept(frame(b"1") + frame(b"half a message")[:5])
+
+    async with link.open(script) as (transport, peer):
+        assert await receive(transport, 1) == [b"1"]
+        await peer.done.wait()
+        error = await lost(transport.receive)
+        assert (error.reason, error.close_code) == ("peer_closed", 1006)
+
+
+async def test_the_peer_vanishes(link: Link) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept(frame(b"1"))
+        await peer.hear_until(str)
+        peer.reset()
+
+    async with link.open(script) as (transport, peer):
+        assert await receive(transport, 1) == [b"1"]
+        await transport.send([b"now"])
+        error = await lost(transport.receive)
+        assert error.reason in ("broken", "peer_closed")
+        assert error.close_code == 1006
+        await peer.done.wait()
+        with pytest.raises((ConnectionLost, trio.BrokenResourceError, trio.ClosedResourceError)):
+            while True:
+                await transport.send([b"x"])
+
+
+@pytest.mark.parametrize("direct", [True, False])
+async def test_what_came_before_a_reset_is_received(direct: bool) -> None:
+    """The reset is met in the middle of a wake-up that has brought messages already."""
+    texts = [b"%020d" % number + b"x" * 1000 for number in range(64)]
+    assert sum(len(frame(text)) for text in texts) == PIECE  # a full read, so that it is tried once more at once
+    ours, theirs = socket.socketpair()
+    with theirs:
+        stream = trio.SocketStream(trio.socket.from_stdlib_socket(ours))
+        transport = TappedTransport(
+            stream, parse_address("ws://127.0.0.1:1/"), max_message_bytes=1 << 20, close_timeout=SOON, direct=direct
+        )
+        await stream.send_all(b"never read, which makes a reset of the close")
+        theirs.sendall(b"".join(map(frame, texts)))
+    got: list[bytes] = []
+    with pytest.raises(ConnectionLost) as caught:
+        while True:
+            got += map(bytes, await transport.receive())
+    assert caught.value.close_code == 1006
+    assert got == texts
+    await transport.aclose()
+
+
+# ── the peer breaks the protocol ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("octets", "code"),
+    [
+        (frame(b"x" * 2000), 1009),
+        (frame(b"x" * 900, first=0x01) + frame(b"x" * 900, first=0x80), 1009),
+        (frame(b"\x00\x01", 0x2), 1003),
+        (frame(b"\xff\xfe"), 1007),
+        (frame(b"\xed\xa0\x80"), 1007),
+        (b"\x81\x81\x00\x00\x00\x00x", 1002),
+        (frame(b"x", first=0xC1), 1002),
+        (frame(b"x", first=0x80), 1002),
+        (frame(b"x", first=0x83), 1002),
+        (frame(b"x", first=0x09), 1002),
+        (b"\x81\x7f" + (1 << 63).to_bytes(8, "big"), 1002),
+        (close_frame(1005), 1002),
+        (close_frame(999), 1002),
+        (frame(b"\x03", 0x8), 1002),
+        (frame(b"\x03\xe8\xff", 0x8), 1007),
+    ],
+)
+async def test_a_fault_is_named_and_ends_the_link(link: Link, octets: bytes, code: int) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept(frame(b"1") + octets)
+        await peer.hear_all()
+
+    async with link.open(script, max_message_bytes=1024, close_timeout=SOON) as (transport, peer):
+        assert await receive(transport, 1) == [b"1"]
+        for _ in range(2):
+            with pytest.raises(RemoteProtocolError) as caught:
+                await transport.receive()
+            assert caught.value.close_code == code
+        await peer.done.wait()
+    assert peer.close_code() == code
+
+
+@only_tapped
+async def test_a_message_above_the_limit_is_judged_by_its_header(link: Link) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept(b"\x81\x7f" + (1 << 40).to_bytes(8, "big"))
+        await peer.hear_all()
+
+    async with link.open(script, close_timeout=SOON) as (transport, peer):
+        with pytest.raises(RemoteProtocolError, match=str(1 << 40)):
+            await transport.receive()
+        await peer.done.wait()
+    assert peer.close_code() == 1009
+
+
+# ── our own end ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_peer_that_never_answers_the_close(link: Link) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await peer.hear_all()
+
+    async with link.open(script, close_timeout=SOON) as (transport, peer):
+        start = trio.current_time()
+        await transport.aclose()
+        assert SOON * 0.9 <= trio.current_time() - start < 2
+        await peer.done.wait()
+    assert peer.close_code() == 1000
+
+
+async def test_closing_twice_and_at_once(link: Link) -> None:
+    """A second caller waits for the first; every waiting call ends."""
+
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await peer.hear_until(CloseConnection)
+        await answer.wait()
+        await peer.say(close_frame(1000))
+        await peer.hear_all()
+
+    answer = trio.Event()
+    ends: list[str] = []
+    async with link.open(script) as (transport, peer):
+
+        async def close(name: str) -> None:
+            await transport.aclose()
+            ends.append(name)
+
+        async def wait() -> None:
+            ends.append((await lost(transport.receive)).reason)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait)
+            await wait_all_tasks_blocked()
+            nursery.start_soon(close, "one")
+            nursery.start_soon(close, "two")
+            await wait_all_tasks_blocked(0.01)
+            assert {"one", "two"}.isdisjoint(ends)
+            answer.set()
+        assert sorted(ends) == ["closed", "one", "two"]
+        await transport.aclose()
+        assert (await lost(transport.receive)).reason == "closed"
+        assert (await lost(lambda: transport.send([b"x"]))).reason == "closed"
+        await peer.done.wait()
+    assert [type(event) for event in peer.events] == [CloseConnection]
+
+
+async def test_a_peer_that_vanishes_while_we_close(link: Link) -> None:
+    """It is still we who closed: the same word, whoever cut the stream in the end."""
+
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await peer.hear_until(CloseConnection)
+        peer.reset()
+
+    async with link.open(script) as (transport, _peer), trio.open_nursery() as nursery:
+
+        @nursery.start_soon
+        async def _() -> None:
+            error = await lost(transport.receive)
+            assert (error.reason, error.close_code) == ("closed", None)
+
+        await wait_all_tasks_blocked()
+        await transport.aclose()
+
+
+async def test_a_cancelled_close_has_closed(link: Link) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await peer.hear_all()
+
+    async with link.open(script, close_timeout=SOON) as (transport, peer):
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await transport.aclose()
+        with trio.fail_after(5):
+            await peer.done.wait()
+        assert (await lost(transport.receive)).reason == "closed"
+
+
+@only_tapped
+async def test_what_comes_after_our_close_is_counted_and_dropped(link: Link) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await peer.hear_until(CloseConnection)
+        await peer.say(frame(b"1") + frame(b"2") + frame(b"3") + close_frame(1000))
+        await peer.hear_all()
+
+    for receiving in (True, False):
+        async with link.open(script) as (transport, _peer), trio.open_nursery() as nursery:
+            if receiving:
+                nursery.start_soon(lost, transport.receive)
+                await wait_all_tasks_blocked()
+            await transport.aclose()
+            assert transport.dropped_after_close == 3
+
+
+# ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_write_that_is_cut_poisons_the_link(link: Link) -> None:
+    """Half a frame is out: nothing may follow it, no close frame either, and closing waits for nobody."""
+
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await go_on.wait()
+        await peer.hear_all()
+
+    go_on = trio.Event()
+    async with link.open(script, close_timeout=10) as (transport, peer):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(transport.send, [b"x" * (20 << 20)])
+            await wait_all_tasks_blocked(0.05)
+            nursery.cancel_scope.cancel()
+        with pytest.raises((trio.BrokenResourceError, ConnectionLost)):
+            await transport.send([b"y"])
+        start = trio.current_time()
+        await transport.aclose()
+        assert trio.current_time() - start < 2
+        go_on.set()
+        await peer.done.wait()
+    assert not peer.events
+    assert peer.half_a_message()
+
+
+async def test_who_waits_behind_a_write_may_be_cancelled_or_close(link: Link) -> None:
+    """The gate passes from one to the next, whoever gave up in between; nothing of theirs is on the wire."""
+
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await go_on.wait()
+        await peer.hear_until(CloseConnection)
+        await peer.say(close_frame(1000))
+
+    go_on, gave_up = trio.Event(), trio.CancelScope()
+    async with link.open(script) as (transport, peer):
+
+        async def give_up() -> None:
+            with gave_up:
+                await transport.send([b"never"])
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(transport.send, [b"x" * (6 << 20)])
+            await wait_all_tasks_blocked(0.03)
+            nursery.start_soon(give_up)
+            nursery.start_soon(transport.send, [b"sent"])
+            await wait_all_tasks_blocked(0.01)
+            assert not transport.send_now(b"no")
+            gave_up.cancel()
+            await wait_all_tasks_blocked(0.01)
+            go_on.set()
+        await transport.aclose()
+        await peer.done.wait()
+    assert [len(text) for text in peer.texts()] == [6 << 20, 4]
+    assert peer.close_code() == 1000
+
+
+@only_direct
+async def test_a_partial_direct_write_is_finished_before_anything_else(link: Link) -> None:
+    """Commands of our own and a pong behind it: whole frames, in order."""
+
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await full.wait()
+        await peer.say(frame(b"alive?", 0x9) + frame(b"go"))
+        await go_on.wait()
+        await peer.hear_until(Pong)
+        while len(peer.texts()) < len(sent):
+            assert await peer.hear()
+        await peer.say(frame(b"seen"))
+        await peer.hear_all()
+
+    full, go_on = trio.Event(), trio.Event()
+    sent: list[bytes] = []
+    async with link.open(script, close_timeout=SOON) as (transport, peer):
+        assert isinstance(transport, DirectTransport)
+        assert isinstance(transport.stream, trio.SocketStream)
+        while not transport.unsent:
+            text = b"%06d" % len(sent) + b"x" * 30_000
+            if transport.send_now(text):
+                sent.append(text)
+            else:
+                await peer.hear()  # full to the last byte: a little room makes the next one a partial write
+        assert not transport.send_now(b"no")
+        full.set()
+        assert await receive(transport, 1) == [b"go"]  # and the ping is with trio-websocket
+        await wait_all_tasks_blocked(0.01)
+        async with trio.open_nursery() as nursery:
+            sent += [b"a" * 70_000, b"b"]
+            nursery.start_soon(transport.send, sent[-2:])
+            await wait_all_tasks_blocked(0.01)
+            assert not transport.send_now(b"no")
+            go_on.set()
+            assert await receive(transport, 1) == [b"seen"]
+        assert not transport.unsent
+    assert [text.encode() for text in peer.texts()] == sent
+    assert [event.payload for event in peer.events if isinstance(event, Pong)] == [b"alive?"]
+
+
+@only_direct
+async def test_an_empty_send_finishes_a_partial_direct_write(link: Link) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await go_on.wait()
+        while len(peer.texts()) < count:
+            assert await peer.hear()
+
+    go_on, count = trio.Event(), 0
+    async with link.open(script, close_timeout=SOON) as (transport, peer):
+        while not transport.unsent:
+            if transport.send_now(b"x" * 60_000):
+                count += 1
+            else:
+                await peer.hear()
+        go_on.set()
+        await transport.send([])
+        assert not transport.unsent
+        await peer.done.wait()
+    assert peer.texts() == ["x" * 60_000] * count
+
+
+@only_direct
+async def test_what_is_not_sent_directly(link: Link) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await peer.hear_until(CloseConnection)
+
+    async with link.open(script, close_timeout=SOON) as (transport, peer):
+        assert not transport.send_now(b"x" * (1 << 17))
+        await transport.aclose()
+        assert not transport.send_now(b"x")
+    assert not peer.texts()
+
+
+@pytest.mark.parametrize("link", ["stream", "tls", "plain"], indirect=True)
+async def test_where_no_direct_write_is_possible(link: Link) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await peer.hear_until(CloseConnection)
+
+    async with link.open(script, close_timeout=SOON) as (transport, _peer):
+        assert not transport.send_now(b"x")
+        assert not transport.unsent
+
+
+@pytest.mark.parametrize("link", ["direct", "tls"], indirect=True)
+async def test_a_write_of_70_mb(link: Link) -> None:
+    """Counted, not parsed: wsproto would take longer than the rest of this file."""
+    size = 70 << 20
+    received = 0
+
+    async def script(peer: Peer) -> None:
+        nonlocal received
+        await peer.accept()
+        while received < size + 14:
+            received += len(await peer.stream.receive_some(1 << 20))
+        await peer.say(frame(b"all"))
+        await silence(peer)
+
+    async with link.open(script, close_timeout=SOON) as (transport, _peer):
+        await transport.send([b"x" * size])
+        assert await receive(transport, 1) == [b"all"]
+    assert received == size + 14
+
+
+@pytest.mark.parametrize("megabytes", [1, 5, 30])
+async def test_large_messages(link: Link, megabytes: int) -> None:
+    """Small ones before and behind them, a ping within the fragments of another, and the buffer used again."""
+    large = random.Random(megabytes).randbytes(megabytes << 19).hex().encode()
+    other = large[::-1]
+
+    async def script(peer: Peer) -> None:
+        await peer.accept(frame(b"before"))
+        await peer.say(frame(large) + frame(b"between"))
+        await peer.say(frame(other[:1000], first=0x01) + frame(b"p", 0x9) + frame(other[1000:], first=0x80))
+        await peer.say(frame(other) + frame(b"behind"))
+        await peer.hear_until(Pong)
+
+    async with link.open(script, close_timeout=SOON) as (transport, peer):
+        got = await receive(transport, 6)
+        await peer.done.wait()
+    assert [len(message) for message in got] == [6, len(large), 7, len(large), len(large), 6]
+    assert got == [b"before", large, b"between", other, other, b"behind"]
+
+
+# ── trio-websocket by itself ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def connect_by_itself(address: str) -> None:
+    async with trio.open_nursery() as nursery:
+        stream = await trio.open_tcp_stream("127.0.0.1", parse_address(address).port)
+        try:
+            await trio_websocket.wrap_client_stream(nursery, stream, "127.0.0.1", "/")
+        finally:
+            await trio.aclose_forcefully(stream)
+
+
+@only_direct
+async def test_what_trio_websocket_does_by_itself(link: Link) -> None:
+    """The three behaviours that `upgraded.py` stands around. If one changes, that file can become simpler."""
+
+    async def never_answers_the_close(peer: Peer) -> None:
+        await peer.accept()
+        await peer.hear_all()
+
+    async with link.serving(half_a_101) as (address, _peers):  # it waits for ever after EOF in the middle of the 101
+        with trio.move_on_after(SOON) as scope:
+            await connect_by_itself(address)
+        assert scope.cancelled_caught
+    async with link.serving(never_answers_the_close) as (address, _peers):  # it waits for ever for the answer
+        port = parse_address(address).port
+        with trio.move_on_after(SOON) as scope:
+            async with trio_websocket.open_websocket("127.0.0.1", port, "/", use_ssl=False):
+                pass
+        assert scope.cancelled_caught
+    async with link.serving(answering("403 Forbidden", b"Content-Length: 0\r\n\r\n")) as (address, _peers):
+        with pytest.raises(Exception, match=r".") as caught:  # out of the nursery, as a group
+            await connect_by_itself(address)
+        assert not isinstance(caught.value, trio_websocket.ConnectionRejected)
+        assert any(isinstance(leaf, trio_websocket.ConnectionRejected) for leaf in leaves(caught.value))
