@@ -1,0 +1,39 @@
+"""A web server in a program of its own: `python page_server.py` prints its port and serves until its input ends.
+
+`GET /?html=<text>` answers with that very text, under whatever host name was asked, so that a test holds its page itself.
+It is no thread of the tests because Chromium keeps sockets open that it may need later, and each of them would be
+something that a test left behind.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+
+class Page(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        body = parse_qs(urlsplit(self.path).query).get("html", [""])[0].encode("utf-8", "surrogatepass")
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_args: object) -> None:
+        """Say nothing."""
+
+
+def main() -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    sys.stdout.write(f"{server.server_port}\n")
+    sys.stdout.flush()
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()
