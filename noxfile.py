@@ -11,7 +11,6 @@ nox.options.sessions = ["lint", "types", "tests"]
 nox.options.reuse_existing_virtualenvs = True
 PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14", "3.14t"]
 NEWEST = "3.13"
-DATED = ["trio==0.27.0", "trio-websocket==0.12.1", "attrs==23.2.0", "msgspec==0.19.0", "h11==0.14.0"]
 PURE = ["tests/sansio", "tests/replay", "tests/trio_layer", "tests/shape", "tests/cards"]
 
 
@@ -43,7 +42,7 @@ def tests(session: nox.Session) -> None:
 @nox.session(python="3.10")
 def oldest(session: nox.Session) -> None:
     """The suite on the lowest versions that are promised."""
-    session.install(".[dev]", *DATED)
+    session.install(".[dev]", "-c", "tools/oldest.txt")
     session.run("pytest", "-q", *PURE)
 
 
