@@ -222,12 +222,12 @@ class Link(Generic[S]):
     # ── inward ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def read(self) -> None:
-        """The reader task: ends when the link has ended, and never raises but Cancelled."""
+        """The reader task: ends when the link has ended; that is state, and not raised."""
         try:
             while not self.ended.is_set():
                 batch = await self._transport.receive()
                 self._batches += 1
-                self._deliver(self.router.receive_all(batch), trio.current_time())
+                self._deliver(self.router.receive_all(batch))
         except ConnectionLost as lost:
             self._lose(Loss(kind="connection", reason=lost.reason, detail=str(lost), close_code=lost.close_code))
         except RemoteProtocolError as fault:
@@ -239,10 +239,11 @@ class Link(Generic[S]):
         except trio.EndOfChannel:
             self._lose(Loss(kind="connection", reason="peer_closed", detail="The browser ended the connection."))
 
-    def _deliver(self, outputs: Iterable[Output], at: float) -> None:
+    def _deliver(self, outputs: Iterable[Output]) -> None:
         """Taps, waiters, subscriptions, for one output after the other. This loop runs once for each event."""
         routes, everywhere = self.routes, self.everywhere.by_method
         self._replies_in_batch = 0
+        at = 0.0  # one instant for the whole batch, asked for where somebody listens
         for output in outputs:
             if type(output) is not Event and not isinstance(output, Event):
                 self._turn(output)
@@ -256,16 +257,17 @@ class Link(Generic[S]):
                 listening = routes.get(output.session_id)
                 if listening is not None:
                     for sink in listening.by_method.get(output.method, ()):
-                        sink.push(output, at)
+                        sink.push(output, at)  # to a sink of one session the time says nothing
             if everywhere:
                 for sink in everywhere.get(output.method, ()):
+                    at = at or trio.current_time()
                     sink.push(output, at)
 
     def _turn(self, output: CommandDone | SessionOpened | SessionClosed | Anomaly) -> None:
         """An output that changes something: our own state first, then the taps, then those concerned."""
         session: S | None = None
         if type(output) is CommandDone:
-            pass  # the most frequent one first
+            self._replies_in_batch += 1
         elif isinstance(output, SessionOpened):
             self.sessions[output.session_id] = self._open_session(output)
         elif isinstance(output, SessionClosed):
@@ -276,7 +278,6 @@ class Link(Generic[S]):
             except Exception as error:  # noqa: BLE001 - the embedder's own code; those concerned hear of it all the same
                 self._tap_failed(tap, error)
         if isinstance(output, CommandDone):
-            self._replies_in_batch += 1
             waiter = self._waiters.pop(output.id, None)
             if waiter is not None:
                 waiter.settle(output.outcome)
@@ -335,9 +336,8 @@ class Link(Generic[S]):
     async def aclose(self) -> None:
         """End the link in bounded time; everything that waits hears of it. Idempotent."""
         self._lose(Loss(kind="connection", reason="closed", detail="The link was closed here."))
-        with trio.move_on_after(
-            self._close_timeout + 1, shield=True
-        ):  # a transport bounds itself; a foreign one may not
+        # A transport bounds itself; a foreign one may not.
+        with trio.move_on_after(self._close_timeout + 1, shield=True):
             await self._transport.aclose()
 
     def _lose(self, loss: Loss) -> None:

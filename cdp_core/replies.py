@@ -14,18 +14,17 @@ from cdp_core.link import Link
 from cdp_core.sansio.router import Loss, Outcome
 from cdp_core.sansio.wire import CommandId, Json, Malformed, Refusal, Result, SessionId
 
-__all__ = ["PendingReply"]
+__all__ = ["PendingReply", "Reply"]
 
 R = TypeVar("R")
 
 log = logging.getLogger("cdp_core.session")
 
 
-class PendingReply(Generic[R]):
-    """A command that was sent; `wait()` gives its end, now or later."""
+class Reply(Generic[R]):
+    """A command that was sent, for the one who waits for it at once."""
 
     __slots__ = (
-        "__weakref__",
         "_heard",
         "_link",
         "_on_end",
@@ -53,21 +52,6 @@ class PendingReply(Generic[R]):
         self._task: trio.lowlevel.Task | None = None
         self._on_end: Callable[[Outcome], None] | None = None
         self._heard = False
-
-    def on_end(self, act: Callable[[Outcome], None] = lambda _outcome: None) -> None:
-        """Act on the end in the reader, pure and quick, in place of waiting for it. A refusal is then not reported."""
-        self._heard = True
-        self._on_end = act
-        if self._outcome is not None:
-            act(self._outcome)
-
-    async def wait(self) -> R:
-        """The result, or the error that took its place. A wait that is cancelled may be begun again."""
-        if self._outcome is None:
-            await self.park()
-        else:
-            await checkpoint()
-        return self.unwrap()
 
     def unwrap(self) -> R:
         """The result of a command that has ended; trio.WouldBlock where it has not."""
@@ -103,25 +87,47 @@ class PendingReply(Generic[R]):
             task, self._task = self._task, None
             reschedule(task)
 
-    async def park(self, *, abandon: bool = False) -> None:
-        """Wait for the end; a caller that is cancelled gives the command up where `abandon` says so."""
-        if self._task is not None:
-            raise trio.BusyResourceError("another task is waiting for this reply")
+    async def _end_or_abandon(self) -> None:
+        """Wait for the end; a caller that is cancelled gives the command up."""
         self._task = current_task()
-        await wait_task_rescheduled(self._abandon if abandon else self._unpark)
+        await wait_task_rescheduled(self._abandon)
+
+    def _abandon(self, _raise_cancel: object) -> Abort:
+        self._task = None
+        self._link.abandon(self.id)
+        return Abort.SUCCEEDED
+
+
+class PendingReply(Reply[R]):
+    """A command that was sent; `wait()` gives its end, now or later."""
+
+    __slots__ = ()
 
     @property
     def ended(self) -> bool:
         """Whether the command has ended."""
         return self._outcome is not None
 
+    def on_end(self, act: Callable[[Outcome], None] = lambda _outcome: None) -> None:
+        """Act on the end in the reader, pure and quick, in place of waiting for it. A refusal is then not reported."""
+        self._heard = True
+        self._on_end = act
+        if self._outcome is not None:
+            act(self._outcome)
+
+    async def wait(self) -> R:
+        """The result, or the error that took its place. A wait that is cancelled may be begun again."""
+        if self._outcome is None:
+            if self._task is not None:
+                raise trio.BusyResourceError("another task is waiting for this reply")
+            self._task = current_task()
+            await wait_task_rescheduled(self._unpark)
+        else:
+            await checkpoint()
+        return self.unwrap()
+
     def _unpark(self, _raise_cancel: object) -> Abort:
         self._task = None
-        return Abort.SUCCEEDED
-
-    def _abandon(self, _raise_cancel: object) -> Abort:
-        self._task = None
-        self._link.abandon(self.id)
         return Abort.SUCCEEDED
 
     def __del__(self) -> None:

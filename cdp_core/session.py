@@ -18,7 +18,7 @@ from trio.lowlevel import checkpoint_if_cancelled
 from cdp_core.errors import InvalidArgument
 from cdp_core.leases import Leases
 from cdp_core.link import Link
-from cdp_core.replies import PendingReply
+from cdp_core.replies import PendingReply, Reply
 from cdp_core.sansio.records import Struct
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.wire import Command, Event, Json, SessionId, TypedEvent
@@ -65,8 +65,8 @@ class Session:
         command needed has ended; LocalProtocolError where it could not be sent, and then nothing was.
         """
         await checkpoint_if_cancelled()
-        reply = self._start(command, params)
-        await reply.park(abandon=True)
+        reply: Reply[Any] = self._send(Reply, command, params, joined=False)
+        await reply._end_or_abandon()
         return reply.unwrap()
 
     @overload
@@ -80,17 +80,23 @@ class Session:
     def _start(
         self, command: Command[Any] | str, params: Mapping[str, Any] | None, *, joined: bool = False
     ) -> PendingReply[Any]:
+        reply: PendingReply[Any] = self._send(PendingReply, command, params, joined=joined)
+        return reply
+
+    def _send(
+        self, kind: type[Reply[Any]], command: Command[Any] | str, params: Mapping[str, Any] | None, *, joined: bool
+    ) -> Any:
         if self._loss is not None:
             raise self._loss.error()
         if isinstance(command, str):
-            reply: PendingReply[Any] = PendingReply(self._link, command, self._session_id, None)
+            reply = kind(self._link, command, self._session_id, None)
         else:
             if params is not None:
                 raise InvalidArgument(
                     f"{command.method} carries its own params; params are for commands named by a string."
                 )
             params = command.to_params() or None
-            reply = PendingReply(self._link, command.method, self._session_id, command.parse)
+            reply = kind(self._link, command.method, self._session_id, command.parse)
         reply.id = self._link.command(reply.method, params, self._session_id, reply, joined=joined)
         return reply
 

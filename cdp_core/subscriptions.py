@@ -92,7 +92,7 @@ class Sink(Protocol):
     """Takes the events of the methods it was registered for. Neither method may raise or wait."""
 
     def push(self, event: Event, at: float, /) -> None:
-        """One event."""
+        """One event; `at` is when it arrived, for a sink of all sessions, and nothing for a sink of one."""
         ...
 
     def end(self, error: Callable[[], BaseException], /) -> None:

@@ -68,7 +68,7 @@ class FrameReader:
         self.violation: Violation | None = None
         self.large_messages = 0
         self._limit = max_message_bytes
-        self._controls: list[ControlFrame] = []
+        self.controls: list[ControlFrame] = []
         self._rest = b""
         self._fragments: _Fragments | None = None
         # The frame that is being received into its own buffer, and the buffer that is kept for the next one.
@@ -115,7 +115,7 @@ class FrameReader:
 
     def take_controls(self) -> list[ControlFrame]:
         """The control frames since the last call, in order."""
-        controls, self._controls = self._controls, []
+        controls, self.controls = self.controls, []
         return controls
 
     # ── one portion of bytes ─────────────────────────────────────────────────────────────────────────────────────────
@@ -144,6 +144,8 @@ class FrameReader:
                     break
                 append(payload)
                 position = stop
+            if position == end:
+                return
             position = self._next_frame(data, position, end, messages)
 
     def _next_frame(self, data: bytes, position: int, end: int, messages: list[Payload]) -> int:
@@ -211,7 +213,7 @@ class FrameReader:
     def _unusual(self, head: int, payload: bytes | bytearray, octets: bytes, messages: list[Payload]) -> None:
         opcode = head & 0x0F
         if opcode & 0x8:
-            self._controls.append(ControlFrame(opcode=opcode, octets=octets))
+            self.controls.append(ControlFrame(opcode=opcode, octets=octets))
             return
         if self._fragments is None:
             self._fragments = _Fragments()
@@ -282,20 +284,19 @@ def frame_text(payload: bytes, mask: bytes) -> bytes:
     """One text message as one masked frame (RFC 6455, 5.3); `mask` is four unpredictable bytes."""
     length = len(payload)
     if length < 126:
-        head = bytes((_WHOLE_TEXT, 0x80 | length))
+        head = bytes((_WHOLE_TEXT, 0x80 | length)) + mask
     elif length < 1 << 16:
-        head = b"\x81\xfe" + length.to_bytes(2, "big")
+        head = b"\x81\xfe" + length.to_bytes(2, "big") + mask
     else:
-        head = b"\x81\xff" + length.to_bytes(8, "big")
-    return head + mask + _masked(payload, mask)
+        head = b"\x81\xff" + length.to_bytes(8, "big") + mask
+    if length >= 1 << 13:  # one big-integer XOR is the fastest below, four translations above
+        return head + _masked_in_lanes(payload, mask)
+    key = (mask * (length // 4 + 1))[:length]
+    return head + (int.from_bytes(payload, "big") ^ int.from_bytes(key, "big")).to_bytes(length, "big")
 
 
-def _masked(payload: bytes, mask: bytes) -> bytes | bytearray:
-    length = len(payload)
-    if length < 1 << 13:  # one big-integer XOR is the fastest below, four translations above
-        key = (mask * (length // 4 + 1))[:length]
-        return (int.from_bytes(payload, "big") ^ int.from_bytes(key, "big")).to_bytes(length, "big")
-    masked = bytearray(length)
+def _masked_in_lanes(payload: bytes, mask: bytes) -> bytearray:
+    masked = bytearray(len(payload))
     for lane in range(4):
         masked[lane::4] = payload[lane::4].translate(_xor_table(mask[lane]))
     return masked

@@ -20,6 +20,7 @@ from typing import Final
 
 import trio
 import trio_websocket
+from trio.lowlevel import wait_readable
 
 from cdp_core.errors import ConnectionLost, RemoteProtocolError
 from cdp_core.sansio.endpoints import EndpointAddress
@@ -119,7 +120,12 @@ class TappedTransport(UpgradedTransport):
             messages, self._early = self._early, []
             return messages
         try:
-            messages = await self._read()
+            raw = self._socket
+            if raw is None:
+                messages = await self._read_stream()
+            else:
+                await wait_readable(raw)
+                messages = self._read_socket(raw)
         except EOFError:
             self._tap.end()
             raise self.end_by_peer(self._peer_close) from None
@@ -130,7 +136,8 @@ class TappedTransport(UpgradedTransport):
             if self._closing is not None:
                 raise self.end_by_peer(None) from None
             raise self.end("broken", "The connection to the browser broke.", 1006) from None
-        self._take_controls()
+        if self._frames.controls:
+            self._take_controls()
         return messages
 
     def _closed_below(self) -> ConnectionLost | RemoteProtocolError:
@@ -139,20 +146,16 @@ class TappedTransport(UpgradedTransport):
         # trio-websocket closes the stream by itself when a control frame breaks the protocol.
         return self.end("protocol_error", "The peer sent a control frame that breaks the WebSocket protocol.", 1002)
 
-    async def _read(self) -> list[Payload]:
-        raw = self._socket
-        if raw is None:
-            data = bytes(await self.stream.receive_some(PIECE))
-            if not data:
-                raise EOFError
-            return self._frames.feed(data)
-        await trio.lowlevel.wait_readable(raw)
+    async def _read_stream(self) -> list[Payload]:
+        data = bytes(await self.stream.receive_some(PIECE))
+        if not data:
+            raise EOFError
+        return self._frames.feed(data)
+
+    def _read_socket(self, raw: socket.socket) -> list[Payload]:
+        """Piece after piece while there is more, for one chunk before others may run."""
         if self._frames.wanted() is not None:
             return self._read_large(raw)
-        return self._read_small(raw)
-
-    def _read_small(self, raw: socket.socket) -> list[Payload]:
-        """Piece after piece while there is more, for one chunk before others may run."""
         messages: list[Payload] = []
         frames, size = self._frames, 0
         while True:
@@ -221,7 +224,11 @@ class TappedTransport(UpgradedTransport):
     async def _drain(self) -> None:
         try:
             while True:
-                self.dropped_after_close += len(await self._read())
+                raw = self._socket
+                if raw is not None:
+                    await wait_readable(raw)
+                messages = await self._read_stream() if raw is None else self._read_socket(raw)
+                self.dropped_after_close += len(messages)
                 self._take_controls()
         except (EOFError, OSError, trio.BrokenResourceError, trio.ClosedResourceError):
             self._tap.end()

@@ -164,9 +164,12 @@ class UpgradedTransport:
         """See DirectTransport."""
         if self._socket is None or self._tail or self._gate.held or len(text) > DIRECT_LIMIT:
             return False
-        self._check_open()
+        if self._closing is not None or self._ended is not None:
+            return False  # `send` says why
         frame = frame_text(text, self._masks.next())
         sent = _send_some(self._socket, frame)
+        if sent == len(frame):
+            return True
         self._tail = frame[sent:] if sent else b""
         return sent > 0
 
