@@ -40,7 +40,7 @@ from cdp_core.sansio.router import (
 )
 from cdp_core.sansio.wire import CommandId, Event, SessionId
 from cdp_core.subscriptions import Routes
-from cdp_core.transports import DirectTransport, Transport
+from cdp_core.transports import DirectTransport, JoiningTransport, Transport
 
 __all__ = ["Link", "LinkStatistics", "Tap"]
 
@@ -48,6 +48,10 @@ Tap = Callable[[Output], object]
 """Sees every output first and loses nothing; must be pure and quick. It may send and subscribe, never wait."""
 
 MAX_OUTBOX_BYTES: Final = 64 * 2**20
+EARLY: Final = 16
+EARLY_SHARE: Final = 8
+"""When so many wait in one pass, and that part of all that is in flight, they go out before the rest is written: the
+browser begins with them meanwhile."""
 JOINED_WRITE: Final = 1 << 18
 """A pong waits for no more than this, or one message."""
 LONE: Final = 2
@@ -111,6 +115,7 @@ class Link(Generic[S]):
         self.ended = trio.Event()
         self._transport = transport
         self._direct = transport if isinstance(transport, DirectTransport) else None
+        self._joining = transport if isinstance(transport, JoiningTransport) else None
         self._open_session = open_session
         self._strict = strict
         self._close_timeout = close_timeout
@@ -160,8 +165,22 @@ class Link(Generic[S]):
         else:
             self._outbox.append(text)
             self._outbox_bytes += len(text)
-            self._wake_writer()
+            if len(self._outbox) % EARLY or joined or not self._send_early():
+                self._wake_writer()
         return command_id
+
+    def _send_early(self) -> bool:
+        """Whether all that waits is with the transport now."""
+        if (
+            self._joining is None
+            or len(self._outbox) * EARLY_SHARE < len(self._waiters)
+            or self._outbox_bytes > JOINED_WRITE
+            or not self._joining.send_joined_now(tuple(self._outbox))
+        ):
+            return False
+        self._outbox.clear()
+        self._outbox_bytes = 0
+        return self._direct is None or not self._direct.unsent
 
     def abandon(self, command_id: CommandId) -> None:
         """Nobody waits for this command any more."""

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from cdp_core.sansio.wire import Payload
 
-__all__ = ["DirectTransport", "Payload", "Transport"]
+__all__ = ["DirectTransport", "JoiningTransport", "Payload", "Transport"]
 
 
 class Transport(Protocol):
@@ -32,6 +32,15 @@ class Transport(Protocol):
 
     async def aclose(self) -> None:
         """End the link, in bounded time whatever the peer does. Idempotent; wakes a waiting `receive`."""
+        ...
+
+
+@runtime_checkable
+class JoiningTransport(Protocol):
+    """A direct transport that takes several messages at once just as well, in one write."""
+
+    def send_joined_now(self, batch: Sequence[bytes], /) -> bool:
+        """Send messages in order if nothing stands in their way. False: nothing was sent, use `send`."""
         ...
 
 

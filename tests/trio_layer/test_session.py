@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import attrs
@@ -22,10 +22,12 @@ from cdp_core import (
     InvalidArgument,
     Json,
     LocalProtocolError,
+    MemoryTransport,
     RemoteProtocolError,
     SessionGone,
     SessionId,
     TargetCrashed,
+    open_browser_session,
 )
 
 SECRET = "s3cr3t-p4yload"
@@ -502,3 +504,35 @@ async def test_a_nested_session_is_detached_through_its_parent(peer: Any) -> Non
     assert peer.commands == [
         {"id": 1, "method": "Target.detachFromTarget", "params": {"sessionId": "S2"}, "sessionId": "S1"}
     ]
+
+
+class Joining(MemoryTransport):
+    """A transport that takes several messages in one write; it keeps what it was given in which portions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.portions: list[int] = []
+        self.willing = True
+
+    def send_now(self, text: bytes, /) -> bool:
+        return False
+
+    def send_joined_now(self, batch: Sequence[bytes], /) -> bool:
+        self.portions.append(len(batch))
+        return self.willing
+
+    async def send(self, batch: Sequence[bytes], /) -> None:
+        self.portions.append(len(batch))
+        await trio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize(("willing", "portions"), [(True, [16, 16, 8]), (False, [16, 32, 40])])
+async def test_many_commands_of_one_pass_begin_to_go_out_early(willing: bool, portions: list[int]) -> None:
+    link = Joining()
+    link.willing = willing
+    async with open_browser_session(link) as browser:
+        await wait_all_tasks_blocked()
+        replies = [browser.send_nowait("A.a") for _ in range(40)]
+        await wait_all_tasks_blocked()
+        assert link.portions == portions
+        assert sum(not reply.ended for reply in replies) == 40

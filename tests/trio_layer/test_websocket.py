@@ -819,6 +819,41 @@ async def test_what_is_not_sent_directly(link: Link) -> None:
     assert not peer.texts()
 
 
+@only_direct
+async def test_a_direct_write_overtakes_nobody_who_waits_for_the_gate(link: Link) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        while len(peer.texts()) < 2:
+            assert await peer.hear()
+
+    async with link.open(script, close_timeout=SOON) as (transport, peer), trio.open_nursery() as nursery:
+        async with transport._gate:
+            nursery.start_soon(transport.send, [b"first"])
+            await wait_all_tasks_blocked()
+        # The gate is free, and the one who waited for it has not run yet.
+        assert not transport.send_now(b"second")
+        assert not transport.send_joined_now([b"second"])
+        await transport.send([b"second"])
+        await peer.done.wait()
+    assert peer.texts() == ["first", "second"]
+
+
+@only_direct
+async def test_several_go_out_directly_in_one_write(link: Link) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        while len(peer.texts()) < 3:
+            assert await peer.hear()
+
+    async with link.open(script, close_timeout=SOON) as (transport, peer):
+        assert transport.send_joined_now([b"a", b"b", b"c"])
+        assert not transport.unsent
+        await peer.done.wait()
+        await transport.aclose()
+        assert not transport.send_joined_now([b"d"])
+    assert peer.texts() == ["a", "b", "c"]
+
+
 @pytest.mark.parametrize("link", ["stream", "tls", "plain"], indirect=True)
 async def test_where_no_direct_write_is_possible(link: Link) -> None:
     async def script(peer: Peer) -> None:
@@ -827,6 +862,7 @@ async def test_where_no_direct_write_is_possible(link: Link) -> None:
 
     async with link.open(script, close_timeout=SOON) as (transport, _peer):
         assert not transport.send_now(b"x")
+        assert not transport.send_joined_now([b"x"])
         assert not transport.unsent
 
 
