@@ -62,7 +62,7 @@ def _goals(contender: str, quantity: str, bound: float, *workloads: str) -> tupl
 GOALS = (
     *_goals("ours", CPU, 6.0, "events1", "events100", "events1000"),
     *_goals("ours", CPU, 4.5, "params1", "params100", "params1000"),
-    *_goals("ours subscribe", CPU, 4.0, "subscribe100"),
+    *_goals("ours subscribe", CPU, 4.0, "subscribe1", "subscribe100"),
     *_goals("ours", WALL, 1.6, "seq_pinned"),
     *_goals("ours", CPU, 1.8, "seq_pinned"),
     *_goals("ours stream", WALL, 1.25, "seq_pinned"),

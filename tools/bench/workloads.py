@@ -70,6 +70,7 @@ FAKE = _by_name(
     Workload("params1", _job("params", 100000)),
     Workload("params100", _job("params", 100000, k=100)),
     Workload("params1000", _job("params", 100000, k=1000)),
+    Workload("subscribe1", _job("subscribe", 100000, k=1)),
     Workload("subscribe100", _job("subscribe", 100000, k=100)),
     Workload("flood", _job("flood", 100000), unit=GROWTH),
     Workload("big1", _job("big", 20, mb=1), unit=SPEED),
