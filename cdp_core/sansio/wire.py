@@ -274,9 +274,9 @@ _decode_object: Callable[[object], Json] = decoder(dict[str, Any])
 _LEADING_ID = rb'\A\{"id":\s*(-?[0-9]{1,10})\s*[,}]'
 
 
-def _decode_tolerantly(payload: bytes | bytearray) -> Incoming:
+def _decode_tolerantly(payload: bytes | bytearray, *, whole: bool = False) -> Incoming:
     try:
-        return _sort(json.loads(str(payload, "utf-8")), len(payload), whole=False)
+        return _sort(json.loads(str(payload, "utf-8")), len(payload), whole=whole)
     except UnicodeDecodeError:
         return _malformed("it is not UTF-8", payload)
     except (ValueError, RecursionError):  # of the reading, or of the writing anew, which can be nested less deeply
@@ -287,7 +287,7 @@ def _decode_whole(view: memoryview) -> Incoming:
     try:
         return _sort(_decode_object(view), len(view), whole=True)
     except DECODE_ERRORS:
-        return _decode_tolerantly(bytes(view))
+        return _decode_tolerantly(bytes(view), whole=True)
 
 
 def _sort(message: object, size: int, *, whole: bool) -> Incoming:
