@@ -191,7 +191,7 @@ class Link(Generic[S]):
         """The writer task: the only one that awaits the stream."""
         try:
             while not self.ended.is_set():
-                while self._outbox or (self._direct is not None and self._direct.unsent):
+                while self._has_unsent():
                     await self._transport.send(self._take_batch())
                     if self._outbox:
                         await trio.lowlevel.checkpoint()  # a transport may send without waiting
