@@ -94,18 +94,9 @@ class BrowserSession(Session):
         if not methods:
             raise InvalidArgument("subscribe_all needs the name or class of one event at least.")
         self._routes()
-        everywhere = self._link.everywhere
-        subscription: Subscription[Any] = Subscription(
-            capacity=capacity,
-            max_bytes=max_bytes,
-            overflow=overflow,
-            read=read,
-            where=None,
-            stamped=True,
-            close=lambda sink: everywhere.remove(methods, sink),
+        return self._link.everywhere.subscription(
+            methods, read, capacity=capacity, max_bytes=max_bytes, overflow=overflow, stamped=True
         )
-        everywhere.add(methods, subscription)
-        return subscription
 
     @contextmanager
     def tap(self, on_output: Tap, /) -> Generator[tuple[Output, ...], None, None]:

@@ -22,7 +22,7 @@ from cdp_core.replies import PendingReply, Reply
 from cdp_core.sansio.records import Struct
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.wire import Command, Event, Json, SessionId, TypedEvent
-from cdp_core.subscriptions import Expectation, Missed, Overflow, Sink, Subscription
+from cdp_core.subscriptions import Expectation, Missed, Overflow, Routes, Sink, Subscription
 
 __all__ = ["Session", "SessionStatistics", "event_readers"]
 
@@ -213,17 +213,9 @@ class Session:
         session or the link ends, that error is raised there.
         """
         methods, read = event_readers(event, *more)
-        routes = self._routes()
-        subscription: Subscription[Any] = Subscription(
-            capacity=capacity,
-            max_bytes=max_bytes,
-            overflow=overflow,
-            read=read,
-            where=where,
-            close=lambda sink: routes.remove(methods, sink),
+        return self._routes().subscription(
+            methods, read, capacity=capacity, max_bytes=max_bytes, overflow=overflow, where=where
         )
-        routes.add(methods, subscription)
-        return subscription
 
     @overload
     def expect(self, event: str, /, *, where: Callable[[Event], object] | None = None) -> Expectation[Event]: ...
@@ -232,18 +224,13 @@ class Session:
     def expect(self, event: str | type[Any], /, *, where: Callable[[Any], object] | None = None) -> Expectation[Any]:
         """The first matching event from now on: arm it, act, then `await` its `wait()`."""
         methods, read = event_readers(event)
-        routes = self._routes()
-        expectation: Expectation[Any] = Expectation(
-            read=read, where=where, close=lambda sink: routes.remove(methods, sink)
-        )
-        routes.add(methods, expectation.sink)
-        return expectation
+        return self._routes().expectation(methods, read, where)
 
     def listen(self, methods: tuple[str, ...], sink: Sink) -> None:
         """Register a sink of the library's own."""
         self._routes().add(methods, sink)
 
-    def _routes(self) -> Any:
+    def _routes(self) -> Routes:
         if self._loss is not None:
             raise self._loss.error()
         return self._link.routes_of(self._session_id)

@@ -120,6 +120,43 @@ class Routes:
             else:
                 self.by_method.pop(method, None)
 
+    def subscription(
+        self,
+        methods: tuple[str, ...],
+        read: Callable[[Event], Any] | None,
+        *,
+        capacity: int,
+        max_bytes: int,
+        overflow: Overflow,
+        where: Callable[[Any], object] | None = None,
+        stamped: bool = False,
+    ) -> Subscription[Any]:
+        """A subscription that listens from now on, until it is closed."""
+        subscription: Subscription[Any] = Subscription(
+            capacity=capacity,
+            max_bytes=max_bytes,
+            overflow=overflow,
+            read=read,
+            where=where,
+            stamped=stamped,
+            close=lambda sink: self.remove(methods, sink),
+        )
+        self.add(methods, subscription)
+        return subscription
+
+    def expectation(
+        self,
+        methods: tuple[str, ...],
+        read: Callable[[Event], Any] | None,
+        where: Callable[[Any], object] | None,
+    ) -> Expectation[Any]:
+        """An expectation that is armed from now on."""
+        expectation: Expectation[Any] = Expectation(
+            read=read, where=where, close=lambda sink: self.remove(methods, sink)
+        )
+        self.add(methods, expectation.sink)
+        return expectation
+
     def end(self, error: Callable[[], BaseException]) -> None:
         """End every sink, each once."""
         sinks = self.sinks()

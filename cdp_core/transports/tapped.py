@@ -26,7 +26,7 @@ from cdp_core.errors import ConnectionLost, RemoteProtocolError
 from cdp_core.sansio.endpoints import EndpointAddress
 from cdp_core.sansio.wire import Payload
 from cdp_core.sansio.wsframes import CLOSE, PING, ControlFrame, FrameReader, Violation
-from cdp_core.transports.upgraded import CHUNK, Refused, UpgradedTransport
+from cdp_core.transports.upgraded import CHUNK, Refused, UpgradedTransport, WebSocketOptions
 
 __all__ = ["TappedTransport"]
 
@@ -41,19 +41,9 @@ LARGE_STEPS_PER_YIELD: Final = 4
 class TappedTransport(UpgradedTransport):
     """Our reader reads; trio-websocket sees the handshake and control frames."""
 
-    def __init__(
-        self,
-        stream: trio.abc.Stream,
-        address: EndpointAddress,
-        *,
-        max_message_bytes: int,
-        close_timeout: float,
-        direct: bool,
-    ) -> None:
-        super().__init__(
-            stream, address, max_message_bytes=max_message_bytes, close_timeout=close_timeout, direct=direct
-        )
-        self._frames = FrameReader(max_message_bytes=max_message_bytes)
+    def __init__(self, stream: trio.abc.Stream, address: EndpointAddress, options: WebSocketOptions) -> None:
+        super().__init__(stream, address, options)
+        self._frames = FrameReader(max_message_bytes=options.max_message_bytes)
         self._tap = TapStream(self)
         self._early: list[Payload] = []
         self._receiving = False

@@ -18,16 +18,18 @@ import socket
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
+import attrs
 import trio
 import trio_websocket
 
 from cdp_core.errors import ConnectionLost, DiscoveryError, RemoteProtocolError
 from cdp_core.sansio.endpoints import EndpointAddress
+from cdp_core.sansio.records import Struct
 from cdp_core.sansio.wire import Payload
 from cdp_core.sansio.wsframes import Violation, frame_text
 from cdp_core.scopes import leaves
 
-__all__ = ["CHUNK", "Refused", "UpgradedTransport"]
+__all__ = ["CHUNK", "Refused", "UpgradedTransport", "WebSocketOptions", "WebSocketStatistics"]
 
 CHUNK: Final = 1 << 18
 """Read at most this much before other tasks run: a reader that drains without yielding starves its consumers."""
@@ -52,6 +54,23 @@ class Refused(Exception):
         self.status = status
 
 
+@attrs.frozen(kw_only=True)
+class WebSocketOptions:
+    """What one link keeps to."""
+
+    max_message_bytes: int
+    close_timeout: float
+    direct: bool
+
+
+class WebSocketStatistics(Struct, frozen=True, kw_only=True):
+    """How a WebSocket link fares."""
+
+    dropped_after_close: int
+    unsent_bytes: int
+    ended: str | None
+
+
 class UpgradedTransport:
     """A stream that trio-websocket upgraded. The two kinds differ in who reads it."""
 
@@ -59,16 +78,13 @@ class UpgradedTransport:
         self,
         stream: trio.abc.Stream,
         address: EndpointAddress,
-        *,
-        max_message_bytes: int,
-        close_timeout: float,
-        direct: bool,
+        options: WebSocketOptions,
     ) -> None:
         self.dropped_after_close = 0
         self.stream = stream
         self._address = address
-        self._max_message_bytes = max_message_bytes
-        self._close_timeout = close_timeout
+        self._max_message_bytes = options.max_message_bytes
+        self._close_timeout = options.close_timeout
         self._websocket: trio_websocket.WebSocketConnection | None = None
         self._settled = trio.Event()
         self._failure: BaseException | None = None
@@ -80,7 +96,7 @@ class UpgradedTransport:
         # A second object for the same descriptor, for non-blocking calls of our own; it never closes it.
         self._socket: socket.socket | None = None
         self._tail = b""
-        if direct and isinstance(stream, trio.SocketStream):
+        if options.direct and isinstance(stream, trio.SocketStream):
             self._socket = socket.socket(fileno=stream.socket.fileno())
             self._socket.setblocking(False)
 
@@ -191,6 +207,15 @@ class UpgradedTransport:
     def unsent(self) -> bool:
         """See DirectTransport."""
         return bool(self._tail)
+
+    def statistics(self) -> WebSocketStatistics:
+        """Counts so far; what came and went is counted by the session above."""
+        ended = None if self._ended is None else getattr(self._ended, "reason", "protocol_error")
+        return WebSocketStatistics(
+            dropped_after_close=self.dropped_after_close,
+            unsent_bytes=len(self._tail),
+            ended=ended,
+        )
 
     async def wait_writable(self) -> None:
         """See trio.abc.SendStream."""

@@ -14,7 +14,7 @@ from cdp_core.sansio.wsframes import FrameReader
 from cdp_core.scopes import background_tasks, check_timeout
 from cdp_core.transports.plain import PlainTransport
 from cdp_core.transports.tapped import TappedTransport
-from cdp_core.transports.upgraded import UpgradedTransport
+from cdp_core.transports.upgraded import UpgradedTransport, WebSocketOptions
 
 __all__ = ["MAX_MESSAGE_BYTES", "open_websocket"]
 
@@ -49,12 +49,11 @@ async def open_websocket(
     check_timeout("handshake_timeout", handshake_timeout)
     check_timeout("close_timeout", close_timeout)
     FrameReader(max_message_bytes=max_message_bytes)  # refuses a limit that is none, before anything is open
+    options = WebSocketOptions(max_message_bytes=max_message_bytes, close_timeout=close_timeout, direct=direct and tap)
     kind = TappedTransport if tap else PlainTransport
     async with background_tasks() as nursery:
         stream = await open_stream(address, ssl_context=ssl_context, connect_timeout=connect_timeout)
-        transport = kind(
-            stream, address, max_message_bytes=max_message_bytes, close_timeout=close_timeout, direct=direct and tap
-        )
+        transport = kind(stream, address, options)
         try:
             await transport.shake_hands(nursery, headers or {}, handshake_timeout)
             yield transport

@@ -30,7 +30,7 @@ from cdp_core.sansio.endpoints import parse_address
 from cdp_core.scopes import leaves
 from cdp_core.transports import DirectTransport
 from cdp_core.transports.tapped import PIECE, TappedTransport
-from cdp_core.transports.upgraded import UpgradedTransport
+from cdp_core.transports.upgraded import UpgradedTransport, WebSocketOptions
 from cdp_core.transports.websocket import open_websocket
 
 SECRET = "s3cr3t-t0ken"
@@ -514,9 +514,8 @@ async def test_what_came_before_a_reset_is_received(direct: bool) -> None:
     ours, theirs = socket.socketpair()
     with theirs:
         stream = trio.SocketStream(trio.socket.from_stdlib_socket(ours))
-        transport = TappedTransport(
-            stream, parse_address("ws://127.0.0.1:1/"), max_message_bytes=1 << 20, close_timeout=SOON, direct=direct
-        )
+        options = WebSocketOptions(max_message_bytes=1 << 20, close_timeout=SOON, direct=direct)
+        transport = TappedTransport(stream, parse_address("ws://127.0.0.1:1/"), options)
         await stream.send_all(b"never read, which makes a reset of the close")
         theirs.sendall(b"".join(map(frame, texts)))
     got: list[bytes] = []
@@ -525,6 +524,7 @@ async def test_what_came_before_a_reset_is_received(direct: bool) -> None:
             got += map(bytes, await transport.receive())
     assert caught.value.close_code == 1006
     assert got == texts
+    assert transport.statistics().ended == caught.value.reason
     await transport.aclose()
 
 
@@ -679,7 +679,7 @@ async def test_what_comes_after_our_close_is_counted_and_dropped(link: Link) -> 
                 nursery.start_soon(lost, transport.receive)
                 await wait_all_tasks_blocked()
             await transport.aclose()
-            assert transport.dropped_after_close == 3
+            assert transport.statistics().dropped_after_close == 3
 
 
 # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────────

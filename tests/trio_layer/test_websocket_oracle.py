@@ -29,6 +29,7 @@ from cdp_core.sansio.framing import PipeReader
 from cdp_core.scopes import background_tasks
 from cdp_core.transports.plain import PlainTransport
 from cdp_core.transports.tapped import TappedTransport
+from cdp_core.transports.upgraded import WebSocketOptions
 
 ADDRESS = parse_address("ws://127.0.0.1:9222/devtools/browser/x")
 LIMIT = 4096
@@ -98,7 +99,7 @@ async def observe(kind: Any, octets: bytes, places: Sequence[int], *, direct: bo
             serving.set()
 
         nursery.start_soon(serve_all)
-        transport = kind(ours, ADDRESS, max_message_bytes=LIMIT, close_timeout=0.5, direct=direct)
+        transport = kind(ours, ADDRESS, WebSocketOptions(max_message_bytes=LIMIT, close_timeout=0.5, direct=direct))
         try:
             await transport.shake_hands(nursery, {}, 5)
             while True:
@@ -266,7 +267,8 @@ def test_an_end_in_the_middle_of_the_101(place: int) -> None:
             ours, theirs = memory_stream_pair()
             start = trio.current_time()
             async with background_tasks() as nursery:
-                transport = kind(ours, ADDRESS, max_message_bytes=LIMIT, close_timeout=0.5, direct=False)
+                options = WebSocketOptions(max_message_bytes=LIMIT, close_timeout=0.5, direct=False)
+                transport = kind(ours, ADDRESS, options)
 
                 @nursery.start_soon
                 async def _(theirs: Any = theirs) -> None:
