@@ -13,6 +13,7 @@ from cdp_core._version import __version__
 from cdp_core.browser_session import BrowserSession, open_browser_session, open_pipe_session
 from cdp_core.discovery import Address
 from cdp_core.errors import (
+    BindingDrift,
     CdpError,
     CommandRefused,
     ConnectionLost,
@@ -20,6 +21,7 @@ from cdp_core.errors import (
     Gone,
     InvalidArgument,
     LocalProtocolError,
+    MissingField,
     RemoteProtocolError,
     SessionGone,
     SubscriberLagged,
@@ -43,7 +45,6 @@ from cdp_core.sansio.router import (
 from cdp_core.sansio.targets import TargetChanged, TargetCreated, TargetDestroyed, TargetInfo
 from cdp_core.sansio.wire import (
     BrowserContextId,
-    Command,
     CommandId,
     Event,
     Json,
@@ -53,6 +54,7 @@ from cdp_core.sansio.wire import (
     Result,
     SessionId,
     TargetId,
+    TypedCommand,
     TypedEvent,
 )
 from cdp_core.session import SessionStatistics
@@ -61,6 +63,7 @@ from cdp_core.target_bridge import Arm, BridgeStatistics, TargetBridge
 from cdp_core.transports import DirectTransport, Transport
 
 if TYPE_CHECKING:
+    from cdp_core.bindings._values import Command
     from cdp_core.sansio.trace import TraceHeader, TraceRecord
     from cdp_core.transports.memory import MemoryTransport, memory_pair
     from cdp_core.transports.recorded import RecordedTransport, TeeTransport
@@ -70,6 +73,7 @@ __all__ = [
     "Address",
     "Anomaly",
     "Arm",
+    "BindingDrift",
     "BridgeStatistics",
     "BrowserContextId",
     "BrowserSession",
@@ -92,6 +96,7 @@ __all__ = [
     "Malformed",
     "MemoryTransport",
     "Missed",
+    "MissingField",
     "Output",
     "Overflow",
     "PageSession",
@@ -128,6 +133,7 @@ __all__ = [
     "TraceStatistics",
     "TraceWriter",
     "Transport",
+    "TypedCommand",
     "TypedEvent",
     "__version__",
     "memory_pair",
@@ -139,6 +145,7 @@ __all__ = [
 logging.getLogger("cdp_core").addHandler(logging.NullHandler())
 
 _LATER = {
+    "Command": "cdp_core.bindings._values",
     "MemoryTransport": "cdp_core.transports.memory",
     "RecordedTransport": "cdp_core.transports.recorded",
     "TeeTransport": "cdp_core.transports.recorded",

@@ -31,6 +31,7 @@ import trio
 from cdp_core.errors import DiscoveryError, InvalidArgument
 from cdp_core.sansio.endpoints import (
     MAX_ANSWER_BYTES,
+    MAX_PROTOCOL_BYTES,
     EndpointAddress,
     ListedTarget,
     Resource,
@@ -41,16 +42,17 @@ from cdp_core.sansio.endpoints import (
     parse_address,
     parse_devtools_active_port,
     parse_list,
+    parse_protocol,
     parse_version,
 )
 from cdp_core.sansio.records import Struct
+from cdp_core.sansio.wire import Json
 from cdp_core.scopes import leaves
 
-__all__ = ["Address", "find_websocket", "list_targets_http", "open_stream"]
+__all__ = ["Address", "fetch_protocol", "find_websocket", "list_targets_http", "open_stream"]
 
 Address = str | os.PathLike[str]
 """ws(s)://…, http(s)://host:port, or the path of a DevToolsActivePort file (or of the profile that holds it)."""
-"""What names a browser: a ws(s):// or http(s):// address, host:port, or the path of a DevToolsActivePort file or its folder."""
 
 PORT_FILE: Final = "DevToolsActivePort"
 _PORT_FILE_BYTES: Final = 4096
@@ -95,6 +97,18 @@ async def list_targets_http(
     with attempt.bounded():
         address = (await _read_address(where, attempt)).over_http()
         return parse_list(await _get(address, "/json/list", headers or {}, ssl_context, attempt), asked=address)
+
+
+async def fetch_protocol(where: Address, /, *, connect_timeout: float = 10.0) -> tuple[str, Json]:
+    """What a browser says of its own protocol, and its redacted address; `where` may be a ws:// address too.
+
+    Raises DiscoveryError.
+    """
+    attempt = _Attempt(connect_timeout)
+    with attempt.bounded():
+        address = (await _read_address(where, attempt)).over_http()
+        body = await _get(address, "/json/protocol", {}, None, attempt, max_bytes=MAX_PROTOCOL_BYTES)
+        return str(address), parse_protocol(body, asked=address)
 
 
 async def open_stream(
@@ -281,25 +295,27 @@ async def _get(
     headers: Mapping[str, str],
     ssl_context: ssl.SSLContext | None,
     attempt: _Attempt,
+    max_bytes: int = MAX_ANSWER_BYTES,
 ) -> bytes:
     """Ask for one resource. Raises DiscoveryError where the answer is not 200."""
     target, lines = http_get_request(address, resource, headers=headers)
     stream = await _dial(address, ssl_context, attempt)
     attempt.reach("http", str(address))
     try:
-        answer = await _exchange(stream, h11.Request(method="GET", target=target, headers=lines), attempt)
+        request = h11.Request(method="GET", target=target, headers=lines)
+        answer = await _exchange(stream, request, attempt, max_bytes)
     finally:
         await trio.aclose_forcefully(stream)
     check_status(answer.status, asked=address, body=answer.body, location=answer.location)
     return answer.body
 
 
-async def _exchange(stream: trio.abc.Stream, request: h11.Request, attempt: _Attempt) -> _Answer:
+async def _exchange(stream: trio.abc.Stream, request: h11.Request, attempt: _Attempt, max_bytes: int) -> _Answer:
     http = h11.Connection(our_role=h11.CLIENT)
     problem = "ended the connection before its answer was complete"
     try:
         await stream.send_all((http.send(request) or b"") + (http.send(h11.EndOfMessage()) or b""))
-        return await _read_answer(stream, http, attempt)
+        return await _read_answer(stream, http, attempt, max_bytes)
     except trio.BrokenResourceError:
         pass
     except h11.RemoteProtocolError:  # raised below without a context: it quotes what the peer sent
@@ -309,7 +325,7 @@ async def _exchange(stream: trio.abc.Stream, request: h11.Request, attempt: _Att
     raise attempt.error(f"{problem}; {_ADVICE['http']}")
 
 
-async def _read_answer(stream: trio.abc.Stream, http: h11.Connection, attempt: _Attempt) -> _Answer:
+async def _read_answer(stream: trio.abc.Stream, http: h11.Connection, attempt: _Attempt, max_bytes: int) -> _Answer:
     status, location, opening, body = 0, None, b"", bytearray()
     while True:
         event = http.next_event()
@@ -324,7 +340,7 @@ async def _read_answer(stream: trio.abc.Stream, http: h11.Connection, attempt: _
             location = next((value.decode("latin-1") for name, value in event.headers if name == b"location"), None)
         elif isinstance(event, h11.Data):
             body += event.data
-            if len(body) > MAX_ANSWER_BYTES:
-                raise attempt.error(f"answered with more than {MAX_ANSWER_BYTES} bytes; {_ADVICE['http']}")
+            if len(body) > max_bytes:
+                raise attempt.error(f"answered with more than {max_bytes} bytes; {_ADVICE['http']}")
         elif isinstance(event, h11.EndOfMessage):
             return _Answer(status=status, location=location, body=bytes(body))

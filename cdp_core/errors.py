@@ -8,6 +8,7 @@ Two questions decide which class an error has: whose fault is it, and what ended
 * `Gone` and its children: what the call needed has ended; the class says what, `reason` says why.
 * `SubscriberLagged`: a subscription was read too slowly; it alone is told, with the count.
 * `DiscoveryError`: no browser could be reached; `stage` says how far the attempt came.
+* `BindingDrift`: the typed bindings and the browser disagree, and somebody asked for exactly that; the rest is usable.
 * `TapFailed`: a tap raised; the cause is the tap's own exception.
 
 `str()` of each is one sentence that says what to do next, because programs hand it to people and agents. No error carries
@@ -20,6 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "BindingDrift",
     "CdpError",
     "CommandRefused",
     "ConnectionLost",
@@ -27,6 +29,7 @@ __all__ = [
     "Gone",
     "InvalidArgument",
     "LocalProtocolError",
+    "MissingField",
     "RemoteProtocolError",
     "SessionGone",
     "SubscriberLagged",
@@ -154,6 +157,19 @@ class DiscoveryError(CdpError, ConnectionError):
         self.address = address
         self.stage = stage
         self.status = status
+
+
+class BindingDrift(CdpError):
+    """The browser and the typed bindings disagree about `field` of `item`: raised in the strict mode of tests only."""
+
+    def __init__(self, message: str, *, item: str, field: str) -> None:
+        super().__init__(message)
+        self.item = item
+        self.field = field
+
+
+class MissingField(BindingDrift, AttributeError):
+    """A field was read that the browser did not send: also a builtin `AttributeError`, so `getattr(…, default)` works."""
 
 
 class TapFailed(CdpError):

@@ -21,7 +21,7 @@ from cdp_core.link import Link
 from cdp_core.replies import PendingReply, Reply
 from cdp_core.sansio.records import Struct
 from cdp_core.sansio.router import Loss
-from cdp_core.sansio.wire import Command, Event, Json, SessionId, TypedEvent
+from cdp_core.sansio.wire import Event, Json, SessionId, TypedCommand, TypedEvent
 from cdp_core.subscriptions import Expectation, Missed, Overflow, Routes, Sink, Subscription
 
 __all__ = ["Session", "SessionStatistics", "event_readers"]
@@ -55,10 +55,10 @@ class Session:
     # ── sending ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     @overload
-    async def send(self, command: Command[R], /) -> R: ...
+    async def send(self, command: TypedCommand[R], /) -> R: ...
     @overload
     async def send(self, command: str, params: Mapping[str, Any] | None = None, /) -> Json: ...
-    async def send(self, command: Command[Any] | str, params: Mapping[str, Any] | None = None, /) -> Any:
+    async def send(self, command: TypedCommand[Any] | str, params: Mapping[str, Any] | None = None, /) -> Any:
         """Send a command and wait for its end, whatever it is.
 
         Raises CommandRefused where the browser says no; SessionGone, TargetCrashed or ConnectionLost where what the
@@ -70,21 +70,28 @@ class Session:
         return reply.unwrap()
 
     @overload
-    def send_nowait(self, command: Command[R], /) -> PendingReply[R]: ...
+    def send_nowait(self, command: TypedCommand[R], /) -> PendingReply[R]: ...
     @overload
     def send_nowait(self, command: str, params: Mapping[str, Any] | None = None, /) -> PendingReply[Json]: ...
-    def send_nowait(self, command: Command[Any] | str, params: Mapping[str, Any] | None = None, /) -> PendingReply[Any]:
+    def send_nowait(
+        self, command: TypedCommand[Any] | str, params: Mapping[str, Any] | None = None, /
+    ) -> PendingReply[Any]:
         """Send a command now and wait later, or never: a refusal that nobody waits for is counted and logged."""
         return self._start(command, params)
 
     def _start(
-        self, command: Command[Any] | str, params: Mapping[str, Any] | None, *, joined: bool = False
+        self, command: TypedCommand[Any] | str, params: Mapping[str, Any] | None, *, joined: bool = False
     ) -> PendingReply[Any]:
         reply: PendingReply[Any] = self._send(PendingReply, command, params, joined=joined)
         return reply
 
     def _send(
-        self, kind: type[Reply[Any]], command: Command[Any] | str, params: Mapping[str, Any] | None, *, joined: bool
+        self,
+        kind: type[Reply[Any]],
+        command: TypedCommand[Any] | str,
+        params: Mapping[str, Any] | None,
+        *,
+        joined: bool,
     ) -> Any:
         if self._loss is not None:
             raise self._loss.error()
@@ -263,7 +270,7 @@ class Session:
 
 def event_readers(*events: str | type[Any]) -> tuple[tuple[str, ...], Callable[[Event], Any] | None]:
     """The methods that were asked for, and what makes an event what was asked for (None: it is that already)."""
-    readers: dict[str, Callable[[Json], Any] | None] = {}
+    readers: dict[str, Callable[[Event], Any] | None] = {}
     for event in events:
         if isinstance(event, str):
             if "." not in event:
@@ -275,11 +282,12 @@ def event_readers(*events: str | type[Any]) -> tuple[tuple[str, ...], Callable[[
             readers[event.__cdp_method__] = event.__cdp_read__
         else:
             raise InvalidArgument(f"{event!r} is neither an event's name nor an event class.")
-    if not any(readers.values()):
-        return tuple(readers), None
+    methods, only = tuple(readers), next(iter(readers.values()), None)
+    if len(readers) == 1 or not any(readers.values()):
+        return methods, only
 
     def read(event: Event) -> Any:
         reader = readers[event.method]
-        return event if reader is None else reader(event.params)
+        return event if reader is None else reader(event)
 
-    return tuple(readers), read
+    return methods, read

@@ -37,13 +37,13 @@ from cdp_core.sansio.targets import (
     TargetInfo,
     TargetTable,
 )
-from cdp_core.sansio.wire import BrowserContextId, Command, Event, Json, Result, SessionId, TargetId
+from cdp_core.sansio.wire import BrowserContextId, Event, Json, Result, SessionId, TargetId, TypedCommand
 from cdp_core.session import MAX_BYTES, Session
 from cdp_core.subscriptions import Expectation, ExpectationBox, Overflow, Subscription
 
 __all__ = ["Arm", "ArmCommand", "BridgeStatistics", "TargetBridge"]
 
-ArmCommand = Command[Any] | str | tuple[str, Mapping[str, Any]]
+ArmCommand = TypedCommand[Any] | str | tuple[str, Mapping[str, Any]]
 Arm = Callable[[PageSession], Iterable[ArmCommand]]
 """The commands that a new session begins with: typed, named, or named with params. Pure and quick."""
 

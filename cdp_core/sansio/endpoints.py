@@ -33,6 +33,7 @@ from cdp_core.sansio.wire import Json, TargetId, is_object
 
 __all__ = [
     "MAX_ANSWER_BYTES",
+    "MAX_PROTOCOL_BYTES",
     "EndpointAddress",
     "ListedTarget",
     "Resource",
@@ -43,6 +44,7 @@ __all__ = [
     "parse_address",
     "parse_devtools_active_port",
     "parse_list",
+    "parse_protocol",
     "parse_version",
     "redact",
 ]
@@ -50,7 +52,10 @@ __all__ = [
 MAX_ANSWER_BYTES: Final = 1 << 20
 """What a browser answers is a few kilobytes; something else may answer without end."""
 
-Resource = Literal["/json/version", "/json/list"]
+MAX_PROTOCOL_BYTES: Final = 1 << 24
+"""Except its description of the protocol, which is about two megabytes long."""
+
+Resource = Literal["/json/version", "/json/list", "/json/protocol"]
 
 _DEFAULT_PORTS: Final = {"ws": 80, "wss": 443, "http": 80, "https": 443}
 _LOOPBACK: Final = "127.0.0.1"
@@ -398,6 +403,14 @@ def parse_list(body: bytes, *, asked: EndpointAddress) -> tuple[ListedTarget, ..
     if None in targets:
         raise _error(asked, "cdp", "is no list of targets; check that it is a browser")
     return tuple(target for target in targets if target is not None)
+
+
+def parse_protocol(body: bytes, *, asked: EndpointAddress) -> Json:
+    """Read what `/json/protocol` answered. Raises DiscoveryError as `parse_list` does."""
+    answer = _read_json(body, asked)
+    if not is_object(answer) or not isinstance(answer.get("domains"), list):
+        raise _error(asked, "cdp", "is no description of a protocol; check that it is a browser")
+    return answer
 
 
 def _listed(entry: object, asked: EndpointAddress) -> ListedTarget | None:

@@ -37,7 +37,6 @@ __all__ = [
     "MAX_COMMAND_ID",
     "UNUSUAL",
     "BrowserContextId",
-    "Command",
     "CommandId",
     "Event",
     "Incoming",
@@ -49,6 +48,7 @@ __all__ = [
     "Result",
     "SessionId",
     "TargetId",
+    "TypedCommand",
     "TypedEvent",
     "decode",
     "decode_event",
@@ -84,7 +84,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 @runtime_checkable
-class Command(Protocol[R_co]):
+class TypedCommand(Protocol[R_co]):
     """A typed command is a value: it knows its method, its params, and how to read its result."""
 
     @property
@@ -98,17 +98,6 @@ class Command(Protocol[R_co]):
 
     def parse(self, result: Json, /) -> R_co:
         """Read the result."""
-        ...
-
-
-class TypedEvent(Protocol):
-    """A typed event class knows its method and how to read its params; such names clash with no field of the protocol."""
-
-    __cdp_method__: ClassVar[str]
-
-    @classmethod
-    def __cdp_read__(cls, params: Json, /) -> Any:
-        """Read the params."""
         ...
 
 
@@ -158,6 +147,17 @@ class WholeEvent(Event, frozen=True, kw_only=True):
     def size(self) -> int:
         """How many bytes the message had."""
         return self.octets
+
+
+class TypedEvent(Protocol):
+    """A typed event class knows its method and how to read an event; such names clash with no field of the protocol."""
+
+    __cdp_method__: ClassVar[str]
+
+    @classmethod
+    def __cdp_read__(cls, event: Event, /) -> Any:
+        """Read the event."""
+        ...
 
 
 class Result(

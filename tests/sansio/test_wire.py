@@ -24,7 +24,6 @@ from cdp_core.sansio.records import DECODE_ERRORS, HAVE_MSGSPEC, Raw
 from cdp_core.sansio.wire import (
     EVENT_MARK,
     UNUSUAL,
-    Command,
     CommandId,
     Event,
     Incoming,
@@ -33,6 +32,7 @@ from cdp_core.sansio.wire import (
     Refusal,
     Result,
     SessionId,
+    TypedCommand,
     decode,
     encode_command,
 )
@@ -562,8 +562,8 @@ def test_what_can_be_sent_typed_is_known_by_its_members() -> None:
         def parse(self, result: dict[str, Any], /) -> int:
             return len(result)
 
-    assert isinstance(Navigate(), Command)
-    assert not isinstance("Page.navigate", Command)
+    assert isinstance(Navigate(), TypedCommand)
+    assert not isinstance("Page.navigate", TypedCommand)
 
 
 def test_messages_are_frozen() -> None:

@@ -39,6 +39,8 @@ FIELDS: dict[str, dict[str, Any]] = {
     "TargetCrashed": {"reason": "crashed", "session_id": "S", "target_id": None},
     "SubscriberLagged": {"missed": 3, "capacity": 2},
     "DiscoveryError": {"address": "http://127.0.0.1:1", "stage": "tcp", "status": None},
+    "BindingDrift": {"item": "Page.Frame", "field": "url"},
+    "MissingField": {"item": "Page.Frame", "field": "url"},
     "TapFailed": {"tap": "record"},
 }
 """What each error carries, as it is given."""
@@ -55,6 +57,8 @@ TREE = {
     "TargetCrashed": ("Gone",),
     "SubscriberLagged": ("CdpError",),
     "DiscoveryError": ("CdpError", "ConnectionError"),
+    "BindingDrift": ("CdpError",),
+    "MissingField": ("BindingDrift", "AttributeError"),
     "TapFailed": ("CdpError",),
 }
 SENTENCE = "Something ended; begin again."

@@ -14,7 +14,6 @@ from trio.testing import assert_checkpoints, wait_all_tasks_blocked
 
 from cdp_core import (
     BrowserSession,
-    Command,
     CommandDone,
     CommandRefused,
     ConnectionLost,
@@ -27,6 +26,7 @@ from cdp_core import (
     SessionGone,
     SessionId,
     TargetCrashed,
+    TypedCommand,
     open_browser_session,
 )
 
@@ -68,8 +68,8 @@ class LifecycleEvent:
     __cdp_method__: ClassVar[str] = "Page.lifecycleEvent"
 
     @classmethod
-    def __cdp_read__(cls, params: Json, /) -> LifecycleEvent:
-        return cls(name=params["name"])
+    def __cdp_read__(cls, event: Event, /) -> LifecycleEvent:
+        return cls(name=event.params["name"])
 
 
 async def failure(call: Callable[[], Any]) -> BaseException:
@@ -382,7 +382,7 @@ async def test_on_end_hears_now_and_later(peer: Any) -> None:
 async def test_typed_commands_and_events(peer: Any) -> None:
     peer.rules["Page.navigate"] = lambda command: peer.reply(command, {"frameId": "F1"})
     peer.rules["Page.reload"] = peer.reply
-    assert isinstance(Navigate(url="x"), Command)
+    assert isinstance(Navigate(url="x"), TypedCommand)
     async with peer.open() as browser:
         assert await browser.send(Navigate(url="about:blank")) == "F1"
         assert await browser.send_nowait(Navigate(url="x", referrer="y")).wait() == "F1"

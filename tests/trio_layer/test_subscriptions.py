@@ -160,7 +160,7 @@ def take(subscription: Subscription[Any]) -> Any:
     picky=True,
     chance=random.Random(0),
 )
-def test_like_a_naive_queue(  # noqa: PLR0917 - what is drawn
+def test_like_a_naive_queue(
     program: list[tuple[str, int]], capacity: int, max_bytes: int, fails: bool, picky: bool, chance: random.Random
 ) -> None:
     model = Model(capacity, max_bytes, fails)
@@ -528,8 +528,8 @@ async def test_subscribe_all_overflows_as_others_do(peer: Any) -> None:
         __cdp_method__ = "A.a"
 
         @classmethod
-        def __cdp_read__(cls, params: dict[str, Any]) -> int:
-            return int(params["n"])
+        def __cdp_read__(cls, event: Event) -> int:
+            return int(event.params["n"])
 
     async with peer.open() as browser:
         drops = browser.subscribe_all(Typed, capacity=1, overflow=Overflow.DROP_OLDEST)

@@ -16,7 +16,6 @@ import attrs
 
 from cdp_core import (
     BrowserSession,
-    Command,
     Event,
     Expectation,
     Json,
@@ -29,6 +28,7 @@ from cdp_core import (
     Subscription,
     TargetInfo,
     Transport,
+    TypedCommand,
     memory_pair,
     open_browser_session,
 )
@@ -47,8 +47,8 @@ class Navigated:
     url: str
 
     @classmethod
-    def __cdp_read__(cls, params: Json, /) -> Navigated:
-        return cls(url=params["frame"]["url"])
+    def __cdp_read__(cls, event: Event, /) -> Navigated:
+        return cls(url=event.params["frame"]["url"])
 
 
 @attrs.frozen(kw_only=True)
@@ -57,8 +57,8 @@ class Loaded:
     timestamp: float
 
     @classmethod
-    def __cdp_read__(cls, params: Json, /) -> Loaded:
-        return cls(timestamp=params["timestamp"])
+    def __cdp_read__(cls, event: Event, /) -> Loaded:
+        return cls(timestamp=event.params["timestamp"])
 
 
 @attrs.frozen(kw_only=True)
@@ -66,7 +66,7 @@ class Resized:
     __cdp_method__: ClassVar[str] = "Page.frameResized"
 
     @classmethod
-    def __cdp_read__(cls, _params: Json, /) -> Resized:
+    def __cdp_read__(cls, _event: Event, /) -> Resized:
         return cls()
 
 
@@ -88,7 +88,7 @@ class Navigate:
 
 
 async def sending(page: PageSession, params: Mapping[str, Any]) -> None:
-    typed: Command[str] = Navigate(url="https://example.org")
+    typed: TypedCommand[str] = Navigate(url="https://example.org")
     assert_type(await page.send(typed), str)
     assert_type(await page.send(Navigate(url="https://example.org")), str)
     assert_type(await page.send("Page.navigate", {"url": "https://example.org"}), Json)
@@ -171,7 +171,7 @@ async def expecting(page: PageSession, browser: BrowserSession) -> None:
 
 
 async def attaching(browser: BrowserSession) -> None:
-    def arm(session: PageSession) -> list[Command[str] | str]:
+    def arm(session: PageSession) -> list[TypedCommand[str] | str]:
         return [Navigate(url=session.target_id), "Page.enable"]
 
     async with browser.targets.auto_attach(types=["page"], arm=arm, capacity=1) as sessions:

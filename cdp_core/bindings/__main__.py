@@ -1,0 +1,47 @@
+"""`python -m cdp_core.bindings diff WHERE`: what a browser, or a protocol file, has that the bindings have not.
+
+WHERE is a ws:// or http:// address, host:port, a DevToolsActivePort file or its folder, or one or more JSON files.
+Ends with 0 where there is no difference, with 1 where there is one, with 2 and one line where there was no comparison.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from cdp_core.bindings._catalog import domain_named, domain_names
+from cdp_core.bindings._description import load_description
+from cdp_core.bindings._diff import compare
+from cdp_core.bindings._tables import read_protocol
+from cdp_core.bindings._version import PROTOCOL
+from cdp_core.errors import CdpError
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the result is the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m cdp_core.bindings", description=f"Bindings of {PROTOCOL}.")
+    commands = parser.add_subparsers(required=True, metavar="diff")
+    diff = commands.add_parser("diff", help="compare the bindings with a browser or a protocol file")
+    diff.add_argument("where", nargs="+", help="a browser's address, or protocol files")
+    options = parser.parse_args(arguments)
+    try:
+        described = [load_description(where) for where in options.where]
+        theirs = read_protocol(*described)
+    except CdpError as error:
+        print(f"cdp_core.bindings: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    ours = {name: domain.table for name in domain_names() if (domain := domain_named(name)) is not None}
+    differences = list(compare(ours, theirs))
+    for difference in differences:
+        print(difference)  # noqa: T201
+    where = " and ".join(name for name, _ in described)
+    said = f"{len(differences)} differences" if differences else "no difference"
+    print(f"{said} between {where} (+) and the bindings of {PROTOCOL} (-)")  # noqa: T201
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

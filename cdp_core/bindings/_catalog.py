@@ -1,0 +1,51 @@
+"""Which module has which domain. A module is imported when somebody first needs its domain.
+
+Besides the 59 domains of the pinned protocol, another package may bring domains of its own, made by the same generator
+(`tools/gen_bindings.py --package`): `register(module)` makes their events and types known here.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
+
+from cdp_core.bindings._version import MODULES
+from cdp_core.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from cdp_core.bindings._domain import Domain
+
+__all__ = ["domain_named", "domain_names", "register"]
+
+_registered: Final[dict[str, Domain]] = {}
+
+
+def domain_names() -> tuple[str, ...]:
+    """Every domain that is known, in the protocol's spelling."""
+    return (*MODULES, *(name for name in _registered if name not in MODULES))
+
+
+def domain_named(name: str) -> Domain | None:
+    """The domain, or None where it is unknown."""
+    found = _registered.get(name)
+    if found is None and name in MODULES:
+        domain: Domain = import_module(f"cdp_core.bindings.{MODULES[name]}").DOMAIN
+        found = _registered.setdefault(name, domain)
+    return found
+
+
+def register(module: ModuleType) -> None:
+    """Add a generated module of another package. Idempotent.
+
+    Raises InvalidArgument where it is none, or where another module has its domain already.
+    """
+    domain: Domain | None = getattr(module, "DOMAIN", None)
+    if domain is None or getattr(domain, "module", None) != module.__name__:
+        raise InvalidArgument(
+            f"{module.__name__} is no module of bindings; make one with tools/gen_bindings.py --package."
+        )
+    other = domain_named(domain.name)
+    if other is not None and other is not domain:
+        raise InvalidArgument(f"The domain {domain.name} is there already, in {other.module}; register one of the two.")
+    _registered[domain.name] = domain

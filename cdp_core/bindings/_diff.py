@@ -1,0 +1,119 @@
+"""What another protocol has that the bindings have not, and the reverse: two sets of tables, compared item by item.
+
+One line each: `+` they have it and the bindings do not, `-` the reverse, `~` both have it and differ. The marks
+(experimental, deprecated) count as well: they say what may change next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+import attrs
+
+from cdp_core.bindings._tables import Field, Table, Texts, parse_field
+
+__all__ = ["Difference", "compare"]
+
+
+@attrs.frozen
+class Difference:
+    """One line of a comparison."""
+
+    sign: str
+    place: str
+    said: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.sign} {self.place}" + (f": {self.said}" if self.said else "")
+
+
+@attrs.frozen
+class _Item:
+    """A command, event or type, whatever its kind."""
+
+    kind: str
+    marks: str
+    parts: Mapping[str, Field] = MappingProxyType({})
+    members: frozenset[str] = frozenset()
+    type: str = ""
+
+
+def compare(ours: Mapping[str, Table], theirs: Mapping[str, Table]) -> Iterator[Difference]:
+    """Every difference, in the order of the alphabet."""
+    for name in sorted({*ours, *theirs}):
+        if name not in theirs or name not in ours:
+            table = ours.get(name) or theirs[name]
+            said = f"domain with {len(table.commands)} commands and {len(table.events)} events"
+            yield Difference("-" if name in ours else "+", name, said)
+            continue
+        if ours[name].marks != theirs[name].marks:
+            yield Difference("~", name, f"domain; {_marks(theirs[name].marks)} there, {_marks(ours[name].marks)} here")
+        yield from _compare_items(name, _items(ours[name]), _items(theirs[name]))
+
+
+def _compare_items(domain: str, ours: Mapping[str, _Item], theirs: Mapping[str, _Item]) -> Iterator[Difference]:
+    for name in sorted({*ours, *theirs}):
+        own, other = ours.get(name), theirs.get(name)
+        label = name.partition(" ")[2]
+        place = f"{domain}.{label}"
+        if own is None or other is None:
+            item = own or other
+            assert item is not None
+            yield Difference("-" if other is None else "+", place, item.kind + _suffix(item.marks))
+            continue
+        if own.kind != other.kind or own.type != other.type:
+            yield Difference("~", place, f"{other.kind} {other.type} there, {own.kind} {own.type} here")
+        if own.marks != other.marks:
+            yield Difference("~", place, f"{own.kind}; {_marks(other.marks)} there, {_marks(own.marks)} here")
+        yield from (Difference("+", f"{place}={member}") for member in sorted(other.members - own.members))
+        yield from (Difference("-", f"{place}={member}") for member in sorted(own.members - other.members))
+        yield from _compare_parts(place, own.parts, other.parts)
+
+
+def _compare_parts(place: str, ours: Mapping[str, Field], theirs: Mapping[str, Field]) -> Iterator[Difference]:
+    for name in sorted({*ours, *theirs}):
+        own, other = ours.get(name), theirs.get(name)
+        if own is None or other is None:
+            field = own or other
+            assert field is not None
+            yield Difference("-" if other is None else "+", f"{place}.{name}", _field(field))
+        elif own != other:
+            yield Difference("~", f"{place}.{name}", f"{_field(other)} there, {_field(own)} here")
+
+
+def _items(table: Table) -> dict[str, _Item]:
+    """Types, commands and events, each under its kind and name; params and results are parts of their command."""
+    items = {f"type {name}": _Item("type", marks, type=kind) for name, (marks, kind) in table.names.items()}
+    items |= {
+        f"type {name}": _Item("enumeration", marks, members=frozenset(members))
+        for name, (marks, *members) in table.enums.items()
+    }
+    items |= {f"type {name}": _Item("object", fields[0], _parts(fields[1:])) for name, fields in table.objects.items()}
+    items |= {f"event {name}": _Item("event", fields[0], _parts(fields[1:])) for name, fields in table.events.items()}
+    items |= {
+        f"command {name}": _Item("command", marks, _parts(params) | _parts(returns, "→ "))
+        for name, (marks, params, returns) in table.commands.items()
+    }
+    return items
+
+
+def _parts(fields: Texts, prefix: str = "") -> dict[str, Field]:
+    return {prefix + field.wire: field for field in map(parse_field, fields)}
+
+
+_SAID: Final = {"~": "experimental", "!": "deprecated"}
+
+
+def _marks(marks: str) -> str:
+    return " and ".join(_SAID[mark] for mark in marks) or "neither experimental nor deprecated"
+
+
+def _suffix(marks: str) -> str:
+    return f", {_marks(marks)}" if marks else ""
+
+
+def _field(field: Field) -> str:
+    marks = "~" * field.experimental + "!" * field.deprecated
+    return f"{'optional ' if field.optional else ''}{field.type}{_suffix(marks)}"

@@ -1,0 +1,323 @@
+"""A domain's module: a table, and a class or function made of it at the first touch of a name.
+
+Importing the module of a domain costs next to nothing; making a class costs a fraction of a millisecond, and a program
+uses a few of the 1,500. What people and type checkers read is the `.pyi` beside each module.
+
+Every name is made once: two threads that touch one at the same moment get the same object.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from operator import attrgetter
+from types import GenericAlias, MappingProxyType
+from typing import Any, Final, NewType
+
+import attrs
+
+from cdp_core.bindings import _catalog
+from cdp_core.bindings._names import class_name, field_name, member_name, result_name
+from cdp_core.bindings._shapes import (
+    ArrayShape,
+    CommandSpec,
+    EnumShape,
+    FieldSpec,
+    ObjectShape,
+    PlainShape,
+    Shape,
+    Spec,
+)
+from cdp_core.bindings._tables import Table, Texts
+from cdp_core.bindings._values import Command, EnumValue, EventValue, Value
+from cdp_core.errors import InvalidArgument
+from cdp_core.sansio import wire
+
+__all__ = ["OWN_NAMES", "Domain", "page_of"]
+
+OWN_NAMES: Final[Mapping[str, Any]] = {
+    "Browser.BrowserContextID": wire.BrowserContextId,
+    "Target.SessionID": wire.SessionId,
+    "Target.TargetID": wire.TargetId,
+}
+"""Ids that the engine itself speaks of: one type each, whichever way it was read."""
+
+PAGES: Final = "https://chromedevtools.github.io/devtools-protocol/tot/"
+
+_PYTHON: Final[Mapping[str, Any]] = {
+    "str": str,
+    "int": int,
+    "num": float,
+    "bool": bool,
+    "obj": dict[str, Any],
+    "any": object,
+}
+
+
+_new_type: Final[Callable[[str, Any], Any]] = NewType
+"""Type checkers want a literal there, and read the stub instead."""
+
+
+class Domain:
+    """What a generated module is made of."""
+
+    def __init__(
+        self,
+        module: str,
+        name: str,
+        marks: str,
+        *,
+        names: Mapping[str, tuple[str, str]],
+        enums: Mapping[str, Texts],
+        objects: Mapping[str, Texts],
+        commands: Mapping[str, tuple[str, Texts, Texts]],
+        events: Mapping[str, Texts],
+    ) -> None:
+        """See Table."""
+        self.module = module
+        self.name = name
+        self.table = Table(
+            name=name, marks=marks, names=names, enums=enums, objects=objects, commands=commands, events=events
+        )
+        self._shapes: dict[str, Shape] = {}
+
+    # ── names ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def make(self, name: str) -> Any:
+        """The module's `__getattr__`."""
+        if name == "__all__":
+            return list(self._makers)
+        maker = self._makers.get(name)
+        if maker is None:
+            raise AttributeError(f"The domain {self.name} has no {name!r}; dir({self.module}) lists what it has.")
+        # Whoever comes first keeps the name.
+        return vars(sys.modules[self.module]).setdefault(name, maker(name))
+
+    def names(self) -> list[str]:
+        """The module's `__dir__`."""
+        return [*self._makers, *vars(sys.modules[self.module])]
+
+    def get(self, name: str) -> Any:
+        """The object of that name."""
+        return getattr(sys.modules[self.module], name)
+
+    @cached_property
+    def _makers(self) -> Mapping[str, Callable[[str], Any]]:
+        table = self.table
+        return {
+            **dict.fromkeys(table.names, self._make_name),
+            **dict.fromkeys(table.enums, self._make_enum),
+            **dict.fromkeys(table.objects, self._make_object),
+            **{class_name(event): self._maker_of_event(event) for event in table.events},
+            **{field_name(command): self._maker_of_command(command) for command in table.commands},
+            **{
+                result_name(command): self._maker_of_result(command)
+                for command, (_, _, returns) in table.commands.items()
+                if returns
+            },
+        }
+
+    def event(self, event: str) -> type[EventValue] | None:
+        """The class of an event, by the protocol's name; None where it is unknown."""
+        return self.get(class_name(event)) if event in self.table.events else None
+
+    def command(self, command: str) -> CommandSpec | None:
+        """A command, by the protocol's name; None where it is unknown."""
+        return self.get(field_name(command)).__cdp_spec__ if command in self.table.commands else None
+
+    # ── types ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def shape(self, kind: str) -> Shape:
+        """How a type is read, as a field of this domain names it."""
+        found = self._shapes.get(kind)
+        if found is None:
+            found = self._shapes[kind] = self._make_shape(kind)
+        return found
+
+    def _make_shape(self, kind: str) -> Shape:
+        if kind.startswith("["):
+            return ArrayShape(self.shape(kind[1:-1]))
+        if kind in _PYTHON:
+            return PlainShape(kind)
+        owner, _, name = kind.rpartition(".")
+        if owner and owner != self.name:
+            domain = _catalog.domain_named(owner)
+            if domain is None:
+                raise InvalidArgument(
+                    f"{self.module} refers to {kind}, but no module has the domain {owner}; register it first."
+                )
+            return domain.shape(name)
+        if name in self.table.objects:
+            return ObjectShape(lambda: self.get(name))
+        if name in self.table.enums:
+            return EnumShape(self.get(name))
+        return self.shape(self.table.names[name][1])
+
+    def _make_name(self, name: str) -> Any:
+        kind = self.table.names[name][1]
+        own = OWN_NAMES.get(f"{self.name}.{name}")
+        if own is not None:
+            return own
+        python = self._python(kind)
+        if kind not in _PYTHON or kind in ("obj", "any"):
+            return python
+        made = _new_type(name, python)
+        made.__module__ = self.module
+        return made
+
+    def _python(self, kind: str) -> Any:
+        if kind.startswith("["):
+            return GenericAlias(tuple, (self._python(kind[1:-1]), ...))
+        if kind in _PYTHON:
+            return _PYTHON[kind]
+        owner, _, name = kind.rpartition(".")
+        domain = _catalog.domain_named(owner) if owner else self
+        assert domain is not None
+        return domain.get(name)
+
+    def _make_enum(self, name: str) -> type[EnumValue]:
+        marks, *members = self.table.enums[name]
+        item = f"{self.name}.{name}"
+        known: dict[str, EnumValue] = {}
+        kind = type(
+            name,
+            (EnumValue,),
+            {
+                "__slots__": (),
+                "__module__": self.module,
+                "__qualname__": name,
+                "__doc__": _doc(item, marks, f"type-{name}"),
+                "__cdp_item__": item,
+                "__cdp_members__": MappingProxyType(known),
+            },
+        )
+        for member in members:
+            known[member] = str.__new__(kind, member)
+            setattr(kind, member_name(member), known[member])
+        return kind
+
+    # ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _make_object(self, name: str) -> type[Value]:
+        marks, *fields = self.table.objects[name]
+        item = f"{self.name}.{name}"
+        return self._make_value(name, Value, item, _doc(item, marks, f"type-{name}"), fields)
+
+    def _maker_of_event(self, event: str) -> Callable[[str], Any]:
+        def make(name: str) -> type[Value]:
+            marks, *fields = self.table.events[event]
+            method = f"{self.name}.{event}"
+            kind = self._make_value(name, EventValue, method, _doc(method, marks, f"event-{event}"), fields)
+            kind.__cdp_method__ = method  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+            kind.__cdp_read__ = staticmethod(kind.__cdp_spec__.event_reader())  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+            return kind
+
+        return make
+
+    def _maker_of_result(self, command: str) -> Callable[[str], Any]:
+        def make(name: str) -> type[Value]:
+            marks, _params, returns = self.table.commands[command]
+            method = f"{self.name}.{command}"
+            doc = _doc(f"What {method} brings", marks, f"method-{command}")
+            return self._make_value(name, Value, f"{self.name}.{name}", doc, returns)
+
+        return make
+
+    def _make_value(self, name: str, base: type[Value], item: str, doc: str, texts: Texts | list[str]) -> type[Value]:
+        fields = [FieldSpec(text, self.shape) for text in texts]
+        spec = Spec(item, fields)
+        body: dict[str, Any] = {
+            # A field that must be made first has a slot for what was made; a plain one is read from the source.
+            "__slots__": tuple(field.name for field in fields if not field.shape.plain),
+            "__module__": self.module,
+            "__qualname__": name,
+            "__doc__": doc,
+            "__cdp_spec__": spec,
+        }
+        for field in fields:
+            if field.shape.plain:
+                body[field.name] = property(attrgetter(f"_source.{field.name}"))
+        kind: type[Value] = type(name, (base,), body)
+        spec.kind = kind
+        for field in fields:
+            if not field.shape.plain:
+                field.keep = kind.__dict__[field.name].__set__
+        return attrs.frozen(
+            kind,
+            these={field.name: _attribute(field) for field in fields},
+            kw_only=True,
+            init=False,
+            eq=False,
+            repr=False,
+            slots=False,
+            match_args=False,
+        )
+
+    # ── commands ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _maker_of_command(self, command: str) -> Callable[[str], Any]:
+        def make(name: str) -> Any:
+            marks, params, returns = self.table.commands[command]
+            method = f"{self.name}.{command}"
+            result = result_name(command)
+            spec = CommandSpec(
+                method,
+                [FieldSpec(text, self.shape) for text in params],
+                (lambda: self.get(result)) if returns else (lambda: None),
+                _restore_command,
+            )
+            what = f"{page_of(self.name)}.{name}()"
+
+            def build(**given: Any) -> Command[Any]:
+                return Command(method, spec.accept(given, what), spec)
+
+            build.__name__ = build.__qualname__ = name
+            build.__module__ = self.module
+            build.__doc__ = _doc(method, marks, f"method-{command}")
+            build.__cdp_spec__ = spec  # type: ignore[attr-defined]  # pyright: ignore[reportFunctionMemberAccess]
+            build.__signature__ = _signature(spec)  # type: ignore[attr-defined]  # pyright: ignore[reportFunctionMemberAccess]
+            return build
+
+        return make
+
+
+def page_of(domain: str) -> str:
+    """The name of a domain's module."""
+    return field_name(domain)
+
+
+def _attribute(field: FieldSpec) -> Any:
+    metadata = {"cdp_name": field.wire, "experimental": field.experimental, "deprecated": field.deprecated}
+    if field.required:
+        return attrs.field(metadata=metadata)
+    return attrs.field(default=None, metadata=metadata)
+
+
+def _signature(spec: CommandSpec) -> inspect.Signature:
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if field.required else None,
+            )
+            for field in spec.params.by_name.values()
+        ]
+    )
+
+
+def _doc(item: str, marks: str, anchor: str) -> str:
+    said = ("Experimental. " if "~" in marks else "") + ("Deprecated. " if "!" in marks else "")
+    domain = (item.rpartition(" ")[0] and item.split(" ")[1]) or item
+    return f"{item}. {said}{PAGES}{domain.partition('.')[0]}/#{anchor}"
+
+
+def _restore_command(method: str, params: tuple[tuple[str, Any], ...]) -> Command[Any]:
+    domain, _, name = method.partition(".")
+    found = _catalog.domain_named(domain)
+    spec = None if found is None else found.command(name)
+    if spec is None:
+        raise InvalidArgument(f"The bindings have no command {method}; it was written by another version of them.")
+    return Command(method, params, spec)

@@ -1,0 +1,407 @@
+"""How each type of the protocol is read from JSON, shown, and written as JSON.
+
+A `Shape` is one type; a `Spec` is one object type, with its fields. There are two rungs of reading, and they agree
+(tests/bindings/test_rungs.py):
+
+* the strict one (`_strict.py`): the bytes go straight into a record, in C; anything that does not fit exactly is declined;
+* the loose one, here: JSON that was decoded already, field by field. It never raises, counts what does not fit
+  (`_drift.py`) and keeps it: an unknown field in `extra`, a value of another type as it came, an explicit null as such.
+
+`show` makes what a reader of the value sees out of what the strict rung stored; what it does not recognise it leaves as
+it is, so that it can be given what the loose rung stored as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+from types import GenericAlias
+from typing import Any, Final, Literal
+
+from cdp_core.bindings import _drift, _strict
+from cdp_core.bindings._names import field_name
+from cdp_core.bindings._tables import parse_field
+from cdp_core.bindings._values import NULL, EnumValue, Loose, Value, make_value, source_of
+from cdp_core.errors import RemoteProtocolError
+from cdp_core.sansio.records import DECODE_ERRORS
+from cdp_core.sansio.wire import Event, Json, is_object
+
+__all__ = [
+    "ArrayShape",
+    "CommandSpec",
+    "EnumShape",
+    "FieldSpec",
+    "ObjectShape",
+    "PlainShape",
+    "Shape",
+    "Spec",
+    "to_json",
+]
+
+Count = Callable[[_drift.Kind, str, str], None]
+
+
+def uncounted(_kind: _drift.Kind, _item: str, _name: str) -> None:
+    """For values that were counted when they came from the browser."""
+
+
+class Shape:
+    """One type of the protocol."""
+
+    plain = True
+    """Whether what the strict rung stores is what is shown."""
+
+    def read(self, value: Any, item: str, field: str, count: Count) -> Any:
+        """A JSON value, loosely; `item` and `field` are where it stands."""
+        raise NotImplementedError
+
+    def show(self, stored: Any) -> Any:
+        """What a reader sees."""
+        return stored
+
+    def strict(self, begun: AbstractSet[str]) -> Any:
+        """The type for the strict rung: text where it refers to a twin of `begun`, those that are being made."""
+        raise NotImplementedError
+
+
+class PlainShape(Shape):
+    """A string, number, boolean, open object, or anything at all."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._fits = _FITS[kind]
+        self.plain = kind != "any"
+
+    def read(self, value: Any, item: str, field: str, count: Count) -> Any:
+        """See Shape."""
+        if not self._fits(value):
+            count("other_types", item, field)
+        elif self.kind == "int" and type(value) is float:
+            return int(value)
+        return value
+
+    def show(self, stored: Any) -> Any:
+        """See Shape; only what may be anything comes here."""
+        return None if stored is _strict.UNSET else stored
+
+    def strict(self, begun: AbstractSet[str]) -> Any:  # noqa: ARG002
+        """See Shape."""
+        return _STRICT[self.kind]
+
+
+_STRICT: Final = {"str": str, "int": int, "num": int | float, "bool": bool, "obj": dict[str, Any], "any": Any}
+_FITS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "str": lambda value: type(value) is str,
+    "int": lambda value: type(value) is int or (type(value) is float and value.is_integer()),
+    "num": lambda value: type(value) is float or type(value) is int,
+    "bool": lambda value: type(value) is bool,
+    "obj": is_object,
+    "any": lambda _value: True,
+}
+
+
+class EnumShape(Shape):
+    """A string out of a list that may grow."""
+
+    plain = False
+
+    def __init__(self, kind: type[EnumValue]) -> None:
+        self.kind = kind
+
+    def read(self, value: Any, item: str, field: str, count: Count) -> Any:
+        """See Shape."""
+        if type(value) is not str:
+            count("other_types", item, field)
+            return value
+        member = self.kind(value)
+        if not member.known:
+            count("unknown_members", self.kind.__cdp_item__, value)
+        return member
+
+    def show(self, stored: Any) -> Any:
+        """See Shape."""
+        return self.kind(stored) if type(stored) is str else stored
+
+    def strict(self, begun: AbstractSet[str]) -> Any:  # noqa: ARG002
+        """See Shape."""
+        members = tuple(self.kind.__cdp_members__)
+        return Literal[members] if members else str
+
+
+class ObjectShape(Shape):
+    """Another value. Its class is made when it is needed, so that types may refer to each other in a circle."""
+
+    plain = False
+
+    def __init__(self, make: Callable[[], type[Value]]) -> None:
+        self._make = make
+
+    @cached_property
+    def kind(self) -> type[Value]:
+        """The class."""
+        return self._make()
+
+    def read(self, value: Any, item: str, field: str, count: Count) -> Any:
+        """See Shape."""
+        if not is_object(value):
+            count("other_types", item, field)
+            return value
+        kind = self.kind
+        return make_value(kind, kind.__cdp_spec__.read(value, count))
+
+    def show(self, stored: Any) -> Any:
+        """See Shape."""
+        return make_value(self.kind, stored) if isinstance(stored, _strict.Twin) else stored
+
+    def strict(self, begun: AbstractSet[str]) -> Any:
+        """See Shape."""
+        return self.kind.__cdp_spec__.twin(begun)
+
+
+class ArrayShape(Shape):
+    """Several of one type: a tuple, since values do not change."""
+
+    def __init__(self, inner: Shape) -> None:
+        self.inner = inner
+        self.plain = inner.plain
+
+    def read(self, value: Any, item: str, field: str, count: Count) -> Any:
+        """See Shape."""
+        if not isinstance(value, list):
+            count("other_types", item, field)
+            return value
+        items: list[Any] = value  # pyright: ignore[reportUnknownVariableType]
+        read = self.inner.read
+        return tuple([read(each, item, field, count) for each in items])
+
+    def show(self, stored: Any) -> Any:
+        """See Shape."""
+        return tuple(map(self.inner.show, stored)) if type(stored) is tuple else stored  # pyright: ignore[reportUnknownArgumentType]
+
+    def strict(self, begun: AbstractSet[str]) -> Any:
+        """See Shape."""
+        inner: Any = self.inner.strict(begun)
+        return f"tuple[{inner}, ...]" if isinstance(inner, str) else GenericAlias(tuple, (inner, ...))
+
+
+class FieldSpec:
+    """One field of an object type."""
+
+    def __init__(self, text: str, resolve: Callable[[str], Shape]) -> None:
+        field = parse_field(text)
+        self.wire = field.wire
+        self.name = field_name(field.wire)
+        self.required = not field.optional
+        self.experimental = field.experimental
+        self.deprecated = field.deprecated
+        self.type = field.type
+        self._resolve = resolve
+        self.keep: Callable[[Value, Any], None] | None = None
+        """Where a value of the class keeps what was made at the first reading; None for plain fields."""
+
+    @cached_property
+    def shape(self) -> Shape:
+        """The field's type."""
+        return self._resolve(self.type)
+
+
+class Spec:
+    """One object type, event, or result."""
+
+    def __init__(self, item: str, fields: Sequence[FieldSpec]) -> None:
+        self.item = item
+        self.by_name: Mapping[str, FieldSpec] = {field.name: field for field in fields}
+        self._by_wire: Mapping[str, FieldSpec] = {field.wire: field for field in fields}
+        self.kind: type[Value] = Value
+
+    # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def event_reader(self) -> Callable[[Event], Value]:
+        """What makes events of this type. The strict decoder is built when the first one comes."""
+        decode: Callable[[Any], Any] | None = None
+        kind = self.kind
+
+        def read(event: Event) -> Value:
+            nonlocal decode
+            if decode is None:
+                decode = _strict.strict_decoder(self.twin)
+            if type(event) is Event:  # one out of a large message was decoded already
+                try:
+                    return make_value(kind, decode(event.raw))  # type: ignore[no-any-return]
+                except DECODE_ERRORS:
+                    pass
+            try:
+                params = event.params
+            except RemoteProtocolError:
+                _drift.count("other_types", self.item, "params")
+                params = {}
+            return make_value(kind, self.read(params, _drift.count))  # type: ignore[no-any-return]
+
+        return read
+
+    def read(self, fields: Json, count: Count = _drift.count) -> Loose:
+        """A JSON object, loosely."""
+        source = Loose()
+        stored = source.__dict__
+        nulls: list[str] = []
+        found = 0
+        for name, field in self.by_name.items():
+            if field.wire not in fields:
+                if field.required:
+                    count("missing_fields", self.item, field.wire)
+                else:
+                    stored[name] = None
+                continue
+            found += 1
+            value = fields[field.wire]
+            if value is None:
+                nulls.append(name)
+                stored[name] = None
+                if field.type != "any":
+                    count("other_types", self.item, field.wire)
+                continue
+            try:
+                stored[name] = field.shape.read(value, self.item, field.wire, count)
+            except RecursionError:  # a browser stops at 300 levels; who goes beyond that is left as JSON
+                stored[name] = value
+        source.nulls = frozenset(nulls)
+        if found < len(fields):
+            source.extra = {wire: value for wire, value in fields.items() if wire not in self._by_wire}
+            for wire in source.extra:
+                count("unknown_fields", self.item, wire)
+        return source
+
+    def restore(self, fields: Json) -> Loose:
+        """What `dump` wrote."""
+        return self.read(fields, uncounted)
+
+    def accept(self, given: Mapping[str, Any]) -> Loose:
+        """The fields that a caller gave. Raises TypeError that names what is wrong."""
+        source = Loose()
+        taken = take(self.by_name, given, self.kind.__qualname__)
+        source.nulls = frozenset(name for name, value in taken.items() if value is NULL)
+        source.__dict__.update({name: None if value is NULL else value for name, value in taken.items()})
+        return source
+
+    def twin(self, begun: AbstractSet[str] = frozenset()) -> Any:
+        """The record that the strict rung fills; its name where it is being made already."""
+        name = self.item.replace(".", "_")
+        if name in begun:
+            return name
+        return _strict.finished(name) or _strict.define(
+            name,
+            [
+                (field.name, field.wire, field.shape.strict(begun | {name}), field.required)
+                for field in self.by_name.values()
+            ],
+        )
+
+    # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def dump(self, value: Value) -> Json:
+        """The value as a JSON object."""
+        source = source_of(value)
+        if type(source) is not Loose:
+            return _strict.to_builtins(source)
+        written: Json = {}
+        for name, field in self.by_name.items():
+            stored = source.__dict__.get(name)
+            if stored is not None or name in source.nulls:
+                written[field.wire] = to_json(stored)
+        written.update(source.extra)
+        return written
+
+    def nulls(self, value: Value) -> frozenset[str]:
+        """The fields that are an explicit null."""
+        source = source_of(value)
+        if type(source) is Loose:
+            return source.nulls
+        return frozenset(
+            name for name, field in self.by_name.items() if field.type == "any" and getattr(source, name) is None
+        )
+
+
+def to_json(value: Any) -> Any:
+    """Anything of the bindings as plain JSON; what is JSON already stays."""
+    if isinstance(value, Value):
+        return value.__cdp_spec__.dump(value)
+    if isinstance(value, EnumValue):
+        return str(value)
+    if isinstance(value, (tuple, list)):
+        return [to_json(each) for each in value]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, dict):
+        return {key: to_json(each) for key, each in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    return None if value is NULL else value
+
+
+def take(fields: Mapping[str, FieldSpec], given: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """The given values in the order of the fields, None for what was left out. Raises TypeError."""
+    for name in given:
+        if name not in fields:
+            raise TypeError(f"{what} has no {name!r}; it has {', '.join(fields) or 'nothing to give'}.")
+    missing = [name for name, field in fields.items() if field.required and given.get(name) is None]
+    if missing:
+        raise TypeError(f"{what} needs {', '.join(missing)}.")
+    return {name: _settle(given.get(name), field.type, field) for name, field in fields.items()}
+
+
+def _settle(value: Any, kind: str, field: FieldSpec) -> Any:
+    """A given value as a value keeps it: lists as tuples, names of enumerations as members; no type is checked here."""
+    if value is None or value is NULL:
+        return value
+    shape = field.shape
+    if kind.startswith("[") and isinstance(value, (list, tuple)):
+        inner = shape.inner if isinstance(shape, ArrayShape) else shape
+        return tuple(inner.show(each) for each in value)  # pyright: ignore[reportUnknownVariableType]
+    return shape.show(value)
+
+
+class CommandSpec:
+    """One command: its parameters, and what it brings."""
+
+    def __init__(
+        self,
+        method: str,
+        params: Sequence[FieldSpec],
+        result: Callable[[], type[Value] | None],
+        restore: Callable[[str, Any], Any],
+    ) -> None:
+        self.method = method
+        self.params = Spec(method, params)
+        self._result = result
+        self.restore = restore
+
+    @cached_property
+    def result(self) -> type[Value] | None:
+        """The class of what it brings; None where that is nothing."""
+        return self._result()
+
+    def accept(self, given: Mapping[str, Any], what: str) -> tuple[tuple[str, Any], ...]:
+        """The params that a caller gave, in the protocol's names. Raises TypeError that names what is wrong."""
+        fields = self.params.by_name
+        taken = take(fields, given, what)
+        return tuple((fields[name].wire, value) for name, value in taken.items() if value is not None)
+
+    def read(self, params: Json) -> tuple[tuple[str, Any], ...]:
+        """The params out of their protocol form, loosely."""
+        source = self.params.read(params)
+        named = [
+            (field.wire, NULL if name in source.nulls else source.__dict__[name])
+            for name, field in self.params.by_name.items()
+            if field.wire in params
+        ]
+        return (*named, *source.extra.items())
+
+    def to_params(self, params: Sequence[tuple[str, Any]]) -> Json:
+        """See Command."""
+        return {wire: to_json(value) for wire, value in params}
+
+    def parse(self, result: Json) -> Value | None:
+        """See Command."""
+        kind = self.result
+        if kind is not None:
+            return make_value(kind, kind.__cdp_spec__.read(result))  # type: ignore[no-any-return]
+        for wire in result:
+            _drift.count("unknown_fields", self.method, wire)
+        return None

@@ -1,0 +1,75 @@
+"""The fast rung of reading: JSON text straight into a record, where it fits exactly.
+
+For each object type that is met there is a twin: a record of msgspec's with the same fields, which refuses what the
+protocol does not say (unknown fields, another type, a member that an enumeration does not have), so that "it was read
+here" means "it fits". Whatever it declines goes the loose way (`_shapes.py`).
+
+Types refer to each other in circles (a node has children that are nodes): a twin that is not made yet is referred to by
+its name, and msgspec looks for it among the names of this module.
+
+Without msgspec there are no twins, and every text is declined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from cdp_core.sansio.records import HAVE_MSGSPEC, decoder
+from cdp_core.sansio.wire import Json
+
+__all__ = ["UNSET", "Twin", "define", "finished", "strict_decoder", "to_builtins"]
+
+if TYPE_CHECKING or HAVE_MSGSPEC:
+    import msgspec
+    from msgspec import UNSET, Struct
+
+    class Twin(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
+        """Base of all twins."""
+
+    _write: Final = msgspec.json.Encoder().encode
+    _read: Final = msgspec.json.Decoder(dict[str, Any]).decode
+
+    def to_builtins(twin: Twin) -> Json:
+        """A twin as a JSON object."""
+        return _read(_write(twin))
+
+else:
+
+    class Twin:
+        """There is none."""
+
+    UNSET = object()
+
+_twins: Final[dict[str, type[Any]]] = {}
+
+
+def finished(name: str) -> type[Any] | None:
+    """The twin of that name, where it is made."""
+    return _twins.get(name)
+
+
+def define(name: str, fields: list[tuple[str, str, Any, bool]]) -> type[Any]:
+    """Make a twin; each field is its own name, its name in the protocol, its type, and whether it must be there."""
+    twin = msgspec.defstruct(
+        name,
+        [
+            (own, kind) if required else (own, kind, UNSET if kind is Any else None)
+            for own, _wire, kind, required in fields
+        ],
+        bases=(Twin,),
+        module=__name__,
+        rename={own: wire for own, wire, _, _ in fields},
+        frozen=True,
+        kw_only=True,
+        gc=False,
+        forbid_unknown_fields=True,
+        omit_defaults=True,
+    )
+    globals()[name] = twin
+    return _twins.setdefault(name, twin)
+
+
+def strict_decoder(twin: Callable[[], type[Any]]) -> Callable[[Any], Any]:
+    """What makes twins; declines with one of DECODE_ERRORS."""
+    return decoder(twin() if HAVE_MSGSPEC else Twin)

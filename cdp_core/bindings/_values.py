@@ -1,0 +1,219 @@
+"""What the bindings are made of: values, events, enumerations, commands.
+
+A `Value` is an attrs frozen class, made at the first touch of its name. It does not hold its fields itself but a source
+that does: either a record that the strict decoder filled straight from the bytes, or a `Loose` one, made field by field
+of what did not fit exactly, or of what a caller gave. Reading a plain field costs one C call; a field that is another
+value, an enumeration or an array of these is made at its first reading, and kept.
+
+So an event that nobody looks at is never decoded, and one that is looked at is decoded once, without a dict in between.
+
+A field that the browser left out although the protocol requires it raises `MissingField` when it is read; everything
+else about the value works: `==`, `repr`, `pickle`, `copy`, writing it as JSON. Fields that the bindings do not know are
+in `extra`; they are written again, and not compared. An optional field that was not sent is None; `NULL`, given to a
+field, is an explicit JSON null (docs/cdp/optional-parameters-are-left-out.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+
+import attrs
+
+from cdp_core.errors import MissingField
+from cdp_core.sansio.wire import Event, Json
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from cdp_core.bindings._shapes import CommandSpec, Spec
+
+__all__ = ["MISSING", "NULL", "Command", "EnumValue", "EventValue", "Loose", "Value", "make_value", "source_of"]
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+class _Mark:
+    """Stands for something that is no value."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __reduce__(self) -> str:
+        return self._name
+
+
+NULL: Final[Any] = _Mark("NULL")
+"""An explicit JSON null, where None would leave the field out: `runtime.CallArgument(value=NULL)`."""
+MISSING: Final[Any] = _Mark("MISSING")
+"""In comparisons: a required field that was not sent."""
+
+
+class EnumValue(str):
+    """A member of an enumeration: a string, so that it compares and prints as one.
+
+    A member that the bindings do not know is a value all the same; its `known` is False.
+    """
+
+    __slots__ = ()
+    __cdp_item__: ClassVar[str] = ""
+    __cdp_members__: ClassVar[Mapping[str, EnumValue]] = {}
+
+    def __new__(cls, value: str) -> Self:
+        """The one object of a known member; a new one for another."""
+        known = cls.__cdp_members__.get(value)
+        return str.__new__(cls, value) if known is None else known  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
+
+    @property
+    def known(self) -> bool:
+        """Whether the bindings have this member."""
+        return self in type(self).__cdp_members__
+
+    @classmethod
+    def members(cls) -> tuple[Self, ...]:
+        """Every known member."""
+        return tuple(cls.__cdp_members__.values())  # type: ignore[arg-type]  # pyright: ignore[reportReturnType]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str.__repr__(self)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self),)
+
+
+class Loose:
+    """Fields by their Python names; what was not sent, and is required, is not there."""
+
+    __slots__ = ("__dict__", "extra", "nulls")
+
+    def __init__(self) -> None:
+        self.extra: Mapping[str, Any] = _NOTHING
+        self.nulls: frozenset[str] = frozenset()
+
+
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class Value:
+    """Base of every object type of the protocol, of events and of results."""
+
+    __slots__ = ("__weakref__", "_source")
+    __cdp_spec__: ClassVar[Spec]
+
+    @property
+    def extra(self) -> Mapping[str, Any]:
+        """The fields that the bindings do not know, as JSON."""
+        source = source_of(self)
+        return MappingProxyType(dict(source.extra)) if type(source) is Loose else _NOTHING
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, /, **given: Any) -> None:
+            _set_source(self, type(self).__cdp_spec__.accept(given))
+
+        def __getattr__(self, name: str) -> Any:
+            # Comes after everything else has failed: a field not made yet, one that was not sent, or none at all.
+            spec = type(self).__cdp_spec__
+            field = spec.by_name.get(name)
+            if field is None:
+                raise AttributeError(f"{spec.item} has no field {name!r}.")
+            stored = getattr(source_of(self), name, MISSING)
+            if stored is MISSING:
+                raise MissingField(
+                    f"The browser did not send {spec.item}.{field.wire}, though the bindings require it; the other "
+                    "fields can be used, and cdp_core.bindings.drift() tells what else differs.",
+                    item=spec.item,
+                    field=field.wire,
+                )
+            shown = field.shape.show(stored)
+            if field.keep is not None:
+                field.keep(self, shown)
+            return shown
+
+        def __eq__(self, other: object) -> bool:
+            if type(other) is not type(self):
+                return NotImplemented
+            return tuple(_state(self)) == tuple(_state(other))
+
+        def __hash__(self) -> int:
+            return hash((type(self), *_state(self)))
+
+        def __repr__(self) -> str:
+            fields = zip(type(self).__cdp_spec__.by_name, _state(self), strict=True)
+            shown = ", ".join(f"{name}={value!r}" for name, value in fields if value is not None)
+            return f"{type(self).__qualname__}({shown})"
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            spec = type(self).__cdp_spec__
+            return _restore, (type(self), spec.dump(self))
+
+        def __dir__(self) -> list[str]:
+            return [*object.__dir__(self), *type(self).__cdp_spec__.by_name]
+
+
+class EventValue(Value):
+    """Base of every event."""
+
+    __slots__ = ()
+    __cdp_method__: ClassVar[str]
+
+    @classmethod
+    def __cdp_read__(cls, event: Event, /) -> Self:
+        """Read the event. Never raises outside strict mode."""
+        return cls.__cdp_spec__.event_reader()(event)  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
+
+
+def _state(value: Value) -> Iterator[Any]:
+    """Every field in order, with marks for what is no value."""
+    nulls = value.__cdp_spec__.nulls(value)
+    for name in value.__cdp_spec__.by_name:
+        yield NULL if name in nulls else getattr(value, name, MISSING)
+
+
+source_of: Final[Any] = Value._source.__get__  # type: ignore[attr-defined]  # pyright: ignore  # noqa: PGH003
+_set_source: Final[Any] = Value._source.__set__  # type: ignore[attr-defined]  # pyright: ignore  # noqa: PGH003
+
+
+def make_value(kind: type[Value], source: object) -> Any:
+    """A value over a source."""
+    value = _new(kind)
+    _set_source(value, source)
+    return value
+
+
+_new: Final[Any] = object.__new__
+
+
+def _restore(kind: type[Value], fields: Json) -> Value:
+    return make_value(kind, kind.__cdp_spec__.restore(fields))  # type: ignore[no-any-return]
+
+
+@attrs.frozen(repr=False)
+class Command(Generic[R_co]):
+    """A command is a value: what to call, with what, and how to read what comes back.
+
+    Made by the functions of the domains' modules: `page.navigate(url="https://example.com")`.
+    """
+
+    method: str
+    params: tuple[tuple[str, Any], ...]
+    """What was given, in the protocol's names and order."""
+    _spec: CommandSpec = attrs.field(eq=False)
+
+    def to_params(self) -> Json:
+        """The params as JSON. What was not given is left out, and never sent as null."""
+        return self._spec.to_params(self.params)
+
+    def parse(self, result: Json, /) -> R_co:
+        """Read the result; None where the command has none. Never raises outside strict mode."""
+        return self._spec.parse(result)  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
+
+    def __repr__(self) -> str:
+        return f"{self.method}({', '.join(f'{name}={value!r}' for name, value in self.params)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._spec.restore, (self.method, self.params)
