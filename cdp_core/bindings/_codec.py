@@ -6,8 +6,8 @@ sent; outside strict mode it is counted (`_drift.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeVar, overload
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar, overload
 
 from cdp_core.bindings import _catalog, _drift
 from cdp_core.bindings._shapes import CommandSpec
@@ -51,13 +51,21 @@ def _plain(kind: Any, value: Any) -> Any:
 
 def parse_event(event: Event, /) -> EventValue | Event:
     """The event as its typed value; the event itself, counted, where the bindings do not know it."""
-    domain, _, name = event.method.partition(".")
+    read = _readers.get(event.method) or _reader_of(event.method)
+    return event if read is None else read(event)
+
+
+_readers: Final[dict[str, Callable[[Event], EventValue]]] = {}
+
+
+def _reader_of(method: str) -> Callable[[Event], EventValue] | None:
+    domain, _, name = method.partition(".")
     found = _catalog.domain_named(domain)
     kind = None if found is None else found.event(name)
     if kind is None:
-        _drift.count("unknown_items", event.method)
-        return event
-    return kind.__cdp_read__(event)
+        _drift.count("unknown_items", method)
+        return None
+    return _readers.setdefault(method, kind.__cdp_read__)
 
 
 def parse_command(method: str, params: Mapping[str, Any] | None = None, /) -> Command[Any] | None:

@@ -12,7 +12,6 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from operator import attrgetter
 from types import GenericAlias, MappingProxyType
 from typing import Any, Final, NewType
 
@@ -229,21 +228,17 @@ class Domain:
         fields = [FieldSpec(text, self.shape) for text in texts]
         spec = Spec(item, fields)
         body: dict[str, Any] = {
-            # A field that must be made first has a slot for what was made; a plain one is read from the source.
-            "__slots__": tuple(field.name for field in fields if not field.shape.plain),
+            "__slots__": tuple(f"_{field.name}" for field in fields if field.shape.kept),
             "__module__": self.module,
             "__qualname__": name,
             "__doc__": doc,
             "__cdp_spec__": spec,
         }
-        for field in fields:
-            if field.shape.plain:
-                body[field.name] = property(attrgetter(f"_source.{field.name}"))
         kind: type[Value] = type(name, (base,), body)
         spec.kind = kind
         for field in fields:
-            if not field.shape.plain:
-                field.keep = kind.__dict__[field.name].__set__
+            getter = field.shape.getter(field.name, kind.__dict__.get(f"_{field.name}"))
+            setattr(kind, field.name, property(getter))
         return attrs.frozen(
             kind,
             these={field.name: _attribute(field) for field in fields},

@@ -16,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
+from operator import attrgetter
 from types import GenericAlias
 from typing import Any, Final, Literal
 
 from cdp_core.bindings import _drift, _strict
 from cdp_core.bindings._names import field_name
 from cdp_core.bindings._tables import parse_field
-from cdp_core.bindings._values import NULL, EnumValue, Loose, Value, make_value, source_of
+from cdp_core.bindings._values import NULL, EnumValue, Loose, Value, make_value, set_source, source_of
 from cdp_core.errors import RemoteProtocolError
 from cdp_core.sansio.records import DECODE_ERRORS
 from cdp_core.sansio.wire import Event, Json, is_object
@@ -52,6 +53,13 @@ class Shape:
     plain = True
     """Whether what the strict rung stores is what is shown."""
 
+    kept = False
+    """Whether what is shown is made at the first reading, and kept."""
+
+    def getter(self, name: str, slot: Any = None) -> Callable[[Any], Any]:  # noqa: ARG002
+        """What reads a field of this type from a value; `slot` is where a value keeps what was made."""
+        return attrgetter(f"_source.{name}")
+
     def read(self, value: Any, item: str, field: str, count: Count) -> Any:
         """A JSON value, loosely; `item` and `field` are where it stands."""
         raise NotImplementedError
@@ -73,6 +81,11 @@ class PlainShape(Shape):
         self._fits = _FITS[kind]
         self.plain = kind != "any"
 
+    def getter(self, name: str, slot: Any = None) -> Callable[[Any], Any]:  # noqa: ARG002
+        """See Shape."""
+        stored = attrgetter(f"_source.{name}")
+        return stored if self.plain else lambda value: _strict.set_or_none(stored(value))
+
     def read(self, value: Any, item: str, field: str, count: Count) -> Any:
         """See Shape."""
         if not self._fits(value):
@@ -83,7 +96,7 @@ class PlainShape(Shape):
 
     def show(self, stored: Any) -> Any:
         """See Shape; only what may be anything comes here."""
-        return None if stored is _strict.UNSET else stored
+        return _strict.set_or_none(stored)
 
     def strict(self, begun: AbstractSet[str]) -> Any:  # noqa: ARG002
         """See Shape."""
@@ -108,6 +121,19 @@ class EnumShape(Shape):
 
     def __init__(self, kind: type[EnumValue]) -> None:
         self.kind = kind
+
+    def getter(self, name: str, slot: Any = None) -> Callable[[Any], Any]:  # noqa: ARG002
+        """See Shape."""
+        stored, known = attrgetter(f"_source.{name}"), self.kind.__cdp_members__
+
+        def get(value: Value) -> Any:
+            found = stored(value)
+            try:
+                return known[found]
+            except (KeyError, TypeError):  # TypeError: another type came, that has no hash
+                return self.show(found)
+
+        return get
 
     def read(self, value: Any, item: str, field: str, count: Count) -> Any:
         """See Shape."""
@@ -142,6 +168,16 @@ class ObjectShape(Shape):
         """The class."""
         return self._make()
 
+    def getter(self, name: str, slot: Any = None) -> Callable[[Any], Any]:  # noqa: ARG002
+        """See Shape."""
+        stored, twin = attrgetter(f"_source.{name}"), _strict.Twin
+
+        def get(value: Value) -> Any:
+            found = stored(value)
+            return make_value(self.kind, found) if isinstance(found, twin) else found
+
+        return get
+
     def read(self, value: Any, item: str, field: str, count: Count) -> Any:
         """See Shape."""
         if not is_object(value):
@@ -165,6 +201,24 @@ class ArrayShape(Shape):
     def __init__(self, inner: Shape) -> None:
         self.inner = inner
         self.plain = inner.plain
+        self.kept = not inner.plain
+
+    def getter(self, name: str, slot: Any = None) -> Callable[[Any], Any]:
+        """See Shape."""
+        stored = attrgetter(f"_source.{name}")
+        if self.plain:
+            return stored
+        kept, keep, show = slot.__get__, slot.__set__, self.show
+
+        def get(value: Value) -> Any:
+            try:
+                return kept(value)
+            except AttributeError:
+                shown = show(stored(value))
+                keep(value, shown)
+                return shown
+
+        return get
 
     def read(self, value: Any, item: str, field: str, count: Count) -> Any:
         """See Shape."""
@@ -177,7 +231,14 @@ class ArrayShape(Shape):
 
     def show(self, stored: Any) -> Any:
         """See Shape."""
-        return tuple(map(self.inner.show, stored)) if type(stored) is tuple else stored  # pyright: ignore[reportUnknownArgumentType]
+        if type(stored) is not tuple:
+            return stored
+        items: tuple[Any, ...] = stored  # pyright: ignore[reportUnknownVariableType]
+        inner = self.inner
+        if isinstance(inner, ObjectShape) and items and isinstance(items[0], _strict.Twin):  # then all are
+            kind = inner.kind
+            return tuple([make_value(kind, item) for item in items])
+        return tuple(map(inner.show, items))
 
     def strict(self, begun: AbstractSet[str]) -> Any:
         """See Shape."""
@@ -197,8 +258,6 @@ class FieldSpec:
         self.deprecated = field.deprecated
         self.type = field.type
         self._resolve = resolve
-        self.keep: Callable[[Value, Any], None] | None = None
-        """Where a value of the class keeps what was made at the first reading; None for plain fields."""
 
     @cached_property
     def shape(self) -> Shape:
@@ -219,26 +278,31 @@ class Spec:
 
     def event_reader(self) -> Callable[[Event], Value]:
         """What makes events of this type. The strict decoder is built when the first one comes."""
-        decode: Callable[[Any], Any] | None = None
         kind = self.kind
 
-        def read(event: Event) -> Value:
+        decode: Callable[[Any], Any] | None = None
+
+        def read(event: Event, new: Any = object.__new__) -> Value:
             nonlocal decode
             if decode is None:
                 decode = _strict.strict_decoder(self.twin)
-            if type(event) is Event:  # one out of a large message was decoded already
-                try:
-                    return make_value(kind, decode(event.raw))  # type: ignore[no-any-return]
-                except DECODE_ERRORS:
-                    pass
+            value = new(kind)
             try:
-                params = event.params
-            except RemoteProtocolError:
-                _drift.count("other_types", self.item, "params")
-                params = {}
-            return make_value(kind, self.read(params, _drift.count))  # type: ignore[no-any-return]
+                set_source(value, decode(event.raw))  # empty in one out of a large message, which is decoded already
+            except DECODE_ERRORS:
+                set_source(value, self.read_loosely(event))
+            return value  # type: ignore[no-any-return]
 
         return read
+
+    def read_loosely(self, event: Event) -> Loose:
+        """An event that the strict rung declined."""
+        try:
+            params = event.params
+        except RemoteProtocolError:
+            _drift.count("other_types", self.item, "params")
+            params = {}
+        return self.read(params)
 
     def read(self, fields: Json, count: Count = _drift.count) -> Loose:
         """A JSON object, loosely."""

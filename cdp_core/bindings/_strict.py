@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cdp_core.sansio.records import HAVE_MSGSPEC, decoder
 from cdp_core.sansio.wire import Json
 
-__all__ = ["UNSET", "Twin", "define", "finished", "strict_decoder", "to_builtins"]
+__all__ = ["UNSET", "Twin", "define", "finished", "set_or_none", "strict_decoder", "to_builtins"]
 
 if TYPE_CHECKING or HAVE_MSGSPEC:
     import msgspec
@@ -40,6 +40,12 @@ else:
         """There is none."""
 
     UNSET = object()
+
+
+def set_or_none(stored: Any) -> Any:
+    """What a field that may be anything holds; None where it was not sent."""
+    return None if stored is UNSET else stored
+
 
 _twins: Final[dict[str, type[Any]]] = {}
 

@@ -3,7 +3,7 @@
 A `Value` is an attrs frozen class, made at the first touch of its name. It does not hold its fields itself but a source
 that does: either a record that the strict decoder filled straight from the bytes, or a `Loose` one, made field by field
 of what did not fit exactly, or of what a caller gave. Reading a plain field costs one C call; a field that is another
-value, an enumeration or an array of these is made at its first reading, and kept.
+value or an enumeration is made when it is read, and an array of these is kept besides.
 
 So an event that nobody looks at is never decoded, and one that is looked at is decoded once, without a dict in between.
 
@@ -29,7 +29,18 @@ if TYPE_CHECKING:
 
     from cdp_core.bindings._shapes import CommandSpec, Spec
 
-__all__ = ["MISSING", "NULL", "Command", "EnumValue", "EventValue", "Loose", "Value", "make_value", "source_of"]
+__all__ = [
+    "MISSING",
+    "NULL",
+    "Command",
+    "EnumValue",
+    "EventValue",
+    "Loose",
+    "Value",
+    "make_value",
+    "set_source",
+    "source_of",
+]
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -113,26 +124,20 @@ class Value:
     if not TYPE_CHECKING:
 
         def __init__(self, /, **given: Any) -> None:
-            _set_source(self, type(self).__cdp_spec__.accept(given))
+            set_source(self, type(self).__cdp_spec__.accept(given))
 
         def __getattr__(self, name: str) -> Any:
-            # Comes after everything else has failed: a field not made yet, one that was not sent, or none at all.
+            # Comes after everything else has failed: a field that was not sent, or none at all.
             spec = type(self).__cdp_spec__
             field = spec.by_name.get(name)
             if field is None:
                 raise AttributeError(f"{spec.item} has no field {name!r}.")
-            stored = getattr(source_of(self), name, MISSING)
-            if stored is MISSING:
-                raise MissingField(
-                    f"The browser did not send {spec.item}.{field.wire}, though the bindings require it; the other "
-                    "fields can be used, and cdp_core.bindings.drift() tells what else differs.",
-                    item=spec.item,
-                    field=field.wire,
-                )
-            shown = field.shape.show(stored)
-            if field.keep is not None:
-                field.keep(self, shown)
-            return shown
+            raise MissingField(
+                f"The browser did not send {spec.item}.{field.wire}, though the bindings require it; the other fields "
+                "can be used, and cdp_core.bindings.drift() tells what else differs.",
+                item=spec.item,
+                field=field.wire,
+            )
 
         def __eq__(self, other: object) -> bool:
             if type(other) is not type(self):
@@ -175,13 +180,13 @@ def _state(value: Value) -> Iterator[Any]:
 
 
 source_of: Final[Any] = Value._source.__get__  # type: ignore[attr-defined]  # pyright: ignore  # noqa: PGH003
-_set_source: Final[Any] = Value._source.__set__  # type: ignore[attr-defined]  # pyright: ignore  # noqa: PGH003
+set_source: Final[Any] = Value._source.__set__  # type: ignore[attr-defined]  # pyright: ignore  # noqa: PGH003
 
 
 def make_value(kind: type[Value], source: object) -> Any:
     """A value over a source."""
     value = _new(kind)
-    _set_source(value, source)
+    set_source(value, source)
     return value
 
 

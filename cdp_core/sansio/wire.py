@@ -133,8 +133,9 @@ class Event(
 
 
 class WholeEvent(Event, frozen=True, kw_only=True):
-    """An event out of a large message, decoded at once."""
+    """An event out of a large message, decoded at once; nothing of it is raw."""
 
+    raw: Raw = Raw(b"")
     whole: Json
     octets: int
 
