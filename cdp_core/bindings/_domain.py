@@ -237,8 +237,7 @@ class Domain:
         kind: type[Value] = type(name, (base,), body)
         spec.kind = kind
         for field in fields:
-            getter = field.shape.getter(field.name, kind.__dict__.get(f"_{field.name}"))
-            setattr(kind, field.name, property(getter))
+            setattr(kind, field.name, property(field.shape.getter(field.name)))
         return attrs.frozen(
             kind,
             these={field.name: _attribute(field) for field in fields},

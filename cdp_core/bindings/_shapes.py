@@ -14,7 +14,6 @@ it is, so that it can be given what the loose rung stored as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from functools import cached_property
 from operator import attrgetter
 from types import GenericAlias
@@ -23,7 +22,17 @@ from typing import Any, Final, Literal
 from cdp_core.bindings import _drift, _strict
 from cdp_core.bindings._names import field_name
 from cdp_core.bindings._tables import parse_field
-from cdp_core.bindings._values import NULL, EnumValue, Loose, Value, make_value, set_source, source_of
+from cdp_core.bindings._values import (
+    MISSING,
+    NULL,
+    EnumValue,
+    Loose,
+    Value,
+    make_value,
+    make_values,
+    set_source,
+    source_of,
+)
 from cdp_core.errors import RemoteProtocolError
 from cdp_core.sansio.records import DECODE_ERRORS
 from cdp_core.sansio.wire import Event, Json, is_object
@@ -54,10 +63,10 @@ class Shape:
     """Whether what the strict rung stores is what is shown."""
 
     kept = False
-    """Whether what is shown is made at the first reading, and kept."""
+    """Whether what is shown is made at the first reading, and kept in a slot of the field's name and an underscore."""
 
-    def getter(self, name: str, slot: Any = None) -> Callable[[Any], Any]:  # noqa: ARG002
-        """What reads a field of this type from a value; `slot` is where a value keeps what was made."""
+    def getter(self, name: str) -> Callable[[Any], Any]:
+        """What reads a field of this type from a value."""
         return attrgetter(f"_source.{name}")
 
     def read(self, value: Any, item: str, field: str, count: Count) -> Any:
@@ -68,8 +77,8 @@ class Shape:
         """What a reader sees."""
         return stored
 
-    def strict(self, begun: AbstractSet[str]) -> Any:
-        """The type for the strict rung: text where it refers to a twin of `begun`, those that are being made."""
+    def strict(self, begun: dict[str, Any]) -> Any:
+        """The type for the strict rung; `begun` is what Spec.twin says."""
         raise NotImplementedError
 
 
@@ -81,7 +90,7 @@ class PlainShape(Shape):
         self._fits = _FITS[kind]
         self.plain = kind != "any"
 
-    def getter(self, name: str, slot: Any = None) -> Callable[[Any], Any]:  # noqa: ARG002
+    def getter(self, name: str) -> Callable[[Any], Any]:
         """See Shape."""
         stored = attrgetter(f"_source.{name}")
         return stored if self.plain else lambda value: _strict.set_or_none(stored(value))
@@ -98,7 +107,7 @@ class PlainShape(Shape):
         """See Shape; only what may be anything comes here."""
         return _strict.set_or_none(stored)
 
-    def strict(self, begun: AbstractSet[str]) -> Any:  # noqa: ARG002
+    def strict(self, begun: dict[str, Any]) -> Any:  # noqa: ARG002
         """See Shape."""
         return _STRICT[self.kind]
 
@@ -122,7 +131,7 @@ class EnumShape(Shape):
     def __init__(self, kind: type[EnumValue]) -> None:
         self.kind = kind
 
-    def getter(self, name: str, slot: Any = None) -> Callable[[Any], Any]:  # noqa: ARG002
+    def getter(self, name: str) -> Callable[[Any], Any]:
         """See Shape."""
         stored, known = attrgetter(f"_source.{name}"), self.kind.__cdp_members__
 
@@ -149,7 +158,7 @@ class EnumShape(Shape):
         """See Shape."""
         return self.kind(stored) if type(stored) is str else stored
 
-    def strict(self, begun: AbstractSet[str]) -> Any:  # noqa: ARG002
+    def strict(self, begun: dict[str, Any]) -> Any:  # noqa: ARG002
         """See Shape."""
         members = tuple(self.kind.__cdp_members__)
         return Literal[members] if members else str
@@ -168,7 +177,7 @@ class ObjectShape(Shape):
         """The class."""
         return self._make()
 
-    def getter(self, name: str, slot: Any = None) -> Callable[[Any], Any]:  # noqa: ARG002
+    def getter(self, name: str) -> Callable[[Any], Any]:
         """See Shape."""
         stored, twin = attrgetter(f"_source.{name}"), _strict.Twin
 
@@ -190,7 +199,7 @@ class ObjectShape(Shape):
         """See Shape."""
         return make_value(self.kind, stored) if isinstance(stored, _strict.Twin) else stored
 
-    def strict(self, begun: AbstractSet[str]) -> Any:
+    def strict(self, begun: dict[str, Any]) -> Any:
         """See Shape."""
         return self.kind.__cdp_spec__.twin(begun)
 
@@ -203,20 +212,19 @@ class ArrayShape(Shape):
         self.plain = inner.plain
         self.kept = not inner.plain
 
-    def getter(self, name: str, slot: Any = None) -> Callable[[Any], Any]:
+    def getter(self, name: str) -> Callable[[Any], Any]:
         """See Shape."""
         stored = attrgetter(f"_source.{name}")
         if self.plain:
             return stored
-        kept, keep, show = slot.__get__, slot.__set__, self.show
+        show, slot = self.show, f"_{name}"
 
         def get(value: Value) -> Any:
-            try:
-                return kept(value)
-            except AttributeError:
+            shown = getattr(value, slot, MISSING)
+            if shown is MISSING:
                 shown = show(stored(value))
-                keep(value, shown)
-                return shown
+                object.__setattr__(value, slot, shown)
+            return shown
 
         return get
 
@@ -236,11 +244,10 @@ class ArrayShape(Shape):
         items: tuple[Any, ...] = stored  # pyright: ignore[reportUnknownVariableType]
         inner = self.inner
         if isinstance(inner, ObjectShape) and items and isinstance(items[0], _strict.Twin):  # then all are
-            kind = inner.kind
-            return tuple([make_value(kind, item) for item in items])
+            return make_values(inner.kind, items)
         return tuple(map(inner.show, items))
 
-    def strict(self, begun: AbstractSet[str]) -> Any:
+    def strict(self, begun: dict[str, Any]) -> Any:
         """See Shape."""
         inner: Any = self.inner.strict(begun)
         return f"tuple[{inner}, ...]" if isinstance(inner, str) else GenericAlias(tuple, (inner, ...))
@@ -306,7 +313,7 @@ class Spec:
 
     def read(self, fields: Json, count: Count = _drift.count) -> Loose:
         """A JSON object, loosely."""
-        source = Loose()
+        source = Loose(self)
         stored = source.__dict__
         nulls: list[str] = []
         found = 0
@@ -342,24 +349,28 @@ class Spec:
 
     def accept(self, given: Mapping[str, Any]) -> Loose:
         """The fields that a caller gave. Raises TypeError that names what is wrong."""
-        source = Loose()
+        source = Loose(self)
         taken = take(self.by_name, given, self.kind.__qualname__)
         source.nulls = frozenset(name for name, value in taken.items() if value is NULL)
         source.__dict__.update({name: None if value is NULL else value for name, value in taken.items()})
         return source
 
-    def twin(self, begun: AbstractSet[str] = frozenset()) -> Any:
-        """The record that the strict rung fills; its name where it is being made already."""
+    def twin(self, begun: dict[str, Any] | None = None) -> Any:
+        """The record that the strict rung fills; its name where it is being made already.
+
+        `begun` has the twins of one making by their names, and the name itself for one that is not made yet. Others see
+        them when all are made: in another thread, a name would be nothing yet.
+        """
         name = self.item.replace(".", "_")
-        if name in begun:
-            return name
-        return _strict.finished(name) or _strict.define(
-            name,
-            [
-                (field.name, field.wire, field.shape.strict(begun | {name}), field.required)
-                for field in self.by_name.values()
-            ],
-        )
+        twins: dict[str, Any] = {} if begun is None else begun
+        found = _strict.finished(name) or twins.get(name)
+        if found is None:
+            twins[name] = name
+            fields = [(each.name, each.wire, each.shape.strict(twins), each.required) for each in self.by_name.values()]
+            found = twins[name] = _strict.define(name, fields)
+            if begun is None:
+                _strict.finish(twins)
+        return found
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -15,7 +15,7 @@ field, is an explicit JSON null (docs/cdp/optional-parameters-are-left-out.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
@@ -99,11 +99,24 @@ class EnumValue(str):
 class Loose:
     """Fields by their Python names; what was not sent, and is required, is not there."""
 
-    __slots__ = ("__dict__", "extra", "nulls")
+    __slots__ = ("__dict__", "extra", "nulls", "spec")
 
-    def __init__(self) -> None:
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
         self.extra: Mapping[str, Any] = _NOTHING
         self.nulls: frozenset[str] = frozenset()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            # Asked here and not at the value, where a `__getattr__` would make every reading slower.
+            wire = self.spec.by_name[name].wire
+            raise MissingField(
+                f"The browser did not send {self.spec.item}.{wire}, though the bindings require it; the other fields "
+                "can be used, and cdp_core.bindings.drift() tells what else differs.",
+                item=self.spec.item,
+                field=wire,
+            )
 
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -126,19 +139,6 @@ class Value:
         def __init__(self, /, **given: Any) -> None:
             set_source(self, type(self).__cdp_spec__.accept(given))
 
-        def __getattr__(self, name: str) -> Any:
-            # Comes after everything else has failed: a field that was not sent, or none at all.
-            spec = type(self).__cdp_spec__
-            field = spec.by_name.get(name)
-            if field is None:
-                raise AttributeError(f"{spec.item} has no field {name!r}.")
-            raise MissingField(
-                f"The browser did not send {spec.item}.{field.wire}, though the bindings require it; the other fields "
-                "can be used, and cdp_core.bindings.drift() tells what else differs.",
-                item=spec.item,
-                field=field.wire,
-            )
-
         def __eq__(self, other: object) -> bool:
             if type(other) is not type(self):
                 return NotImplemented
@@ -155,9 +155,6 @@ class Value:
         def __reduce__(self) -> tuple[Any, ...]:
             spec = type(self).__cdp_spec__
             return _restore, (type(self), spec.dump(self))
-
-        def __dir__(self) -> list[str]:
-            return [*object.__dir__(self), *type(self).__cdp_spec__.by_name]
 
 
 class EventValue(Value):
@@ -188,6 +185,16 @@ def make_value(kind: type[Value], source: object) -> Any:
     value = _new(kind)
     set_source(value, source)
     return value
+
+
+def make_values(kind: type[Value], sources: Iterable[object]) -> tuple[Any, ...]:
+    """Values over several sources."""
+    values: list[Any] = []
+    for source in sources:
+        value = _new(kind)
+        set_source(value, source)
+        values.append(value)
+    return tuple(values)
 
 
 _new: Final[Any] = object.__new__

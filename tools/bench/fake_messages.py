@@ -50,6 +50,14 @@ def wrap(payload: bytes, *, pipe: bool) -> bytes:
 def event(number: int, shape: str, session: str) -> bytes:
     """The nth event of a flood; without a session where that is empty."""
     tail = f',"sessionId":"{session}"}}' if session else "}"
+    if shape == "dialog":
+        kind = ("alert", "confirm", "prompt", "beforeunload")[number % 4]
+        params = (
+            '{"url":"https://example.test/some/page.html","frameId":"5E1D3C1B0A9F8E7D6C5B4A3928170615",'
+            f'"message":"Are you sure? {number}","type":"{kind}","hasBrowserHandler":{"false" if number % 3 else "true"},'
+            '"defaultPrompt":""}'
+        )
+        return f'{{"method":"Page.javascriptDialogOpening","params":{params}{tail}'.encode()
     if shape == "network":
         params = (
             f'{{"requestId":"{7000 + number % 50}.{number % 997}",'

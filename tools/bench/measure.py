@@ -7,6 +7,8 @@ The values that come back are checked: a client that drops, invents or misreads 
 * events, subscribe: until the last event of a flood has reached the callback. They are one measure under two names, so
   that an async iterator can stand in a table of its own beside the callbacks of others.
 * params: the same, and the callback is given two of each event's params, read in the client's own way.
+* typed: events as objects, of a class made for them; the callback is given three fields of a flat one, with an enumeration.
+  nested: the same of a console message, two levels deep. field: the callback is given one field, of an object or a dict.
 * flood: a flood at a consumer that never reads. The interesting number is memory.
 * big: results of `mb` MB. connect: from nothing to the first answer.
 """
@@ -23,7 +25,11 @@ from typing import Any, Protocol
 from job import Job
 from meter import Meter
 
-METHODS = {"network": "Network.dataReceived", "console": "Runtime.consoleAPICalled"}
+METHODS = {
+    "network": "Network.dataReceived",
+    "console": "Runtime.consoleAPICalled",
+    "dialog": "Page.javascriptDialogOpening",
+}
 
 ON_PAGE = {
     "console": "for(let i=0;i<%d;i++)console.log('hello from the page',i);2",
@@ -49,6 +55,19 @@ class Client(Protocol):
 
     def on_event_params(self, method: str, callback: Callable[[str, int], None]) -> None:
         """`callback(requestId, dataLength)` for every Network.dataReceived, read the library's own way."""
+
+
+class TypedClient(Client, Protocol):
+    """What an adapter with typed events offers besides."""
+
+    def on_dialog(self, callback: Callable[[str, object, bool], None]) -> None:
+        """`callback(message, type, hasBrowserHandler)` for every dialog; the type as a member of an enumeration."""
+
+    def on_console(self, callback: Callable[[object, object, str], None]) -> None:
+        """`callback(type, first argument's value, first call frame's URL)` for every console message."""
+
+    def on_message(self, callback: Callable[[str], None]) -> None:
+        """`callback(message)` for every dialog: nothing else of it is read."""
 
 
 @dataclass
@@ -138,6 +157,65 @@ async def _params(job: Job, client: Client, loop: Loop) -> Measured:
     return meter.result()
 
 
+async def _typed(job: Job, client: Any, loop: Loop) -> Measured:
+    left, length, handled, kinds, done = job.n, 0, 0, set[object](), loop.event()
+
+    def read(message: str, kind: object, has_browser_handler: bool) -> None:
+        nonlocal left, length, handled
+        length += len(message)
+        handled += has_browser_handler
+        kinds.add(kind)
+        left -= 1
+        if left == 0:
+            done.set()
+
+    client.on_dialog(read)
+    with Meter() as meter, request_flood(job):
+        await done.wait()
+    assert (length, handled, len(kinds)) == (_length_of_messages(job.n), (job.n + 2) // 3, 4)
+    return meter.result()
+
+
+async def _field(job: Job, client: Any, loop: Loop) -> Measured:
+    left, length, done = job.n, 0, loop.event()
+
+    def read(message: str) -> None:
+        nonlocal left, length
+        length += len(message)
+        left -= 1
+        if left == 0:
+            done.set()
+
+    client.on_message(read)
+    with Meter() as meter, request_flood(job):
+        await done.wait()
+    assert length == _length_of_messages(job.n)
+    return meter.result()
+
+
+def _length_of_messages(n: int) -> int:
+    return sum(len(f"Are you sure? {i}") for i in range(n))  # as fake_messages.py makes them
+
+
+async def _nested(job: Job, client: Any, loop: Loop) -> Measured:
+    left, length, done = job.n, 0, loop.event()
+
+    def read(kind: object, value: object, url: str) -> None:
+        nonlocal left, length
+        assert kind == "log" or getattr(kind, "value", None) == "log"
+        assert value == "hello from the page"
+        length += len(url)
+        left -= 1
+        if left == 0:
+            done.set()
+
+    client.on_console(read)
+    with Meter() as meter, request_flood(job):
+        await done.wait()
+    assert length == job.n * len("https://example.test/static/app.js")
+    return meter.result()
+
+
 async def _flood(job: Job, client: Client, _loop: Loop) -> Measured:
     hold = getattr(client, "hold_events", None)
     if hold is None:
@@ -172,6 +250,9 @@ WORKLOADS: dict[str, Callable[[Job, Client, Loop], Awaitable[Measured]]] = {
     "events": _events,
     "subscribe": _events,
     "params": _params,
+    "typed": _typed,
+    "nested": _nested,
+    "field": _field,
     "flood": _flood,
     "big": _big,
 }

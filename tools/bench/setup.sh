@@ -23,7 +23,7 @@ mkdir -p "$home/venvs" "$home/node"
 make_venv ours -e "$checkout"
 if [ "$what" != ours ]; then
   make_venv trio trio==0.35.0 trio-websocket==0.12.2 attrs msgspec orjson websockets
-  make_venv rawws websockets==17.4 msgspec orjson picows==2.3.1 uvloop
+  make_venv rawws websockets==17.4 attrs==26.1.0 msgspec orjson picows==2.3.1 uvloop
   make_venv cdpuse cdp-use==1.4.5
   make_venv nodriver nodriver==0.50.99
   make_venv pydoll pydoll-python==3.0.0

@@ -32,7 +32,7 @@ class Workload:
     @property
     def flooded(self) -> bool:
         """The endpoint has to prepare a flood."""
-        return self.kind in ("events", "subscribe", "params", "flood")
+        return self.kind not in ("seq", "pipe", "big", "connect")
 
     @property
     def more_is_better(self) -> bool:
@@ -72,6 +72,10 @@ FAKE = _by_name(
     Workload("params1000", _job("params", 100000, k=1000)),
     Workload("subscribe1", _job("subscribe", 100000, k=1)),
     Workload("subscribe100", _job("subscribe", 100000, k=100)),
+    Workload("typed1", _job("typed", 100000, shape="dialog")),
+    Workload("typed100", _job("typed", 100000, k=100, shape="dialog")),
+    Workload("nested1", _job("nested", 100000, shape="console")),
+    Workload("field1", _job("field", 100000, shape="dialog")),
     Workload("flood", _job("flood", 100000), unit=GROWTH),
     Workload("big1", _job("big", 20, mb=1), unit=SPEED),
     Workload("big10", _job("big", 5, mb=10), unit=SPEED),

@@ -35,3 +35,18 @@ class Client:
 
     def on_event_params(self, method: str, callback: Callable[[str, int], None]) -> None:
         self._register(method, lambda params, _session: callback(params["requestId"], params["dataLength"]))
+
+    def on_dialog(self, callback: Callable[[str, object, bool], None]) -> None:
+        def handler(params: dict[str, Any], _session: str | None) -> None:
+            callback(params["message"], params["type"], params["hasBrowserHandler"])
+
+        self._register("Page.javascriptDialogOpening", handler)
+
+    def on_message(self, callback: Callable[[str], None]) -> None:
+        self._register("Page.javascriptDialogOpening", lambda params, _session: callback(params["message"]))
+
+    def on_console(self, callback: Callable[[object, object, str], None]) -> None:
+        def handler(params: dict[str, Any], _session: str | None) -> None:
+            callback(params["type"], params["args"][0]["value"], params["stackTrace"]["callFrames"][0]["url"])
+
+        self._register("Runtime.consoleAPICalled", handler)

@@ -39,3 +39,20 @@ class Client:
             callback(event.request_id, event.data_length)
 
         self._connection.add_handler(EVENTS[method], handler)
+
+    def on_dialog(self, callback: Callable[[str, object, bool], None]) -> None:
+        def handler(event: Any, _connection: Any) -> None:
+            callback(event.message, event.type_, event.has_browser_handler)
+
+        self._connection.add_handler(cdp.page.JavascriptDialogOpening, handler)
+
+    def on_message(self, callback: Callable[[str], None]) -> None:
+        self._connection.add_handler(
+            cdp.page.JavascriptDialogOpening, lambda event, _connection: callback(event.message)
+        )
+
+    def on_console(self, callback: Callable[[object, object, str], None]) -> None:
+        def handler(event: Any, _connection: Any) -> None:
+            callback(event.type_, event.args[0].value, event.stack_trace.call_frames[0].url)
+
+        self._connection.add_handler(cdp.runtime.ConsoleAPICalled, handler)
