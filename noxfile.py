@@ -11,7 +11,7 @@ nox.options.sessions = ["lint", "types", "tests"]
 nox.options.reuse_existing_virtualenvs = True
 PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14", "3.14t"]
 NEWEST = "3.13"
-PURE = ["tests/sansio", "tests/replay", "tests/trio_layer", "tests/shape", "tests/cards"]
+PURE = ["tests/sansio", "tests/bindings", "tests/replay", "tests/trio_layer", "tests/shape", "tests/cards"]
 
 
 @nox.session(python=NEWEST)
@@ -51,7 +51,7 @@ def stdlib(session: nox.Session) -> None:
     """The suite without msgspec, as on an interpreter that cannot have it."""
     session.install(".[dev]")
     session.run("pip", "uninstall", "-y", "-q", "msgspec")
-    session.run("pytest", "-q", "tests/sansio", "tests/replay", "tests/trio_layer")
+    session.run("pytest", "-q", "tests/sansio", "tests/bindings", "tests/replay", "tests/trio_layer")
 
 
 @nox.session(python=NEWEST)
@@ -59,6 +59,13 @@ def coverage(session: nox.Session) -> None:
     """Each pure module is covered completely by its own test file: one run, told apart by dynamic contexts."""
     session.install("-e", ".[dev]")
     session.run("python", "tools/own_coverage.py")
+
+
+@nox.session(python=NEWEST)
+def bindings(session: nox.Session) -> None:
+    """The bindings are what the pinned protocol gives; with arguments, generate them (see tools/gen_bindings.py)."""
+    session.install("-e", ".[dev]")
+    session.run("python", "tools/gen_bindings.py", *(session.posargs or ["--check"]))
 
 
 @nox.session(python=NEWEST)

@@ -12,7 +12,7 @@ from trio.lowlevel import Abort, checkpoint, current_task, reschedule, wait_task
 from cdp_core.errors import CommandRefused, RemoteProtocolError
 from cdp_core.link import Link
 from cdp_core.sansio.router import Loss, Outcome
-from cdp_core.sansio.wire import CommandId, Json, Malformed, Refusal, Result, SessionId
+from cdp_core.sansio.wire import CommandId, Malformed, Refusal, Result, SessionId
 
 __all__ = ["PendingReply", "Reply"]
 
@@ -41,7 +41,7 @@ class Reply(Generic[R]):
         link: Link[Any],
         method: str,
         session_id: SessionId | None,
-        parse: Callable[[Json], R] | None,
+        parse: Callable[[Result], R] | None,
     ) -> None:
         self.id = CommandId(0)
         self.method = method
@@ -58,8 +58,7 @@ class Reply(Generic[R]):
         outcome = self._outcome
         self._heard = True
         if isinstance(outcome, Result):
-            value = outcome.value
-            return value if self._parse is None else self._parse(value)  # type: ignore[return-value]  # R is Json there
+            return outcome.value if self._parse is None else self._parse(outcome)  # type: ignore[return-value]  # R is Json there
         if isinstance(outcome, Refusal):
             raise CommandRefused(
                 code=outcome.code,

@@ -35,7 +35,7 @@ from cdp_core.bindings._values import (
 )
 from cdp_core.errors import RemoteProtocolError
 from cdp_core.sansio.records import DECODE_ERRORS
-from cdp_core.sansio.wire import Event, Json, is_object
+from cdp_core.sansio.wire import Event, Json, Result, is_object
 
 __all__ = [
     "ArrayShape",
@@ -63,7 +63,7 @@ class Shape:
     """Whether what the strict rung stores is what is shown."""
 
     kept = False
-    """Whether what is shown is made at the first reading, and kept in a slot of the field's name and an underscore."""
+    """Whether what is shown is made at the first reading, and kept: in the slot `_kept_` and the field's name."""
 
     def getter(self, name: str) -> Callable[[Any], Any]:
         """What reads a field of this type from a value."""
@@ -217,7 +217,7 @@ class ArrayShape(Shape):
         stored = attrgetter(f"_source.{name}")
         if self.plain:
             return stored
-        show, slot = self.show, f"_{name}"
+        show, slot = self.show, f"_kept_{name}"
 
         def get(value: Value) -> Any:
             shown = getattr(value, slot, MISSING)
@@ -418,17 +418,15 @@ def take(fields: Mapping[str, FieldSpec], given: Mapping[str, Any], what: str) -
     missing = [name for name, field in fields.items() if field.required and given.get(name) is None]
     if missing:
         raise TypeError(f"{what} needs {', '.join(missing)}.")
-    return {name: _settle(given.get(name), field.type, field) for name, field in fields.items()}
+    return {name: _settle(given.get(name), field.shape) for name, field in fields.items()}
 
 
-def _settle(value: Any, kind: str, field: FieldSpec) -> Any:
+def _settle(value: Any, shape: Shape) -> Any:
     """A given value as a value keeps it: lists as tuples, names of enumerations as members; no type is checked here."""
     if value is None or value is NULL:
         return value
-    shape = field.shape
-    if kind.startswith("[") and isinstance(value, (list, tuple)):
-        inner = shape.inner if isinstance(shape, ArrayShape) else shape
-        return tuple(inner.show(each) for each in value)  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(shape, ArrayShape) and isinstance(value, (list, tuple)):
+        return tuple(_settle(each, shape.inner) for each in value)  # pyright: ignore[reportUnknownVariableType]
     return shape.show(value)
 
 
@@ -472,11 +470,22 @@ class CommandSpec:
         """See Command."""
         return {wire: to_json(value) for wire, value in params}
 
-    def parse(self, result: Json) -> Value | None:
+    def parse(self, result: Result | Json) -> Value | None:
         """See Command."""
         kind = self.result
-        if kind is not None:
+        if kind is None:
+            for wire in result.value if isinstance(result, Result) else result:
+                _drift.count("unknown_fields", self.method, wire)
+            return None
+        if not isinstance(result, Result):
             return make_value(kind, kind.__cdp_spec__.read(result))  # type: ignore[no-any-return]
-        for wire in result:
-            _drift.count("unknown_fields", self.method, wire)
-        return None
+        try:
+            source = self._decode(result.raw)
+        except DECODE_ERRORS:
+            source = kind.__cdp_spec__.read(result.value)
+        return make_value(kind, source)  # type: ignore[no-any-return]
+
+    @cached_property
+    def _decode(self) -> Callable[[Any], Any]:
+        assert self.result is not None
+        return _strict.strict_decoder(self.result.__cdp_spec__.twin)

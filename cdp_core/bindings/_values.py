@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 import attrs
 
 from cdp_core.errors import MissingField
-from cdp_core.sansio.wire import Event, Json
+from cdp_core.sansio.wire import Event, Json, Result
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -220,8 +220,8 @@ class Command(Generic[R_co]):
         """The params as JSON. What was not given is left out, and never sent as null."""
         return self._spec.to_params(self.params)
 
-    def parse(self, result: Json, /) -> R_co:
-        """Read the result; None where the command has none. Never raises outside strict mode."""
+    def parse(self, result: Result | Json, /) -> R_co:
+        """Read what the browser answered; None where the command brings nothing. Drift is counted, not raised."""
         return self._spec.parse(result)  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
 
     def __repr__(self) -> str:

@@ -83,24 +83,6 @@ UNUSUAL: tuple[type[Exception], ...] = (*DECODE_ERRORS, IndexError)
 R_co = TypeVar("R_co", covariant=True)
 
 
-@runtime_checkable
-class TypedCommand(Protocol[R_co]):
-    """A typed command is a value: it knows its method, its params, and how to read its result."""
-
-    @property
-    def method(self) -> str:
-        """The protocol's name, such as `Page.navigate`."""
-        ...
-
-    def to_params(self) -> Json:
-        """The params as JSON; what was not given is left out."""
-        ...
-
-    def parse(self, result: Json, /) -> R_co:
-        """Read the result."""
-        ...
-
-
 class Event(
     Struct,
     frozen=True,
@@ -150,17 +132,6 @@ class WholeEvent(Event, frozen=True, kw_only=True):
         return self.octets
 
 
-class TypedEvent(Protocol):
-    """A typed event class knows its method and how to read an event; such names clash with no field of the protocol."""
-
-    __cdp_method__: ClassVar[str]
-
-    @classmethod
-    def __cdp_read__(cls, event: Event, /) -> Any:
-        """Read the event."""
-        ...
-
-
 class Result(
     Struct,
     frozen=True,
@@ -185,14 +156,44 @@ class Result(
 
 
 class WholeResult(Result, frozen=True, kw_only=True):
-    """A result out of a large message, decoded at once."""
+    """A result out of a large message, decoded at once; nothing of it is raw."""
 
+    raw: Raw = Raw(b"")
     whole: Json
 
     @property
     def value(self) -> Json:
         """The result."""
         return self.whole
+
+
+@runtime_checkable
+class TypedCommand(Protocol[R_co]):
+    """A typed command is a value: it knows its method, its params, and how to read its result."""
+
+    @property
+    def method(self) -> str:
+        """The protocol's name, such as `Page.navigate`."""
+        ...
+
+    def to_params(self) -> Json:
+        """The params as JSON; what was not given is left out."""
+        ...
+
+    def parse(self, result: Result, /) -> R_co:
+        """Read the result; `result.value` is its JSON."""
+        ...
+
+
+class TypedEvent(Protocol):
+    """A typed event class knows its method and how to read an event; such names clash with no field of the protocol."""
+
+    __cdp_method__: ClassVar[str]
+
+    @classmethod
+    def __cdp_read__(cls, event: Event, /) -> Any:
+        """Read the event."""
+        ...
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
@@ -328,7 +329,7 @@ def _sort_reply(
     if "result" in fields:
         result = fields["result"]
         if whole and is_object(result):
-            return WholeResult(id=command_id, raw=Raw(b"{}"), whole=result, session_id=session_id)
+            return WholeResult(id=command_id, whole=result, session_id=session_id)
         return Result(id=command_id, raw=_raw(result), session_id=session_id)
     return Malformed(
         reason="it has an id but neither result nor error", size=size, id=command_id, session_id=session_id

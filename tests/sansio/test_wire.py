@@ -559,8 +559,8 @@ def test_what_can_be_sent_typed_is_known_by_its_members() -> None:
         def to_params(self) -> dict[str, Any]:
             return {}
 
-        def parse(self, result: dict[str, Any], /) -> int:
-            return len(result)
+        def parse(self, result: Result, /) -> int:
+            return len(result.value)
 
     assert isinstance(Navigate(), TypedCommand)
     assert not isinstance("Page.navigate", TypedCommand)

@@ -23,6 +23,7 @@ from cdp_core import (
     LocalProtocolError,
     MemoryTransport,
     RemoteProtocolError,
+    Result,
     SessionGone,
     SessionId,
     TargetCrashed,
@@ -44,8 +45,8 @@ class Navigate:
     def to_params(self) -> Json:
         return {"url": self.url} if self.referrer is None else {"url": self.url, "referrer": self.referrer}
 
-    def parse(self, result: Json, /) -> str:
-        return str(result["frameId"])
+    def parse(self, result: Result, /) -> str:
+        return str(result.value["frameId"])
 
 
 class Reload:
@@ -56,8 +57,8 @@ class Reload:
     def to_params(self) -> Json:
         return {}
 
-    def parse(self, result: Json, /) -> None:
-        assert result == {}
+    def parse(self, result: Result, /) -> None:
+        assert result.value == {}
 
 
 @attrs.frozen(kw_only=True)

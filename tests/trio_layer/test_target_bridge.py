@@ -21,6 +21,7 @@ from cdp_core import (
     Json,
     PageSession,
     RemoteProtocolError,
+    Result,
     SessionGone,
     SessionId,
     TargetChanged,
@@ -474,7 +475,7 @@ async def test_armed_recursive_resumed_in_one_write_and_nothing_awaited(peer: An
         def to_params(self) -> Json:
             return {"enabled": True}
 
-        def parse(self, result: Json, /) -> None:
+        def parse(self, result: Result, /) -> None:
             raise AssertionError
 
     def arm(session: PageSession) -> list[Any]:

@@ -24,6 +24,7 @@ from cdp_core import (
     PageSession,
     PendingReply,
     Received,
+    Result,
     SessionId,
     Subscription,
     TargetInfo,
@@ -83,8 +84,8 @@ class Navigate:
     def to_params(self) -> Json:
         return {"url": self.url}
 
-    def parse(self, result: Json, /) -> str:
-        return str(result["frameId"])
+    def parse(self, result: Result, /) -> str:
+        return str(result.value["frameId"])
 
 
 async def sending(page: PageSession, params: Mapping[str, Any]) -> None:
