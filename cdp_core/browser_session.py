@@ -20,7 +20,7 @@ from cdp_core.page_session import PageSession
 from cdp_core.sansio.router import Output
 from cdp_core.sansio.wire import Event, SessionId, TypedEvent
 from cdp_core.scopes import add_note, background_tasks, check_timeout
-from cdp_core.session import MAX_BYTES, Session, event_readers
+from cdp_core.session import E1, E2, MAX_BYTES, Session, event_readers
 from cdp_core.subscriptions import Missed, Overflow, Received, Subscription
 from cdp_core.target_bridge import TargetBridge
 from cdp_core.transports import Transport
@@ -66,6 +66,48 @@ class BrowserSession(Session):
     def subscribe_all(
         self, *events: str, capacity: int, max_bytes: int = MAX_BYTES, overflow: Literal[Overflow.DROP_OLDEST]
     ) -> Subscription[Received[Event] | Missed]: ...
+    @overload
+    def subscribe_all(
+        self,
+        event: type[E1],
+        /,
+        *,
+        capacity: int,
+        max_bytes: int = MAX_BYTES,
+        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
+    ) -> Subscription[Received[E1]]: ...
+    @overload
+    def subscribe_all(
+        self,
+        event: type[E1],
+        /,
+        *,
+        capacity: int,
+        max_bytes: int = MAX_BYTES,
+        overflow: Literal[Overflow.DROP_OLDEST],
+    ) -> Subscription[Received[E1] | Missed]: ...
+    @overload
+    def subscribe_all(
+        self,
+        event: type[E1],
+        event2: type[E2],
+        /,
+        *,
+        capacity: int,
+        max_bytes: int = MAX_BYTES,
+        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
+    ) -> Subscription[Received[E1 | E2]]: ...
+    @overload
+    def subscribe_all(
+        self,
+        event: type[E1],
+        event2: type[E2],
+        /,
+        *,
+        capacity: int,
+        max_bytes: int = MAX_BYTES,
+        overflow: Literal[Overflow.DROP_OLDEST],
+    ) -> Subscription[Received[E1 | E2] | Missed]: ...
     @overload
     def subscribe_all(
         self,
