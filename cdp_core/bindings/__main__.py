@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 from cdp_core.bindings._catalog import domain_named, domain_names
 from cdp_core.bindings._description import load_description
@@ -38,10 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for difference in differences:
         print(difference)  # noqa: T201
     where = " and ".join(name for name, _ in described)
-    said = f"{len(differences)} differences" if differences else "no difference"
+    said = f"{len(differences) or 'no'} difference{'s' if len(differences) > 1 else ''}"
     print(f"{said} between {where} (+) and the bindings of {PROTOCOL} (-)")  # noqa: T201
     return 1 if differences else 0
 
 
 if __name__ == "__main__":
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A terminal may lack the arrow, and no encoding has the lone surrogates that a file's name may hold.
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(main())

@@ -40,11 +40,10 @@ def register(module: ModuleType) -> None:
 
     Raises InvalidArgument where it is none, or where another module has its domain already.
     """
+    place: str = getattr(module, "__name__", repr(module))
     domain: Domain | None = getattr(module, "DOMAIN", None)
-    if domain is None or getattr(domain, "module", None) != module.__name__:
-        raise InvalidArgument(
-            f"{module.__name__} is no module of bindings; make one with tools/gen_bindings.py --package."
-        )
+    if domain is None or getattr(domain, "module", None) != place or not hasattr(domain, "table"):
+        raise InvalidArgument(f"{place} is no module of bindings; make one with tools/gen_bindings.py --package.")
     other = domain_named(domain.name)
     if other is not None and other is not domain:
         raise InvalidArgument(f"The domain {domain.name} is there already, in {other.module}; register one of the two.")

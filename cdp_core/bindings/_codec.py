@@ -28,13 +28,15 @@ def from_json(kind: Any, value: Any, /) -> Any:
     """A JSON value as one of the bindings' types; `to_json` is the way back.
 
     For a name of another type, such as `page.FrameId` or `dom.Quad`, that is the plain value.
-    Raises InvalidArgument where an object type is given what is no object.
+    Raises InvalidArgument where an object type is given what is no object, or an enumeration what is no string.
     """
     if isinstance(kind, type) and issubclass(kind, Value):
         if not isinstance(value, dict):
             raise InvalidArgument(f"{kind.__qualname__} is made of a JSON object, not of {type(value).__name__}.")
         return make_value(kind, kind.__cdp_spec__.read(value))  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(kind, type) and issubclass(kind, EnumValue):
+        if not isinstance(value, str):
+            raise InvalidArgument(f"{kind.__qualname__} is made of a string, not of {type(value).__name__}.")
         member = kind(value)
         if not member.known:
             _drift.count("unknown_members", kind.__cdp_item__, member)

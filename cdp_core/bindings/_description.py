@@ -21,7 +21,9 @@ def load_description(source: str) -> tuple[str, object]:
     Raises DiscoveryError or InvalidArgument, in one line.
     """
     path = Path(source)
-    if looks_like_address(source) or path.is_dir() or path.name == "DevToolsActivePort":
+    # Unlike Path.is_dir, this raises nothing where a path is too long, or forbidden.
+    is_folder = os.path.isdir(path)  # noqa: PTH112
+    if looks_like_address(source) or is_folder or path.name == "DevToolsActivePort":
         return trio.run(fetch_protocol, source if looks_like_address(source) else path)
     try:
         text = path.read_bytes()

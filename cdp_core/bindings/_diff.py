@@ -1,6 +1,6 @@
 """What another protocol has that the bindings have not, and the reverse: two sets of tables, compared item by item.
 
-One line each: `+` they have it and the bindings do not, `-` the reverse, `~` both have it and differ. The marks
+One line each, whatever the peer wrote: `+` they have it and the bindings do not, `-` the reverse, `~` both have it and differ. The marks
 (experimental, deprecated) count as well: they say what may change next.
 """
 
@@ -64,11 +64,12 @@ def _compare_items(domain: str, ours: Mapping[str, _Item], theirs: Mapping[str, 
             yield Difference("-" if other is None else "+", place, item.kind + _suffix(item.marks))
             continue
         if own.kind != other.kind or own.type != other.type:
-            yield Difference("~", place, f"{other.kind} {other.type} there, {own.kind} {own.type} here")
+            yield Difference("~", place, f"{_said(other)} there, {_said(own)} here")
         if own.marks != other.marks:
-            yield Difference("~", place, f"{own.kind}; {_marks(other.marks)} there, {_marks(own.marks)} here")
-        yield from (Difference("+", f"{place}={member}") for member in sorted(other.members - own.members))
-        yield from (Difference("-", f"{place}={member}") for member in sorted(own.members - other.members))
+            kind = own.kind if own.kind == other.kind else "type"
+            yield Difference("~", place, f"{kind}; {_marks(other.marks)} there, {_marks(own.marks)} here")
+        yield from (Difference("+", f"{place}={_shown(each)}") for each in sorted(other.members - own.members))
+        yield from (Difference("-", f"{place}={_shown(each)}") for each in sorted(own.members - other.members))
         yield from _compare_parts(place, own.parts, other.parts)
 
 
@@ -101,6 +102,14 @@ def _items(table: Table) -> dict[str, _Item]:
 
 def _parts(fields: Texts, prefix: str = "") -> dict[str, Field]:
     return {prefix + field.wire: field for field in map(parse_field, fields)}
+
+
+def _shown(member: str) -> str:
+    return member if member.isprintable() else ascii(member)
+
+
+def _said(item: _Item) -> str:
+    return f"{item.kind} {item.type}" if item.type else item.kind
 
 
 _SAID: Final = {"~": "experimental", "!": "deprecated"}

@@ -96,7 +96,7 @@ class Domain:
 
     def names(self) -> list[str]:
         """The module's `__dir__`."""
-        return [*self._makers, *vars(sys.modules[self.module])]
+        return [*{*self._makers, *vars(sys.modules[self.module])}]
 
     def get(self, name: str) -> Any:
         """The object of that name."""
@@ -141,12 +141,8 @@ class Domain:
         if kind in _PYTHON:
             return PlainShape(kind)
         owner, _, name = kind.rpartition(".")
-        if owner and owner != self.name:
-            domain = _catalog.domain_named(owner)
-            if domain is None:
-                raise InvalidArgument(
-                    f"{self.module} refers to {kind}, but no module has the domain {owner}; register it first."
-                )
+        domain = self._owner(owner, kind)
+        if domain is not self:
             return domain.shape(name)
         if name in self.table.objects:
             return ObjectShape(lambda: self.get(name))
@@ -172,9 +168,16 @@ class Domain:
         if kind in _PYTHON:
             return _PYTHON[kind]
         owner, _, name = kind.rpartition(".")
-        domain = _catalog.domain_named(owner) if owner else self
-        assert domain is not None
-        return domain.get(name)
+        return self._owner(owner, kind).get(name)
+
+    def _owner(self, owner: str, kind: str) -> Domain:
+        """The domain of a type that has its domain's name before its own, or none."""
+        domain = _catalog.domain_named(owner) if owner and owner != self.name else self
+        if domain is None:
+            raise InvalidArgument(
+                f"{self.module} refers to {kind}, but no module has the domain {owner}; register it first."
+            )
+        return domain
 
     def _make_enum(self, name: str) -> type[EnumValue]:
         marks, *members = self.table.enums[name]
@@ -228,7 +231,7 @@ class Domain:
         fields = [FieldSpec(text, self.shape) for text in texts]
         spec = Spec(item, fields)
         body: dict[str, Any] = {
-            "__slots__": tuple(f"_{field.name}" for field in fields if field.shape.kept),
+            "__slots__": tuple(f"_kept_{field.name}" for field in fields if field.shape.kept),
             "__module__": self.module,
             "__qualname__": name,
             "__doc__": doc,

@@ -12,8 +12,10 @@ import re
 
 __all__ = ["class_name", "enum_name", "field_name", "member_name", "result_name", "snake"]
 
-RESERVED = frozenset((*keyword.kwlist, "extra"))
-"""`extra` is where a value keeps the fields that the bindings do not know."""
+RESERVED = frozenset(
+    (*keyword.kwlist, "self", "extra", "nulls", "spec", "str", "int", "float", "bool", "tuple", "dict")
+)
+"""`extra`, `nulls` and `spec` are what a value has besides its fields, and the types are what stubs write."""
 
 _PLURALS = re.compile(r"(ID|URL|API)s(?![a-z])")
 _BORDERS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

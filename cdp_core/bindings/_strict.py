@@ -12,13 +12,13 @@ Without msgspec there are no twins, and every text is declined.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from cdp_core.sansio.records import HAVE_MSGSPEC, decoder
 from cdp_core.sansio.wire import Json
 
-__all__ = ["UNSET", "Twin", "define", "finished", "set_or_none", "strict_decoder", "to_builtins"]
+__all__ = ["UNSET", "Twin", "define", "finish", "finished", "set_or_none", "strict_decoder", "to_builtins"]
 
 if TYPE_CHECKING or HAVE_MSGSPEC:
     import msgspec
@@ -51,8 +51,13 @@ _twins: Final[dict[str, type[Any]]] = {}
 
 
 def finished(name: str) -> type[Any] | None:
-    """The twin of that name, where it is made."""
+    """The twin of that name, where it is made, and all that it refers to."""
     return _twins.get(name)
+
+
+def finish(twins: Mapping[str, type[Any]]) -> None:
+    """These are made, and so is all that they refer to."""
+    _twins.update(twins)
 
 
 def define(name: str, fields: list[tuple[str, str, Any, bool]]) -> type[Any]:
@@ -73,7 +78,7 @@ def define(name: str, fields: list[tuple[str, str, Any, bool]]) -> type[Any]:
         omit_defaults=True,
     )
     globals()[name] = twin
-    return _twins.setdefault(name, twin)
+    return twin
 
 
 def strict_decoder(twin: Callable[[], type[Any]]) -> Callable[[Any], Any]:

@@ -15,8 +15,10 @@ are.
 
 from __future__ import annotations
 
+import keyword
 import re
-from collections.abc import Callable, Iterable, Mapping
+import reprlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, cast
 
@@ -43,6 +45,11 @@ Texts = tuple[str, ...]
 
 _FIELD: Final = re.compile(r"([^?~!:]+)(\??)(~?)(!?):(.+)")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_KEPT: Final = frozenset((*keyword.kwlist, "DOMAIN"))
+_DEEPEST: Final = 8
+"""The protocol has arrays of arrays; no deeper is read than anybody could mean."""
+_SHORT: Final = reprlib.Repr()
+_SHORT.maxstring = 100
 
 
 @attrs.frozen
@@ -84,75 +91,86 @@ def parse_field(text: str) -> Field:
     return Field(wire, bool(optional), bool(experimental), bool(deprecated), kind)
 
 
-def read_protocol(*files: tuple[str, object]) -> dict[str, Table]:
+def read_protocol(
+    *files: tuple[str, object], elsewhere: Callable[[str], Table | None] = lambda _domain: None
+) -> dict[str, Table]:
     """The tables of one protocol that comes in one or more files, each given with its name.
 
-    Raises InvalidArgument, in one line that says what and where, where a file is no protocol, where versions differ, or
-    where two names would become one.
+    `elsewhere` finds the domains that the files refer to and do not describe. A file that names no version goes with
+    any. Raises InvalidArgument, in one line that says what and where, where a file is no protocol, where versions
+    differ, or where two names would become one.
     """
     tables: dict[str, Table] = {}
-    version: object = None
+    first: tuple[str, object] | None = None
     for where, content in files:
         domains = content.get("domains") if is_object(content) else None
         if not is_object(content) or not isinstance(domains, list):
             raise InvalidArgument(f"{where} is no protocol description: it has no list of domains.")
-        own: object = content.get("version")
-        if version is not None and own != version:
-            raise InvalidArgument(
-                f"{where} is of version {_version(own)}, but {files[0][0]} is of {_version(version)}; "
-                "give two files of one version."
-            )
-        version = own
+        version: object = content.get("version")
+        if version is not None:
+            first = first or (where, version)
+            if version != first[1]:
+                raise InvalidArgument(
+                    f"{where} is of version {_version(version)}, but {first[0]} is of {_version(first[1])}; "
+                    "give two files of one version."
+                )
         for position, domain in enumerate(cast("list[object]", domains)):
-            if not is_object(domain):
-                raise InvalidArgument(f"{where}: domain {position} is no JSON object.")
-            table = _Reader(f"{where}: {domain.get('domain', position)}").table(domain)
+            table = _read_domain(where, position, domain)
             if table.name in tables:
                 raise InvalidArgument(f"{where}: the domain {table.name} is described twice.")
             tables[table.name] = table
-    _check_references(tables, " and ".join(where for where, _ in files))
+    everywhere = " and ".join(where for where, _ in files)
+    _check_distinct(everywhere, "the domains", ((name, field_name(name)) for name in tables))
+    _References(tables, elsewhere, everywhere).check()
     return tables
 
 
 def _version(version: object) -> str:
     if is_object(version):
-        return f"{version.get('major')}.{version.get('minor')}"
-    return repr(version)
+        return f"{_shown(version.get('major'))}.{_shown(version.get('minor'))}".replace("'", "")
+    return _shown(version)
+
+
+def _read_domain(where: str, position: int, domain: object) -> Table:
+    if not is_object(domain):
+        raise InvalidArgument(f"{where}: domain {position} is no JSON object.")
+    name: object = domain.get("domain")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InvalidArgument(f"{where}: {_shown(name)} is no name for a domain (number {position} of the list).")
+    return _Reader(f"{where}: {name}", name).table(domain)
 
 
 class _Reader:
     """Reads one domain; every complaint says where."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, domain: str) -> None:
         self._where = where
+        self._domain = domain
         self._enums: dict[str, Texts] = {}
 
     def table(self, domain: Json) -> Table:
-        name = self._name(domain, "domain")
         names: dict[str, tuple[str, str]] = {}
         objects: dict[str, Texts] = {}
-        for kind in self._items(domain, "types"):
-            own = self._name(kind, "id")
+        commands: dict[str, tuple[str, Texts, Texts]] = {}
+        events: dict[str, Texts] = {}
+        for own, kind in self._items(domain, "types", "type", key="id"):
+            if own in PLAIN_TYPES.values():
+                raise self._wrong(f"no type can be called {own}, which tables keep for a plain one")
+            if own in self._enums:
+                raise self._wrong(f"the type {own} has a name that is taken")
             if "properties" in kind:
                 objects[own] = (_marks(kind), *self._fields(kind, "properties", own))
             elif "enum" in kind:
                 self._enums[own] = (_marks(kind), *self._members(kind, own))
             else:
                 names[own] = (_marks(kind), self._type(kind, own, ""))
-        commands = {
-            self._name(command, "name"): (
-                _marks(command),
-                self._fields(command, "parameters", command["name"]),
-                self._fields(command, "returns", result_name(command["name"])),
-            )
-            for command in self._items(domain, "commands")
-        }
-        events = {
-            self._name(event, "name"): (_marks(event), *self._fields(event, "parameters", event["name"]))
-            for event in self._items(domain, "events")
-        }
+        for own, command in self._items(domain, "commands", "command"):
+            params = self._fields(command, "parameters", own)
+            commands[own] = (_marks(command), params, self._fields(command, "returns", result_name(own)))
+        for own, event in self._items(domain, "events", "event"):
+            events[own] = (_marks(event), *self._fields(event, "parameters", own))
         table = Table(
-            name=name,
+            name=self._domain,
             marks=_marks(domain),
             names=names,
             enums=self._enums,
@@ -163,77 +181,100 @@ class _Reader:
         self._check_names(table)
         return table
 
-    def _items(self, owner: Json, key: str) -> list[Json]:
-        items: list[Json] = owner.get(key, [])
-        if not isinstance(items, list) or not all(map(is_object, items)):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidArgument(f"{self._where}: {key} is no list of objects.")
-        return items
+    def _wrong(self, text: str) -> InvalidArgument:
+        return InvalidArgument(f"{self._where}: {text}.")
 
-    def _name(self, item: Json, key: str) -> str:
-        name: object = item.get(key)
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise InvalidArgument(f"{self._where}: {name!r} is no name for a {'type' if key == 'id' else key}.")
-        return name
+    def _items(self, owner: Json, key_of_list: str, what: str, *, key: str = "name") -> Iterator[tuple[str, Json]]:
+        """Each item with its name, which no other of the list has."""
+        items: object = owner.get(key_of_list, [])
+        of = what.partition(" of ")[2]
+        if not isinstance(items, list):
+            raise self._wrong(f"the {key_of_list}{of and ' of '}{of} are no list")
+        seen: set[str] = set()
+        for item in cast("list[object]", items):
+            name: object = item.get(key) if is_object(item) else item
+            if not is_object(item) or not isinstance(name, str) or not _NAME.fullmatch(name):
+                article = "an" if what == "event" else "a"
+                raise self._wrong(f"{_shown(name)} is no {f'name for {article} ' if is_object(item) else ''}{what}")
+            if name in seen:
+                raise self._wrong(f"the {what} {name} is described twice")
+            seen.add(name)
+            yield name, item
 
     def _fields(self, owner: Json, key: str, owner_name: str) -> Texts:
         return tuple(
             Field(
-                self._name(item, "name"),
+                name,
                 item.get("optional") is True,
                 item.get("experimental") is True,
                 item.get("deprecated") is True,
-                self._type(item, owner_name, item["name"]),
+                self._type(item, owner_name, name),
             ).text
-            for item in self._items(owner, key)
+            for name, item in self._items(owner, key, f"field of {owner_name}")
         )
 
-    def _type(self, item: Json, owner: str, field: str) -> str:
+    def _type(self, item: Json, owner: str, field: str, depth: int = 0) -> str:
         place = f"{owner}.{field}" if field else owner
         if "$ref" in item:
             reference: object = item["$ref"]
-            if not isinstance(reference, str) or not all(map(_NAME.fullmatch, reference.split(".", 1))):
-                raise InvalidArgument(f"{self._where}: {place} refers to {reference!r}, which is no type's name.")
-            return reference
+            named = isinstance(reference, str) and all(map(_NAME.fullmatch, reference.split(".", 1)))
+            if not isinstance(reference, str) or not named or reference in PLAIN_TYPES.values():
+                raise self._wrong(f"{place} refers to {_shown(reference)}, which is no type's name")
+            return reference.removeprefix(f"{self._domain}.")
         kind: object = item.get("type")
         if kind == "array":
             items: object = item.get("items", {"type": "any"})
-            if not is_object(items):
-                raise InvalidArgument(f"{self._where}: {place} is an array of {items!r}, which is no type.")
-            return f"[{self._type(items, owner, field)}]"
+            if not is_object(items) or depth == _DEEPEST:
+                raise self._wrong(f"{place} is an array of {_shown(items)}, which is no type")
+            return f"[{self._type(items, owner, field, depth + 1)}]"
         if "enum" in item:
             name = enum_name(owner, field)
             if name in self._enums:
-                raise InvalidArgument(f"{self._where}: {place} needs the name {name}, which is taken.")
+                raise self._wrong(f"{place} needs the name {name}, which is taken")
             self._enums[name] = ("", *self._members(item, place))
             return name
         if not isinstance(kind, str) or kind not in PLAIN_TYPES:
-            raise InvalidArgument(f"{self._where}: {place} is of the unknown type {kind!r}.")
+            raise self._wrong(f"{place} is of the unknown type {_shown(kind)}")
         return PLAIN_TYPES[kind]
 
     def _members(self, item: Json, place: str) -> Texts:
-        members: list[str] = item["enum"]
-        if not isinstance(members, list) or not all(isinstance(member, str) for member in members):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidArgument(f"{self._where}: the members of {place} are no list of strings.")
-        self._check_distinct(f"the members of {place}", members, member_name)
-        return tuple(members)
+        members: object = item["enum"]
+        if not isinstance(members, list) or not all(isinstance(each, str) for each in cast("list[object]", members)):
+            raise self._wrong(f"the members of {place} are no list of strings")
+        texts = cast("list[str]", members)
+        _check_distinct(self._where, f"the members of {place}", ((name, member_name(name)) for name in texts))
+        return tuple(texts)
 
     def _check_names(self, table: Table) -> None:
-        self._check_distinct(
-            "the types, commands and events",
-            [*table.names, *table.enums, *table.objects, *table.commands, *map(class_name, table.events)]
-            + [result_name(name) for name, (_, _, returns) in table.commands.items() if returns],
-            lambda name: name if name[0].isupper() else field_name(name),
-        )
+        made = [
+            *((name, name) for name in (*table.names, *table.enums, *table.objects)),
+            *((name, field_name(name)) for name in table.commands),
+            *((name, class_name(name)) for name in table.events),
+            *((name, result_name(name)) for name, (_, _, returns) in table.commands.items() if returns),
+        ]
+        _check_distinct(self._where, "the types, commands and events", made)
+        for name, becomes in made:
+            if becomes in _KEPT:
+                raise self._wrong(f"{name!r} becomes {becomes}, a name that Python or the module keeps for itself")
         for name, fields in _all_fields(table):
-            self._check_distinct(f"the fields of {name}", [parse_field(text).wire for text in fields], field_name)
+            wires = [parse_field(text).wire for text in fields]
+            _check_distinct(self._where, f"the fields of {name}", ((wire, field_name(wire)) for wire in wires))
 
-    def _check_distinct(self, what: str, names: Iterable[str], rule: Callable[[str], str]) -> None:
-        seen: dict[str, str] = {}
-        for name in names:
-            made = rule(name)
-            if made in seen:
-                raise InvalidArgument(f"{self._where}: among {what}, {seen[made]!r} and {name!r} both become {made}.")
-            seen[made] = name
+
+def _check_distinct(where: str, what: str, made: Iterable[tuple[str, str]]) -> None:
+    """No two names become one; each is given with what it becomes."""
+    seen: dict[str, str] = {}
+    for name, becomes in made:
+        if becomes in seen:
+            raise InvalidArgument(
+                f"{where}: among {what}, {_shown(seen[becomes])} and {_shown(name)} both become {becomes}."
+            )
+        seen[becomes] = name
+
+
+def _shown(value: object) -> str:
+    """What a peer wrote where something else belongs: in one short line."""
+    return _SHORT.repr(value)
 
 
 def _marks(item: Json) -> str:
@@ -248,18 +289,42 @@ def _all_fields(table: Table) -> Iterable[tuple[str, Texts]]:
         yield result_name(name), returns
 
 
-def _check_references(tables: Mapping[str, Table], where: str) -> None:
-    known = {
-        f"{table.name}.{name}" for table in tables.values() for name in (*table.names, *table.enums, *table.objects)
-    }
-    known |= set(PLAIN_TYPES.values())
-    for table in tables.values():
-        aliases = [(name, (f"is:{kind}",)) for name, (_, kind) in table.names.items()]
-        for owner, fields in (*aliases, *_all_fields(table)):
-            for field in map(parse_field, fields):
-                kind = field.type.strip("[]")
-                full = kind if "." in kind or kind in known else f"{table.name}.{kind}"
-                if full not in known:
-                    raise InvalidArgument(
-                        f"{where}: {table.name}.{owner} refers to {full}, which is described nowhere."
-                    )
+class _References:
+    """Whether every type that is referred to is described, and is not itself by another name."""
+
+    def __init__(self, tables: Mapping[str, Table], elsewhere: Callable[[str], Table | None], where: str) -> None:
+        self._tables = tables
+        self._elsewhere = elsewhere
+        self._where = where
+
+    def check(self) -> None:
+        for table in self._tables.values():
+            for name, (_, kind) in table.names.items():
+                self._check_alias(table, name, kind)
+            for owner, fields in _all_fields(table):
+                for field in map(parse_field, fields):
+                    self._find(table, owner, field.type)
+
+    def _find(self, table: Table, owner: str, kind: str) -> tuple[Table, str] | None:
+        """Where a type is described; None for a plain one."""
+        plain = kind.strip("[]")
+        if plain in PLAIN_TYPES.values():
+            return None
+        domain, _, name = plain.rpartition(".")
+        found = self._tables.get(domain) or self._elsewhere(domain) if domain else table
+        if found is None or not (name in found.names or name in found.enums or name in found.objects):
+            raise InvalidArgument(
+                f"{self._where}: {table.name}.{owner} refers to {domain or table.name}.{name}, "
+                "which is described nowhere."
+            )
+        return found, name
+
+    def _check_alias(self, table: Table, name: str, kind: str) -> None:
+        passed: set[tuple[str, str]] = set()
+        found = self._find(table, name, kind)
+        while found is not None and found[1] in found[0].names:
+            at, other = found
+            if (at.name, other) in passed:
+                raise InvalidArgument(f"{self._where}: {table.name}.{name} is described by nothing but itself.")
+            passed.add((at.name, other))
+            found = self._find(at, other, at.names[other][1])

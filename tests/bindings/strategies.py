@@ -1,0 +1,271 @@
+"""JSON that fits the protocol exactly, and JSON that does not, for every item of every domain, out of the tables alone.
+
+Everything is decided by a `random.Random`. A property gives the one that Hypothesis draws (`st.randoms()`), so that it
+shrinks; a sweep over all items gives one that is seeded with the item's name, so that it is the same on every run.
+
+`Item` is whatever has fields: an object type, an event, what a command brings, and a command's params. What fits is
+made by type, following aliases and other domains; `Budget` bounds it, since types contain themselves: when it is used
+up, optional fields are absent and arrays empty. Whatever is then still required ends by itself, or no browser could
+send it.
+
+What does not fit is what fits with a few places changed, at any depth (`spoil`). Only this one goes beyond what a
+protocol says, so only this one holds lone surrogates, null where none belongs, and integers of any size.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+import attrs
+
+from cdp_core.bindings import Value, domain_names
+from cdp_core.bindings._catalog import domain_named
+from cdp_core.bindings._domain import Domain
+from cdp_core.bindings._names import class_name, field_name, result_name
+from cdp_core.bindings._tables import Field, parse_field
+from cdp_core.sansio.records import Raw
+from cdp_core.sansio.wire import Event
+
+# ── what there is ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@attrs.frozen
+class Item:
+    """Something that has fields."""
+
+    domain: Domain
+    kind: str
+    name: str
+    """In the protocol's spelling: a type, an event, or a command."""
+    texts: tuple[str, ...]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return tuple(map(parse_field, self.texts))
+
+    @property
+    def place(self) -> str:
+        """As drift names it."""
+        return f"{self.domain.name}.{result_name(self.name) if self.kind == 'result' else self.name}"
+
+    @property
+    def python_name(self) -> str:
+        return {"object": str, "event": class_name, "result": result_name, "command": field_name}[self.kind](self.name)
+
+    @property
+    def made(self) -> Any:
+        """The class, or the function of a command."""
+        return self.domain.get(self.python_name)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.place}"
+
+
+def domain(name: str) -> Domain:
+    found = domain_named(name)
+    assert found is not None
+    return found
+
+
+def items_of(owner: Domain) -> Iterator[Item]:
+    """Every item of a domain."""
+    table = owner.table
+    for name, (_marks, *fields) in table.objects.items():
+        yield Item(owner, "object", name, tuple(fields))
+    for name, (_marks, *fields) in table.events.items():
+        yield Item(owner, "event", name, tuple(fields))
+    for name, (_marks, params, returns) in table.commands.items():
+        yield Item(owner, "command", name, params)
+        if returns:
+            yield Item(owner, "result", name, returns)
+
+
+ITEMS = tuple(item for name in sorted(domain_names()) for item in items_of(domain(name)))
+VALUES = tuple(item for item in ITEMS if item.kind != "command")
+COMMANDS = tuple(item for item in ITEMS if item.kind == "command")
+
+
+def item_named(place: str) -> Item:
+    """The value of that name, as drift names it."""
+    return next(item for item in VALUES if item.place == place)
+
+
+# ── what fits ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+TEXTS = ("", "a", "about:blank", "naïve €", "\U0001f600", "\x00\x1f\x7f", '"\\/', "\u2028", "extra", "x" * 300)
+WHOLE = (0, 1, -1, 7, 2**31 - 1, -(2**31), 2**53, 2**63 - 1, -(2**63), 2**64)
+BROKEN = (0.5, -0.25, 1e-7, 1.7e308, 5e-324, 1e22, 123456.789)
+OPEN = ({}, {"a": 1}, {"": None}, {"frameId": [True, None, {"b": "c"}], "extra": 0.5})
+ANYTHING = (None, "", "text", 0, 1.5, True, False, [], [1, [None]], {}, {"type": "x", "value": None})
+
+
+class Budget:
+    """How many optional parts may still be made."""
+
+    def __init__(self, parts: int) -> None:
+        self.left = parts
+
+    def spend(self) -> bool:
+        self.left -= 1
+        return self.left > 0
+
+
+def fitting(chance: Random, item: Item, *, parts: int = 25) -> dict[str, Any]:
+    """JSON for an item. With no parts, no optional field is there."""
+    return _object(chance, item.domain, item.texts, Budget(parts))
+
+
+def fitting_type(chance: Random, owner: Domain, kind: str, *, parts: int = 25) -> Any:
+    """JSON for a type, as a field of that domain names it."""
+    return _value(chance, owner, kind, Budget(parts))
+
+
+def _object(chance: Random, owner: Domain, texts: tuple[str, ...], budget: Budget) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in map(parse_field, texts):
+        if not field.optional or (budget.spend() and chance.randrange(2)):
+            found[field.wire] = _value(chance, owner, field.type, budget)
+    return found
+
+
+def _value(chance: Random, owner: Domain, kind: str, budget: Budget) -> Any:
+    if kind.startswith("["):
+        length = chance.randrange(4) if budget.spend() else 0
+        return [_value(chance, owner, kind[1:-1], budget) for _ in range(length)]
+    if kind in PLAIN:
+        return PLAIN[kind](chance)
+    other, _, name = kind.rpartition(".")
+    home = domain(other) if other else owner
+    table = home.table
+    if name in table.objects:
+        return _object(chance, home, table.objects[name][1:], budget)
+    if name in table.enums:
+        return chance.choice(table.enums[name][1:] or TEXTS)
+    return _value(chance, home, table.names[name][1], budget)
+
+
+PLAIN: dict[str, Callable[[Random], Any]] = {
+    "str": lambda chance: chance.choice(TEXTS),
+    "int": lambda chance: chance.choice(WHOLE),
+    "num": lambda chance: chance.choice(WHOLE + BROKEN),
+    "bool": lambda chance: chance.choice((False, True)),
+    "obj": lambda chance: copy.deepcopy(chance.choice(OPEN)),
+    "any": lambda chance: copy.deepcopy(chance.choice(ANYTHING)),
+}
+
+
+# ── what does not fit ────────────────────────────────────────────────────────────────────────────────────────────────
+
+ODD = (
+    *(None, True, False, 0, 1, -7, 1.0, 2.5, -0.0, 1e300, 2**70, -(2**63) - 1, 10**40),
+    *("", "toast", "\ud800", "a\udfff", [], [None], [[1]], ["a", 1], {}, {"a": None}, {"type": "\udc80"}),
+)
+STRANGE_NAMES = ("colour", "", "extra", "frame_id", "__dict__", "nulls", "_source", "params", "\ud83d", "x" * 150)
+
+
+def spoil(chance: Random, fits: dict[str, Any], *, times: int = 3) -> dict[str, Any]:
+    """A copy with up to that many places changed."""
+    spoiled = copy.deepcopy(fits)
+    for _ in range(1 + chance.randrange(times)):
+        places = [*_places(spoiled)]
+        if places:
+            chance.choice(CHANGES)(chance, *chance.choice(places))
+        else:
+            _added(chance, [spoiled], 0)
+    return spoiled
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    if isinstance(value, dict):
+        for key in value:
+            yield value, key
+            yield from _places(value[key])
+    elif isinstance(value, list):
+        for key, each in enumerate(value):
+            yield value, key
+            yield from _places(each)
+
+
+def _other(chance: Random, home: Any, key: Any) -> None:
+    home[key] = copy.deepcopy(chance.choice(ODD))
+
+
+def _left_out(_chance: Random, home: Any, key: Any) -> None:
+    if isinstance(home, dict):
+        del home[key]
+    else:
+        home[key] = None
+
+
+def _null(_chance: Random, home: Any, key: Any) -> None:
+    home[key] = None
+
+
+def _added(chance: Random, home: Any, key: Any) -> None:
+    whole = home[key] if isinstance(home[key], dict) else home
+    if isinstance(whole, dict):
+        whole[chance.choice(STRANGE_NAMES)] = copy.deepcopy(chance.choice(ODD))
+    else:
+        whole.append(copy.deepcopy(chance.choice(ODD)))
+
+
+def _reworded(_chance: Random, home: Any, key: Any) -> None:
+    if isinstance(home[key], str):
+        home[key] += "-new"
+    elif type(home[key]) is int:
+        home[key] = float(home[key])
+    else:
+        home[key] = [home[key]]
+
+
+def _buried(chance: Random, home: Any, key: Any) -> None:
+    for _ in range(chance.choice((1, 40))):
+        home[key] = chance.choice(([home[key]], {"children": home[key]}))
+
+
+CHANGES = (_other, _left_out, _null, _added, _reworded, _buried)
+
+
+# ── reading and comparing ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def octets(value: Any) -> bytes:
+    """As a browser writes it, but for lone surrogates, which only an escape can say."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def from_octets(kind: type[Value], text: bytes) -> Any:
+    """The value by the way of the events, which is that of the strict rung where there is one."""
+    spec = kind.__cdp_spec__
+    return spec.event_reader()(Event(method=spec.item, raw=Raw(text)))
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Whether two JSON values are the same; 1 and 1.0 are, 1 and true are not."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same_json(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same_json, one, other))
+    if isinstance(one, (bool, type(None), str, dict, list)) or isinstance(other, (bool, type(None), str, dict, list)):
+        return type(one) is type(other) and one == other
+    return bool(one == other)
+
+
+def has_null(value: Value) -> bool:
+    """Whether an explicit null is anywhere in the fields."""
+    if value.__cdp_spec__.nulls(value):
+        return True
+    return any(map(_has_null, (getattr(value, name, None) for name in value.__cdp_spec__.by_name)))
+
+
+def _has_null(shown: Any) -> bool:
+    if isinstance(shown, tuple):
+        return any(map(_has_null, shown))
+    return isinstance(shown, Value) and has_null(shown)

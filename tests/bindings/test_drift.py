@@ -1,0 +1,301 @@
+"""Drift is counted place by place, told on demand, forgotten on demand, and raised in strict mode alone."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cdp_core.bindings import (
+    DriftReport,
+    _drift,
+    drift,
+    forget_drift,
+    from_json,
+    page,
+    parse_command,
+    parse_event,
+    parse_result,
+    runtime,
+    strict,
+)
+from cdp_core.errors import BindingDrift
+from cdp_core.sansio.records import Raw
+from cdp_core.sansio.wire import Event, WholeEvent
+
+DIALOG = {"url": "u", "frameId": "F", "message": "?", "type": "alert", "hasBrowserHandler": True}
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> None:
+    forget_drift()
+
+
+def read(**changes: Any) -> Any:
+    """A dialog's event, with some fields otherwise; `...` leaves one out."""
+    fields = {name: value for name, value in {**DIALOG, **changes}.items() if value is not ...}
+    return from_json(page.JavascriptDialogOpening, fields)
+
+
+def report(**kinds: dict[str, int]) -> DriftReport:
+    return attrs.evolve(DriftReport(**{kind: {} for kind in attrs.fields_dict(DriftReport)}), **kinds)
+
+
+def event(method: str, raw: bytes = b"{}") -> Event:
+    return Event(method=method, raw=Raw(raw))
+
+
+# ── what is counted ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+ITEM = "Page.javascriptDialogOpening"
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, {}),
+        ({"defaultPrompt": "x"}, {}),
+        ({"colour": 1}, {"unknown_fields": {f"{ITEM}.colour": 1}}),
+        ({"colour": None, "shape": {}}, {"unknown_fields": {f"{ITEM}.colour": 1, f"{ITEM}.shape": 1}}),
+        ({"frameId": ...}, {"missing_fields": {f"{ITEM}.frameId": 1}}),
+        ({"frameId": None}, {"other_types": {f"{ITEM}.frameId": 1}}),
+        ({"defaultPrompt": None}, {"other_types": {f"{ITEM}.defaultPrompt": 1}}),
+        ({"url": 5}, {"other_types": {f"{ITEM}.url": 1}}),
+        ({"type": 5}, {"other_types": {f"{ITEM}.type": 1}}),
+        ({"hasBrowserHandler": 1}, {"other_types": {f"{ITEM}.hasBrowserHandler": 1}}),
+        ({"type": "toast"}, {"unknown_members": {"Page.DialogType=toast": 1}}),
+        (
+            {"type": "toast", "url": ..., "message": [], "colour": 1},
+            {
+                "unknown_members": {"Page.DialogType=toast": 1},
+                "missing_fields": {f"{ITEM}.url": 1},
+                "other_types": {f"{ITEM}.message": 1},
+                "unknown_fields": {f"{ITEM}.colour": 1},
+            },
+        ),
+    ],
+)
+def test_each_kind(changes: dict[str, Any], expected: dict[str, dict[str, int]]) -> None:
+    read(**changes)
+    assert drift() == report(**expected)
+    assert drift().total == sum(map(len, expected.values()))
+    assert bool(drift()) is bool(expected)
+    read(**changes)
+    assert drift() == report(**{kind: dict.fromkeys(places, 2) for kind, places in expected.items()})
+
+
+def test_what_is_nested_is_counted_for_its_own_type() -> None:
+    frame = {"scriptId": "1", "url": "", "lineNumber": 1, "columnNumber": "1", "colour": 1}
+    from_json(runtime.StackTrace, {"callFrames": [frame, frame, 7], "parent": {}, "parentId": {"id": None}})
+    assert drift() == report(
+        missing_fields={"Runtime.CallFrame.functionName": 2, "Runtime.StackTrace.callFrames": 1},
+        unknown_fields={"Runtime.CallFrame.colour": 2},
+        other_types={
+            "Runtime.CallFrame.columnNumber": 2,
+            "Runtime.StackTrace.callFrames": 1,
+            "Runtime.StackTraceId.id": 1,
+        },
+    )
+
+
+def test_unknown_items() -> None:
+    unknown = [
+        event("Page.dreamed"),
+        event("Vendor.happened"),
+        event("odd"),
+        event(""),
+        event("Page."),
+        event(".loadEventFired"),
+    ]
+    for each in unknown:
+        assert parse_event(each) is each
+        assert parse_event(each) is each
+    assert parse_command("Page.dream", {"a": 1}) is None
+    assert parse_command("Vendor.act") is None
+    assert parse_result("Page.dream", {"a": 1}) == {"a": 1}
+    # As the protocol spells it, and no other way: neither Python's names, nor a command as an event.
+    assert parse_event(event("Page.LoadEventFired")) == event("Page.LoadEventFired")
+    assert parse_event(event("page.loadEventFired")) == event("page.loadEventFired")
+    assert parse_event(event("Page.navigate")) == event("Page.navigate")
+    assert parse_command("Page.add_script_to_evaluate_on_new_document", {}) is None
+    assert drift() == report(
+        unknown_items={
+            **{each.method: 2 for each in unknown if each.method},
+            "": 2,
+            "Page.dream": 2,
+            "Vendor.act": 1,
+            "Page.LoadEventFired": 1,
+            "page.loadEventFired": 1,
+            "Page.navigate": 1,
+            "Page.add_script_to_evaluate_on_new_document": 1,
+        }
+    )
+
+
+def test_a_result_where_there_should_be_none() -> None:
+    assert parse_result("Page.enable", {"colour": 1, "shape": 2}) is None
+    assert page.enable().parse({"colour": 1}) is None
+    assert drift() == report(unknown_fields={"Page.enable.colour": 2, "Page.enable.shape": 1})
+
+
+def test_events_that_are_no_objects_and_large_ones() -> None:
+    for raw in (b"[]", b"null", b"7", b"{", b'{"timestamp":1}}', b"\xff"):
+        forget_drift()
+        fired = parse_event(event("Page.loadEventFired", raw))
+        assert type(fired) is page.LoadEventFired
+        assert drift() == report(
+            other_types={"Page.loadEventFired.params": 1}, missing_fields={"Page.loadEventFired.timestamp": 1}
+        )
+    forget_drift()
+    large = parse_event(WholeEvent(method="Page.loadEventFired", whole={"timestamp": 1.5, "colour": 1}, octets=1 << 24))
+    assert large == page.LoadEventFired(timestamp=1.5)
+    assert drift() == report(unknown_fields={"Page.loadEventFired.colour": 1})
+
+
+def test_looking_at_a_value_counts_nothing_more() -> None:
+    value = read(type="toast", frameId=..., colour=1)
+    before = drift()
+    assert (value.type, value.extra) == ("toast", {"colour": 1})
+    repr(value)
+    assert pickle.loads(pickle.dumps(value)) == value
+    getattr(value, "frame_id", None)
+    page.JavascriptDialogOpening(url="", frame_id="F", message="", type="toast", has_browser_handler=True)
+    assert drift() == before
+
+
+# ── the report ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_report_is_a_value_that_does_not_change() -> None:
+    read(colour=1)
+    one = drift()
+    read(colour=1)
+    assert one.unknown_fields == {f"{ITEM}.colour": 1}
+    assert drift().unknown_fields == {f"{ITEM}.colour": 2}
+    with pytest.raises(TypeError):
+        one.unknown_fields["x"] = 1  # type: ignore[index]
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        one.unknown_fields = {}  # type: ignore[misc]
+    forget_drift()
+    assert drift() == report()
+    assert not drift()
+    assert one.total == 1
+
+
+def test_places_are_bounded_for_each_kind_alone() -> None:
+    for number in range(_drift.MAX_PLACES + 7):
+        read(**{f"colour{number}": 1})
+    read(colour0=1)
+    read(type="toast")
+    counts = drift().unknown_fields
+    assert len(counts) == _drift.MAX_PLACES + 1
+    assert counts[_drift.OTHERS] == 7
+    assert counts[f"{ITEM}.colour0"] == 2
+    assert drift().total == _drift.MAX_PLACES + 9
+    assert drift().unknown_members == {"Page.DialogType=toast": 1}
+
+
+def test_the_names_of_places_are_bounded() -> None:
+    read(**{"c" * 100_000: 1}, type="t" * 100_000)
+    parse_event(event("E" * 100_000))
+    for place in (*drift().unknown_fields, *drift().unknown_members, *drift().unknown_items):
+        assert _drift.MAX_NAME <= len(place) <= 2 * _drift.MAX_NAME + 1
+
+
+@given(st.lists(st.text(max_size=120), max_size=30))
+def test_each_unknown_field_is_counted(names: list[str]) -> None:
+    forget_drift()
+    for name in names:
+        from_json(page.FrameResized, {name: 1})
+    assert drift().total == sum(drift().unknown_fields.values()) == len(names)
+
+
+# ── strict mode ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("changes", "item", "field", "said"),
+    [
+        ({"colour": 1}, ITEM, "colour", f"the browser sent the field {ITEM}.colour, which the bindings do not know."),
+        ({"url": ...}, ITEM, "url", f"the browser did not send {ITEM}.url, which the bindings require."),
+        ({"url": 5}, ITEM, "url", f"the browser sent {ITEM}.url as another type than the bindings have."),
+        (
+            {"type": "toast"},
+            "Page.DialogType",
+            "toast",
+            "the browser sent the member 'toast' of Page.DialogType, which the bindings do not know.",
+        ),
+    ],
+)
+def test_strict_mode_says_what_and_where(changes: dict[str, Any], item: str, field: str, said: str) -> None:
+    with strict():
+        read()
+        with pytest.raises(BindingDrift) as caught:
+            read(**changes)
+    assert (caught.value.item, caught.value.field, str(caught.value)) == (item, field, said)
+    read(**changes)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda: parse_event(event("Vendor.happened")),
+        lambda: parse_event(event("Page.loadEventFired", b"7")),
+        lambda: page.LoadEventFired.__cdp_read__(event("Page.loadEventFired", b'{"timestamp":"x"}')),
+        lambda: parse_command("Vendor.act"),
+        lambda: parse_command("Page.navigate", {}),
+        lambda: parse_result("Vendor.act", {}),
+        lambda: parse_result("Page.enable", {"a": 1}),
+        lambda: page.navigate(url="").parse({}),
+        lambda: from_json(page.DialogType, "toast"),
+    ],
+)
+def test_strict_mode_is_for_every_way_of_reading(act: Any) -> None:
+    with strict(), pytest.raises(BindingDrift):
+        act()
+    act()
+
+
+def test_strict_mode_does_not_touch_what_a_caller_makes() -> None:
+    with strict():
+        dialog = page.JavascriptDialogOpening(url="", frame_id="F", message="", type="toast", has_browser_handler=True)
+        assert pickle.loads(pickle.dumps(dialog)) == dialog
+        with pytest.raises(BindingDrift):
+            from_json(page.JavascriptDialogOpening, {**DIALOG, "type": "toast"})
+
+
+def test_strict_blocks_nest_and_end_whatever_happens() -> None:
+    with strict():
+        with pytest.raises(ZeroDivisionError), strict():
+            raise ZeroDivisionError
+        with pytest.raises(BindingDrift):
+            read(colour=1)
+    read(colour=1)
+
+
+def test_strict_mode_is_for_every_thread() -> None:
+    caught: list[BaseException | None] = []
+
+    def reader() -> None:
+        try:
+            read(colour=1)
+        except BindingDrift as error:
+            caught.append(error)
+        else:
+            caught.append(None)
+
+    def in_a_thread() -> None:
+        thread = threading.Thread(target=reader)
+        thread.start()
+        thread.join()
+
+    with strict():
+        in_a_thread()
+    in_a_thread()
+    assert [type(each) for each in caught] == [BindingDrift, type(None)]
+    assert drift().total == 2

@@ -1,0 +1,342 @@
+"""`python -m cdp_core.bindings diff`: what it prints and how it ends, over files, over HTTP, and over what is neither."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cdp_core.bindings import PROTOCOL
+from cdp_core.bindings.__main__ import main
+from cdp_core.bindings._catalog import domain_names
+from cdp_core.sansio.endpoints import MAX_PROTOCOL_BYTES
+
+Json = dict[str, Any]
+Diff = Callable[..., tuple[int, list[str], str]]
+SCHEMA = {
+    "domain": "Schema",
+    "deprecated": True,
+    "types": [
+        {
+            "id": "Domain",
+            "type": "object",
+            "properties": [{"name": "name", "type": "string"}, {"name": "version", "type": "string"}],
+        }
+    ],
+    "commands": [
+        {"name": "getDomains", "returns": [{"name": "domains", "type": "array", "items": {"$ref": "Domain"}}]}
+    ],
+}
+"""As the bindings have it."""
+
+
+def described(*domains: Json) -> Json:
+    return {"version": {"major": "1", "minor": "3"}, "domains": list(domains)}
+
+
+@pytest.fixture
+def diff(capsys: pytest.CaptureFixture[str]) -> Diff:
+    """The command: its exit code, what it printed, and its one line of complaint."""
+
+    def run(*where: object) -> tuple[int, list[str], str]:
+        code = main(["diff", *map(str, where)])
+        printed = capsys.readouterr()
+        return code, printed.out.splitlines(), printed.err
+
+    return run
+
+
+@pytest.fixture
+def bindings_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Only these domains are there, as if the bindings were of a smaller protocol."""
+
+    def only(*names: str) -> None:
+        monkeypatch.setattr("cdp_core.bindings.__main__.domain_names", lambda: names)
+
+    return only
+
+
+def write(path: Path, content: object) -> Path:
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+# ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_no_difference_ends_with_0(diff: Diff, bindings_of: Callable[..., None], tmp_path: Path) -> None:
+    bindings_of("Schema")
+    code, printed, complaint = diff(write(tmp_path / "own.json", described(SCHEMA)))
+    assert (code, complaint) == (0, "")
+    assert printed == [f"no difference between own.json (+) and the bindings of {PROTOCOL} (-)"]
+
+
+def test_a_difference_ends_with_1(diff: Diff, bindings_of: Callable[..., None], tmp_path: Path) -> None:
+    bindings_of("Schema")
+    changed = {**SCHEMA, "deprecated": False}
+    code, printed, complaint = diff(write(tmp_path / "own.json", described(changed)))
+    assert (code, complaint) == (1, "")
+    assert printed == [
+        "~ Schema: domain; neither experimental nor deprecated there, deprecated here",
+        f"1 difference between own.json (+) and the bindings of {PROTOCOL} (-)",
+    ]
+    code, printed, _ = diff(write(tmp_path / "own.json", described({**changed, "events": [{"name": "e"}]})))
+    assert code == 1
+    assert printed[1:] == [
+        "+ Schema.e: event",
+        f"2 differences between own.json (+) and the bindings of {PROTOCOL} (-)",
+    ]
+
+
+def test_a_browser_that_speaks_little_lacks_the_rest(diff: Diff, tmp_path: Path) -> None:
+    code, printed, _ = diff(write(tmp_path / "small.json", described(SCHEMA)))
+    assert code == 1
+    assert len(printed) == len(domain_names())
+    assert all(line.startswith("- ") for line in printed[:-1])
+    assert printed[-1].startswith(f"{len(domain_names()) - 1} differences between small.json (+)")
+
+
+def test_several_files_are_one_protocol(diff: Diff, bindings_of: Callable[..., None], tmp_path: Path) -> None:
+    bindings_of("Schema")
+    event = {"name": "e", "parameters": [{"name": "f", "$ref": "Schema.Domain"}]}
+    first = write(tmp_path / "a.json", described({"domain": "Aa", "events": [event]}))
+    second = write(tmp_path / "b.json", described(SCHEMA))
+    code, printed, _ = diff(first, second)
+    assert code == 1
+    assert printed == [
+        "+ Aa: domain with 0 commands and 1 events",
+        f"1 difference between a.json and b.json (+) and the bindings of {PROTOCOL} (-)",
+    ]
+
+
+def test_a_domain_that_is_named_and_not_there_is_left_out(
+    diff: Diff, bindings_of: Callable[..., None], tmp_path: Path
+) -> None:
+    bindings_of("Schema", "Unheard")
+    assert diff(write(tmp_path / "own.json", described(SCHEMA)))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "cannot be read (No such file or directory); give a protocol file, or a browser's address."),
+        ("{", "is no protocol description: it is not JSON."),
+        ("", "is no protocol description: it is not JSON."),
+        ("[" * 200_000, "is no protocol description: it is not JSON."),
+        ('{"domains": "\udcff"}', "it is not JSON."),
+        ("[]", "a.json is no protocol description: it has no list of domains."),
+        ('{"domains": [3]}', "a.json: domain 0 is no JSON object."),
+        ('{"domains": [{"domain": "Aa", "types": [{"id": "T"}]}]}', "a.json: Aa: T is of the unknown type None."),
+    ],
+)
+def test_a_file_that_says_nothing_ends_with_2(diff: Diff, tmp_path: Path, content: str | None, said: str) -> None:
+    path = tmp_path / "a.json"
+    if content is not None:
+        path.write_bytes(content.encode(errors="surrogateescape"))
+    code, printed, complaint = diff(path)
+    assert (code, printed) == (2, [])
+    assert complaint.startswith("cdp_core.bindings: ")
+    assert complaint.endswith(f"{said}\n")
+    assert complaint.count("\n") == 1
+
+
+def test_files_of_two_versions_end_with_2(diff: Diff, tmp_path: Path) -> None:
+    newer = {**described(), "version": {"major": "1", "minor": "4"}}
+    code, printed, complaint = diff(write(tmp_path / "a.json", described()), write(tmp_path / "b.json", newer))
+    assert (code, printed) == (2, [])
+    assert complaint == (
+        "cdp_core.bindings: b.json is of version 1.4, but a.json is of 1.3; give two files of one version.\n"
+    )
+
+
+@pytest.mark.parametrize("where", ["x" * 5000, "a\0b", "", "no/such/DevToolsActivePort", "ftp://host", "host:99999"])
+def test_what_is_neither_a_file_nor_an_address_ends_with_2(
+    diff: Diff, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, printed, complaint = diff(where)
+    assert (code, printed) == (2, [])
+    assert complaint.startswith("cdp_core.bindings: ")
+    assert complaint.count("\n") == 1
+
+
+# ── over HTTP ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@contextmanager
+def serving(body: bytes, status: int = 200) -> Iterator[tuple[int, list[str]]]:
+    """A server that answers everything so, on which port, and what it was asked."""
+    asked: list[str] = []
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            with suppress(OSError):  # who asked has heard enough
+                self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield server.server_port, asked
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    "address", ["http://127.0.0.1:{}", "127.0.0.1:{}", ":{}", "{}", "ws://127.0.0.1:{}/devtools/browser/some-secret-id"]
+)
+def test_a_browser_is_asked_over_http(diff: Diff, bindings_of: Callable[..., None], address: str) -> None:
+    """Also where a WebSocket is given: its host serves both."""
+    bindings_of("Schema")
+    with serving(json.dumps(described(SCHEMA)).encode()) as (port, asked):
+        code, printed, complaint = diff(address.format(port))
+    assert (code, complaint) == (0, "")
+    assert asked == ["/json/protocol"]
+    (line,) = printed
+    assert line == f"no difference between http://127.0.0.1:{port}/ (+) and the bindings of {PROTOCOL} (-)"
+
+
+@pytest.mark.parametrize("folder", [True, False])
+@pytest.mark.parametrize("path_of_the_socket", ["/devtools/browser/some-secret-id", ""])
+def test_a_profile_says_where_its_browser_listens(
+    diff: Diff, bindings_of: Callable[..., None], tmp_path: Path, folder: bool, path_of_the_socket: str
+) -> None:
+    bindings_of("Schema")
+    with serving(json.dumps(described(SCHEMA)).encode()) as (port, asked):
+        file = write(tmp_path / "DevToolsActivePort", f"{port}\n{path_of_the_socket}")
+        code, printed, complaint = diff(tmp_path if folder else file)
+    assert (code, complaint) == (0, "")
+    assert asked == ["/json/protocol"]
+    assert "secret" not in printed[0]
+
+
+def test_a_browser_and_a_file_together(diff: Diff, bindings_of: Callable[..., None], tmp_path: Path) -> None:
+    bindings_of("Schema")
+    with serving(json.dumps(described(SCHEMA)).encode()) as (port, _):
+        code, printed, _ = diff(port, write(tmp_path / "a.json", described({"domain": "Aa"})))
+    assert code == 1
+    assert f"http://127.0.0.1:{port}/ and a.json (+)" in printed[-1]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        (b"<html>", 200, "is not JSON"),
+        (b"", 200, "is not JSON"),
+        (b"\xff", 200, "is not JSON"),
+        (b"[" * 200_000, 200, "is not JSON"),
+        (b"[]", 200, "is no description of a protocol"),
+        (b'{"domains": 3}', 200, "is no description of a protocol"),
+        (b'{"domains": [3]}', 200, "domain 0 is no JSON object"),
+        (b'{"domains": [{"domain": "A b"}]}', 200, "'A b' is no name for a domain"),
+        (b"", 404, "does not serve /json"),
+        (b"", 403, "HTTP 403"),
+        (b"", 500, "HTTP 500"),
+        (b" " * (MAX_PROTOCOL_BYTES + 1), 200, f"more than {MAX_PROTOCOL_BYTES} bytes"),
+    ],
+    ids=[
+        "html",
+        "empty",
+        "bytes",
+        "deep",
+        "list",
+        "no-list",
+        "no-domain",
+        "bad-name",
+        "404",
+        "403",
+        "500",
+        "too-large",
+    ],
+)
+def test_who_answers_something_else_ends_with_2(diff: Diff, body: bytes, status: int, said: str) -> None:
+    with serving(body, status) as (port, _):
+        code, printed, complaint = diff(f"ws://127.0.0.1:{port}/secret-token?token=secret-token")
+    assert (code, printed) == (2, [])
+    assert said in complaint
+    assert f"http://127.0.0.1:{port}/" in complaint
+    assert "secret" not in complaint
+    assert complaint.count("\n") == 1
+
+
+def test_nobody_there_ends_with_2(diff: Diff) -> None:
+    with serving(b"") as (port, _):
+        pass
+    code, printed, complaint = diff(f"http://127.0.0.1:{port}")
+    assert (code, printed) == (2, [])
+    assert "cannot be reached" in complaint
+    assert complaint.count("\n") == 1
+
+
+# ── as a program ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("arguments", [[], ["diff"], ["compare", "a.json"], ["diff", "--verbose", "a.json"], ["--all"]])
+def test_what_is_no_command_gets_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: python -m cdp_core.bindings")
+
+
+def test_help_says_which_protocol_the_bindings_are_of(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--help"])
+    assert caught.value.code == 0
+    assert PROTOCOL in capsys.readouterr().out
+
+
+def test_the_program_prints_on_any_terminal(tmp_path: Path) -> None:
+    """One that knows neither the arrow of results nor what an enumeration may hold."""
+    odd = {
+        **SCHEMA,
+        "types": [*SCHEMA["types"], {"id": "E", "type": "string", "enum": ["caf\u00e9"]}],  # type: ignore[misc]
+        "commands": [{"name": "getDomains", "returns": [{"name": "f", "type": "any"}]}],
+    }
+    mangled = os.fsdecode(b"\xff.json")
+    write(tmp_path / mangled, described(odd))
+    ran = subprocess.run(
+        [sys.executable, "-m", "cdp_core.bindings", "diff", mangled],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert ran.returncode == 1, ran.stderr
+    assert ran.stderr == ""
+    lines = ran.stdout.splitlines()
+    assert "+ Schema.getDomains.\\u2192 f: any" in lines
+    assert "differences between" in lines[-1]
+
+
+def test_the_program_ends_with_the_code(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "cdp_core.bindings", "diff", tmp_path / "none.json"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.count("\n") == 1

@@ -1,0 +1,607 @@
+"""A protocol's JSON as tables: each form of an item, whole protocols made up by chance, and everything that is none.
+
+A made-up protocol is drawn together with the tables that it must give: each part is a pair of JSON and table.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cdp_core.bindings._catalog import domain_named
+from cdp_core.bindings._names import enum_name, member_name, result_name
+from cdp_core.bindings._tables import PLAIN_TYPES, Field, Table, parse_field, read_protocol
+from cdp_core.bindings._version import MODULES
+from cdp_core.errors import InvalidArgument
+
+Json = dict[str, Any]
+
+
+def described(*domains: object, **more: object) -> Json:
+    return {"version": {"major": "1", "minor": "3"}, "domains": list(domains), **more}
+
+
+def read(**domain: object) -> Table:
+    return read_protocol(("a.json", described({"domain": "Aa", **domain})))["Aa"]
+
+
+def type_of(item: Json, *more: Json) -> str:
+    """How the type of one field is written, beside the types T (a string), E (an enumeration) and O (an object)."""
+    known = [
+        {"id": "T", "type": "string"},
+        {"id": "E", "type": "string", "enum": ["x"]},
+        {"id": "O", "type": "object", "properties": [{"name": "f", **item}]},
+    ]
+    return parse_field(read(types=[*known, *more]).objects["O"][1]).type
+
+
+# ── each form of an item ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        ({"type": "string"}, "str"),
+        ({"type": "binary"}, "str"),
+        ({"type": "integer"}, "int"),
+        ({"type": "number"}, "num"),
+        ({"type": "boolean"}, "bool"),
+        ({"type": "object"}, "obj"),
+        ({"type": "any"}, "any"),
+        ({"$ref": "T"}, "T"),
+        ({"$ref": "E"}, "E"),
+        ({"$ref": "O"}, "O"),
+        ({"$ref": "Aa.T"}, "T"),  # its own domain, spelled out
+        ({"type": "array"}, "[any]"),
+        ({"type": "array", "items": {"type": "string"}}, "[str]"),
+        ({"type": "array", "items": {"$ref": "O"}}, "[O]"),
+        ({"type": "array", "items": {"$ref": "Aa.O"}}, "[O]"),
+        ({"type": "array", "items": {"type": "array", "items": {"type": "number"}}}, "[[num]]"),
+        ({"type": "string", "enum": ["a", "b"]}, "OF"),
+        ({"type": "array", "items": {"type": "string", "enum": ["a"]}}, "[OF]"),
+    ],
+)
+def test_the_type_of_a_field(item: Json, text: str) -> None:
+    assert type_of(item) == text
+
+
+def test_a_type_by_another_name() -> None:
+    table = read(
+        types=[
+            {"id": "FrameId", "type": "string"},
+            {"id": "Quad", "type": "array", "items": {"type": "number"}, "experimental": True},
+            {"id": "Headers", "type": "object", "deprecated": True},
+            {"id": "Anything", "type": "any"},
+            {"id": "Parent", "$ref": "FrameId"},
+        ]
+    )
+    assert dict(table.names) == {
+        "FrameId": ("", "str"),
+        "Quad": ("~", "[num]"),
+        "Headers": ("!", "obj"),
+        "Anything": ("", "any"),
+        "Parent": ("", "FrameId"),
+    }
+    assert not table.enums
+    assert not table.objects
+
+
+def test_an_enumeration_keeps_its_members_in_order() -> None:
+    table = read(types=[{"id": "Kind", "type": "string", "enum": ["b", "a", "-a"], "experimental": True}])
+    assert dict(table.enums) == {"Kind": ("~", "b", "a", "-a")}
+
+
+def test_an_object_without_fields_is_an_object() -> None:
+    assert dict(read(types=[{"id": "Nothing", "type": "object", "properties": []}]).objects) == {"Nothing": ("",)}
+
+
+def test_enumerations_without_a_name_are_named_by_where_they_stand() -> None:
+    inline = {"type": "string", "enum": ["x"]}
+    table = read(
+        types=[{"id": "Frame", "type": "object", "properties": [{"name": "adStatus", **inline}]}],
+        commands=[
+            {
+                "name": "get",
+                "parameters": [{"name": "kind", **inline}, {"name": "all", "type": "array", "items": inline}],
+                "returns": [{"name": "kind", **inline}],
+            }
+        ],
+        events=[{"name": "came", "parameters": [{"name": "why", **inline}]}],
+    )
+    assert set(table.enums) == {"FrameAdStatus", "GetKind", "GetAll", "GetResultKind", "CameWhy"}
+    assert set(table.enums.values()) == {("", "x")}
+    assert table.commands["get"] == ("", ("kind:GetKind", "all:[GetAll]"), ("kind:GetResultKind",))
+    assert table.events["came"] == ("", "why:CameWhy")
+
+
+@pytest.mark.parametrize("optional", [True, False, None])
+@pytest.mark.parametrize("experimental", [True, False, None])
+@pytest.mark.parametrize("deprecated", [True, False, None])
+def test_marks(optional: bool | None, experimental: bool | None, deprecated: bool | None) -> None:
+    said = {"optional": optional, "experimental": experimental, "deprecated": deprecated}
+    item = {name: mark for name, mark in said.items() if mark is not None}
+    both = ("~" if experimental else "") + ("!" if deprecated else "")
+    own = {name: mark for name, mark in item.items() if name != "optional"}
+    table = read(
+        **own,
+        types=[{"id": "T", "type": "string", **own}, {"id": "E", "type": "string", "enum": ["a"], **own}],
+        commands=[{"name": "c", **own, "parameters": [{"name": "p", "type": "any", **item}]}],
+        events=[{"name": "came", **own}],
+    )
+    assert table.marks == table.names["T"][0] == table.enums["E"][0] == both
+    assert table.commands["c"][0] == table.events["came"][0] == both
+    field = parse_field(table.commands["c"][1][0])
+    assert field == Field("p", bool(optional), bool(experimental), bool(deprecated), "any")
+
+
+def test_a_type_of_another_domain_and_of_another_file() -> None:
+    field = {"name": "f", "type": "array", "items": {"$ref": "Bb.T"}}
+    first = described({"domain": "Aa", "events": [{"name": "e", "parameters": [field]}]})
+    second = described({"domain": "Bb", "types": [{"id": "T", "type": "string"}]})
+    tables = read_protocol(("a.json", first), ("b.json", second))
+    assert list(tables) == ["Aa", "Bb"]
+    assert tables["Aa"].events["e"] == ("", "f:[Bb.T]")
+
+
+def test_types_may_refer_to_each_other_in_a_circle() -> None:
+    domains = [
+        {"domain": one, "types": [{"id": "T", "properties": [{"name": "t", "$ref": f"{other}.T", "optional": True}]}]}
+        for one, other in (("Aa", "Bb"), ("Bb", "Aa"))
+    ]
+    assert read_protocol(("a.json", described(*domains)))["Bb"].objects["T"] == ("", "t?:Aa.T")
+
+
+def test_a_reference_may_be_described_elsewhere() -> None:
+    def elsewhere(name: str) -> Table | None:
+        asked.append(name)
+        return Table(name="Bb", names={"T": ("", "str")}) if name == "Bb" else None
+
+    def refers_to(reference: str) -> Json:
+        fields = [{"name": "f", "$ref": reference}]
+        return described({"domain": "Aa", "events": [{"name": "e", "parameters": fields}]})
+
+    asked: list[str] = []
+    tables = read_protocol(("a.json", refers_to("Bb.T")), elsewhere=elsewhere)
+    assert list(tables) == ["Aa"]
+    for dangling in ("Bb.U", "Cc.T"):
+        with pytest.raises(InvalidArgument, match=f"Aa.e refers to {dangling}, which is described nowhere"):
+            read_protocol(("a.json", refers_to(dangling)), elsewhere=elsewhere)
+    assert asked == ["Bb", "Bb", "Cc"]
+    with pytest.raises(InvalidArgument, match=r"Bb\.T"):
+        read_protocol(("a.json", refers_to("Bb.T")))
+
+
+def test_what_is_described_here_hides_what_is_described_elsewhere() -> None:
+    domain = {"domain": "Bb", "types": [{"id": "U", "type": "array", "items": {"$ref": "Bb.T"}}]}
+    with pytest.raises(InvalidArgument, match=r"Bb\.U refers to Bb\.T"):
+        read_protocol(("a.json", described(domain)), elsewhere=lambda _: Table(name="Bb", names={"T": ("", "str")}))
+
+
+def test_what_is_not_kept_is_not_looked_at() -> None:
+    more = {"description": 7, "redirect": None, "dependencies": 3, "featured": True}
+    command = {"name": "c", "async": True, **more}
+    kind = {"id": "T", "type": "string", "minItems": "x", **more}
+    assert read(**more, types=[kind], commands=[command]) == read(types=[kind], commands=[command])
+    assert read_protocol(("a.json", described(**more))) == {}
+    assert read_protocol() == {}
+
+
+def test_files_of_one_version_or_of_none() -> None:
+    files = [
+        ("a.json", described({"domain": "Aa"})),
+        ("b.json", {"domains": [{"domain": "Bb"}]}),
+        ("c.json", described({"domain": "Cc"})),
+    ]
+    assert set(read_protocol(*files)) == {"Aa", "Bb", "Cc"}
+
+
+# ── by chance ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+WORDS = ("alpha", "beta", "gammaRay", "deltaHTML", "class", "extra", "pageIDs", "Upper", "x1")
+REFERENCES = ("Aa.Known", "Aa.Object", "Zz.Known", "Zz.Kind")
+KNOWN = {
+    "types": [
+        {"id": "Known", "type": "string"},
+        {"id": "Kind", "type": "string", "enum": ["one", "two"]},
+        {"id": "Object", "type": "object", "properties": []},
+    ]
+}
+MEMBERS = st.lists(st.text(max_size=8), max_size=5, unique_by=member_name)
+marks = st.fixed_dictionaries({}, optional={"experimental": st.booleans(), "deprecated": st.booleans()})
+
+
+def marks_of(item: Json) -> str:
+    return "~" * item.get("experimental", False) + "!" * item.get("deprecated", False)
+
+
+@st.composite
+def some_type(draw: st.DrawFn, domain: str, place: str, enums: dict[str, tuple[str, ...]]) -> tuple[Json, str]:
+    """A type's JSON and text; an enumeration without a name is noted in `enums`."""
+    form = draw(st.sampled_from(["plain", "reference", "array", "enum"]))
+    if form == "reference":
+        reference = draw(st.sampled_from(REFERENCES))
+        owner, name = reference.split(".")
+        return ({"$ref": name if owner == domain and draw(st.booleans()) else reference}), (
+            name if owner == domain else reference
+        )
+    if form == "array":
+        item, text = draw(some_type(domain, place, enums))
+        return {"type": "array", "items": item}, f"[{text}]"
+    if form == "enum" and place not in enums:
+        members = draw(MEMBERS)
+        enums[place] = ("", *members)
+        return {"type": "string", "enum": members}, place
+    kind = draw(st.sampled_from(sorted(PLAIN_TYPES)))
+    return {"type": kind}, PLAIN_TYPES[kind]
+
+
+@st.composite
+def some_fields(
+    draw: st.DrawFn, domain: str, owner: str, enums: dict[str, tuple[str, ...]]
+) -> tuple[list[Json], tuple[Field, ...]]:
+    items: list[Json] = []
+    fields: list[Field] = []
+    for wire in draw(st.lists(st.sampled_from(WORDS), max_size=4, unique=True)):
+        found: dict[str, tuple[str, ...]] = {}
+        item, text = draw(some_type(domain, enum_name(owner, wire), found))
+        enums.update(found)
+        said = draw(marks) | draw(st.sampled_from([{}, {"optional": True}, {"optional": False}]))
+        items.append({"name": wire, **item, **said})
+        fields.append(Field(wire, said.get("optional", False), "~" in marks_of(said), "!" in marks_of(said), text))
+    return items, tuple(fields)
+
+
+def texts(fields: tuple[Field, ...]) -> tuple[str, ...]:
+    return tuple(field.text for field in fields)
+
+
+@st.composite
+def some_domain(draw: st.DrawFn, name: str) -> tuple[Json, Table]:
+    enums: dict[str, tuple[str, ...]] = {"Kind": ("", "one", "two")}
+    names = {"Known": ("", "str")}
+    objects: dict[str, tuple[str, ...]] = {"Object": ("",)}
+    commands, events = {}, {}
+    said: dict[str, list[Json]] = {"types": copy.deepcopy(KNOWN["types"]), "commands": [], "events": []}
+    for number, form in enumerate(draw(st.lists(st.sampled_from(["name", "enum", "object"]), max_size=3))):
+        own, mark = f"Type{number}", draw(marks)
+        if form == "object":
+            items, fields = draw(some_fields(name, own, enums))
+            said["types"].append({"id": own, "type": "object", "properties": items, **mark})
+            objects[own] = (marks_of(mark), *texts(fields))
+        elif form == "enum":
+            members = draw(MEMBERS)
+            said["types"].append({"id": own, "type": "string", "enum": members, **mark})
+            enums[own] = (marks_of(mark), *members)
+        else:
+            item, text = draw(some_type(name, own, {own: ()}))
+            said["types"].append({"id": own, **item, **mark})
+            names[own] = (marks_of(mark), text)
+    for number in range(draw(st.integers(0, 2))):
+        own, mark = f"command{number}", draw(marks)
+        params, given_fields = draw(some_fields(name, own, enums))
+        returns, brought = draw(some_fields(name, result_name(own), enums))
+        said["commands"].append({"name": own, "parameters": params, "returns": returns, **mark})
+        commands[own] = (marks_of(mark), texts(given_fields), texts(brought))
+        own, mark = f"event{number}", draw(marks)
+        params, given_fields = draw(some_fields(name, own, enums))
+        said["events"].append({"name": own, "parameters": params, **mark})
+        events[own] = (marks_of(mark), *texts(given_fields))
+    mark = draw(marks)
+    table = Table(
+        name=name, marks=marks_of(mark), names=names, enums=enums, objects=objects, commands=commands, events=events
+    )
+    return {"domain": name, **mark, **{key: items for key, items in said.items() if items}}, table
+
+
+@st.composite
+def some_protocol(draw: st.DrawFn) -> tuple[Json, dict[str, Table]]:
+    pairs = [draw(some_domain(name)) for name in ("Aa", "Zz")]
+    return described(*(domain for domain, _ in pairs)), {table.name: table for _, table in pairs}
+
+
+@given(some_protocol(), st.booleans())
+def test_any_protocol_is_read_as_it_was_meant(pair: tuple[Json, dict[str, Table]], two_files: bool) -> None:
+    protocol, tables = pair
+    files = [protocol] if not two_files else [{**protocol, "domains": [each]} for each in protocol["domains"]]
+    found = read_protocol(*((f"{number}.json", file) for number, file in enumerate(files)))
+    assert found == tables
+    for table in found.values():
+        assert list(table.commands) == list(tables[table.name].commands)  # the order is the protocol's
+
+
+FIELDS = st.builds(
+    Field,
+    st.from_regex(r"[A-Za-z][A-Za-z0-9]*", fullmatch=True),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+    st.from_regex(r"\[{0,2}([A-Z][a-z]{0,4}\.)?[A-Za-z]+\]{0,2}", fullmatch=True),
+)
+
+
+@given(FIELDS)
+def test_a_field_survives_its_text(field: Field) -> None:
+    assert parse_field(field.text) == field
+
+
+def test_the_text_of_a_field() -> None:
+    assert Field("parentId", True, True, False, "FrameId").text == "parentId?~:FrameId"
+    assert Field("a", False, False, True, "[Dom.Node]").text == "a!:[Dom.Node]"
+
+
+def test_every_field_of_the_pinned_protocol_survives_its_text() -> None:
+    count = 0
+    for name in MODULES:
+        found = domain_named(name)
+        assert found is not None
+        table = found.table
+        groups = [fields for _, *fields in (*table.objects.values(), *table.events.values())]
+        groups += [list(part) for _, *parts in table.commands.values() for part in parts]
+        for text in (text for group in groups for text in group):
+            assert parse_field(text).text == text
+            count += 1
+    assert count > 3500
+
+
+# ── what is no protocol ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def with_fields(*fields: object) -> Json:
+    return {"domain": "Aa", "types": [{"id": "O", "type": "object", "properties": list(fields)}]}
+
+
+def with_type(**kind: object) -> Json:
+    return {"domain": "Aa", "types": [{"id": "T", **kind}]}
+
+
+STRING = {"type": "string"}
+BAD_DOMAINS: list[tuple[object, str]] = [
+    (7, "domain 0 is no JSON object"),
+    (None, "domain 0 is no JSON object"),
+    ({}, "None is no name for a domain"),
+    ({"domain": 5}, "5 is no name for a domain"),
+    ({"domain": "A b"}, "'A b' is no name for a domain"),
+    ({"domain": ""}, "'' is no name for a domain"),
+    ({"domain": "A\nb" + "c" * 5000}, "is no name for a domain"),
+    ({"domain": {"a": ["\n"] * 5000}}, "is no name for a domain"),
+    ({"domain": "Aa", "types": {}}, "Aa: the types are no list"),
+    ({"domain": "Aa", "commands": None}, "Aa: the commands are no list"),
+    ({"domain": "Aa", "events": "x"}, "Aa: the events are no list"),
+    ({"domain": "Aa", "types": [7]}, "Aa: 7 is no type"),
+    ({"domain": "Aa", "commands": [[]]}, "Aa: [] is no command"),
+    ({"domain": "Aa", "events": [None]}, "Aa: None is no event"),
+    ({"domain": "Aa", "types": [{"type": "string"}]}, "Aa: None is no name for a type"),
+    ({"domain": "Aa", "types": [{"id": "A-b", "type": "string"}]}, "Aa: 'A-b' is no name for a type"),
+    ({"domain": "Aa", "types": [{"id": ["T"], "type": "string"}]}, "Aa: ['T'] is no name for a type"),
+    ({"domain": "Aa", "commands": [{"name": "1a"}]}, "Aa: '1a' is no name for a command"),
+    ({"domain": "Aa", "events": [{"name": "_a"}]}, "Aa: '_a' is no name for an event"),
+    ({"domain": "Aa", "events": [{"name": "caf\u00e9"}]}, "Aa: 'caf\u00e9' is no name for an event"),
+    (with_fields({"name": "a b", **STRING}), "Aa: 'a b' is no name for a field of O"),
+    (with_fields({**STRING}), "Aa: None is no name for a field of O"),
+    (with_fields("x"), "Aa: 'x' is no field of O"),
+    ({"domain": "Aa", "commands": [{"name": "c", "parameters": 1}]}, "Aa: the parameters of c are no list"),
+    ({"domain": "Aa", "commands": [{"name": "c", "returns": {}}]}, "Aa: the returns of CResult are no list"),
+    (with_type(properties=None), "Aa: the properties of T are no list"),
+    (with_type(), "Aa: T is of the unknown type None"),
+    (with_type(type="sting"), "Aa: T is of the unknown type 'sting'"),
+    (with_type(type=["string"]), "Aa: T is of the unknown type ['string']"),
+    (with_type(type={"a": 1}), "Aa: T is of the unknown type {'a': 1}"),
+    (with_fields({"name": "f"}), "Aa: O.f is of the unknown type None"),
+    (with_fields({"name": "f", "type": "str"}), "Aa: O.f is of the unknown type 'str'"),
+    (with_fields({"name": "f", "type": "array", "items": "x"}), "Aa: O.f is an array of 'x', which is no type"),
+    (with_fields({"name": "f", "type": "array", "items": {}}), "Aa: O.f is of the unknown type None"),
+    (with_fields({"name": "f", "$ref": 5}), "Aa: O.f refers to 5, which is no type's name"),
+    (with_fields({"name": "f", "$ref": ""}), "Aa: O.f refers to '', which is no type's name"),
+    (with_fields({"name": "f", "$ref": "A.B.C"}), "Aa: O.f refers to 'A.B.C', which is no type's name"),
+    (with_fields({"name": "f", "$ref": ".O"}), "Aa: O.f refers to '.O', which is no type's name"),
+    (with_fields({"name": "f", "$ref": "int"}), "Aa: O.f refers to 'int', which is no type's name"),
+    (with_fields({"name": "f", "$ref": "Gone"}), "Aa.O refers to Aa.Gone, which is described nowhere"),
+    (with_fields({"name": "f", "$ref": "Bb.Gone"}), "Aa.O refers to Bb.Gone, which is described nowhere"),
+    (with_type(type="array", items={"$ref": "Gone"}), "Aa.T refers to Aa.Gone, which is described nowhere"),
+    (
+        {"domain": "Aa", "commands": [{"name": "c", "returns": [{"name": "f", "$ref": "Gone"}]}]},
+        "Aa.CResult refers to Aa.Gone, which is described nowhere",
+    ),
+    (with_type(**{"$ref": "T"}), "Aa.T is described by nothing but itself"),
+    (with_type(type="array", items={"$ref": "Aa.T"}), "Aa.T is described by nothing but itself"),
+    (
+        {"domain": "Aa", "types": [{"id": "T", "$ref": "U"}, {"id": "U", "$ref": "V"}, {"id": "V", "$ref": "U"}]},
+        "Aa.T is described by nothing but itself",
+    ),
+    (with_type(type="string", enum="ab"), "Aa: the members of T are no list of strings"),
+    (with_type(type="string", enum=["a", 1]), "Aa: the members of T are no list of strings"),
+    (with_type(type="integer", enum=[1, 2]), "Aa: the members of T are no list of strings"),
+    (with_type(type="string", enum=None), "Aa: the members of T are no list of strings"),
+    (with_fields({"name": "f", **STRING, "enum": [None]}), "Aa: the members of O.f are no list of strings"),
+    (with_type(**STRING, enum=["a-b", "aB"]), "Aa: among the members of T, 'a-b' and 'aB' both become A_B"),
+    (with_type(**STRING, enum=["a", "a"]), "Aa: among the members of T, 'a' and 'a' both become A"),
+    (with_type(**STRING, enum=["\n" * 9000, " "]), "both become _"),
+    (
+        with_fields({"name": "fooBar", **STRING}, {"name": "FooBar", **STRING}),
+        "Aa: among the fields of O, 'fooBar' and 'FooBar' both become foo_bar",
+    ),
+    (with_fields({"name": "f", **STRING}, {"name": "f", **STRING}), "Aa: the field of O f is described twice"),
+    (
+        {"domain": "Aa", "types": [{"id": "Came", **STRING}], "events": [{"name": "came"}]},
+        "Aa: among the types, commands and events, 'Came' and 'came' both become Came",
+    ),
+    (
+        {
+            "domain": "Aa",
+            "types": [{"id": "GetResult", **STRING}],
+            "commands": [{"name": "get", "returns": [{"name": "f", **STRING}]}],
+        },
+        "Aa: among the types, commands and events, 'GetResult' and 'get' both become GetResult",
+    ),
+    (
+        {"domain": "Aa", "commands": [{"name": "getURL"}, {"name": "getUrl"}]},
+        "Aa: among the types, commands and events, 'getURL' and 'getUrl' both become get_url",
+    ),
+    ({"domain": "Aa", "events": [{"name": "e"}, {"name": "E"}]}, "'e' and 'E' both become E"),
+    ({"domain": "Aa", "types": [{"id": "T", **STRING}] * 2}, "Aa: the type T is described twice"),
+    ({"domain": "Aa", "commands": [{"name": "c"}] * 2}, "Aa: the command c is described twice"),
+    ({"domain": "Aa", "events": [{"name": "e"}] * 2}, "Aa: the event e is described twice"),
+    (
+        {
+            "domain": "Aa",
+            "types": [
+                {"id": "OF", **STRING, "enum": ["x"]},
+                {"id": "O", "properties": [{"name": "f", **STRING, "enum": ["y"]}]},
+            ],
+        },
+        "Aa: O.f needs the name OF, which is taken",
+    ),
+    (
+        {
+            "domain": "Aa",
+            "types": [
+                {"id": "O", "properties": [{"name": "f", **STRING, "enum": ["y"]}]},
+                {"id": "OF", **STRING, "enum": ["x"]},
+            ],
+        },
+        "Aa: the type OF has a name that is taken",
+    ),
+    (
+        {
+            "domain": "Aa",
+            "commands": [{"name": "c", "parameters": [{"name": "f", **STRING, "enum": ["y"]}]}],
+            "events": [{"name": "cF"}],
+        },
+        "'CF' and 'cF' both become CF",
+    ),
+    ({"domain": "Aa", "types": [{"id": "None", **STRING}]}, "'None' becomes None, a name that Python"),
+    ({"domain": "Aa", "types": [{"id": "class", **STRING}]}, "'class' becomes class, a name that Python"),
+    ({"domain": "Aa", "events": [{"name": "true"}]}, "'true' becomes True, a name that Python"),
+    ({"domain": "Aa", "types": [{"id": "DOMAIN", **STRING}]}, "'DOMAIN' becomes DOMAIN, a name that Python"),
+    ({"domain": "Aa", "types": [{"id": "int", "type": "integer"}]}, "Aa: no type can be called int"),
+    ({"domain": "Aa", "types": [{"id": "any", "enum": ["a"]}]}, "Aa: no type can be called any"),
+]
+
+
+def problem_of(*files: tuple[str, object]) -> str:
+    """The one line of the complaint, which is short whatever was found."""
+    with pytest.raises(InvalidArgument) as caught:
+        read_protocol(*files)
+    said = str(caught.value)
+    assert said.isprintable(), said
+    assert len(said) < 500, said
+    assert said.endswith((".", "version.")), said
+    return said
+
+
+@pytest.mark.parametrize(("bad", "said"), BAD_DOMAINS, ids=[said[:60] for _, said in BAD_DOMAINS])
+def test_what_is_wrong_is_said_in_one_line_with_its_place(bad: object, said: str) -> None:
+    problem = problem_of(("a.json", described(bad)))
+    assert said in problem
+    assert problem.startswith("a.json")
+
+
+@pytest.mark.parametrize("content", [None, 7, "domains", [], {}, {"domains": {}}, {"domains": None}, [{"domains": []}]])
+def test_a_file_that_is_no_description(content: object) -> None:
+    assert problem_of(("a.json", content)) == "a.json is no protocol description: it has no list of domains."
+
+
+def test_the_file_is_named_where_it_is_the_second() -> None:
+    good = ("a.json", described({"domain": "Aa"}))
+    assert problem_of(good, ("b.json", [])).startswith("b.json is no protocol")
+    assert problem_of(good, ("b.json", described({"domain": "Bb"}, 4))).startswith("b.json: domain 1 is no JSON object")
+    assert problem_of(good, ("b.json", described({"domain": "Bb", "types": 4}))).startswith("b.json: Bb: the types")
+
+
+def test_two_files_of_different_versions() -> None:
+    one, other = described(), described(version={"major": "1", "minor": "4"})
+    said = problem_of(("a.json", one), ("b.json", other))
+    assert said == "b.json is of version 1.4, but a.json is of 1.3; give two files of one version."
+    said = problem_of(("none.json", {"domains": []}), ("a.json", one), ("b.json", other))
+    assert said == "b.json is of version 1.4, but a.json is of 1.3; give two files of one version."
+    for odd in ("1.4", 3, ["1"], {"major": "1\n" * 500}, {}, True):
+        assert problem_of(("a.json", one), ("b.json", described(version=odd))).startswith("b.json is of version ")
+        assert problem_of(("a.json", described(version=odd)), ("b.json", one)).startswith("b.json is of version 1.3, ")
+
+
+def test_the_same_domain_twice() -> None:
+    said = "the domain Aa is described twice."
+    assert problem_of(("a.json", described({"domain": "Aa"}, {"domain": "Aa"}))) == f"a.json: {said}"
+    files = [("a.json", described({"domain": "Aa"})), ("b.json", described({"domain": "Aa"}))]
+    assert problem_of(*files) == f"b.json: {said}"
+
+
+def test_two_domains_that_would_be_one_module() -> None:
+    domains = described({"domain": "DOMStorage"}, {"domain": "DomStorage"})
+    assert problem_of(("a.json", domains)) == (
+        "a.json: among the domains, 'DOMStorage' and 'DomStorage' both become dom_storage."
+    )
+
+
+def test_arrays_are_nested_only_so_deep() -> None:
+    """As deep as JSON itself can be read, which on some versions of Python is deeper than Python itself can go."""
+
+    def nested(levels: int) -> Json:
+        item: Json = {"type": "string"}
+        for _ in range(levels):
+            item = {"type": "array", "items": item}
+        return item
+
+    assert type_of(nested(8)) == "[[[[[[[[str]]]]]]]]"
+    for levels in (9, 50, 2000):
+        said = problem_of(("a.json", described(with_fields({"name": "f", **nested(levels)}))))
+        assert said.startswith("a.json: Aa: O.f is an array of {")
+
+
+SCALARS = (
+    st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "a", "A", "T", "string", "x y", "\ud800"])
+)
+JUNK = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["domain", "types", "id", "name", "type", "$ref", "enum", "items", "properties", "version"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(some_protocol(), st.data())
+def test_whatever_stands_in_a_protocol_is_read_or_refused_in_one_line(
+    pair: tuple[Json, dict[str, Table]], data: st.DataObject
+) -> None:
+    """Any part of it replaced by anything: nothing else than InvalidArgument comes."""
+    protocol = copy.deepcopy(pair[0])
+    for _ in range(data.draw(st.integers(1, 3))):
+        places = walk(protocol)
+        owner, key = places[data.draw(st.integers(0, len(places) - 1))]
+        owner[key] = data.draw(JUNK)
+    said = complaint(("a.json", protocol))
+    assert said is None or (said.isprintable() and len(said) < 500 and said.startswith("a.json"))
+
+
+def complaint(*files: tuple[str, object]) -> str | None:
+    """Why it is refused, if it is."""
+    try:
+        read_protocol(*files)
+    except InvalidArgument as error:
+        return str(error)
+    return None
+
+
+def walk(value: Any) -> list[tuple[Any, Any]]:
+    """Every place of a JSON value, as what holds it and the key."""
+    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    return [(value, key) for key in keys] + [place for key in keys for place in walk(value[key])]
+
+
+@given(JUNK)
+def test_anything_at_all_is_read_or_refused(content: object) -> None:
+    said = complaint(("a.json", content), ("b.json", {"domains": [content], "version": content}))
+    assert said is None or re.match(r"[ab]\.json", said)
