@@ -1,0 +1,1 @@
+"""A browser without a browser: see `cdp_core.testing.FakeBrowser`."""

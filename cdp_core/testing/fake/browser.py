@@ -1,0 +1,314 @@
+"""A browser without a browser, and without an event loop: messages in, messages out, time given by the caller.
+
+    fake = FakeBrowser()
+    end = fake.connect()
+    end.receive(b'{"id":1,"method":"Browser.getVersion"}')
+    [answer] = end.drain()
+
+Several clients may connect. What they are told waits in streams: `fake.ready()` are the messages that may come next,
+`fake.deliver(one)` delivers it, `end.drain()` all of one client's in the order of arising. `fake.play(step, …)` lets pages
+act, `fake.advance(to)` lets time pass, `fake.truth()` is what is really so, whatever any client was told.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+import attrs
+
+from cdp_core.errors import InvalidArgument
+from cdp_core.sansio.wire import Json, is_object
+from cdp_core.testing.fake import commands as table
+from cdp_core.testing.fake import targets
+from cdp_core.testing.fake.dispatch_errors import MAX_MESSAGE_BYTES, Malformed, Refused, Request, read_request, refuse
+from cdp_core.testing.fake.player import Player
+from cdp_core.testing.fake.streams import Delivery
+from cdp_core.testing.fake.truth import Truth, truth_of
+from cdp_core.testing.fake.world import PROFILES, Client, Profile, Session, World, packed
+from cdp_core.testing.steps import MAIN, Script, Step
+
+__all__ = ["ClientEnd", "FakeBrowser", "FakeStatistics", "ReceivedCommand"]
+
+_NOW: Final = sys.maxsize
+"""A refusal is caused by nothing that was said."""
+SESSION_NOT_FOUND: Final[Json] = {"code": -32001, "message": "Session with given id not found."}
+
+
+@attrs.frozen(kw_only=True)
+class ReceivedCommand:
+    """One command that a client sent."""
+
+    client: int
+    session_id: str | None
+    id: int
+    method: str
+    params: Json
+    at: float
+
+
+@attrs.frozen(kw_only=True)
+class FakeStatistics:
+    """What happened so far."""
+
+    received: int
+    delivered: int
+    waiting: int
+    refused: int
+    malformed: int
+    never_answered: int
+    unmodelled: Mapping[str, int]
+
+
+class FakeBrowser:
+    """See the module."""
+
+    def __init__(self, script: Script | None = None, *, profile: Profile = "headless-new", seed: int = 0) -> None:
+        if profile not in PROFILES:
+            raise InvalidArgument(f"{profile!r} is no profile; there are {', '.join(PROFILES)}.")
+        if type(seed) is not int:
+            raise InvalidArgument(f"seed must be an integer, not {seed!r}.")
+        self.script = script if script is not None else Script()
+        self.seed = seed
+        self._world = World(profile=profile, seed=seed)
+        self._player = Player(self._world, self.script, self.cut)
+        self._ends: dict[int, ClientEnd] = {}
+        self._commands: list[ReceivedCommand] = []
+        self._delivered = self._refused = self._malformed = 0
+        self._player.open_page(MAIN, "about:blank")
+        self._player.play(self.script.timeline)
+
+    # ── clients ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def path(self) -> str:
+        """The path of the browser's own WebSocket."""
+        return f"/devtools/browser/{self._world.uuid}"
+
+    def connect(self, path: str | None = None) -> ClientEnd:
+        """A connection to the browser, or to one page. Raises InvalidArgument for a path that names nothing here."""
+        page = None
+        if path not in (None, self.path):
+            assert path is not None
+            page = self._world.targets.get(path.removeprefix("/devtools/page/"))
+            if page is None or not path.startswith("/devtools/page/"):
+                raise InvalidArgument(f"{path} names nothing of this browser; its own path is {self.path}.")
+        client = Client(len(self._world.clients) + 1, page=page)
+        client.sessions[None] = Session(client, None, page, None)
+        self._world.clients.append(client)
+        if page is not None:
+            page.sessions.append(client.root)
+        end = ClientEnd(self, client)
+        self._ends[client.number] = end
+        return end
+
+    def cut(self) -> None:
+        """Every connection breaks."""
+        for end in tuple(self._ends.values()):
+            end.lost()
+
+    # ── what is to be delivered ──────────────────────────────────────────────────────────────────────────────────────
+
+    def ready(self) -> tuple[tuple[ClientEnd, Delivery], ...]:
+        """What may come next, for every client."""
+        return tuple((end, delivery) for end in self._ends.values() for delivery in end.ready())
+
+    def deliver(self, end: ClientEnd, delivery: Delivery) -> bytes:
+        """Take one message. Raises ValueError where it may not come yet."""
+        self._delivered += 1
+        return end._client.streams.take(delivery)
+
+    # ── pages and time ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def now(self) -> float:
+        """Virtual time, in seconds from the start."""
+        return self._world.now
+
+    def play(self, *steps: Step) -> None:
+        """Let pages act now."""
+        self._player.play(steps)
+
+    def advance(self, to: float) -> None:
+        """Let time pass until then. Raises ValueError for the past."""
+        self._world.advance(to)
+
+    def next_time(self) -> float | None:
+        """When something happens by itself; None for never."""
+        return self._world.next_time()
+
+    # ── what is so ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def commands(self) -> tuple[ReceivedCommand, ...]:
+        """Every readable command, in the order of arrival."""
+        return tuple(self._commands)
+
+    def truth(self) -> Truth:
+        """What is really so."""
+        return truth_of(self._world, self._player)
+
+    def statistics(self) -> FakeStatistics:
+        """Counts so far."""
+        clients = self._world.clients
+        return FakeStatistics(
+            received=len(self._commands) + self._malformed,
+            delivered=self._delivered,
+            waiting=sum(len(client.streams) for client in clients),
+            refused=self._refused,
+            malformed=self._malformed,
+            never_answered=sum(len(each.in_flight) for client in clients for each in client.sessions.values()),
+            unmodelled=dict(self._world.unmodelled),
+        )
+
+    def assert_clean(self) -> None:
+        """Raise AssertionError that names what clients left behind: paused targets, open dialogs, malformed messages."""
+        left: list[str] = []
+        for target in self._world.targets.values():
+            left += [f"{target.type} {target.id[:8]} waits for {session.name}" for session in target.held]
+            left += [f"a {dialog.type} is open on page {target.id[:8]}" for dialog in target.dialogs]
+        if self._malformed:
+            left.append(f"{self._malformed} messages were malformed")
+        if left:
+            raise AssertionError("left behind: " + "; ".join(sorted(left)))
+
+    # ── commands ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _receive(self, client: Client, payload: bytes) -> None:
+        if not client.connected:
+            return
+        if len(payload) >= MAX_MESSAGE_BYTES:
+            self._ends[client.number].lost()
+            return
+        try:
+            request = read_request(payload.decode())
+        except UnicodeDecodeError:
+            self._ends[client.number].lost()
+            return
+        except Malformed as malformed:
+            self._malformed += 1
+            reply: Json = {} if malformed.id is None else {"id": malformed.id}
+            refusal = packed({**reply, "error": malformed.error})
+            client.streams.add(None, "refusal", refusal, after=(("replies", None),))
+            return
+        self._commands.append(
+            ReceivedCommand(
+                client=client.number,
+                session_id=request.session,
+                id=request.id,
+                method=request.method,
+                params=request.params if is_object(request.params) else {},
+                at=self._world.now,
+            )
+        )
+        session = client.sessions.get(request.session)
+        if session is None:
+            unknown = packed({"id": request.id, "error": SESSION_NOT_FOUND})
+            client.streams.add(None, f"reply to {request.method}", unknown, after=(("replies", None),))
+            return
+        self._dispatch(session, request)
+
+    def _dispatch(self, session: Session, request: Request) -> None:
+        duplicate = request.id in session.in_flight
+        try:
+            if duplicate:
+                refuse("Duplicate `id` in protocol request")
+            command = table.find(request.method, session)
+            params = command.check(request.params)
+        except Refused as refused:
+            if request.method not in table.COMMANDS:
+                self._world.unmodelled[request.method] += 1
+            self._refused += 1
+            self._world.reply(session, request.id, request.method, {"error": refused.error}, since=_NOW)
+            if duplicate:  # the first one is still to be answered
+                session.in_flight.add(request.id)
+            return
+        session.in_flight.add(request.id)
+        run = partial(self._run, session, request, command, params)
+        target = session.target
+        if command.by_renderer and target is not None and target.renderer.dialog is not None:
+            target.renderer.parked.append(run)
+        else:
+            run()
+
+    def _run(self, session: Session, request: Request, command: table.Command, params: Json) -> None:
+        target = session.target
+        if not session.open or (command.by_renderer and target is not None and target.crashed):
+            return
+        since = None if command.by_renderer else session.client.streams.numbered
+        answer = partial(self._world.reply, session, request.id, request.method, since=since)
+        try:
+            result = command.run(table.Call(self._world, self._player, session, params, answer, self._close))
+        except Refused as refused:
+            self._refused += 1
+            answer({"error": refused.error})
+            return
+        if result is not table.LATER:
+            answer({"result": result})
+
+    def _close(self) -> None:
+        for target in self._world.pages():
+            targets.close(self._world, target)
+        self._world.closed = True
+        for client in self._world.clients:
+            client.end()
+
+    def _lose(self, client: Client) -> None:
+        if not client.connected:
+            return
+        for session in [each for each in client.sessions.values() if each.parent is client.root]:
+            targets.detach(self._world, session, told=False)
+        if client.page is not None and client.root in client.page.sessions:
+            client.page.sessions.remove(client.root)
+        client.streams.clear()
+        client.end()
+        for context in [each for each in self._world.contexts.values() if each.owner is client]:
+            table.dispose(self._world, context)
+
+
+class ClientEnd:
+    """One client's connection, as seen from the browser."""
+
+    def __init__(self, fake: FakeBrowser, client: Client) -> None:
+        self._fake = fake
+        self._client = client
+
+    @property
+    def number(self) -> int:
+        """Which client it is, counted from 1."""
+        return self._client.number
+
+    @property
+    def connected(self) -> bool:
+        """Whether the connection stands; what was said before its end can still be drained."""
+        return self._client.connected
+
+    def receive(self, payload: bytes) -> None:
+        """The client sent a message. Never raises on what it sent."""
+        self._fake._receive(self._client, payload)
+
+    def ready(self) -> tuple[Delivery, ...]:
+        """What may be delivered to it next."""
+        return self._client.streams.ready()
+
+    def drain(self) -> list[bytes]:
+        """Everything that waits for it, in the order of arising."""
+        taken: list[bytes] = []
+        while (first := self._client.streams.first()) is not None:
+            taken.append(self._fake.deliver(self, first))
+        return taken
+
+    def on_message(self, act: Callable[[], None]) -> None:
+        """Call `act` whenever there is more to deliver to it, or it has lost its connection."""
+        self._client.streams.on_add = act
+        self._client.on_end = act
+
+    def lost(self) -> None:
+        """The connection broke: its sessions end, and what it was not told is gone."""
+        self._fake._lose(self._client)
+
+    def __repr__(self) -> str:
+        state: Any = "connected" if self.connected else "gone"
+        return f"<client {self.number}, {state}>"

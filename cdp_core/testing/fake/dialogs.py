@@ -1,0 +1,142 @@
+"""Native dialogs, as Chromium has them: one manager for each page, which is easily out of step with what was announced.
+
+    raised ──▶ announced on every session of the page that has Page enabled (fact 14)
+                 ├─ handleJavaScriptDialog on one of these ──▶ Closed, then the reply, then the script goes on (1, 12)
+                 ├─ another one raised on the page ──▶ Closed(false) of this one; the new one cannot be answered (3)
+                 ├─ navigation, close, crash ──▶ Closed(false) (23)
+                 └─ the last session that saw it leaves ──▶ nobody can answer it any more (4)
+    raised with nobody listening ──▶ open for ever, unanswerable (4); on headless-shell dismissed at once (26)
+
+While it is open its process runs no script: whatever the renderer is asked waits (15).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from cdp_core.testing.fake.dispatch_errors import Refused
+from cdp_core.testing.fake.world import Client, Dialog, Frame, Session, Target, World
+
+__all__ = ["MAX_MESSAGE_UNITS", "answer", "close_all", "leave", "raise_dialog", "when_free"]
+
+MAX_MESSAGE_UNITS: Final = 10_240
+"""A message is cut there, in UTF-16 units (fact 19)."""
+
+
+def raise_dialog(
+    world: World, frame: Frame, kind: str, message: str, default_prompt: str, finish: Callable[[bool, str], None]
+) -> Dialog:
+    """A script calls alert, confirm or prompt."""
+    page = frame.target.page
+    dialog = Dialog(
+        page, frame, kind, cut(message), default_prompt if kind == "prompt" else "", finish, len(world.dialogs) + 1
+    )
+    world.dialogs.append(dialog)
+    older = [each for each in page.dialogs if not each.superseded]
+    page.dialogs.append(dialog)
+    frame.renderer.dialog = dialog
+    dialog.seen_by = {session for session in page.sessions if "Page" in session.domains}
+    if not dialog.seen_by:
+        if world.profile == "headless-shell":
+            _close(world, dialog, accepted=False, text="", by=None, told=False)
+        return dialog
+    opening = {
+        "url": frame.url,
+        "frameId": frame.id,
+        "message": dialog.message,
+        "type": kind,
+        "hasBrowserHandler": world.profile == "headless-new",
+        "defaultPrompt": dialog.default_prompt,
+    }
+    world.emit_to(page, "Page", "Page.javascriptDialogOpening", opening, page)
+    for other in older:
+        _supersede(world, other, dialog)
+    return dialog
+
+
+def _supersede(world: World, older: Dialog, newer: Dialog) -> None:
+    if world.profile == "headless-shell":
+        older.superseded = True  # no event, and it is the older one that cannot be answered any more (fact 26)
+        return
+    newer.superseded = True
+    _close(world, older, accepted=False, text="", by=None)
+
+
+def answer(world: World, session: Session, *, accept: bool, text: str, answered: Callable[[], None]) -> None:
+    """`Page.handleJavaScriptDialog`; its reply comes after the event and before the script goes on. Raises Refused."""
+    target = session.target
+    assert target is not None
+    if target.type != "page":
+        raise Refused(-32000, "Command can only be executed on top-level targets")
+    showing = next((each for each in target.dialogs if each.open and not each.superseded), None)
+    if showing is None or session not in showing.seen_by:
+        raise Refused(-32602, "No dialog is showing")
+    if showing.unreachable:
+        raise Refused(-32000, "Not attached to an active page")
+    _close(world, showing, accepted=accept, text=text, by=session.client, told_of=answered)
+
+
+def close_all(world: World, target: Target) -> None:
+    """Navigation, close or crash ends the dialogs of a page, or those of one frame's process, with false."""
+    page = target.page
+    for dialog in tuple(page.dialogs):
+        if target is page or dialog.frame.target is target:
+            _close(world, dialog, accepted=False, text="", by=None)
+
+
+def leave(world: World, session: Session) -> None:
+    """A session ends: what only it had seen can be answered by nobody."""
+    target = session.target
+    if target is None or target.type != "page":
+        return
+    for dialog in tuple(target.dialogs):
+        if session not in dialog.seen_by:
+            continue
+        dialog.seen_by.discard(session)
+        if world.profile == "headless-shell":
+            _close(world, dialog, accepted=False, text="", by=None, told=False)
+
+
+def when_free(owner: Target | Frame, act: Callable[[], None]) -> bool:
+    """Do it now, or when the dialog that stops this process is gone. Whether it was done now."""
+    renderer = owner.renderer
+    if renderer.dialog is None:
+        act()
+        return True
+    renderer.parked.append(act)
+    return False
+
+
+def _close(
+    world: World,
+    dialog: Dialog,
+    *,
+    accepted: bool,
+    text: str,
+    by: Client | None,
+    told: bool = True,
+    told_of: Callable[[], None] = lambda: None,
+) -> None:
+    dialog.open = False
+    dialog.accepted = accepted
+    dialog.closed_by = by
+    dialog.page.dialogs.remove(dialog)
+    if told:
+        closed = {"frameId": dialog.frame.id, "result": accepted, "userInput": text}
+        # Who came after the opening hears of the end all the same (fact 18).
+        world.emit_to(dialog.page, "Page", "Page.javascriptDialogClosed", closed, dialog.page)
+    told_of()
+    renderer = dialog.frame.renderer
+    renderer.dialog = next((each for each in dialog.page.dialogs if each.frame.renderer is renderer), None)
+    dialog.finish(accepted, text)
+    if renderer.dialog is None:
+        parked, renderer.parked = renderer.parked, []
+        for act in parked:
+            when_free(dialog.frame, act)
+
+
+def cut(message: str) -> str:
+    """A message as the browser shows it."""
+    units = message.replace("\r", "\n").encode("utf-16-le", "surrogatepass")[: 2 * MAX_MESSAGE_UNITS]
+    return units.decode("utf-16-le", "replace")

@@ -1,0 +1,227 @@
+"""Plays steps: each is something a page does, told by the modules that know what a browser says of it.
+
+A dialog stops the script that raised it: the steps after it come when it is gone. So steps are played one by one, and the
+rest is handed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from cdp_core.errors import InvalidArgument
+from cdp_core.sansio.wire import Json
+from cdp_core.testing import steps as kinds
+from cdp_core.testing.fake import dialogs, frames, targets
+from cdp_core.testing.fake.world import Frame, Target, World
+
+__all__ = ["Player"]
+
+Done = Callable[[], None]
+
+
+def nothing() -> None:
+    """No more to do."""
+
+
+class Player:
+    """The pages of one browser, as its script tells them."""
+
+    def __init__(self, world: World, script: kinds.Script, cut: Callable[[], None]) -> None:
+        self.world = world
+        self.script = script
+        self.labels: dict[str, Frame] = {}
+        self.workers: dict[str, Target] = {}
+        self._cut = cut
+        self._acts: dict[type[Any], Callable[[Any, Frame | None], None]] = {
+            kinds.Navigate: lambda step, here: void(self.navigate(self.frame(step.page, here), step.url)),
+            kinds.AddFrame: self._add_frame,
+            kinds.NavigateFrame: self._navigate_frame,
+            kinds.RemoveFrame: lambda step, here: self._remove(self.frame(step.label, here)),
+            kinds.MoveFrame: self._move_frame,
+            kinds.Console: lambda step, here: self.console(self.frame(step.frame, here), step.type, [step.text]),
+            kinds.ScriptError: self._script_error,
+            kinds.Popup: self._popup,
+            kinds.Worker: self._worker,
+            kinds.Crash: lambda step, here: targets.crash(world, self.frame(step.page, here).target.page),
+            kinds.Close: lambda step, here: targets.close(world, self.frame(step.page, here).target.page),
+            kinds.Cut: lambda _step, _here: self._cut(),
+        }
+
+    def play(self, steps: Sequence[kinds.Step], *, here: Frame | None = None, done: Done = nothing) -> None:
+        """One after the other; `done` when the last is over. `here` is whose document's script it is."""
+        for number, step in enumerate(steps):
+            rest = partial(self.play, steps[number + 1 :], here=here, done=done)
+            if isinstance(step, kinds.Wait):
+                self.world.after(step.seconds, rest)
+                return
+            if isinstance(step, kinds.Dialog):
+                frame = self.frame(step.frame, here)
+                self.dialog(frame, step.type, step.message, step.default_prompt, partial(_go_on, rest))
+                return
+            self._acts[type(step)](step, here)
+        done()
+
+    # ── what things are called ───────────────────────────────────────────────────────────────────────────────────────
+
+    def frame(self, label: str, here: Frame | None = None) -> Frame:
+        """The frame of that label; a document's own script calls its own frame `main`. Raises InvalidArgument."""
+        frame = here if here is not None and label == kinds.MAIN else self.labels.get(label)
+        if frame is None or frame.id not in self.world.frames:
+            known = ", ".join(label for label, each in self.labels.items() if each.id in self.world.frames)
+            raise InvalidArgument(f"The script has no frame {label!r} now; it has {known or 'none'}.")
+        return frame
+
+    def label_of(self, frame: Frame) -> str | None:
+        """What the script calls a frame."""
+        return next((label for label, each in self.labels.items() if each is frame), None)
+
+    # ── what pages do ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def navigate(self, frame: Frame, url: str) -> str:
+        """Go to a document, whose own script then runs."""
+        return frames.navigate(self.world, frame, url, self.loaded)
+
+    def loaded(self, frame: Frame) -> None:
+        """A document's own script."""
+        steps = self.script.pages.get(frame.url)
+        if steps:
+            self.play(steps, here=frame)
+
+    def open_page(self, label: str, url: str, **options: Any) -> Target:
+        """A page under a label."""
+        target = targets.create_page(self.world, options.pop("context", self.world.default_context), url, **options)
+        assert target.frame is not None
+        self.labels[label] = target.frame
+        return target
+
+    def console(self, frame: Frame, kind: str, values: Sequence[Any]) -> None:
+        """Write to the console."""
+        params: Json = {
+            "type": kind,
+            "args": [remote(value) for value in values],
+            "executionContextId": frame.context,
+            "timestamp": 1.7e12 + self.world.now * 1000,
+            "stackTrace": {
+                "callFrames": [
+                    {"functionName": "", "scriptId": "3", "url": frame.url, "lineNumber": 0, "columnNumber": 8}
+                ]
+            },
+        }
+        self.world.emit_to(frame.target, "Runtime", "Runtime.consoleAPICalled", params, frame)
+
+    def dialog(self, frame: Frame, kind: str, message: str, default: str, finish: Callable[[bool, str], None]) -> None:
+        """Raise a dialog, as soon as the frame's renderer is free."""
+        dialogs.when_free(frame, lambda: void(dialogs.raise_dialog(self.world, frame, kind, message, default, finish)))
+
+    def _add_frame(self, step: kinds.AddFrame, here: Frame | None) -> None:
+        parent = self.frame(step.parent, here)
+
+        def loaded(frame: Frame) -> None:
+            self.labels[step.label] = frame
+            self.loaded(frame)
+
+        self.labels[step.label] = frames.add_frame(self.world, parent, step.url, step.label, loaded)
+
+    def _navigate_frame(self, step: kinds.NavigateFrame, here: Frame | None) -> None:
+        frame = self.frame(step.label, here)
+        frames.navigate(self.world, frame, step.url, self.loaded, reason="scriptInitiated")
+
+    def _remove(self, frame: Frame) -> None:
+        if frame.parent is None:
+            raise InvalidArgument("A page's own frame cannot be removed; close the page.")
+        frames.remove_frame(self.world, frame)
+
+    def _move_frame(self, step: kinds.MoveFrame, here: Frame | None) -> None:
+        frame = self.frame(step.label, here)
+        parent, url = frame.parent, frame.url
+        self._remove(frame)
+        assert parent is not None
+        self.labels[step.label] = frames.add_frame(self.world, parent, url, frame.name, self.loaded)
+
+    def _script_error(self, step: kinds.ScriptError, here: Frame | None) -> None:
+        frame = self.frame(step.frame, here)
+        params: Json = {
+            "timestamp": 1.7e12 + self.world.now * 1000,
+            "exceptionDetails": {
+                "exceptionId": 1,
+                "text": "Uncaught",
+                "lineNumber": 0,
+                "columnNumber": 0,
+                "scriptId": "3",
+                "url": frame.url,
+                "exception": {
+                    "type": "object",
+                    "subtype": "error",
+                    "className": "Error",
+                    "description": f"Error: {step.message}",
+                    "objectId": self.world.ids.unique("object"),
+                },
+                "executionContextId": frame.context,
+            },
+        }
+        self.world.emit_to(frame.target, "Runtime", "Runtime.exceptionThrown", params, frame)
+
+    def _popup(self, step: kinds.Popup, here: Frame | None) -> None:
+        self.popup(self.frame(step.opener, here), step.url, label=step.label, noopener=step.noopener)
+
+    def popup(self, opener: Frame, url: str, *, label: str | None = None, noopener: bool = False) -> Target:
+        """A script opens a window."""
+        features = ["menubar", "toolbar", "status", "scrollbars", "resizable", *(["noopener"] if noopener else [])]
+        said = {"url": url, "windowName": "_blank", "windowFeatures": features, "userGesture": False}
+        self.world.emit_to(opener.target, "Page", "Page.windowOpen", said, opener)
+        target = targets.create_page(
+            self.world, opener.target.context, "", opener=opener, can_access_opener=not noopener
+        )
+        frame = target.frame
+        assert frame is not None
+        self.labels[label or f"popup {len(self.labels)}"] = frame
+
+        def load() -> None:
+            frames.navigate(self.world, frame, url, self.loaded, reason="other")
+
+        if target.held:
+            target.when_run.append(load)
+        else:
+            load()
+        return target
+
+    def _worker(self, step: kinds.Worker, here: Frame | None) -> None:
+        frame = self.frame(step.frame, here)
+        target = Target(
+            self.world.ids.new("target"),
+            "worker",
+            frame.target.context,
+            self.world.new_renderer(),
+            url=step.url,
+            title=step.url,
+            parent_frame=frame,
+        )
+        targets.create_related(self.world, target, frame.target)
+        self.workers[step.label] = target
+
+
+def remote(value: Any) -> Json:
+    """A value as a remote object, by value."""
+    if value is None:
+        return {"type": "object", "subtype": "null", "value": None}
+    if isinstance(value, bool):
+        return {"type": "boolean", "value": value}
+    if isinstance(value, (int, float)):
+        return {
+            "type": "number",
+            "value": value,
+            "description": f"{value:g}" if isinstance(value, float) else str(value),
+        }
+    if isinstance(value, str):
+        return {"type": "string", "value": value}
+    return {"type": "object", "value": value}
+
+
+def _go_on(rest: Done, _accepted: bool, _text: str) -> None:
+    rest()
+
+
+def void(_value: object) -> None:
+    """For a call whose answer nobody needs."""

@@ -1,0 +1,235 @@
+"""Targets and the sessions on them: how they appear, are attached to, and end.
+
+What is easily wrong in a client, and therefore exact here:
+
+* `attachedToTarget` comes before the reply that names the session, `targetCreated` before that of `createTarget` (fact 47);
+* the end of a session is one event; sessions below it end without any (facts 9, 50);
+* the commands of a session that ends, or of a target that crashes, are never answered (facts 49, 55);
+* a popup waits for `runIfWaitingForDebugger` of every browser-level auto-attach, even of one that did not ask to wait, and
+  so does its opener (fact 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cdp_core.sansio.wire import Json
+from cdp_core.testing.fake import dialogs
+from cdp_core.testing.fake.world import Context, Frame, Session, Target, World
+
+__all__ = [
+    "ALL_BUT_TABS",
+    "attach",
+    "auto_attach_existing",
+    "changed",
+    "close",
+    "crash",
+    "create_page",
+    "create_related",
+    "detach",
+    "discover",
+    "ends_with_socket",
+    "matches",
+    "run",
+]
+
+ALL_BUT_TABS: tuple[Json, ...] = ({"type": "browser", "exclude": True}, {"type": "tab", "exclude": True}, {})
+"""The filter of who gives none."""
+
+
+def matches(chosen: Iterable[Json], kind: str) -> bool:
+    """Whether a filter lets a type of target through: its first entry that fits decides."""
+    for entry in chosen:
+        if entry.get("type") in (None, kind):
+            return not entry.get("exclude")
+    return False
+
+
+# ── appearing ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def create_page(
+    world: World, context: Context, url: str, *, opener: Frame | None = None, can_access_opener: bool = False
+) -> Target:
+    """A page with an empty document; a popup shares its opener's process where it may reach the opener."""
+    renderer = opener.renderer if opener is not None and can_access_opener else world.new_renderer()
+    target = Target(
+        world.ids.new("target"),
+        "page",
+        context,
+        renderer,
+        url=url,
+        opener=opener,
+        can_access_opener=can_access_opener,
+    )
+    target.frame = Frame(target.id, target, None, renderer)
+    world.targets[target.id] = target
+    world.frames[target.id] = target.frame
+    _announce(world, target)
+    for root in world.roots():
+        wanted = root.auto_attach
+        if wanted is not None and matches(wanted.filter, "page"):
+            waits = wanted.wait or opener is not None
+            attach(world, target, root, waiting=wanted.wait, holds=waits)
+    return target
+
+
+def create_related(world: World, target: Target, parent: Target) -> None:
+    """An iframe or a worker of another target: told to those who watch that one."""
+    world.targets[target.id] = target
+    _announce(world, target)
+    for session in tuple(parent.sessions):
+        wanted = session.auto_attach
+        if wanted is not None and matches(wanted.filter, target.type):
+            attach(world, target, session, waiting=wanted.wait, holds=wanted.wait)
+
+
+def _announce(world: World, target: Target) -> None:
+    _tell_discoverers(world, target, "targetCreated", {"targetInfo": target.info()})
+
+
+def changed(world: World, target: Target) -> None:
+    """Tell what is new about a target, to those who discover and to those who attached to it by auto-attach (fact 40)."""
+    told: set[Session] = set()
+    for root in world.roots():
+        if root.discovers:
+            told.add(root)
+    told.update(
+        session.parent for session in target.sessions if session.parent is not None and session.parent.auto_attach
+    )
+    for session in sorted(told, key=lambda each: (each.client.number, each.id or "")):
+        world.emit(session, "Target.targetInfoChanged", {"targetInfo": target.info()}, target)
+
+
+def discover(world: World, root: Session) -> None:
+    """From now on the root session hears of every target; once."""
+    if root.discovers:
+        return
+    root.discovers = True
+    for target in world.targets.values():
+        world.emit(root, "Target.targetCreated", {"targetInfo": target.info()}, target)
+
+
+# ── sessions ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def attach(world: World, target: Target, parent: Session, *, waiting: bool = False, holds: bool = False) -> Session:
+    """A new session on a target, opened on another session."""
+    session = Session(parent.client, world.ids.new("session"), target, parent)
+    assert session.id is not None
+    parent.client.sessions[session.id] = session
+    first = not target.sessions
+    target.sessions.append(session)
+    if holds:
+        target.held.add(session)
+    if first:
+        _tell_discoverers(world, target, "targetInfoChanged", {"targetInfo": target.info()})
+    params = {"sessionId": session.id, "targetInfo": target.info(), "waitingForDebugger": waiting}
+    world.emit(parent, "Target.attachedToTarget", params, target, ("session", session.id))
+    return session
+
+
+def auto_attach_existing(world: World, session: Session) -> None:
+    """Attach to what is there already, as `setAutoAttach` does before it answers."""
+    wanted = session.auto_attach
+    assert wanted is not None
+    for target in tuple(world.targets.values()):
+        if session.target is None:
+            related = target.type in ("page", "shared_worker", "service_worker")
+        else:
+            related = target.parent_frame is not None and target.parent_frame.target is session.target
+        attached = any(each.parent is session for each in target.sessions)
+        if related and not attached and matches(wanted.filter, target.type):
+            attach(world, target, session)
+
+
+def run(target: Target, session: Session) -> None:
+    """A session lets its target run; it does when all have that hold it."""
+    target.held.discard(session)
+    if not target.held:
+        waiting, target.when_run = target.when_run, []
+        for act in waiting:
+            act()
+
+
+def detach(world: World, session: Session, *, told: bool = True) -> None:
+    """End a session and, without a word, those below it."""
+    target = session.target
+    assert target is not None
+    ending = list(_with_descendants(session))
+    for each in ending:
+        _end(world, each)
+    parent = session.parent
+    assert parent is not None
+    if not target.sessions and not target.closed:
+        changed(world, target)
+    if told:
+        params = {"sessionId": session.id, "targetId": target.id}
+        world.emit(parent, "Target.detachedFromTarget", params, target, ("session", session.id))
+    for each in ending:
+        assert each.target is not None
+        run(each.target, each)
+
+
+def _with_descendants(session: Session) -> Iterable[Session]:
+    yield session
+    for other in tuple(session.client.sessions.values()):
+        if other.parent is session and other.open:
+            yield from _with_descendants(other)
+
+
+def _end(world: World, session: Session) -> None:
+    assert session.target is not None
+    dialogs.leave(world, session)
+    session.open = False
+    session.in_flight.clear()
+    session.client.sessions.pop(session.id, None)
+    session.target.sessions.remove(session)
+
+
+def ends_with_socket(world: World, session: Session) -> bool:
+    """Whether a session of a page's own socket ends that socket with it (fact 51)."""
+    return session.client.page is session.target and not world.closed
+
+
+# ── ending ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def close(world: World, target: Target) -> None:
+    """The target is gone, with its dialogs, its sessions and whatever they still waited for."""
+    if target.closed:
+        return
+    for related in tuple(world.targets.values()):
+        if related.parent_frame is not None and related.parent_frame.target is target:
+            close(world, related)
+    dialogs.close_all(world, target)
+    target.closed = True
+    sessions = tuple(target.sessions)
+    for session in sessions:
+        if target.type == "page" and "Inspector" in session.domains:
+            world.emit(session, "Inspector.detached", {"reason": "Render process gone."}, target)
+    if sessions:
+        _tell_discoverers(world, target, "targetInfoChanged", {"targetInfo": {**target.info(), "attached": False}})
+    for session in sessions:
+        if session.open:
+            detach(world, session)
+    _tell_discoverers(world, target, "targetDestroyed", {"targetId": target.id})
+    world.targets.pop(target.id, None)
+    for frame in [] if target.frame is None else [*target.frame.subtree()]:
+        world.frames.pop(frame.id, None)
+
+
+def crash(world: World, target: Target) -> None:
+    """The renderer died: sessions stay, and nothing that they asked or ask is answered (fact 49)."""
+    dialogs.close_all(world, target)
+    target.crashed = True
+    for session in tuple(target.sessions):
+        session.in_flight.clear()
+        world.emit(session, "Inspector.targetCrashed", {}, target)
+    _tell_discoverers(world, target, "targetCrashed", {"targetId": target.id, "status": "crashed", "errorCode": 5})
+
+
+def _tell_discoverers(world: World, target: Target, event: str, params: Json) -> None:
+    for root in world.roots():
+        if root.discovers:
+            world.emit(root, f"Target.{event}", params, target)

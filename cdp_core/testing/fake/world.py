@@ -1,0 +1,342 @@
+"""What a fake browser is made of: processes, contexts, targets, frames, dialogs; clients and their sessions.
+
+Plain objects that change, and the one place through which everything is said (`World.emit`, `World.reply`). What
+happens to them is told in the modules above: `targets.py` (attach, create, close, crash), `frames.py` (navigation, the
+tree), `dialogs.py`, `evaluate.py`. None of these knows an event loop, a socket or a clock.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, Final, Literal
+
+import attrs
+
+from cdp_core.sansio.wire import Json
+from cdp_core.testing.fake.ids import Ids
+from cdp_core.testing.fake.streams import Streams
+
+__all__ = [
+    "AutoAttach",
+    "Client",
+    "Context",
+    "Dialog",
+    "Frame",
+    "Profile",
+    "Renderer",
+    "Session",
+    "Target",
+    "World",
+]
+
+Profile = Literal["headless-new", "headless-shell"]
+PROFILES: Final[tuple[Profile, ...]] = ("headless-new", "headless-shell")
+
+
+@attrs.define(eq=False)
+class Context:
+    """A browser context: a profile without a name."""
+
+    id: str
+    owner: Client | None = None
+    """The client whose leaving disposes it, where it was made so."""
+
+
+@attrs.define(eq=False)
+class Renderer:
+    """A renderer. A dialog stops it; what its sessions are asked meanwhile waits."""
+
+    number: int
+    dialog: Dialog | None = None
+    parked: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
+    contexts: int = 0
+    """Execution contexts so far: their ids count per process."""
+
+
+@attrs.define(eq=False)
+class Frame:
+    """A frame and its document."""
+
+    id: str
+    target: Target
+    """The target whose session tells of it: the page, or its own where it is out of process."""
+    parent: Frame | None
+    renderer: Renderer
+    url: str = "about:blank"
+    name: str = ""
+    loader: str = ""
+    children: list[Frame] = attrs.Factory(list["Frame"])
+    context: int = 0
+    """The id of the execution context of its document; 0 where there is none yet."""
+    context_unique: str = ""
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, or `://` where there are none."""
+        return origin_of(self.url)
+
+    def subtree(self) -> Iterator[Frame]:
+        """This frame and all below it, parents first."""
+        yield self
+        for child in self.children:
+            yield from child.subtree()
+
+
+@attrs.define(eq=False)
+class Target:
+    """A page, an iframe out of process, or a worker."""
+
+    id: str
+    type: str
+    context: Context
+    renderer: Renderer
+    url: str = ""
+    title: str = ""
+    frame: Frame | None = None
+    opener: Frame | None = None
+    can_access_opener: bool = False
+    parent_frame: Frame | None = None
+    """For an iframe, the frame above; for a worker, the frame that made it."""
+    sessions: list[Session] = attrs.Factory(list["Session"])
+    held: set[Session] = attrs.Factory(set["Session"])
+    """The sessions that it waits for: it runs when each has said so."""
+    when_run: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
+    crashed: bool = False
+    closed: bool = False
+    dialogs: list[Dialog] = attrs.Factory(list["Dialog"])
+    """The open ones, oldest first."""
+
+    @property
+    def page(self) -> Target:
+        """The top-level target that it belongs to."""
+        target = self
+        while target.parent_frame is not None:
+            target = target.parent_frame.target
+        return target
+
+    def info(self) -> Json:
+        """As events and results show it."""
+        info: Json = {
+            "targetId": self.id,
+            "type": self.type,
+            "title": self.title,
+            "url": self.url,
+            "attached": bool(self.sessions),
+        }
+        if self.parent_frame is not None:
+            info["parentId"] = self.parent_frame.target.page.id if self.type == "iframe" else self.parent_frame.id
+        if self.opener is not None:
+            info["openerId"] = self.opener.target.page.id
+        info["canAccessOpener"] = self.can_access_opener
+        if self.opener is not None:
+            info["openerFrameId"] = self.opener.id
+        if self.parent_frame is not None:
+            info["parentFrameId"] = self.parent_frame.id
+        info["browserContextId"] = self.context.id
+        return info
+
+
+@attrs.define(eq=False)
+class Dialog:
+    """A native dialog. It belongs to the page, whichever frame raised it (fact 2)."""
+
+    page: Target
+    frame: Frame
+    type: str
+    message: str
+    default_prompt: str
+    finish: Callable[[bool, str], None]
+    """What the script that raised it goes on with."""
+    number: int
+    seen_by: set[Session] = attrs.Factory(set["Session"])
+    superseded: bool = False
+    unreachable: bool = False
+    """It was raised in a document that is being left (fact 22)."""
+    open: bool = True
+    accepted: bool | None = None
+    closed_by: Client | None = None
+
+
+@attrs.frozen(kw_only=True)
+class AutoAttach:
+    """What a session asked for with `Target.setAutoAttach`."""
+
+    wait: bool
+    filter: tuple[Json, ...]
+
+
+@attrs.define(eq=False)
+class Session:
+    """A session of a client; the root session has no id and no target."""
+
+    client: Client
+    id: str | None
+    target: Target | None
+    parent: Session | None
+    domains: set[str] = attrs.Factory(set["str"])
+    auto_attach: AutoAttach | None = None
+    discovers: bool = False
+    in_flight: set[int] = attrs.Factory(set["int"])
+    scripts: dict[str, str] = attrs.Factory(dict["str", "str"])
+    open: bool = True
+
+    @property
+    def name(self) -> str:
+        """For messages to people."""
+        return f"session {self.id[:8]}" if self.id else "the root session"
+
+
+@attrs.define(eq=False)
+class Client:
+    """One connection."""
+
+    number: int
+    streams: Streams = attrs.Factory(Streams)
+    sessions: dict[str | None, Session] = attrs.Factory(dict["str | None", "Session"])
+    connected: bool = True
+    page: Target | None = None
+    """Where it connected to a page's own address."""
+    on_end: Callable[[], None] = lambda: None
+
+    @property
+    def root(self) -> Session:
+        """The root session."""
+        return self.sessions[None]
+
+    def end(self) -> None:
+        """It is connected no more."""
+        self.connected = False
+        self.on_end()
+
+
+class World:
+    """A browser and those who are connected to it."""
+
+    def __init__(self, *, profile: Profile, seed: int) -> None:
+        self.profile: Profile = profile
+        self.ids = Ids(seed)
+        self.uuid = self.ids.uuid("browser")
+        self.now = 0.0
+        self.clients: list[Client] = []
+        self.contexts: dict[str, Context] = {}
+        self.targets: dict[str, Target] = {}
+        self.frames: dict[str, Frame] = {}
+        self.dialogs: list[Dialog] = []
+        self.closed = False
+        self.renderers = 0
+        self.unmodelled: Counter[str] = Counter()
+        self._timers: list[tuple[float, int, Callable[[], None]]] = []
+        self._timed = 0
+        self.default_context = self.new_context()
+
+    # ── making ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def new_context(self, owner: Client | None = None) -> Context:
+        """A browser context."""
+        context = Context(self.ids.new("context"), owner)
+        self.contexts[context.id] = context
+        return context
+
+    def new_renderer(self) -> Renderer:
+        """A renderer."""
+        self.renderers += 1
+        return Renderer(self.renderers)
+
+    # ── saying ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def emit(self, session: Session, method: str, params: Json, *about: Hashable) -> None:
+        """Say an event on a session; it comes after what was said on it, and of the same things elsewhere."""
+        if not session.open or not session.client.connected:
+            return
+        message: Json = {"method": method, "params": params}
+        if session.id is not None:
+            message["sessionId"] = session.id
+        session.client.streams.add(session.id, method, packed(message), after=(("session", session.id), *about))
+
+    def emit_to(self, target: Target, domain: str, method: str, params: Json, *about: Hashable) -> None:
+        """Say an event on every session of a target that has the domain enabled."""
+        for session in tuple(target.sessions):
+            if domain in session.domains:
+                self.emit(session, method, params, *about)
+
+    def reply(self, session: Session, command_id: int, method: str, outcome: Json, *, since: int | None = None) -> None:
+        """Answer a command with `{"result": …}` or `{"error": …}`; one of a session that has ended is never answered.
+
+        The renderer's replies are in line with its events. One of the browser's own process, which began when `since`
+        messages had been said, comes after what it caused, and may overtake the renderer's.
+        """
+        session.in_flight.discard(command_id)
+        if not session.open or not session.client.connected:
+            return
+        message: Json = {"id": command_id, **outcome}
+        if session.id is not None:
+            message["sessionId"] = session.id
+        line, own = ("session", session.id), ("replies", session.id)
+        if since is None:
+            session.client.streams.add(session.id, f"reply to {method}", packed(message), after=(line,))
+        else:
+            session.client.streams.add(
+                session.id, f"reply to {method}", packed(message), after=(own,), before=(line,), since=since
+            )
+
+    # ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def after(self, seconds: float, act: Callable[[], None]) -> None:
+        """Do something later."""
+        self._timed += 1
+        heapq.heappush(self._timers, (self.now + seconds, self._timed, act))
+
+    def next_time(self) -> float | None:
+        """When something happens by itself; None for never."""
+        return self._timers[0][0] if self._timers else None
+
+    def advance(self, to: float) -> None:
+        """Let time pass, and what is due happen."""
+        if to < self.now:
+            raise ValueError(f"time does not run backwards: it is {self.now}, not {to}")
+        while self._timers and self._timers[0][0] <= to:
+            at, _, act = heapq.heappop(self._timers)
+            self.now = at
+            act()
+        self.now = to
+
+    @property
+    def timestamp(self) -> float:
+        """The monotonic time of events, in seconds."""
+        return round(1000.0 + self.now, 6)
+
+    # ── finding ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def roots(self) -> Iterator[Session]:
+        """The root sessions of those who are connected."""
+        return (client.root for client in self.clients if client.connected)
+
+    def pages(self) -> list[Target]:
+        """Every page, in the order of opening."""
+        return [target for target in self.targets.values() if target.type == "page"]
+
+
+def packed(message: Any) -> bytes:
+    """A message as it stands on the wire: ASCII, as Chromium writes it."""
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of a URL; `://` where it has none."""
+    scheme, found, rest = url.partition("://")
+    if not found or scheme not in ("http", "https"):
+        return "://"
+    return f"{scheme}://{rest.partition('/')[0].partition('?')[0]}"
+
+
+def site_of(url: str) -> str:
+    """What decides about the process of a frame: under --site-per-process, scheme and host."""
+    scheme, found, rest = url.partition("://")
+    if not found:
+        return url.partition(":")[0] + ":" if not url.startswith("about:") else ""
+    host = rest.partition("/")[0].partition("?")[0].rpartition("@")[2].partition(":")[0]
+    labels = host.split(".")
+    return f"{scheme}://{host if labels[-1].isdigit() else '.'.join(labels[-2:])}"

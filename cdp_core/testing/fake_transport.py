@@ -1,0 +1,87 @@
+"""A fake browser at the other end of a `Transport`: no socket, the clock of trio, in the order in which things arise.
+
+    fake = FakeBrowser()
+    async with open_browser_session(FakeTransport(fake)) as browser: ...
+
+Virtual time is trio's, from the moment the first transport was made; under `MockClock` a script's waits cost nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import trio
+
+from cdp_core.errors import ConnectionLost
+from cdp_core.testing.fake.browser import FakeBrowser
+
+__all__ = ["FakeTransport"]
+
+
+class FakeTransport:
+    """One connection of a trio program to a fake browser."""
+
+    def __init__(self, fake: FakeBrowser, path: str | None = None) -> None:
+        self.fake = fake
+        self._end = fake.connect(path)
+        self._end.on_message(self._wake)
+        self._arrived = trio.Event()
+        self._begun: float | None = None
+        self._closed = False
+
+    async def receive(self) -> Sequence[bytes]:
+        """See Transport."""
+        while True:
+            self._catch_up()
+            batch = self._end.drain()
+            if batch:
+                await trio.lowlevel.checkpoint()
+                return batch
+            if self._closed:
+                raise ConnectionLost("The link was closed here.", reason="closed")
+            if not self._end.connected:
+                raise ConnectionLost("The connection to the browser broke.", reason="broken", close_code=1006)
+            with trio.move_on_at(self._deadline()):
+                await self._arrived.wait()
+            self._arrived = trio.Event()
+
+    async def send(self, batch: Sequence[bytes], /) -> None:
+        """See Transport."""
+        await trio.lowlevel.checkpoint()
+        for text in batch:
+            self.send_now(text)
+
+    def send_now(self, text: bytes, /) -> bool:
+        """See DirectTransport."""
+        if self._closed or not self._end.connected:
+            return False
+        self._catch_up()
+        self._end.receive(text)
+        return True
+
+    @property
+    def unsent(self) -> bool:
+        """See DirectTransport: a message is taken whole or not at all."""
+        return False
+
+    async def aclose(self) -> None:
+        """See Transport."""
+        if not self._closed:
+            self._closed = True
+            self._end.lost()
+        await trio.lowlevel.checkpoint()
+
+    def _wake(self) -> None:
+        self._arrived.set()
+
+    def _catch_up(self) -> None:
+        now = trio.current_time()
+        if self._begun is None:
+            self._begun = now - self.fake.now
+        if now - self._begun > self.fake.now:
+            self.fake.advance(now - self._begun)
+
+    def _deadline(self) -> float:
+        due = self.fake.next_time()
+        return math.inf if due is None else due + (self._begun or 0.0)
