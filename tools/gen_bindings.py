@@ -185,7 +185,7 @@ def write_all(said: str, tables: Mapping[str, Table], package: str, domains: lis
                 f"The domain {name} would be the module {field_name(name)}, a name that {package} has already."
             )
     for name, table in chosen.items():
-        files[f"{field_name(name)}.py"] = Module(table, said).text()
+        files[f"{field_name(name)}.py"] = Module(table, said, package).text()
         files[f"{field_name(name)}.pyi"] = Stub(table, said, package, chosen).text()
     if package == OWN_PACKAGE:
         files["_version.py"] = version_text(said, chosen)
@@ -210,12 +210,18 @@ def quoted(text: str) -> str:
     return re.sub("[\ud800-\udfff]", lambda lone: f"\\u{ord(lone[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
+def page_of(table: Table, package: str) -> list[str]:
+    """The line with the official page; a domain of another package has none."""
+    return [f"{PAGES}{table.name}/"] if package == OWN_PACKAGE else []
+
+
 class Module:
     """The table of a domain, as Python."""
 
-    def __init__(self, table: Table, said: str) -> None:
+    def __init__(self, table: Table, said: str, package: str) -> None:
         self.table = table
         self.said = said
+        self.package = package
 
     def text(self) -> str:
         table = self.table
@@ -224,7 +230,7 @@ class Module:
             f'"""The {table.name} domain of the protocol, as a table; {page}.pyi has its names and types.',
             "",
             f"{GENERATED} from {self.said}; do not edit. `cdp_core.bindings._tables` explains the marks.",
-            f"{PAGES}{table.name}/",
+            *page_of(table, self.package),
             '"""',
             "",
             "from cdp_core.bindings._domain import Domain as _Domain",  # Schema has a type of the name Domain
@@ -281,7 +287,7 @@ class Stub:
             f'"""The {table.name} domain{self.said_of(table.marks)}.',
             "",
             f"{GENERATED} from {self.said}; do not edit.",
-            f"{PAGES}{table.name}/",
+            *page_of(table, self.package),
             '"""',
             "",
         ]
@@ -370,7 +376,8 @@ class Stub:
 
     def doc(self, name: str, marks: str, anchor: str, what: str = "{}") -> str:
         item = what.format(f"{self.table.name}.{name}")
-        return f'    """{item}{self.said_of(marks)}. {PAGES}{self.table.name}/#{anchor}"""'
+        address = f" {PAGES}{self.table.name}/#{anchor}" if self.package == OWN_PACKAGE else ""
+        return f'    """{item}{self.said_of(marks)}.{address}"""'
 
     def said_of(self, marks: str) -> str:
         return ", experimental" * ("~" in marks) + ", deprecated" * ("!" in marks)

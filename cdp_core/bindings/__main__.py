@@ -47,5 +47,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 if __name__ == "__main__":
     if isinstance(sys.stdout, TextIOWrapper):
         # A terminal may lack the arrow, and no encoding has the lone surrogates that a file's name may hold.
-        sys.stdout.reconfigure(errors="backslashreplace")
+        sys.stdout.reconfigure(errors="backslashreplace")  # pyright: ignore[reportUnknownMemberType]
     sys.exit(main())

@@ -190,7 +190,7 @@ class Domain:
                 "__slots__": (),
                 "__module__": self.module,
                 "__qualname__": name,
-                "__doc__": _doc(item, marks, f"type-{name}"),
+                "__doc__": self._doc(item, marks, f"type-{name}"),
                 "__cdp_item__": item,
                 "__cdp_members__": MappingProxyType(known),
             },
@@ -205,13 +205,13 @@ class Domain:
     def _make_object(self, name: str) -> type[Value]:
         marks, *fields = self.table.objects[name]
         item = f"{self.name}.{name}"
-        return self._make_value(name, Value, item, _doc(item, marks, f"type-{name}"), fields)
+        return self._make_value(name, Value, item, self._doc(item, marks, f"type-{name}"), fields)
 
     def _maker_of_event(self, event: str) -> Callable[[str], Any]:
         def make(name: str) -> type[Value]:
             marks, *fields = self.table.events[event]
             method = f"{self.name}.{event}"
-            kind = self._make_value(name, EventValue, method, _doc(method, marks, f"event-{event}"), fields)
+            kind = self._make_value(name, EventValue, method, self._doc(method, marks, f"event-{event}"), fields)
             kind.__cdp_method__ = method  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
             kind.__cdp_read__ = staticmethod(kind.__cdp_spec__.event_reader())  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
             return kind
@@ -222,7 +222,7 @@ class Domain:
         def make(name: str) -> type[Value]:
             marks, _params, returns = self.table.commands[command]
             method = f"{self.name}.{command}"
-            doc = _doc(f"What {method} brings", marks, f"method-{command}")
+            doc = self._doc(method, marks, f"method-{command}", "What {} brings")
             return self._make_value(name, Value, f"{self.name}.{name}", doc, returns)
 
         return make
@@ -252,6 +252,12 @@ class Domain:
             match_args=False,
         )
 
+    def _doc(self, item: str, marks: str, anchor: str, what: str = "{}") -> str:
+        """One line: what it is, and where the official page is, which a domain of another package does not have."""
+        said = ("Experimental. " if "~" in marks else "") + ("Deprecated. " if "!" in marks else "")
+        address = f"{PAGES}{self.name}/#{anchor}" if self.module.startswith("cdp_core.bindings.") else ""
+        return f"{what.format(item)}. {said}{address}".strip()
+
     # ── commands ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _maker_of_command(self, command: str) -> Callable[[str], Any]:
@@ -272,7 +278,7 @@ class Domain:
 
             build.__name__ = build.__qualname__ = name
             build.__module__ = self.module
-            build.__doc__ = _doc(method, marks, f"method-{command}")
+            build.__doc__ = self._doc(method, marks, f"method-{command}")
             build.__cdp_spec__ = spec  # type: ignore[attr-defined]  # pyright: ignore[reportFunctionMemberAccess]
             build.__signature__ = _signature(spec)  # type: ignore[attr-defined]  # pyright: ignore[reportFunctionMemberAccess]
             return build
@@ -303,12 +309,6 @@ def _signature(spec: CommandSpec) -> inspect.Signature:
             for field in spec.params.by_name.values()
         ]
     )
-
-
-def _doc(item: str, marks: str, anchor: str) -> str:
-    said = ("Experimental. " if "~" in marks else "") + ("Deprecated. " if "!" in marks else "")
-    domain = (item.rpartition(" ")[0] and item.split(" ")[1]) or item
-    return f"{item}. {said}{PAGES}{domain.partition('.')[0]}/#{anchor}"
 
 
 def _restore_command(method: str, params: tuple[tuple[str, Any], ...]) -> Command[Any]:

@@ -97,7 +97,7 @@ FIRST = described(
     {
         "domain": "DOMThing",
         "experimental": True,
-        "types": [{"id": "NodeId", "type": "integer"}, {"id": "Kind", **STRING, "enum": ["a-b", "c"]}],
+        "types": [{"id": "NodeId", "type": "integer"}, {"id": "Kind", **STRING, "enum": ["a-b", "caf\u00e9"]}],
         "commands": [
             {
                 "name": "getNode",
@@ -147,7 +147,14 @@ def test_the_same_source_gives_the_same_bytes(run: Run, two_files: tuple[Path, P
     elsewhere = tmp_path / "elsewhere"
     (elsewhere / "cdp_core").mkdir(parents=True)  # ruff would take it for the first party, if it looked here
     ran = as_program(
-        *two_files, "--out", tmp_path / "two", cwd=elsewhere, PYTHONHASHSEED="7", LC_ALL="C", PYTHONUTF8="0"
+        *two_files,
+        "--out",
+        tmp_path / "two",
+        cwd=elsewhere,
+        PYTHONHASHSEED="7",
+        LC_ALL="C",
+        PYTHONUTF8="0",
+        PYTHONCOERCECLOCALE="0",
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
@@ -611,6 +618,7 @@ def test_npm_is_not_installed(refused: Callable[..., str], monkeypatch: pytest.M
         ("#!/bin/sh\nexit 1\n", "it gave no reason"),
         ("#!/bin/sh\nexit 0\n", "it gave no reason"),  # and brought nothing
         ("#!/bin/sh\necho garbage\n", "it gave no reason"),
+        ("#!/bin/sh\necho garbage > debug.log\n", "it gave no reason"),
         ("#!/bin/sh\necho 'npm error code E404' >&2\necho 'npm error 404' >&2\nexit 1\n", "code E404"),
         ("#!/bin/sh\nprintf '\\377\\376 code E1\\n' >&2\nexit 1\n", "\ufffd\ufffd code E1"),
         ("#!/bin/sh\necho x > devtools-protocol-1.tgz\nexit 3\n", "it gave no reason"),
