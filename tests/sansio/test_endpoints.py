@@ -25,6 +25,7 @@ from cdp_core.sansio.endpoints import (
     parse_address,
     parse_devtools_active_port,
     parse_list,
+    parse_protocol,
     parse_version,
     redact,
 )
@@ -219,7 +220,7 @@ def test_json_that_is_no_version(body: bytes) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"\xff\xfe\xfd", b"[" * 200_000, b'{"a": ' + b"9" * 5000 + b"}"])
 def test_an_answer_that_is_not_json(body: bytes) -> None:
-    for parse in (parse_version, parse_list):
+    for parse in (parse_version, parse_list, parse_protocol):
         error = refusal(lambda parse=parse: parse(body, asked=ASKED))
         assert error.stage == "http" or b"9" in body  # long integers are read where Python has no limit for them
 
@@ -254,6 +255,18 @@ def test_a_list_that_is_none(body: bytes) -> None:
     error = refusal(lambda: parse_list(body, asked=ASKED))
     assert error.stage == "cdp"
     assert "is no list of targets" in str(error)
+
+
+def test_the_description_of_the_protocol() -> None:
+    described = {"version": {"major": "1", "minor": "3"}, "domains": []}
+    assert parse_protocol(json.dumps(described).encode(), asked=ASKED) == described
+
+
+@pytest.mark.parametrize("body", [b"[]", b"null", b"{}", b'{"domains": {}}'])
+def test_a_description_that_is_none(body: bytes) -> None:
+    error = refusal(lambda: parse_protocol(body, asked=ASKED))
+    assert error.stage == "cdp"
+    assert "is no description of a protocol" in str(error)
 
 
 @pytest.mark.parametrize(
@@ -396,7 +409,11 @@ def test_no_token_is_ever_shown(place: str, token: str) -> None:
         shown = seen(error)
     else:
         bodies = (b"", b"{}", b"[{}]")
-        errors = [refusal(lambda b=b, p=p: p(b, asked=address)) for b in bodies for p in (parse_version, parse_list)]
+        errors = [
+            refusal(lambda b=b, p=p: p(b, asked=address))
+            for b in bodies
+            for p in (parse_version, parse_list, parse_protocol)
+        ]
         errors.append(refusal(lambda: check_status(302, asked=address, body=b"", location=url)))
         shown = "".join([str(address), repr(address), f"{address}", *map(seen, errors)])
     assert token not in shown + redact(url)
@@ -432,7 +449,7 @@ JSON = st.recursive(st.one_of(st.none(), st.text(), st.integers()), st.lists).ma
 
 
 @lawful
-@given(st.sampled_from([parse_version, parse_list]), st.one_of(st.binary(), JSON))
+@given(st.sampled_from([parse_version, parse_list, parse_protocol]), st.one_of(st.binary(), JSON))
 def test_any_body_is_read_or_refused(parse: Callable[..., object], body: bytes) -> None:
     try:
         parse(body, asked=ASKED)
