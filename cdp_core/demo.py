@@ -1,29 +1,32 @@
-"""The engine at work, with every message shown, and no browser anywhere.
+"""The engine at work on the embedded fake browser, with every message shown, and no browser anywhere.
 
-A browser of a hundred lines stands at the other end of a memory link and answers as Chromium does: the session is
-announced before its reply (docs/cdp/sessions-open-on-the-event.md), a dialog blocks its page, and the dialog's closed
-event comes before the reply to the answer (docs/cdp/closed-precedes-reply.md). What you see is what goes over a real
-link; only the other end is made up.
+A shop's page loads with two frames, one of them in a process of its own, which the engine attaches to before its first
+instruction; then its script asks something, and stops until it is answered (docs/cdp/closed-precedes-reply.md); then the
+link breaks under a command, which ends and says why. The fake behaves as Chromium does, so what you see is what goes
+over a real link.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
-import trio
-
+from cdp_core.bindings import page, runtime
 from cdp_core.browser_session import open_browser_session
 from cdp_core.errors import ConnectionLost
 from cdp_core.page_session import PageSession
-from cdp_core.sansio.wire import Event, Json
-from cdp_core.transports import Payload
-from cdp_core.transports.memory import MemoryTransport, memory_pair
+from cdp_core.subscriptions import Subscription
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.fake_transport import FakeTransport
+from cdp_core.testing.steps import AddFrame, Answer, Console, Dialog, Script
 
 __all__ = ["run_demo"]
 
-PAGE, FRAME, SESSION = "PAGE-1", "FRAME-2", "SESSION-1"
+SHOP = "https://shop.example/"
+CHECKOUT = "checkout()"
+SCRIPT = Script(
+    pages={SHOP: (AddFrame("news", "https://shop.example/news"), AddFrame("payment", "https://pay.example/form"))},
+    answers={CHECKOUT: Answer("paid", (Dialog("prompt", "Your name?", "guest"), Console("thank you")))},
+)
 WIDTH = 150
 
 Say = Callable[[str], None]
@@ -35,129 +38,82 @@ def _print(line: str) -> None:
 
 async def run_demo(say: Say = _print) -> None:
     """Tell the whole story, one line for each message."""
-    ours, theirs = memory_pair()
-    say("An engine and a small browser, connected in memory. → goes to the browser, ← comes from it.\n")
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(_browse, theirs, say)
-        async with open_browser_session(ours) as browser:
-            say("── open a page; its session is announced before the reply")
-            page = await browser.targets.create("https://shop.example/")
-            async with page.enabled("Page"):
-                await _show_frames(page, say)
-                await _answer_dialog(page, say)
-    counts = browser.statistics().router
+    fake = FakeBrowser(SCRIPT)
+    say("An engine and a fake browser, connected in memory. → goes to the browser, ← comes from it.\n")
+    async with open_browser_session(_ShownTransport(fake, say)) as browser:
+        say("── watch every page and frame from its first instruction; the page that is open already is attached to")
+        async with browser.targets.auto_attach(arm=lambda _session: [page.enable()], capacity=8) as sessions:
+            tab = await sessions.receive()
+            await _show_frames(tab, sessions, say)
+            await _answer_dialog(tab, say)
+            await _break_link(fake, tab, say)
+            counts = browser.statistics().router
     odd = sum(counts.anomalies.values())
-    say(
-        f"\nDone: {counts.commands} commands, {counts.in_flight} of them without an end, {odd} messages that fit nowhere."
-    )
+    say(f"\nDone: {counts.commands} commands, {counts.in_flight} without an end, {odd} messages that fit nowhere.")
 
 
-async def _show_frames(page: PageSession, say: Say) -> None:
-    say("── ask for its frames")
-    tree = (await page.send("Page.getFrameTree"))["frameTree"]
-    _tell_frame(tree, 0, say)
+async def _show_frames(tab: PageSession, sessions: Subscription[PageSession], say: Say) -> None:
+    say("── load a page with two frames, one of them of another site: it comes as a session of its own")
+    with tab.expect(page.LoadEventFired) as loaded:
+        await tab.send(page.navigate(url=SHOP))
+        await loaded.wait()
+    payment = await sessions.receive()
+    for session in (tab, payment):
+        say(f"   the frames of the {session.target_type}:")
+        _tell_frames((await session.send(page.get_frame_tree())).frame_tree, 1, say)
 
 
-def _tell_frame(tree: Json, depth: int, say: Say) -> None:
-    say(f"   {'  ' * depth}frame {tree['frame']['id']}  {tree['frame']['url']}")
-    for child in tree.get("childFrames", []):
-        _tell_frame(child, depth + 1, say)
+def _tell_frames(tree: page.FrameTree, depth: int, say: Say) -> None:
+    say(f"   {'  ' * depth}frame {tree.frame.id[:8]}  {tree.frame.url}")
+    for child in tree.child_frames or ():
+        _tell_frames(child, depth + 1, say)
 
 
-async def _answer_dialog(page: PageSession, say: Say) -> None:
-    say("── a script opens a dialog; the page is blocked until it is answered")
-    with page.subscribe("Page.javascriptDialogOpening", "Page.javascriptDialogClosed", capacity=8) as dialogs:
-        blocked = page.send_nowait("Runtime.evaluate", {"expression": "confirm('Delete the basket?')"})
-        opening: Event = await dialogs.receive()
-        say(f"   seen: a {opening.params['type']} that says {opening.params['message']!r}")
-        await page.send("Page.handleJavaScriptDialog", {"accept": True})
+async def _answer_dialog(tab: PageSession, say: Say) -> None:
+    say("── a script asks something; the page is blocked until it is answered")
+    with tab.subscribe(page.JavascriptDialogOpening, page.JavascriptDialogClosed, capacity=8) as dialogs:
+        blocked = tab.send_nowait(runtime.evaluate(expression=CHECKOUT))
+        opening = await dialogs.receive()
+        assert isinstance(opening, page.JavascriptDialogOpening)
+        say(f"   seen: a {opening.type} that says {opening.message!r}")
+        await tab.send(page.handle_java_script_dialog(accept=True, prompt_text="Ada"))
         closed = await dialogs.receive()
-        say(f"   answered: result {closed.params['result']}; the closed event came before the reply")
-        answer = await blocked.wait()
-        say(f"   and the script goes on, with {answer['result']['value']}")
+        assert isinstance(closed, page.JavascriptDialogClosed)
+        say(f"   answered: {closed.user_input!r}; the closed event came before the reply")
+        say(f"   and the script goes on, with {(await blocked.wait()).result.value!r}")
 
 
-# ── the browser at the other end ─────────────────────────────────────────────────────────────────────────────────────
-
-
-async def _browse(link: MemoryTransport, say: Say) -> None:
-    browser = _SmallBrowser()
+async def _break_link(fake: FakeBrowser, tab: PageSession, say: Say) -> None:
+    say("── it asks again, and the link breaks meanwhile")
+    with tab.expect(page.JavascriptDialogOpening) as opening:
+        blocked = tab.send_nowait(runtime.evaluate(expression=CHECKOUT))
+        await opening.wait()
+    fake.cut()
     try:
-        while True:
-            for text in await link.receive():
-                _show("→", text, say)
-                replies = [json.dumps(message, separators=(",", ":")).encode() for message in browser.answer(text)]
-                for reply in replies:
-                    _show("←", reply, say)
-                await link.send(replies)
-    except ConnectionLost:
-        say("   the link is closed")
+        await blocked.wait()
+    except ConnectionLost as lost:
+        say(f"   the command ended: {lost}")
 
 
-def _show(arrow: str, text: Payload, say: Say) -> None:
-    line = bytes(text).decode()
-    say(f" {arrow} {line if len(line) <= WIDTH else line[: WIDTH - 1] + '…'}")
+class _ShownTransport(FakeTransport):
+    """Shows what passes."""
 
+    def __init__(self, fake: FakeBrowser, say: Say) -> None:
+        super().__init__(fake)
+        self._say = say
 
-class _SmallBrowser:
-    """One page with one frame in it, and a confirm dialog."""
+    async def receive(self) -> Sequence[bytes]:
+        """See Transport."""
+        batch = await super().receive()
+        for text in batch:
+            self._show("←", text)
+        return batch
 
-    def __init__(self) -> None:
-        self._blocked: Json | None = None
-        self._answers: dict[str, Callable[[Json], list[Json]]] = {
-            "Target.createTarget": self._create,
-            "Target.attachToTarget": self._attach,
-            "Page.getFrameTree": self._frames,
-            "Runtime.evaluate": self._evaluate,
-            "Page.handleJavaScriptDialog": self._handle,
-        }
+    def send_now(self, text: bytes, /) -> bool:
+        """See DirectTransport."""
+        self._show("→", text)
+        return super().send_now(text)
 
-    def answer(self, text: Payload) -> list[Json]:
-        command: Json = json.loads(bytes(text))
-        make = self._answers.get(command["method"])
-        return [_reply(command, {})] if make is None else make(command)
-
-    def _create(self, command: Json) -> list[Json]:
-        return [_reply(command, {"targetId": PAGE})]
-
-    def _attach(self, command: Json) -> list[Json]:
-        target = {"targetId": PAGE, "type": "page", "title": "Shop", "url": "https://shop.example/", "attached": True}
-        opened = {"sessionId": SESSION, "targetInfo": target, "waitingForDebugger": False}
-        return [{"method": "Target.attachedToTarget", "params": opened}, _reply(command, {"sessionId": SESSION})]
-
-    def _frames(self, command: Json) -> list[Json]:
-        child: Json = {"frame": {"id": FRAME, "parentId": PAGE, "url": "https://pay.example/form"}}
-        tree: Json = {"frame": {"id": PAGE, "url": "https://shop.example/"}, "childFrames": [child]}
-        return [_reply(command, {"frameTree": tree})]
-
-    def _evaluate(self, command: Json) -> list[Json]:
-        self._blocked = command
-        opening = {
-            "url": "https://shop.example/",
-            "frameId": PAGE,
-            "message": "Delete the basket?",
-            "type": "confirm",
-            "hasBrowserHandler": True,
-            "defaultPrompt": "",
-        }
-        return [_event("Page.javascriptDialogOpening", opening)]
-
-    def _handle(self, command: Json) -> list[Json]:
-        accept: bool = command["params"]["accept"]
-        closed = {"frameId": PAGE, "result": accept, "userInput": ""}
-        messages = [_event("Page.javascriptDialogClosed", closed), _reply(command, {})]
-        if self._blocked is not None:
-            messages.append(_reply(self._blocked, {"result": {"type": "boolean", "value": accept}}))
-            self._blocked = None
-        return messages
-
-
-def _event(method: str, params: Json) -> Json:
-    return {"method": method, "params": params, "sessionId": SESSION}
-
-
-def _reply(command: Json, result: Json) -> Json:
-    reply: dict[str, Any] = {"id": command["id"], "result": result}
-    if "sessionId" in command:
-        reply["sessionId"] = command["sessionId"]
-    return reply
+    def _show(self, arrow: str, text: bytes) -> None:
+        line = text.decode()
+        self._say(f" {arrow} {line if len(line) <= WIDTH else line[: WIDTH - 1] + '…'}")

@@ -1,9 +1,11 @@
-"""A fake browser at the other end of a `Transport`: no socket, the clock of trio, in the order in which things arise.
+"""A fake browser at the other end of a `Transport`: no socket, and the clock of trio.
 
     fake = FakeBrowser()
     async with open_browser_session(FakeTransport(fake)) as browser: ...
 
 Virtual time is trio's, from the moment the first transport was made; under `MockClock` a script's waits cost nothing.
+Messages come in the order in which they arise, or in that of a `seed`, or of a `schedule`: then a message waits for the
+commands that the schedule consumes before it, until the whole program is waiting too.
 """
 
 from __future__ import annotations
@@ -12,9 +14,12 @@ import math
 from collections.abc import Sequence
 
 import trio
+import trio.testing
 
 from cdp_core.errors import ConnectionLost
 from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.pump import DeliveryOrder
+from cdp_core.testing.schedules import Schedule
 
 __all__ = ["FakeTransport"]
 
@@ -22,9 +27,17 @@ __all__ = ["FakeTransport"]
 class FakeTransport:
     """One connection of a trio program to a fake browser."""
 
-    def __init__(self, fake: FakeBrowser, path: str | None = None) -> None:
+    def __init__(
+        self,
+        fake: FakeBrowser,
+        path: str | None = None,
+        *,
+        schedule: Schedule | None = None,
+        seed: int | None = None,
+    ) -> None:
         self.fake = fake
-        self._end = fake.connect(path)
+        self._end = fake.connect(path, edges=None if schedule is None else schedule.edges)
+        self._order = DeliveryOrder(self._end, schedule=schedule, seed=seed)
         self._end.on_message(self._wake)
         self._arrived = trio.Event()
         self._begun: float | None = None
@@ -32,12 +45,18 @@ class FakeTransport:
 
     async def receive(self) -> Sequence[bytes]:
         """See Transport."""
+        await trio.lowlevel.checkpoint()  # before the messages are taken: a cancelled call must lose none
         while True:
             self._catch_up()
-            batch = self._end.drain()
+            batch = self._order.take()
             if batch:
-                await trio.lowlevel.checkpoint()
                 return batch
+            if self._order.waits_for_client:
+                # Whatever the program still does, it does before this returns.
+                await trio.testing.wait_all_tasks_blocked()
+                if self._order.waits_for_client:
+                    self._order.go_on()
+                continue
             if self._closed:
                 raise ConnectionLost("The link was closed here.", reason="closed")
             if not self._end.connected:
@@ -57,6 +76,7 @@ class FakeTransport:
         if self._closed or not self._end.connected:
             return False
         self._catch_up()
+        self._order.sent(len(text))
         self._end.receive(text)
         return True
 

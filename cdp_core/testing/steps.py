@@ -9,15 +9,15 @@ Steps print as the Python that makes them, compare by value, and survive JSON (`
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import attrs
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Json, is_object
+from cdp_core.testing.plain import Plain, a_flag, a_name, a_text, from_json, object_of, one_of, some_seconds, to_json
 
 __all__ = [
     "AddFrame",
@@ -37,138 +37,124 @@ __all__ = [
     "Step",
     "Wait",
     "Worker",
+    "labels_given",
+    "labels_used",
 ]
 
 MAIN: Final = "main"
-
-
-def _text(_step: object, field: attrs.Attribute[Any], value: object) -> None:
-    if not isinstance(value, str):
-        raise InvalidArgument(f"{field.name} must be a text, not {value!r}.")
-
-
-def _seconds(_step: object, field: attrs.Attribute[Any], value: object) -> None:
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < float("inf"):
-        raise InvalidArgument(f"{field.name} must be a number of seconds, not {value!r}.")
-
-
 DIALOGS: Final = ("alert", "confirm", "prompt", "beforeunload")
+CONSOLE: Final = ("log", "debug", "info", "warning", "error")
 
 
-def _dialog_type(_step: object, _field: object, value: object) -> None:
-    if value not in DIALOGS:
-        raise InvalidArgument(f"{value!r} is no type of dialog; there are {', '.join(DIALOGS)}.")
-
-
-@attrs.frozen
-class Navigate:
+@attrs.frozen(repr=False)
+class Navigate(Plain):
     """The page goes to another document by itself."""
 
-    url: str = attrs.field(validator=_text)
-    page: str = attrs.field(default=MAIN, validator=_text)
+    url: str = attrs.field(validator=a_text)
+    page: str = attrs.field(default=MAIN, validator=a_name)
 
 
-@attrs.frozen
-class AddFrame:
+@attrs.frozen(repr=False)
+class AddFrame(Plain):
     """A script adds an iframe; it is out of process where its site is another one."""
 
-    label: str = attrs.field(validator=_text)
-    url: str = attrs.field(default="about:blank", validator=_text)
-    parent: str = attrs.field(default=MAIN, validator=_text)
+    label: str = attrs.field(validator=a_name)
+    url: str = attrs.field(default="about:blank", validator=a_text)
+    parent: str = attrs.field(default=MAIN, validator=a_name)
 
 
-@attrs.frozen
-class NavigateFrame:
+@attrs.frozen(repr=False)
+class NavigateFrame(Plain):
     """An iframe goes to another document; to another site, it changes its process."""
 
-    label: str = attrs.field(validator=_text)
-    url: str = attrs.field(validator=_text)
+    label: str = attrs.field(validator=a_name)
+    url: str = attrs.field(validator=a_text)
 
 
-@attrs.frozen
-class RemoveFrame:
+@attrs.frozen(repr=False)
+class RemoveFrame(Plain):
     """A script removes an iframe."""
 
-    label: str = attrs.field(validator=_text)
+    label: str = attrs.field(validator=a_name)
 
 
-@attrs.frozen
-class MoveFrame:
+@attrs.frozen(repr=False)
+class MoveFrame(Plain):
     """A script moves an iframe's element: it loads anew, as another frame (fact 44)."""
 
-    label: str = attrs.field(validator=_text)
+    label: str = attrs.field(validator=a_name)
 
 
-@attrs.frozen
-class Dialog:
+@attrs.frozen(repr=False)
+class Dialog(Plain):
     """A script calls alert, confirm or prompt; the steps after it come when it was answered."""
 
-    type: str = attrs.field(default="alert", validator=_dialog_type)
-    message: str = attrs.field(default="", validator=_text)
-    default_prompt: str = attrs.field(default="", validator=_text)
-    frame: str = attrs.field(default=MAIN, validator=_text)
+    type: str = attrs.field(default="alert", validator=one_of(DIALOGS))
+    message: str = attrs.field(default="", validator=a_text)
+    default_prompt: str = attrs.field(default="", validator=a_text)
+    frame: str = attrs.field(default=MAIN, validator=a_name)
 
 
-@attrs.frozen
-class Console:
+@attrs.frozen(repr=False)
+class Console(Plain):
     """A script writes to the console."""
 
-    text: str = attrs.field(validator=_text)
-    type: str = attrs.field(default="log", validator=_text)
-    frame: str = attrs.field(default=MAIN, validator=_text)
+    text: str = attrs.field(validator=a_text)
+    type: str = attrs.field(default="log", validator=a_text)
+    frame: str = attrs.field(default=MAIN, validator=a_name)
 
 
-@attrs.frozen
-class ScriptError:
+@attrs.frozen(repr=False)
+class ScriptError(Plain):
     """A script throws, and nobody catches it."""
 
-    message: str = attrs.field(validator=_text)
-    frame: str = attrs.field(default=MAIN, validator=_text)
+    message: str = attrs.field(validator=a_text)
+    frame: str = attrs.field(default=MAIN, validator=a_name)
 
 
-@attrs.frozen
-class Popup:
+@attrs.frozen(repr=False)
+class Popup(Plain):
     """A script opens a window; with `noopener` it has a process of its own."""
 
-    label: str = attrs.field(validator=_text)
-    url: str = attrs.field(default="about:blank", validator=_text)
-    opener: str = attrs.field(default=MAIN, validator=_text)
-    noopener: bool = False
+    label: str = attrs.field(validator=a_name)
+    url: str = attrs.field(default="about:blank", validator=a_text)
+    opener: str = attrs.field(default=MAIN, validator=a_name)
+    noopener: bool = attrs.field(default=False, validator=a_flag)
 
 
-@attrs.frozen
-class Worker:
+@attrs.frozen(repr=False)
+class Worker(Plain):
     """A script starts a dedicated worker."""
 
-    label: str = attrs.field(validator=_text)
-    url: str = attrs.field(default="worker.js", validator=_text)
-    frame: str = attrs.field(default=MAIN, validator=_text)
+    label: str = attrs.field(validator=a_name)
+    url: str = attrs.field(default="worker.js", validator=a_text)
+    frame: str = attrs.field(default=MAIN, validator=a_name)
 
 
-@attrs.frozen
-class Crash:
+@attrs.frozen(repr=False)
+class Crash(Plain):
     """The renderer of a page dies."""
 
-    page: str = attrs.field(default=MAIN, validator=_text)
+    page: str = attrs.field(default=MAIN, validator=a_name)
 
 
-@attrs.frozen
-class Close:
+@attrs.frozen(repr=False)
+class Close(Plain):
     """A page closes."""
 
-    page: str = attrs.field(default=MAIN, validator=_text)
+    page: str = attrs.field(default=MAIN, validator=a_name)
 
 
-@attrs.frozen
-class Cut:
+@attrs.frozen(repr=False)
+class Cut(Plain):
     """Every connection breaks, without a close frame."""
 
 
-@attrs.frozen
-class Wait:
+@attrs.frozen(repr=False)
+class Wait(Plain):
     """Nothing happens for so long, in virtual time."""
 
-    seconds: float = attrs.field(validator=_seconds)
+    seconds: float = attrs.field(validator=some_seconds)
 
 
 Step = (
@@ -187,104 +173,115 @@ Step = (
     | Wait
     | Worker
 )
-KINDS: Final[Mapping[str, type[Any]]] = {
-    kind.__name__: kind
-    for kind in (
-        AddFrame,
-        Close,
-        Console,
-        Crash,
-        Cut,
-        Dialog,
-        MoveFrame,
-        Navigate,
-        NavigateFrame,
-        Popup,
-        RemoveFrame,
-        ScriptError,
-        Wait,
-        Worker,
-    )
-}
+KINDS: Final[Mapping[str, type[Step]]] = {kind.__name__: kind for kind in get_args(Step)}
+
+
+def labels_given(steps: Iterable[Step]) -> set[str]:
+    """The labels of what these steps make."""
+    return {step.label for step in steps if isinstance(step, (AddFrame, Popup, Worker))}
+
+
+def labels_used(steps: Iterable[Step]) -> set[str]:
+    """The labels of what must be there for these steps to do anything."""
+    used: set[str] = set()
+    for step in steps:
+        if isinstance(step, (NavigateFrame, RemoveFrame, MoveFrame)):
+            used.add(step.label)
+        used.update(getattr(step, field) for field in ("page", "frame", "parent", "opener") if hasattr(step, field))
+    return used
 
 
 def _to_steps(steps: Iterable[Step]) -> tuple[Step, ...]:
-    return tuple(steps)
+    made = tuple(steps)
+    for each in made:
+        if type(each) not in KINDS.values():
+            raise InvalidArgument(f"{each!r} is no step; there are {', '.join(KINDS)}.")
+    return made
 
 
-@attrs.frozen
-class Answer:
+@attrs.frozen(repr=False)
+class Answer(Plain):
     """What `Runtime.evaluate` of a known expression does, and then brings."""
 
     value: Any = None
     steps: tuple[Step, ...] = attrs.field(default=(), converter=_to_steps)
 
 
-@attrs.frozen(kw_only=True)
-class Script:
+def _to_pages(pages: Mapping[str, Iterable[Step]]) -> Mapping[str, tuple[Step, ...]]:
+    return MappingProxyType({url: _to_steps(steps) for url, steps in pages.items()})
+
+
+def _to_answers(answers: Mapping[str, Answer]) -> Mapping[str, Answer]:
+    return MappingProxyType(dict(answers))
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class Script(Plain):
     """What pages do: when they load, by themselves, and when an expression is evaluated in them.
 
     `pages` has the steps of a document's own script by its URL, `timeline` what happens from the start on, `answers` what
-    expressions do.
+    expressions do. A step about something that has gone meanwhile does nothing; one about something that no step makes is
+    an error here. Pages that clients open are called `page 2`, `page 3` …, by the number of labels there are.
     """
 
-    pages: Mapping[str, tuple[Step, ...]] = MappingProxyType({})
+    pages: Mapping[str, tuple[Step, ...]] = attrs.field(default=MappingProxyType({}), converter=_to_pages)
     timeline: tuple[Step, ...] = attrs.field(default=(), converter=_to_steps)
-    answers: Mapping[str, Answer] = MappingProxyType({})
+    answers: Mapping[str, Answer] = attrs.field(default=MappingProxyType({}), converter=_to_answers)
+
+    def __attrs_post_init__(self) -> None:
+        steps = self.steps()
+        made = {MAIN, *labels_given(steps)}
+        odd = sorted(label for label in labels_used(steps) - made if not label.startswith(("page ", "popup ")))
+        if odd:
+            raise InvalidArgument(f"No step of the script makes {odd[0]!r}; there are {', '.join(sorted(made))}.")
+
+    def steps(self) -> tuple[Step, ...]:
+        """All of them, wherever they stand."""
+        answered = tuple(answer.steps for answer in self.answers.values())
+        return tuple(step for steps in (*self.pages.values(), self.timeline, *answered) for step in steps)
 
     def to_json(self) -> Json:
         """The script as JSON."""
         return {
-            "pages": {url: [_step_to_json(step) for step in steps] for url, steps in self.pages.items()},
-            "timeline": [_step_to_json(step) for step in self.timeline],
+            "pages": {url: _steps_to_json(steps) for url, steps in self.pages.items()},
+            "timeline": _steps_to_json(self.timeline),
             "answers": {
-                expression: {"value": answer.value, "steps": [_step_to_json(step) for step in answer.steps]}
+                expression: {"value": answer.value, "steps": _steps_to_json(answer.steps)}
                 for expression, answer in self.answers.items()
             },
         }
 
     @classmethod
-    def from_json(cls, text: str | Json) -> Script:
+    def from_json(cls, content: str | bytes | Json) -> Script:
         """Read a script. Raises InvalidArgument that names the place."""
-        try:
-            content: object = json.loads(text) if isinstance(text, str) else text
-        except (ValueError, RecursionError):
-            content = None
-        if not is_object(content):
-            raise InvalidArgument("A script is a JSON object with pages, timeline and answers.")
-        odd = sorted(content.keys() - {"pages", "timeline", "answers"})
-        if odd:
-            raise InvalidArgument(f"A script has pages, timeline and answers, and no {odd[0]!r}.")
+        script = object_of(content, "script", ("pages", "timeline", "answers"))
+        pages, answers = (_member(script, part) for part in ("pages", "answers"))
         return cls(
-            pages={url: _steps_from_json(steps, f"pages[{url!r}]") for url, steps in content.get("pages", {}).items()},
-            timeline=_steps_from_json(content.get("timeline", []), "timeline"),
-            answers={
-                expression: Answer(
-                    answer.get("value"), _steps_from_json(answer.get("steps", []), f"answers[{expression!r}]")
-                )
-                for expression, answer in content.get("answers", {}).items()
-            },
+            pages={url: _steps_from_json(steps, f"pages[{url!r}]") for url, steps in pages.items()},
+            timeline=_steps_from_json(script.get("timeline", []), "timeline"),
+            answers={known: _answer_from_json(answer, f"answers[{known!r}]") for known, answer in answers.items()},
         )
 
 
-def _step_to_json(step: Step) -> Json:
-    return {"step": type(step).__name__, **attrs.asdict(step)}
+def _steps_to_json(steps: Iterable[Step]) -> list[Json]:
+    return [to_json(step, "step") for step in steps]
 
 
-def _steps_from_json(steps: Iterable[Any], where: str) -> tuple[Step, ...]:
-    return tuple(_step_from_json(step, f"{where}[{number}]") for number, step in enumerate(steps))
+def _steps_from_json(steps: object, where: str) -> tuple[Step, ...]:
+    if not isinstance(steps, (list, tuple)):
+        raise InvalidArgument(f"{where} must be a list of steps.")
+    found: list[object] = list(steps)  # pyright: ignore[reportUnknownArgumentType]
+    return tuple(from_json(step, "step", KINDS, f"{where}[{number}]") for number, step in enumerate(found))
 
 
-def _step_from_json(step: Any, where: str) -> Step:
-    fields = dict(step) if is_object(step) else {}
-    kind = KINDS.get(str(fields.pop("step", "")))
-    if kind is None:
-        raise InvalidArgument(f"{where} is no step; there are {', '.join(KINDS)}.")
-    try:
-        made: Step = kind(**fields)
-    except TypeError:
-        wanted = ", ".join(field.name for field in attrs.fields(kind))
-        raise InvalidArgument(f"{where} does not fit: {kind.__name__} has {wanted}.") from None
-    except InvalidArgument as error:
-        raise InvalidArgument(f"{where}: {error}") from None
-    return made
+def _answer_from_json(content: object, where: str) -> Answer:
+    if not is_object(content) or content.keys() - {"value", "steps"}:
+        raise InvalidArgument(f"{where} must be an object with value and steps.")
+    return Answer(content.get("value"), _steps_from_json(content.get("steps", []), f"{where}.steps"))
+
+
+def _member(script: Json, part: str) -> Json:
+    found: object = script.get(part, {})
+    if not is_object(found):
+        raise InvalidArgument(f"{part} of a script must be an object.")
+    return found

@@ -8,12 +8,15 @@
 Several clients may connect. What they are told waits in streams: `fake.ready()` are the messages that may come next,
 `fake.deliver(one)` delivers it, `end.drain()` all of one client's in the order of arising. `fake.play(step, …)` lets pages
 act, `fake.advance(to)` lets time pass, `fake.truth()` is what is really so, whatever any client was told.
+
+`faults` say what goes wrong on purpose (faults.py); `schedule` is for whoever drives it (pump.py), but for its edges, which
+are the browser's own choice of what may cross over.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -21,13 +24,15 @@ import attrs
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Json, is_object
+from cdp_core.testing import faults as kinds
 from cdp_core.testing.fake import commands as table
 from cdp_core.testing.fake import targets
 from cdp_core.testing.fake.dispatch_errors import MAX_MESSAGE_BYTES, Malformed, Refused, Request, read_request, refuse
 from cdp_core.testing.fake.player import Player
-from cdp_core.testing.fake.streams import Delivery
+from cdp_core.testing.fake.streams import Delivery, Edges, Streams
 from cdp_core.testing.fake.truth import Truth, truth_of
 from cdp_core.testing.fake.world import PROFILES, Client, Profile, Session, World, packed
+from cdp_core.testing.schedules import Schedule
 from cdp_core.testing.steps import MAIN, Script, Step
 
 __all__ = ["ClientEnd", "FakeBrowser", "FakeStatistics", "ReceivedCommand"]
@@ -65,17 +70,28 @@ class FakeStatistics:
 class FakeBrowser:
     """See the module."""
 
-    def __init__(self, script: Script | None = None, *, profile: Profile = "headless-new", seed: int = 0) -> None:
+    def __init__(
+        self,
+        script: Script | None = None,
+        *,
+        profile: Profile = "headless-new",
+        schedule: Schedule | None = None,
+        faults: Iterable[kinds.Fault] = (),
+        seed: int = 0,
+    ) -> None:
         if profile not in PROFILES:
             raise InvalidArgument(f"{profile!r} is no profile; there are {', '.join(PROFILES)}.")
         if type(seed) is not int:
             raise InvalidArgument(f"seed must be an integer, not {seed!r}.")
         self.script = script if script is not None else Script()
+        self.schedule = schedule
+        self.faults = tuple(faults)
         self.seed = seed
         self._world = World(profile=profile, seed=seed)
         self._player = Player(self._world, self.script, self.cut)
         self._ends: dict[int, ClientEnd] = {}
         self._commands: list[ReceivedCommand] = []
+        self._faulty: list[ClientEnd] = []
         self._delivered = self._refused = self._malformed = 0
         self._player.open_page(MAIN, "about:blank")
         self._player.play(self.script.timeline)
@@ -87,21 +103,28 @@ class FakeBrowser:
         """The path of the browser's own WebSocket."""
         return f"/devtools/browser/{self._world.uuid}"
 
-    def connect(self, path: str | None = None) -> ClientEnd:
-        """A connection to the browser, or to one page. Raises InvalidArgument for a path that names nothing here."""
+    def connect(self, path: str | None = None, *, edges: Edges | None = None) -> ClientEnd:
+        """A connection to the browser, or to one page. Raises InvalidArgument for a path that names nothing here.
+
+        `edges` says what may cross over on the way to it; otherwise the schedule does.
+        """
         page = None
         if path not in (None, self.path):
             assert path is not None
             page = self._world.targets.get(path.removeprefix("/devtools/page/"))
             if page is None or not path.startswith("/devtools/page/"):
                 raise InvalidArgument(f"{path} names nothing of this browser; its own path is {self.path}.")
-        client = Client(len(self._world.clients) + 1, page=page)
+        own = edges if edges is not None else "observed" if self.schedule is None else self.schedule.edges
+        client = Client(len(self._world.clients) + 1, page=page, streams=Streams(own))
         client.sessions[None] = Session(client, None, page, None)
         self._world.clients.append(client)
         if page is not None:
             page.sessions.append(client.root)
         end = ClientEnd(self, client)
         self._ends[client.number] = end
+        if end.faults.any:
+            client.streams.copies = partial(self._copies, end)
+            self._faulty.append(end)
         return end
 
     def cut(self) -> None:
@@ -117,8 +140,14 @@ class FakeBrowser:
 
     def deliver(self, end: ClientEnd, delivery: Delivery) -> bytes:
         """Take one message. Raises ValueError where it may not come yet."""
+        payload = end._client.streams.take(delivery)
         self._delivered += 1
-        return end._client.streams.take(delivery)
+        end.told += 1
+        if self._faulty:
+            if not end.faults.passes("out", "after", end.told):
+                end.lost()
+            self._settle()
+        return payload
 
     # ── pages and time ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -130,10 +159,12 @@ class FakeBrowser:
     def play(self, *steps: Step) -> None:
         """Let pages act now."""
         self._player.play(steps)
+        self._settle()
 
     def advance(self, to: float) -> None:
         """Let time pass until then. Raises ValueError for the past."""
         self._world.advance(to)
+        self._settle()
 
     def next_time(self) -> float | None:
         """When something happens by itself; None for never."""
@@ -149,6 +180,15 @@ class FakeBrowser:
     def truth(self) -> Truth:
         """What is really so."""
         return truth_of(self._world, self._player)
+
+    def is_connected(self, client: int) -> bool:
+        """Whether the client of that number still has its connection."""
+        end = self._ends.get(client)
+        return end is not None and end.connected
+
+    def paused(self) -> tuple[tuple[str, str], ...]:
+        """The targets, with their types, that wait for somebody's `runIfWaitingForDebugger`."""
+        return tuple((target.id, target.type) for target in self._world.targets.values() if target.held)
 
     def statistics(self) -> FakeStatistics:
         """Counts so far."""
@@ -193,6 +233,15 @@ class FakeBrowser:
             refusal = packed({**reply, "error": malformed.error})
             client.streams.add(None, "refusal", refusal, after=(("replies", None),))
             return
+        end = self._ends[client.number]
+        met = end.faults.heard(request.method) if end.faults.any else []
+        late = sum(fault.seconds for fault in met if isinstance(fault, kinds.Delay))
+        if late:
+            end.stall(late, partial(self._carry_out, client, request, met))
+        else:
+            self._carry_out(client, request, met)
+
+    def _carry_out(self, client: Client, request: Request, met: Iterable[kinds.Fault]) -> None:
         self._commands.append(
             ReceivedCommand(
                 client=client.number,
@@ -208,6 +257,15 @@ class FakeBrowser:
             unknown = packed({"id": request.id, "error": SESSION_NOT_FOUND})
             client.streams.add(None, f"reply to {request.method}", unknown, after=(("replies", None),))
             return
+        for fault in met:
+            if isinstance(fault, kinds.Refuse):
+                self._refused += 1
+                refusal = Refused(fault.code, fault.message).error
+                self._world.reply(session, request.id, request.method, {"error": refusal}, since=_NOW)
+                return
+            if isinstance(fault, kinds.Drop):
+                session.in_flight.add(request.id)
+                return
         self._dispatch(session, request)
 
     def _dispatch(self, session: Session, request: Request) -> None:
@@ -248,6 +306,28 @@ class FakeBrowser:
         if result is not table.LATER:
             answer({"result": result})
 
+    # ── what goes wrong ──────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _copies(self, end: ClientEnd, _session_id: str | None, what: str) -> int:
+        """How often a message is said."""
+        copies = 1
+        for fault in end.faults.said(what):
+            if isinstance(fault, kinds.Drop):
+                copies = 0
+            elif isinstance(fault, kinds.Duplicate):
+                copies = 2
+            elif isinstance(fault, kinds.Delay):
+                self._world.after(fault.seconds, end._client.streams.hold())
+        return copies
+
+    def _settle(self) -> None:
+        """Links that break, or fall silent, before the message that is next."""
+        for end in self._faulty:
+            if end.connected and len(end._client.streams) and not end.faults.passes("out", "before", end.told + 1):
+                end.lost()
+
+    # ── ends ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
     def _close(self) -> None:
         for target in self._world.pages():
             targets.close(self._world, target)
@@ -272,8 +352,12 @@ class ClientEnd:
     """One client's connection, as seen from the browser."""
 
     def __init__(self, fake: FakeBrowser, client: Client) -> None:
-        self._fake = fake
+        self.fake = fake
         self._client = client
+        self.faults = kinds.LinkFaults(fake.faults, client.number)
+        self.told = self._heard = 0
+        """How many messages were delivered."""
+        self._stalled: list[bytes] | None = None
 
     @property
     def number(self) -> int:
@@ -287,17 +371,52 @@ class ClientEnd:
 
     def receive(self, payload: bytes) -> None:
         """The client sent a message. Never raises on what it sent."""
-        self._fake._receive(self._client, payload)
+        if not self.faults.any:
+            self.fake._receive(self._client, payload)
+            return
+        self._heard += 1
+        if not self.faults.passes("in", "before", self._heard):
+            self.lost()
+        elif "in" not in self.faults.silent:
+            if self._stalled is None:
+                self.fake._receive(self._client, payload)
+            else:
+                self._stalled.append(payload)
+            if not self.faults.passes("in", "after", self._heard):
+                self.lost()
+        self.fake._settle()
+
+    def stall(self, seconds: float, act: Callable[[], None]) -> None:
+        """Hear nothing for so long; then `act`, and what came meanwhile."""
+        self._stalled = []
+        self.fake._world.after(seconds, partial(self._go_on, act))
+
+    def _go_on(self, act: Callable[[], None]) -> None:
+        stalled, self._stalled = self._stalled or [], None
+        act()
+        for number, payload in enumerate(stalled):
+            self.fake._receive(self._client, payload)
+            if self._stalled is not None:
+                self._stalled += stalled[number + 1 :]
+                return
 
     def ready(self) -> tuple[Delivery, ...]:
         """What may be delivered to it next."""
-        return self._client.streams.ready()
+        return () if "out" in self.faults.silent else self._client.streams.ready()
+
+    def first(self) -> Delivery | None:
+        """The oldest of these."""
+        return None if "out" in self.faults.silent else self._client.streams.first()
+
+    def is_early(self, delivery: Delivery) -> bool:
+        """Whether delivering it now would be hostile: legal, and never observed."""
+        return self._client.streams.is_early(delivery)
 
     def drain(self) -> list[bytes]:
-        """Everything that waits for it, in the order of arising."""
+        """Everything that may be delivered to it, in the order of arising."""
         taken: list[bytes] = []
-        while (first := self._client.streams.first()) is not None:
-            taken.append(self._fake.deliver(self, first))
+        while (first := self.first()) is not None:
+            taken.append(self.fake.deliver(self, first))
         return taken
 
     def on_message(self, act: Callable[[], None]) -> None:
@@ -307,7 +426,7 @@ class ClientEnd:
 
     def lost(self) -> None:
         """The connection broke: its sessions end, and what it was not told is gone."""
-        self._fake._lose(self._client)
+        self.fake._lose(self._client)
 
     def __repr__(self) -> str:
         state: Any = "connected" if self.connected else "gone"

@@ -158,20 +158,25 @@ def _set_discover(call: Call) -> Json:
     return {}
 
 
-@_modelled("Target.setAutoAttach", ANYWHERE, by_renderer=True)
+@_modelled("Target.setAutoAttach", ANYWHERE)
 def _set_auto_attach(call: Call) -> Json:
+    # The browser attaches at once, and the answer waits for the renderer (fact 15).
     session = call.session
     if session.target is None and not call.params.get("flatten"):
         raise Refused(-32602, "Only flatten protocol is supported with browser level auto-attach")
     if not call.params["autoAttach"]:
         session.auto_attach = None
-        for child in [each for each in session.client.sessions.values() if each.parent is session]:
+        for child in [each for each in session.client.sessions.values() if each.parent is session and each.automatic]:
             targets.detach(call.world, child)
         return {}
     chosen = tuple(call.params.get("filter") or targets.ALL_BUT_TABS)
     session.auto_attach = AutoAttach(wait=call.params["waitForDebuggerOnStart"], filter=chosen)
     targets.auto_attach_existing(call.world, session)
-    return {}
+    if session.target is None:
+        return {}
+    if not session.target.crashed:
+        dialogs.when_free(session.target, lambda: call.answer({"result": {}}))
+    return LATER
 
 
 @_modelled("Target.attachToTarget", ANYWHERE)

@@ -101,7 +101,10 @@ def _is_int32(value: object) -> TypeGuard[int | float]:
 
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_STRING: Final = re.compile(r'"((?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrtv]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}))*)"')
+_STRING: Final = re.compile(
+    # A run of plain signs is one repetition: one for each sign would take a hundred times the memory of a large text.
+    r'"([^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrtv]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})[^"\\\x00-\x1f]*)*)"'
+)
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))")
 _ESCAPED: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _WORDS: Final = {"true": True, "false": False, "null": None}

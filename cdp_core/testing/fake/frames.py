@@ -67,6 +67,10 @@ def _commit(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -
     _drop_children(world, frame)
     own = frame.target.type == "iframe" and frame.target.frame is frame
     outside = frame.parent is not None and site_of(url) not in ("", site_of(_document_url(frame.parent)))
+    waiting = _own_target(world, frame)
+    if waiting is not None and not own and not outside:  # it was to change its process, and has not yet
+        waiting.frame = None
+        targets.close(world, waiting)
     if outside and not own:
         _promote(world, frame, url, loader, loaded)
     elif own and not outside:
@@ -132,8 +136,9 @@ def remove_frame(world: World, frame: Frame) -> None:
     world.emit_to(parent.target, "Page", "Page.frameDetached", detached, frame)
     parent.children.remove(frame)
     world.frames.pop(frame.id, None)
-    if frame.target is not parent.target:
-        targets.close(world, frame.target)
+    own = _own_target(world, frame)
+    if own is not None:
+        targets.close(world, own)
 
 
 def _drop_children(world: World, frame: Frame) -> None:
@@ -141,16 +146,22 @@ def _drop_children(world: World, frame: Frame) -> None:
     for child in tuple(frame.children):
         for below in child.subtree():
             world.frames.pop(below.id, None)
-        _close_own_targets(world, child, frame.target)
+        _close_own_targets(world, child)
     frame.children.clear()
 
 
-def _close_own_targets(world: World, frame: Frame, above: Target) -> None:
-    if frame.target is not above:
-        targets.close(world, frame.target)
+def _close_own_targets(world: World, frame: Frame) -> None:
+    own = _own_target(world, frame)
+    if own is not None:
+        targets.close(world, own)
         return
     for child in frame.children:
-        _close_own_targets(world, child, above)
+        _close_own_targets(world, child)
+
+
+def _own_target(world: World, frame: Frame) -> Target | None:
+    """The target of a frame out of process, also while it waits to run (fact 39: it has the frame's id)."""
+    return None if frame.parent is None else world.targets.get(frame.id)
 
 
 # ── changing the process ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -160,19 +171,14 @@ def _promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) 
     parent = frame.parent
     assert parent is not None
     above = frame.target
-    target = Target(
-        frame.id,
-        "iframe",
-        above.context,
-        world.new_renderer(),
-        frame=frame,
-        parent_frame=parent,
-        can_access_opener=False,
-    )
-    targets.create_related(world, target, parent.target)
+    target = _own_target(world, frame)
+    if target is None:
+        target = Target(frame.id, "iframe", above.context, world.new_renderer(), frame=frame, parent_frame=parent)
+        targets.create_related(world, target, parent.target)
+    target.when_run.clear()  # another document takes the place of one that has not begun
 
     def go_on() -> None:
-        if target.closed:
+        if target.closed or target.crashed:
             return
         old_context, old_unique = frame.context, frame.context_unique
         frame.target, frame.context = target, 0

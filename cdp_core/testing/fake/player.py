@@ -25,6 +25,10 @@ def nothing() -> None:
     """No more to do."""
 
 
+class GoneError(Exception):
+    """What a step is about has gone meanwhile; the step does nothing."""
+
+
 class Player:
     """The pages of one browser, as its script tells them."""
 
@@ -33,6 +37,8 @@ class Player:
         self.script = script
         self.labels: dict[str, Frame] = {}
         self.workers: dict[str, Target] = {}
+        self._given = kinds.labels_given(script.steps())
+        """Labels of things that may be there, or may have been."""
         self._cut = cut
         self._acts: dict[type[Any], Callable[[Any, Frame | None], None]] = {
             kinds.Navigate: lambda step, here: void(self.navigate(self.frame(step.page, here), step.url)),
@@ -53,25 +59,35 @@ class Player:
         """One after the other; `done` when the last is over. `here` is whose document's script it is."""
         for number, step in enumerate(steps):
             rest = partial(self.play, steps[number + 1 :], here=here, done=done)
+            self._given.update(kinds.labels_given((step,)))
             if isinstance(step, kinds.Wait):
                 self.world.after(step.seconds, rest)
                 return
-            if isinstance(step, kinds.Dialog):
-                frame = self.frame(step.frame, here)
-                self.dialog(frame, step.type, step.message, step.default_prompt, partial(_go_on, rest))
-                return
-            self._acts[type(step)](step, here)
+            try:
+                if isinstance(step, kinds.Dialog):
+                    frame = self.frame(step.frame, here)
+                    self.dialog(frame, step.type, step.message, step.default_prompt, partial(_go_on, rest))
+                    return
+                self._acts[type(step)](step, here)
+            except GoneError:
+                continue
         done()
 
     # ── what things are called ───────────────────────────────────────────────────────────────────────────────────────
 
     def frame(self, label: str, here: Frame | None = None) -> Frame:
-        """The frame of that label; a document's own script calls its own frame `main`. Raises InvalidArgument."""
+        """The frame of that label; a document's own script calls its own frame `main`.
+
+        Raises GoneError for one that is not there now, since a client may have closed it or what it was to be in, and
+        InvalidArgument for one that no step has ever named.
+        """
         frame = here if here is not None and label == kinds.MAIN else self.labels.get(label)
-        if frame is None or frame.id not in self.world.frames:
-            known = ", ".join(label for label, each in self.labels.items() if each.id in self.world.frames)
-            raise InvalidArgument(f"The script has no frame {label!r} now; it has {known or 'none'}.")
-        return frame
+        if frame is not None and self.world.frames.get(frame.id) is frame:
+            return frame
+        if frame is not None or label in self._given:
+            raise GoneError(label)
+        known = ", ".join(label for label, each in self.labels.items() if each.id in self.world.frames)
+        raise InvalidArgument(f"The script has no frame {label!r} now; it has {known or 'none'}.")
 
     def label_of(self, frame: Frame) -> str | None:
         """What the script calls a frame."""

@@ -1,22 +1,34 @@
 """What a browser has to say and has not said yet: messages, and which of them must come before which.
 
 A browser is several processes; its messages reach a client through one socket, in an order that is only partly fixed.
-Each message here names those that must be delivered before it:
+Each message here names those that must be delivered before it, and it does so twice:
 
-* on one session, the one before it (events and the renderer's replies are one stream; a reply of the browser's own
-  process may overtake the renderer's, fact 56);
-* about one thing (a frame, a target, a dialog), the one before it, whatever session either is on (fact 38).
+    observed   what was seen of Chromium: on one session, the message before it; about one thing (a frame, a target, a
+               dialog), the one before it, whatever session either is on (fact 38); for a reply of the browser's own
+               process, what the command caused (facts 1, 47, 56)
+    causal     what can be no other way: one session is one stream, begun by its attach event and ended by its detach
+               event; whatever else crosses over between sessions is hostile, and legal
 
-`ready()` are the messages that may come next; whoever delivers, chooses. `first()` is the oldest, which always may.
+Events and the renderer's replies are one stream; a reply of the browser's own process may overtake the renderer's.
+`ready()` are the messages that may come next; whoever delivers, chooses. `first()` is the oldest of them.
+
+Every step costs the same however many messages, sessions and things there are: what a message waits for is counted when
+it arises, and counted down as those are delivered.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from functools import partial
+from heapq import heappop, heappush
+from typing import Final, Literal
 
 import attrs
 
-__all__ = ["Delivery", "Streams"]
+__all__ = ["EDGES", "Delivery", "Edges", "Streams"]
+
+Edges = Literal["observed", "causal"]
+EDGES: Final[tuple[Edges, ...]] = ("observed", "causal")
 
 
 @attrs.frozen
@@ -30,16 +42,35 @@ class Delivery:
     """The event's method, or `reply to` the command's."""
     payload: bytes = attrs.field(repr=False)
     after: frozenset[int]
+    """Those that a browser was always seen to send before it."""
+    causes: frozenset[int]
+    """Those among them without which it cannot be."""
+
+
+def once(_session_id: str | None, _what: str) -> int:
+    """Each message is said once."""
+    return 1
 
 
 class Streams:
     """The messages for one client."""
 
-    def __init__(self) -> None:
-        self._waiting: dict[int, Delivery] = {}
+    def __init__(self, edges: Edges = "observed") -> None:
+        self.edges: Final[Edges] = edges
         self.numbered = 0
         self.on_add: Callable[[], None] = lambda: None
-        self._last: dict[Hashable, set[int]] = {}
+        self.copies: Callable[[str | None, str], int] = once
+        """How often a message is said: faults lose and double messages."""
+        self._waiting: dict[int, Delivery] = {}
+        self._before: dict[int, int] = {}
+        """How many must still come before a message."""
+        self._followers: dict[int, list[int]] = {}
+        self._ready: dict[int, Delivery] = {}
+        self._oldest: list[int] = []
+        self._last: dict[Hashable, list[int]] = {}
+        self._holds: dict[int, None] = {}
+
+    # ── saying ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def add(
         self,
@@ -50,49 +81,121 @@ class Streams:
         after: Iterable[Hashable],
         before: Iterable[Hashable] = (),
         since: int | None = None,
-    ) -> Delivery:
+    ) -> None:
         """One message more.
 
         It comes after the last ones under each key of `after`, and after all since the number `since`; what is added
-        later under a key of `after` or `before` comes after it.
+        later under a key of `after` or `before` comes after it. A key that is a pair is a line, which holds by cause;
+        any other is a thing, of which only the observed order speaks.
         """
-        waiting = self._waiting
-        first = self.numbered + 1 if since is None else since + 1
-        earlier = {number for number in range(first, self.numbered + 1) if number in waiting}
-        self.numbered += 1
+        copies = self.copies(session_id, what)
+        for _ in range(copies):
+            self._add(session_id, what, payload, after, before, since)
+        if copies:
+            self.on_add()
+
+    def _add(
+        self,
+        session_id: str | None,
+        what: str,
+        payload: bytes,
+        after: Iterable[Hashable],
+        before: Iterable[Hashable],
+        since: int | None,
+    ) -> None:
+        waiting, last = self._waiting, self._last
+        causes: set[int] = set()
+        earlier: set[int] = set()
+        if since is not None:
+            for number in range(since + 1, self.numbered + 1):
+                found = waiting.get(number)
+                if found is not None:
+                    (causes if found.session_id == session_id else earlier).add(number)
+        self.numbered = number = self.numbered + 1
         for key in after:
-            earlier.update(waiting.keys() & self._last.get(key, ()))
-            self._last[key] = {self.numbered}
+            of_key = last.get(key)
+            if of_key is not None:
+                (causes if type(key) is tuple else earlier).update([each for each in of_key if each in waiting])
+            last[key] = [number]
         for key in before:
-            self._last.setdefault(key, set()).add(self.numbered)
-        delivery = Delivery(self.numbered, session_id, what, payload, frozenset(earlier))
-        waiting[self.numbered] = delivery
-        self.on_add()
-        return delivery
+            last.setdefault(key, []).append(number)
+        causes.update(self._holds)
+        cause = frozenset(causes)
+        delivery = Delivery(number, session_id, what, payload, cause.union(earlier), cause)
+        waiting[number] = delivery
+        needed = delivery.after if self.edges == "observed" else cause
+        for each in needed:
+            self._followers.setdefault(each, []).append(number)
+        self._before[number] = len(needed)
+        if not needed:
+            self._free(delivery)
+
+    def hold(self) -> Callable[[], None]:
+        """What arises from now on waits until the call that is returned is made."""
+        self.numbered += 1
+        self._holds[self.numbered] = None
+        return partial(self._release, self.numbered)
+
+    def _release(self, hold: int) -> None:
+        if hold in self._holds:
+            del self._holds[hold]
+            self._passed(hold)
+            self.on_add()
+
+    # ── delivering ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def ready(self) -> tuple[Delivery, ...]:
         """What may be delivered next, in the order of arising."""
-        waiting = self._waiting
-        return tuple(delivery for delivery in waiting.values() if waiting.keys().isdisjoint(delivery.after))
+        return tuple([self._ready[number] for number in sorted(self._ready)])
 
     def first(self) -> Delivery | None:
-        """The oldest message: nothing that waits can be before it."""
-        return next(iter(self._waiting.values()), None)
+        """The oldest of these."""
+        while self._oldest:
+            found = self._ready.get(self._oldest[0])
+            if found is not None:
+                return found
+            heappop(self._oldest)
+        return None
+
+    def waits(self, number: int) -> Delivery | None:
+        """The message of that number, while it waits."""
+        return self._waiting.get(number)
+
+    def is_early(self, delivery: Delivery) -> bool:
+        """Whether delivering it now would be hostile: legal, and never observed."""
+        return not self._waiting.keys().isdisjoint(delivery.after)
 
     def take(self, delivery: Delivery) -> bytes:
         """Deliver it. Raises ValueError where it may not come yet, or has gone."""
-        if self._waiting.get(delivery.number) is not delivery:
-            raise ValueError(f"message {delivery.number} ({delivery.what}) does not wait any more")
-        before = sorted(self._waiting.keys() & delivery.after)
-        if before:
-            raise ValueError(f"message {delivery.number} ({delivery.what}) must come after {before}")
-        del self._waiting[delivery.number]
+        number = delivery.number
+        if self._waiting.get(number) is not delivery:
+            raise ValueError(f"message {number} ({delivery.what}) does not wait any more")
+        if number not in self._ready:
+            needed = delivery.after if self.edges == "observed" else delivery.causes
+            before = sorted(each for each in needed if each in self._waiting or each in self._holds)
+            raise ValueError(f"message {number} ({delivery.what}) must come after {before}")
+        del self._waiting[number], self._ready[number], self._before[number]
+        self._passed(number)
+        if not self._waiting:
+            self._last.clear()  # nothing can come before what is not there any more
         return delivery.payload
+
+    def _passed(self, number: int) -> None:
+        for follower in self._followers.pop(number, ()):
+            self._before[follower] -= 1
+            if not self._before[follower]:
+                self._free(self._waiting[follower])
+
+    def _free(self, delivery: Delivery) -> None:
+        self._ready[delivery.number] = delivery
+        heappush(self._oldest, delivery.number)
 
     def clear(self) -> int:
         """The client is gone, and so is what it was not told. How many messages that were."""
         gone = len(self._waiting)
-        self._waiting.clear()
+        for table in (self._waiting, self._before, self._followers, self._ready, self._last, self._holds):
+            table.clear()
+        self._oldest.clear()
         return gone
 
     def __len__(self) -> int:

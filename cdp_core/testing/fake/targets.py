@@ -28,7 +28,6 @@ __all__ = [
     "create_related",
     "detach",
     "discover",
-    "ends_with_socket",
     "matches",
     "run",
 ]
@@ -70,7 +69,7 @@ def create_page(
         wanted = root.auto_attach
         if wanted is not None and matches(wanted.filter, "page"):
             waits = wanted.wait or opener is not None
-            attach(world, target, root, waiting=wanted.wait, holds=waits)
+            attach(world, target, root, automatic=True, waiting=wanted.wait, holds=waits)
     return target
 
 
@@ -81,7 +80,7 @@ def create_related(world: World, target: Target, parent: Target) -> None:
     for session in tuple(parent.sessions):
         wanted = session.auto_attach
         if wanted is not None and matches(wanted.filter, target.type):
-            attach(world, target, session, waiting=wanted.wait, holds=wanted.wait)
+            attach(world, target, session, automatic=True, waiting=wanted.wait, holds=wanted.wait)
 
 
 def _announce(world: World, target: Target) -> None:
@@ -113,9 +112,17 @@ def discover(world: World, root: Session) -> None:
 # ── sessions ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def attach(world: World, target: Target, parent: Session, *, waiting: bool = False, holds: bool = False) -> Session:
+def attach(
+    world: World,
+    target: Target,
+    parent: Session,
+    *,
+    automatic: bool = False,
+    waiting: bool = False,
+    holds: bool = False,
+) -> Session:
     """A new session on a target, opened on another session."""
-    session = Session(parent.client, world.ids.new("session"), target, parent)
+    session = Session(parent.client, world.ids.new("session"), target, parent, automatic=automatic)
     assert session.id is not None
     parent.client.sessions[session.id] = session
     first = not target.sessions
@@ -138,9 +145,9 @@ def auto_attach_existing(world: World, session: Session) -> None:
             related = target.type in ("page", "shared_worker", "service_worker")
         else:
             related = target.parent_frame is not None and target.parent_frame.target is session.target
-        attached = any(each.parent is session for each in target.sessions)
+        attached = any(each.parent is session and each.automatic for each in target.sessions)
         if related and not attached and matches(wanted.filter, target.type):
-            attach(world, target, session)
+            attach(world, target, session, automatic=True)
 
 
 def run(target: Target, session: Session) -> None:
@@ -187,9 +194,12 @@ def _end(world: World, session: Session) -> None:
     session.target.sessions.remove(session)
 
 
-def ends_with_socket(world: World, session: Session) -> bool:
-    """Whether a session of a page's own socket ends that socket with it (fact 51)."""
-    return session.client.page is session.target and not world.closed
+def _end_socket(world: World, target: Target, session: Session) -> None:
+    """A page's own socket dies with the page (fact 51), and says so first."""
+    world.emit(session, "Inspector.detached", {"reason": "target_closed"}, target)
+    for each in list(_with_descendants(session)):
+        _end(world, each)
+    session.client.end()
 
 
 # ── ending ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -206,12 +216,14 @@ def close(world: World, target: Target) -> None:
     target.closed = True
     sessions = tuple(target.sessions)
     for session in sessions:
-        if target.type == "page" and "Inspector" in session.domains:
+        if target.type == "page":  # nobody needs to have enabled the domain for it
             world.emit(session, "Inspector.detached", {"reason": "Render process gone."}, target)
     if sessions:
         _tell_discoverers(world, target, "targetInfoChanged", {"targetInfo": {**target.info(), "attached": False}})
     for session in sessions:
-        if session.open:
+        if session.open and session.parent is None:
+            _end_socket(world, target, session)
+        elif session.open:
             detach(world, session)
     _tell_discoverers(world, target, "targetDestroyed", {"targetId": target.id})
     world.targets.pop(target.id, None)

@@ -22,6 +22,8 @@ class TrueFrame:
     parent: str | None
     url: str
     out_of_process: bool
+    silent: bool
+    """Its renderer is stopped by a dialog, or crashed: nobody can ask it anything."""
 
 
 @attrs.frozen(kw_only=True)
@@ -50,7 +52,9 @@ class Truth:
     sessions: tuple[tuple[int, str, str], ...]
     """Client, session, target."""
     blocked: tuple[tuple[str, int], ...]
-    """Pages whose renderer a dialog stops, with how many commands wait there."""
+    """Targets whose renderer a dialog stops, with how many commands wait there."""
+    crashed: tuple[str, ...]
+    """Targets whose renderer has died, and that were not reloaded."""
 
 
 def truth_of(world: World, player: Player) -> Truth:
@@ -67,8 +71,11 @@ def truth_of(world: World, player: Player) -> Truth:
             if session.id is not None and session.target is not None
         ),
         blocked=tuple(
-            (page.id, len(page.renderer.parked)) for page in world.pages() if page.renderer.dialog is not None
+            (target.id, len(target.renderer.parked))
+            for target in world.targets.values()
+            if target.renderer.dialog is not None
         ),
+        crashed=tuple(target.id for target in world.targets.values() if target.crashed),
     )
 
 
@@ -79,6 +86,7 @@ def _frame(frame: Frame, player: Player) -> TrueFrame:
         parent=None if frame.parent is None else frame.parent.id,
         url=frame.url,
         out_of_process=frame.parent is not None and frame.target is not frame.parent.target,
+        silent=frame.renderer.dialog is not None or frame.target.crashed,
     )
 
 

@@ -180,6 +180,8 @@ class Session:
     auto_attach: AutoAttach | None = None
     discovers: bool = False
     in_flight: set[int] = attrs.Factory(set["int"])
+    automatic: bool = False
+    """Whether auto-attach opened it: these end when it is switched off."""
     scripts: dict[str, str] = attrs.Factory(dict["str", "str"])
     open: bool = True
 
@@ -228,6 +230,8 @@ class World:
         self.closed = False
         self.renderers = 0
         self.unmodelled: Counter[str] = Counter()
+        self.on_time: list[Callable[[], None]] = []
+        """For clocks: called when time was let pass, and when the next time may be another one."""
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._timed = 0
         self.default_context = self.new_context()
@@ -288,6 +292,7 @@ class World:
         """Do something later."""
         self._timed += 1
         heapq.heappush(self._timers, (self.now + seconds, self._timed, act))
+        self._tell_clocks()
 
     def next_time(self) -> float | None:
         """When something happens by itself; None for never."""
@@ -302,6 +307,11 @@ class World:
             self.now = at
             act()
         self.now = to
+        self._tell_clocks()
+
+    def _tell_clocks(self) -> None:
+        for look in tuple(self.on_time):
+            look()
 
     @property
     def timestamp(self) -> float:

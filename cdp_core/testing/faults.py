@@ -1,0 +1,253 @@
+"""What goes wrong on purpose: values that say which message is lost, late, doubled or refused, and where a link breaks.
+
+    legal     it happens with real browsers and real networks: a refusal, a slow link, a cut, a silent peer, other chunks
+    hostile   nothing forbids it, and a browser was seen to do it elsewhere: an answer that never comes, or comes twice
+    illegal   no browser does it: an event that is lost or doubled
+
+Faults count for each connection by itself, in the order in which a browser hears commands and says events, so that a fault
+strikes the same message under every schedule; those of a link's direction count what was really delivered.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal, get_args
+
+import attrs
+
+from cdp_core.bindings import _catalog
+from cdp_core.errors import InvalidArgument
+from cdp_core.sansio.wire import Json
+from cdp_core.testing.plain import Plain, a_name, a_number, a_text, from_json, one_of, some_seconds, to_json
+
+__all__ = [
+    "Cut",
+    "Delay",
+    "Drop",
+    "Duplicate",
+    "Fault",
+    "Legality",
+    "LinkFaults",
+    "Merge",
+    "Refuse",
+    "Silence",
+    "Split",
+    "faults_from_json",
+    "faults_to_json",
+]
+
+Legality = Literal["legal", "hostile", "illegal"]
+Direction = Literal["in", "out"]
+"""`in` is what the client writes, `out` what the browser says."""
+
+
+def is_event(method: str) -> bool:
+    """Whether the protocol has an event of that name; a command never has the name of one."""
+    domain, _, name = method.partition(".")
+    found = _catalog.domain_named(domain)
+    return found is not None and name in found.table.events
+
+
+# ── the values ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@attrs.frozen(repr=False)
+class Drop(Plain):
+    """The n-th call of a method is never answered and does nothing; the n-th event is not sent."""
+
+    method: str = attrs.field(validator=a_name)
+    nth: int = attrs.field(default=1, validator=a_number(1))
+    client: int = attrs.field(default=0, validator=a_number())
+    """The client's number, from 1; 0 is each of them."""
+
+    @property
+    def legality(self) -> Legality:
+        """An answer may be missing, an event may not."""
+        return "illegal" if is_event(self.method) else "hostile"
+
+
+@attrs.frozen(repr=False)
+class Delay(Plain):
+    """The n-th call of a method, or the n-th event, comes so much later, and all behind it on the connection as well."""
+
+    method: str = attrs.field(validator=a_name)
+    seconds: float = attrs.field(validator=some_seconds)
+    nth: int = attrs.field(default=1, validator=a_number(1))
+    client: int = attrs.field(default=0, validator=a_number())
+
+    @property
+    def legality(self) -> Legality:
+        """Links are slow."""
+        return "legal"
+
+
+def _a_command(_fault: object, _field: object, method: Any) -> None:
+    if not isinstance(method, str) or not method or is_event(method):
+        raise InvalidArgument(f"Only a command can be refused, and {method!r} is none.")
+
+
+@attrs.frozen(repr=False)
+class Refuse(Plain):
+    """The n-th call of a method is refused, and does nothing."""
+
+    method: str = attrs.field(validator=_a_command)
+    nth: int = attrs.field(default=1, validator=a_number(1))
+    code: int = attrs.field(default=-32000, validator=attrs.validators.instance_of(int))
+    message: str = attrs.field(default="Internal error", validator=a_text)
+    client: int = attrs.field(default=0, validator=a_number())
+
+    @property
+    def legality(self) -> Legality:
+        """A browser may refuse anything."""
+        return "legal"
+
+
+@attrs.frozen(repr=False)
+class Duplicate(Plain):
+    """The n-th call of a method is answered twice with the same; the n-th event is sent twice."""
+
+    method: str = attrs.field(validator=a_name)
+    nth: int = attrs.field(default=1, validator=a_number(1))
+    client: int = attrs.field(default=0, validator=a_number())
+
+    @property
+    def legality(self) -> Legality:
+        """Chromium was seen to answer twice, when a page changed its process (wire_ids)."""
+        return "illegal" if is_event(self.method) else "hostile"
+
+
+@attrs.frozen(repr=False)
+class Cut(Plain):
+    """The link breaks before or after its n-th message of a direction, without a close frame."""
+
+    nth: int = attrs.field(default=1, validator=a_number(1))
+    direction: Direction = attrs.field(default="out", validator=one_of(("in", "out")))
+    when: Literal["before", "after"] = attrs.field(default="after", validator=one_of(("before", "after")))
+    client: int = attrs.field(default=0, validator=a_number())
+
+    @property
+    def legality(self) -> Legality:
+        """Links break."""
+        return "legal"
+
+
+@attrs.frozen(repr=False)
+class Silence(Plain):
+    """From the n-th message of a direction on nothing comes through, and the link does not break."""
+
+    nth: int = attrs.field(default=1, validator=a_number(1))
+    direction: Direction = attrs.field(default="out", validator=one_of(("in", "out")))
+    client: int = attrs.field(default=0, validator=a_number())
+
+    @property
+    def legality(self) -> Legality:
+        """Links are half open."""
+        return "legal"
+
+
+@attrs.frozen(repr=False)
+class Split(Plain):
+    """What goes over a byte stream comes in pieces of at most so many octets."""
+
+    octets: int = attrs.field(default=1, validator=a_number(1))
+    client: int = attrs.field(default=0, validator=a_number())
+
+    @property
+    def legality(self) -> Legality:
+        """A stream has no borders."""
+        return "legal"
+
+
+@attrs.frozen(repr=False)
+class Merge(Plain):
+    """What goes over a byte stream comes so many messages at once, where there are as many."""
+
+    messages: int = attrs.field(default=2, validator=a_number(2))
+    client: int = attrs.field(default=0, validator=a_number())
+
+    @property
+    def legality(self) -> Legality:
+        """A stream has no borders."""
+        return "legal"
+
+
+Fault = Drop | Delay | Refuse | Duplicate | Cut | Silence | Split | Merge
+KINDS: Final[Mapping[str, type[Fault]]] = {kind.__name__: kind for kind in get_args(Fault)}
+
+
+def faults_to_json(faults: Iterable[Fault]) -> list[Json]:
+    """Faults as JSON."""
+    return [to_json(fault, "fault") for fault in faults]
+
+
+def faults_from_json(content: Iterable[object]) -> tuple[Fault, ...]:
+    """Read faults. Raises InvalidArgument that names the place."""
+    return tuple(from_json(each, "fault", KINDS, f"faults[{number}]") for number, each in enumerate(content))
+
+
+# ── one connection ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class LinkFaults:
+    """The faults of one connection: what each message meets. It counts; others act."""
+
+    def __init__(self, faults: Iterable[Fault], client: int) -> None:
+        own = [fault for fault in faults if fault.client in (0, client)]
+        self.struck: list[Fault] = []
+        """Those that met their message, in that order."""
+        self._calls = _by_method(own, events=False)
+        self._events = _by_method(own, events=True)
+        self._replies: Counter[str] = Counter()
+        """How many answers to a method are to be doubled."""
+        self._links = [fault for fault in own if isinstance(fault, (Cut, Silence))]
+        self._counts: Counter[str] = Counter()
+        self.silent: set[Direction] = set()
+
+    @property
+    def any(self) -> bool:
+        """Whether there are any that a message could meet."""
+        return bool(self._calls or self._events or self._links)
+
+    def heard(self, method: str) -> list[Fault]:
+        """The browser heard a call of this method: the faults that it meets."""
+        met = self._met(self._calls, method)
+        self._replies[f"reply to {method}"] += sum(isinstance(fault, Duplicate) for fault in met)
+        return met
+
+    def said(self, what: str) -> list[Fault]:
+        """The browser says this event or reply: the faults that it meets."""
+        if self._replies[what]:
+            self._replies[what] -= 1
+            return [Duplicate(what)]
+        return self._met(self._events, what)
+
+    def _met(self, of_method: Mapping[str, list[Drop | Delay | Refuse | Duplicate]], method: str) -> list[Fault]:
+        faults = of_method.get(method)
+        if faults is None:
+            return []
+        self._counts[method] += 1
+        met: list[Fault] = [fault for fault in faults if fault.nth == self._counts[method]]
+        self.struck += met
+        return met
+
+    def passes(self, direction: Direction, when: Literal["before", "after"], number: int) -> bool:
+        """Whether the link survives this message of the direction, before or after it."""
+        for fault in self._links:
+            if fault.direction != direction or fault.nth != number or fault in self.struck:
+                continue
+            if isinstance(fault, Cut) and fault.when == when:
+                self.struck.append(fault)
+                return False
+            if isinstance(fault, Silence) and when == "before":
+                self.struck.append(fault)
+                self.silent.add(direction)
+        return True
+
+
+def _by_method(faults: Iterable[Fault], *, events: bool) -> dict[str, list[Drop | Delay | Refuse | Duplicate]]:
+    found: dict[str, list[Drop | Delay | Refuse | Duplicate]] = {}
+    for fault in faults:
+        if isinstance(fault, (Drop, Delay, Refuse, Duplicate)) and is_event(fault.method) is events:
+            found.setdefault(fault.method, []).append(fault)
+    return found

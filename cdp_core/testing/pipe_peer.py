@@ -1,0 +1,54 @@
+"""A fake browser at the far end of a pipe: what `--remote-debugging-pipe` is to a browser.
+
+Texts that end with a NUL byte come in on one descriptor and go out on another. They are split and merged at will; a
+newline separates nothing; an empty text is refused as no JSON, and the talk goes on (fact 60). When the client closes its
+end, or closes the browser, the browser exits; what the pipe still held without its NUL was never said.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+import trio
+
+from cdp_core.scopes import background_tasks
+from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
+from cdp_core.testing.serving import RealClock, tell
+
+__all__ = ["COMMANDS_FD", "MESSAGES_FD", "serve_pipe"]
+
+COMMANDS_FD: Final = 3
+MESSAGES_FD: Final = 4
+_CHUNK: Final = 1 << 16
+
+
+async def serve_pipe(fake: FakeBrowser, *, read_fd: int = COMMANDS_FD, write_fd: int = MESSAGES_FD) -> None:
+    """Be the browser of whoever is at the other end, until there is nobody, or it has closed the browser.
+
+    Both descriptors are closed then. Raises OSError where they are none.
+    """
+    async with trio.lowlevel.FdStream(read_fd) as commands, trio.lowlevel.FdStream(write_fd) as messages:
+        end, clock = fake.connect(), RealClock(fake)
+        async with background_tasks() as nursery:
+            nursery.start_soon(clock.run)
+            nursery.start_soon(_listen, commands, end, clock, nursery.cancel_scope)
+
+            async def write(texts: list[bytes]) -> None:
+                await messages.send_all(b"\0".join([*texts, b""]))
+
+            await tell(end, write)
+
+
+async def _listen(stream: trio.abc.ReceiveStream, end: ClientEnd, clock: RealClock, serving: trio.CancelScope) -> None:
+    begun: list[bytes] = []
+    with suppress(trio.BrokenResourceError):
+        while chunk := bytes(await stream.receive_some(_CHUNK)):
+            first, *others = chunk.split(b"\0")
+            begun.append(first)
+            for part in others:
+                clock.catch_up()
+                end.receive(b"".join(begun))
+                begun = [part]
+    end.lost()
+    serving.cancel()

@@ -1,0 +1,123 @@
+"""`python -m cdp_core.testing serve`: a fake browser for clients in any language.
+
+    python -m cdp_core.testing serve --script shop.json --port 9222
+
+It prints its ws:// address, and nothing else, and serves until the browser is closed, or SIGINT or SIGTERM comes: the end
+is 0. With `--pipe` it prints nothing and speaks over its descriptors 3 and 4, so it can be started in place of a browser.
+With `--control` it stays when a client closes the browser, and tells afterwards how it was left.
+
+What is wrong is said in one line on standard error, and the end is 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Final, NoReturn
+
+import trio
+
+from cdp_core.errors import CdpError
+from cdp_core.scopes import background_tasks
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.fake.world import PROFILES
+from cdp_core.testing.pipe_peer import COMMANDS_FD, MESSAGES_FD, serve_pipe
+from cdp_core.testing.serving import open_server
+from cdp_core.testing.steps import Script
+
+__all__ = ["PROGRAM", "OneLineParser", "add_serve", "run_serve"]
+
+PROGRAM: Final = "cdp_core.testing"
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """Says what is wrong with arguments in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with 2."""
+        self.exit(2, f"{PROGRAM}: {message}; see {self.prog} --help.\n")
+
+
+def add_serve(commands: argparse._SubParsersAction[OneLineParser]) -> None:
+    """The arguments of `serve`."""
+    parser = commands.add_parser("serve", help="serve a fake browser at a ws:// address, or over a pipe")
+    parser.add_argument("--port", type=int, default=0, help="on this port; default: any that is free")
+    parser.add_argument("--script", metavar="FILE", help="what its pages do, as JSON")
+    parser.add_argument("--profile", choices=PROFILES, default="headless-new", help="which browser it is like")
+    parser.add_argument("--seed", type=int, default=0, help="what its ids are made of")
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--pipe", action="store_true", help="over descriptors 3 and 4, in place of a browser")
+    way.add_argument("--control", action="store_true", help="with /fake/truth, commands, verdict, play and advance")
+    parser.set_defaults(run=run_serve)
+
+
+def run_serve(options: argparse.Namespace) -> int:
+    """Serve; the result is the exit code."""
+    try:
+        fake = FakeBrowser(_read_script(options.script), profile=options.profile, seed=options.seed)
+        trio.run(_serve, fake, options)
+    except (CdpError, _Trouble) as error:
+        print(f"{PROGRAM}: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    return 0
+
+
+class _Trouble(Exception):
+    """Something is wrong; the text is the one line that says what."""
+
+
+def _read_script(name: str | None) -> Script | None:
+    if name is None:
+        return None
+    try:
+        text = Path(name).read_text(encoding="utf-8")
+    except OSError as error:
+        raise _Trouble(f"{name!r} cannot be read ({error.strerror}).") from None
+    except ValueError:  # not UTF-8, or a NUL in its name
+        raise _Trouble(f"{name!r} is no text in UTF-8.") from None
+    return Script.from_json(text)
+
+
+async def _serve(fake: FakeBrowser, options: argparse.Namespace) -> None:
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with background_tasks() as nursery:
+            with trio.CancelScope() as serving:
+                nursery.start_soon(_end_at_signal, signals, serving)
+                if options.pipe:
+                    await _serve_pipe(fake)
+                else:
+                    await _serve_port(fake, options.port, control=options.control)
+
+
+async def _end_at_signal(signals: AsyncIterator[int], serving: trio.CancelScope) -> None:
+    await signals.__anext__()
+    serving.cancel()
+
+
+async def _serve_pipe(fake: FakeBrowser) -> None:
+    for descriptor in (COMMANDS_FD, MESSAGES_FD):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            raise _Trouble(f"descriptor {descriptor} is not open; start it as a browser with a pipe is.") from None
+    await serve_pipe(fake)
+
+
+async def _serve_port(fake: FakeBrowser, port: int, *, control: bool) -> None:
+    async with AsyncExitStack() as open_until_end:
+        try:
+            server = await open_until_end.enter_async_context(open_server(fake, port=port, control=control))
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else str(error)
+            raise _Trouble(
+                f"port {port} cannot be had ({reason}); give another, or none for any that is free."
+            ) from None
+        print(server.endpoint.ws_url, flush=True)  # noqa: T201
+        if control:
+            await trio.sleep_forever()
+        await server.wait_ended()

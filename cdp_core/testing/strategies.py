@@ -1,0 +1,288 @@
+"""Hypothesis strategies for scripts, schedules and faults: what a client can meet, and shrinks to the least of it.
+
+    @given(script=scripts(), seed=st.integers(0, 2**32))
+    def test_my_client(script, seed): ...
+
+Scripts can always be played: a label is there when it is used, a frame goes once, nothing happens in a page that is gone.
+At least half of them are race-free: what a page does by itself comes when everything is quiet, so that the truth at the end
+is the same under every schedule (`is_race_free`). They shrink to few steps, few frames, short texts.
+
+Schedules are of ranks, not numbers, so that they fit every script; what cannot be taken is passed over. Faults are those of
+the legality that is asked for.
+
+Hypothesis is not among what this package needs: it is imported here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from cdp_core.testing import faults as wrong
+from cdp_core.testing import schedules as turns
+from cdp_core.testing.fake.streams import Edges
+from cdp_core.testing.steps import (
+    CONSOLE,
+    MAIN,
+    AddFrame,
+    Answer,
+    Close,
+    Console,
+    Crash,
+    Cut,
+    Dialog,
+    MoveFrame,
+    Navigate,
+    NavigateFrame,
+    Popup,
+    RemoveFrame,
+    Script,
+    ScriptError,
+    Step,
+    Wait,
+    Worker,
+)
+
+try:
+    from hypothesis import strategies as st
+except ImportError as missing:  # pragma: no cover
+    raise ImportError(
+        "cdp_core.testing.strategies needs Hypothesis: install cdp-supervisor[testing].", name=missing.name
+    ) from missing
+
+__all__ = ["faults", "is_race_free", "schedules", "scripts", "steps"]
+
+PLAIN_URLS: Final = ("about:blank", "https://shop.example/", "https://shop.example/help", "https://pay.example/")
+"""Documents without a script of their own; the last is of another site, and thus of another process."""
+DOCUMENTS: Final = ("https://ads.example/1", "https://shop.example/2", "https://pay.example/3")
+"""Documents that may have one. Each brings only documents further on: none brings itself."""
+EXPRESSIONS: Final = ("act()", "ask()")
+ASKING: Final = ("alert", "confirm", "prompt")
+TEXTS: Final = st.sampled_from(["", "a", "é", "\N{PILE OF POO}", "\ud800", "a\r\nb", '"\\'])
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+
+# ── scripts ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def is_race_free(script: Script) -> bool:
+    """Whether the truth at the end is the same under every schedule that lets time pass only when it is quiet.
+
+    So it is where each step of the timeline has a wait before it, and documents only add frames, log, and start workers.
+    """
+    calm = (AddFrame, Console, ScriptError, Worker)
+    waited = all(
+        isinstance(step, Wait) or (number and _is_long(script.timeline[number - 1]))
+        for number, step in enumerate(script.timeline)
+    )
+    return waited and all(isinstance(step, calm) for steps in script.pages.values() for step in steps)
+
+
+def _is_long(step: Step) -> bool:
+    return isinstance(step, Wait) and step.seconds > 0
+
+
+def scripts(*, max_steps: int = 8, race_free: bool | None = None) -> st.SearchStrategy[Script]:
+    """Scripts; race-free ones or others as asked for, both where nothing is."""
+    calm = st.booleans() if race_free is None else st.just(race_free)
+    return calm.flatmap(lambda each: _scripts(max_steps, each))
+
+
+_FLAG: Final = st.booleans()
+_FEW: Final = st.integers(0, 2)
+_TYPE: Final = st.sampled_from(ASKING)
+_LEVEL: Final = st.sampled_from(CONSOLE)
+_URL: Final = st.sampled_from(PLAIN_URLS)
+_ANY_URL: Final = st.sampled_from(PLAIN_URLS + DOCUMENTS)
+_FURTHER: Final = [st.sampled_from(PLAIN_URLS + DOCUMENTS[place + 1 :]) for place in range(len(DOCUMENTS))]
+_VALUE: Final = st.sampled_from([None, True, 0, 1.5, "", "\N{PILE OF POO}"])
+_CALM: Final = st.sampled_from((Console, ScriptError, Worker))
+_ACT: Final = st.sampled_from((Console, ScriptError, Dialog, AddFrame, Popup))
+
+
+@st.composite
+def _scripts(draw: Draw, max_steps: int, race_free: bool) -> Script:
+    pages = {url: _document(draw, place, race_free) for place, url in enumerate(DOCUMENTS) if draw(_FLAG)}
+    answers = {
+        expression: Answer(draw(_VALUE), [_act(draw, draw(_ACT), f"a{number}") for _ in range(draw(_FEW))])
+        for number, expression in enumerate(EXPRESSIONS)
+        if draw(_FLAG)
+    }
+    return Script(pages=pages, timeline=_timeline(draw, max_steps, race_free), answers=answers)
+
+
+def _document(draw: Draw, place: int, race_free: bool) -> list[Step]:
+    """A document's own script: it adds, and touches nothing that another could take away."""
+    made: list[Step] = [AddFrame(f"d{place}{number}", draw(_FURTHER[place])) for number in range(draw(_FEW))]
+    made += [_act(draw, draw(_CALM), f"w{place}") for _ in range(draw(_FEW))]
+    if not race_free and draw(_FLAG):
+        made.append(_act(draw, Dialog, ""))
+    return made
+
+
+def _act(draw: Draw, kind: type[Step], label: str, where: str = MAIN) -> Step:
+    """A step that needs no more than a document that is there."""
+    if kind is Console:
+        return Console(draw(TEXTS), draw(_LEVEL), where)
+    if kind is Dialog:
+        return Dialog(draw(_TYPE), draw(TEXTS), draw(TEXTS), where)
+    if kind is AddFrame:
+        return AddFrame(label, draw(_ANY_URL if where != MAIN or label[0] == "x" else _URL), where)
+    if kind is Popup:
+        return Popup(label, draw(_URL), where, draw(_FLAG))
+    return ScriptError(draw(TEXTS), where) if kind is ScriptError else Worker(label, frame=where)
+
+
+def _timeline(draw: Draw, max_steps: int, race_free: bool) -> list[Step]:
+    stage = _Stage()
+    made: list[Step] = []
+    for _ in range(draw(st.integers(0, max_steps))):
+        if not stage.pages:
+            break
+        if race_free or draw(_FLAG):
+            made.append(Wait(1))
+        made.append(stage.step(draw))
+    if draw(st.integers(0, 9)) == 9:
+        made += [Wait(1), Cut()]
+    return made
+
+
+class _Stage:
+    """What is there while a timeline is drawn."""
+
+    KINDS: Final = (AddFrame, Console, Dialog, ScriptError, Navigate, Popup, Worker, Close, Crash)
+    OF_FRAMES: Final = (*KINDS[:-2], NavigateFrame, RemoveFrame, MoveFrame, *KINDS[-2:])
+    """The simplest kinds first: to these a script shrinks."""
+
+    def __init__(self) -> None:
+        self.pages = [MAIN]
+        self._frames: dict[str, str] = {}
+        """Frame → the frame or page above."""
+        self._crashed: set[str] = set()
+        self._named = 0
+
+    def step(self, draw: Draw) -> Step:
+        """One step that can be played now."""
+        alive = tuple(page for page in self.pages if page not in self._crashed)
+        kind = draw(st.sampled_from(self.OF_FRAMES if self._frames else self.KINDS)) if alive else Close
+        if kind is Close:
+            return self._take_page(Close(draw(st.sampled_from(tuple(self.pages)))))
+        page = draw(st.sampled_from(alive))
+        if kind is Crash:
+            return self._take_page(Crash(page))
+        if kind is Navigate:
+            self._clear(page)
+            return Navigate(draw(_ANY_URL), page)
+        if kind in (NavigateFrame, RemoveFrame, MoveFrame):
+            return self._take_frame(draw, kind, draw(st.sampled_from(tuple(self._frames))))
+        where = draw(st.sampled_from((page, *self._frames)))
+        if kind in (AddFrame, Popup, Worker):
+            self._named += 1
+        label = f"x{self._named}"
+        if kind is AddFrame:
+            self._frames[label] = where
+        elif kind is Popup:
+            self.pages.append(label)
+        return _act(draw, kind, label, where)
+
+    def _take_page(self, step: Close | Crash) -> Step:
+        self._clear(step.page)
+        if isinstance(step, Close):
+            self.pages.remove(step.page)
+        else:
+            self._crashed.add(step.page)
+        return step
+
+    def _take_frame(self, draw: Draw, kind: type[Step], label: str) -> Step:
+        self._clear(label)
+        if kind is NavigateFrame:
+            return NavigateFrame(label, draw(_ANY_URL))
+        if kind is MoveFrame:
+            return MoveFrame(label)
+        del self._frames[label]
+        return RemoveFrame(label)
+
+    def _clear(self, above: str) -> None:
+        for label in [label for label, parent in self._frames.items() if parent == above]:
+            self._clear(label)
+            del self._frames[label]
+
+
+def steps() -> st.SearchStrategy[Step]:
+    """Any step by itself, whether it can be played or not."""
+    names = st.sampled_from([MAIN, "ad", "é"])
+    return st.one_of(
+        st.one_of([st.builds(kind, names, TEXTS) for kind in (AddFrame, Popup, Worker, NavigateFrame)]),
+        st.builds(Dialog, _TYPE, TEXTS, TEXTS, names),
+        st.builds(Console, TEXTS, _LEVEL, names),
+        st.builds(ScriptError, TEXTS, names),
+        st.builds(Wait, st.floats(0, 1e6) | st.integers(0, 5)),
+        st.builds(Navigate, TEXTS, names),
+        st.one_of([st.builds(kind, names) for kind in (RemoveFrame, MoveFrame, Crash, Close)]),
+        st.just(Cut()),
+    )
+
+
+# ── schedules ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def schedules(
+    script: Script | None = None, *, clients: int = 1, max_turns: int = 24, edges: Edges = "observed"
+) -> st.SearchStrategy[turns.Schedule]:
+    """Schedules for a script; time passes out of turn only where the script is not race-free."""
+    who = st.integers(1, clients)
+    chosen: list[st.SearchStrategy[Any]] = [
+        st.builds(turns.Deliver, who, rank=st.integers(0, 7)),
+        st.builds(turns.Consume, who, st.integers(1, 3)),
+    ]
+    if script is None or not is_race_free(script):
+        chosen.append(st.builds(turns.Advance, st.sampled_from([1.0, 0.5])))
+    return st.builds(turns.Schedule, st.lists(st.one_of(chosen), max_size=max_turns), st.just(edges))
+
+
+# ── faults ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+COMMANDS: Final = (
+    "Page.enable",
+    "Runtime.enable",
+    "Page.getFrameTree",
+    "Runtime.evaluate",
+    "Page.handleJavaScriptDialog",
+    "Runtime.runIfWaitingForDebugger",
+    "Target.setAutoAttach",
+)
+EVENTS: Final = (
+    "Target.attachedToTarget",
+    "Target.detachedFromTarget",
+    "Page.javascriptDialogOpening",
+    "Page.javascriptDialogClosed",
+    "Page.frameAttached",
+    "Page.frameNavigated",
+    "Page.frameDetached",
+    "Runtime.consoleAPICalled",
+)
+
+
+def faults(
+    *legalities: wrong.Legality, max_faults: int = 3, streams: bool = False
+) -> st.SearchStrategy[tuple[wrong.Fault, ...]]:
+    """A few faults of these legalities, `legal` where none is named; with `streams`, also those of byte streams."""
+    wanted = legalities or ("legal",)
+    nth = st.integers(1, 4)
+    command, event = st.sampled_from(COMMANDS), st.sampled_from(EVENTS)
+    of: dict[wrong.Legality, list[st.SearchStrategy[Any]]] = {
+        "legal": [
+            st.builds(wrong.Refuse, command, nth),
+            st.builds(wrong.Delay, command | event, st.sampled_from([0.25, 2.0]), nth),
+            st.builds(
+                wrong.Cut, st.integers(1, 40), st.sampled_from(["out", "in"]), st.sampled_from(["after", "before"])
+            ),
+            st.builds(wrong.Silence, st.integers(1, 40), st.sampled_from(["out", "in"])),
+        ],
+        "hostile": [st.builds(wrong.Drop, command, nth), st.builds(wrong.Duplicate, command, nth)],
+        "illegal": [st.builds(wrong.Drop, event, nth), st.builds(wrong.Duplicate, event, nth)],
+    }
+    if streams:
+        of["legal"] += [st.builds(wrong.Split, st.integers(1, 200)), st.builds(wrong.Merge, st.integers(2, 5))]
+    one = st.one_of([each for legality in wanted for each in of[legality]])
+    return st.lists(one, max_size=max_faults).map(tuple)

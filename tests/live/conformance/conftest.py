@@ -1,0 +1,891 @@
+"""One list of client commands, two browsers: a real Chromium and the fake; what the fake does otherwise is its bug.
+
+    async def test_alert_accepted(scenario):
+        scenario.open("p")
+        scenario.send("Runtime.evaluate", {"expression": "alert('x')"}, on="p", wait=False)
+        scenario.expect("Page.javascriptDialogOpening", on="p")
+        scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="p")
+        await scenario.conforms()
+
+A scenario is a value: commands, what to wait for between them, and pages told as steps of a script. Chromium gets the
+pages as HTML that does these steps, over HTTP under two host names (`{a}` and `{b}`, two sites); the fake gets the steps.
+
+What came back is compared message by message, after the ids were given labels:
+
+* **required** is a message, a field, a value, an order that was the same in every run of Chromium;
+* **allowed** is what came in at least one run; what the fake sends and no run had is a deviation;
+* **order** counts between messages to one client that share a session or a subject (a frame, a target, a session).
+
+What differs from run to run is learned, not listed: a first run that shows no deviation is enough, since more runs only
+require less and allow more; else Chromium runs again, up to `RUNS` times, and only what then remains is a deviation.
+
+`NOISE` is what neither is asked about, `UNCOMPARED` the values that are different by nature.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import attrs
+import pytest
+import trio
+
+from cdp_core.errors import Gone
+from cdp_core.testing import steps as kinds
+from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
+from cdp_core.transports.websocket import open_websocket
+
+Json = dict[str, Any]
+
+RUNS = int(os.environ.get("CDP_CONFORMANCE_RUNS", "4"))
+"""How often Chromium is asked, at most."""
+QUIET = 0.15
+"""Seconds without a message, after which a real browser has nothing more to say."""
+PATIENCE = 3.0
+"""Seconds in which an awaited message comes."""
+
+NOISE = (
+    "Network.",
+    "Page.frameResized",
+    "Page.lifecycleEvent",
+    "Page.frameSubtreeWillBeDetached",
+    "Page.navigatedWithinDocument.x",
+)
+"""Events, by their beginning, that are not modelled and carry no state. Beside them: whatever is about a `browser_ui` target."""
+
+UNCOMPARED = {
+    "timestamp": "<time>",
+    "scriptId": "<script>",
+    "exceptionId": "<exception>",
+    "objectId": "<object>",
+    "stackTrace": "<stack>",
+    "lineNumber": "<place>",
+    "columnNumber": "<place>",
+    "debuggerId": "<debugger>",
+    "revision": "<version>",
+    "product": "<version>",
+    "userAgent": "<version>",
+    "jsVersion": "<version>",
+}
+"""Members whose values are their own in every run, by what stands for them."""
+
+KNOWN_DEVIATIONS: Mapping[str, str] = {}
+"""Tests of scenarios in which the fake is known to differ, with what it would take."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        why = KNOWN_DEVIATIONS.get(item.name)
+        if why is not None and "conformance" in item.nodeid:
+            item.add_marker(pytest.mark.xfail(reason=why, strict=True))
+
+
+# ── what a client does ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@attrs.frozen(kw_only=True)
+class Send:
+    client: str
+    on: str
+    method: str
+    params: Any
+    id: int
+    wait: bool
+    save: Mapping[str, str]
+
+
+@attrs.frozen(kw_only=True)
+class Raw:
+    client: str
+    text: str
+    replies: int
+
+
+@attrs.frozen(kw_only=True)
+class Expect:
+    client: str
+    on: str
+    method: str
+    where: Mapping[str, Any]
+    save: Mapping[str, str]
+
+
+@attrs.frozen(kw_only=True)
+class Settle:
+    """Nothing more comes."""
+
+
+@attrs.frozen(kw_only=True)
+class Connect:
+    client: str
+
+
+@attrs.frozen(kw_only=True)
+class Leave:
+    client: str
+
+
+@attrs.frozen(kw_only=True)
+class Ends:
+    """The browser ends this connection."""
+
+    client: str
+
+
+Act = Send | Raw | Expect | Settle | Connect | Leave | Ends
+
+
+class Scenario:
+    """See the module. Sessions, targets and contexts are named by labels: `$target.p` in params is the target `p`."""
+
+    def __init__(self, name: str, judge: Callable[[Scenario], Any]) -> None:
+        self.name = name
+        self.acts: list[Act] = [Connect(client="A")]
+        self.pages: dict[str, tuple[kinds.Step, ...]] = {}
+        self.answers: dict[str, tuple[kinds.Step, ...]] = {}
+        self._judge = judge
+        self._ids = 0
+
+    # ── the pages ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def page(self, path: str, *steps: kinds.Step) -> None:
+        """What the document at a path does, on both sites."""
+        self.pages[path] = steps
+
+    # ── the client ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def send(
+        self,
+        method: str,
+        params: Any = None,
+        *,
+        on: str = "browser",
+        client: str = "A",
+        wait: bool = True,
+        save: Mapping[str, str] | None = None,
+        id: int | None = None,  # noqa: A002
+    ) -> None:
+        """A command, and usually its answer. `save` gives a label to a member of the result."""
+        self._ids += 1
+        self.acts.append(
+            Send(
+                client=client,
+                on=on,
+                method=method,
+                params=params,
+                id=self._ids if id is None else id,
+                wait=wait,
+                save=save or {},
+            )
+        )
+
+    def raw(self, text: str, *, client: str = "A", replies: int = 1) -> None:
+        """A text as it is, and the messages that answer it."""
+        self.acts.append(Raw(client=client, text=text, replies=replies))
+
+    def expect(
+        self,
+        method: str,
+        where: Mapping[str, Any] | None = None,
+        *,
+        on: str = "browser",
+        client: str = "A",
+        save: Mapping[str, str] | None = None,
+    ) -> None:
+        """Wait for an event that no earlier `expect` has had."""
+        self.acts.append(Expect(client=client, on=on, method=method, where=where or {}, save=save or {}))
+
+    def settle(self) -> None:
+        """Wait until nothing more comes."""
+        self.acts.append(Settle())
+
+    def connect(self, client: str) -> None:
+        """Another client."""
+        self.acts.append(Connect(client=client))
+
+    def leave(self, client: str) -> None:
+        """A client leaves."""
+        self.acts.append(Leave(client=client))
+
+    def ends(self, client: str = "A") -> None:
+        """Wait until the browser ends the connection."""
+        self.acts.append(Ends(client=client))
+
+    # ── what is often done ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def open(
+        self, label: str, url: str = "", *, enable: Sequence[str] = ("Page",), client: str = "A", context: str = ""
+    ) -> None:
+        """A page with a session, its domains enabled; then it goes to the URL."""
+        where = {"browserContextId": f"$context.{context}"} if context else {}
+        self.send(
+            "Target.createTarget",
+            {"url": "about:blank", **where},
+            client=client,
+            save={f"target.{label}": "targetId"},
+        )
+        self.attach(label, client=client, enable=enable)
+        if url:
+            self.go(url, on=label, client=client)
+        self.settle()
+
+    def attach(
+        self, label: str, target: str = "", *, client: str = "A", enable: Sequence[str] = (), on: str = "browser"
+    ) -> None:
+        """A session, called as its target unless `target` says which that is."""
+        params = {"targetId": f"$target.{target or label}", "flatten": True}
+        self.send("Target.attachToTarget", params, on=on, client=client, save={f"session.{label}": "sessionId"})
+        for domain in enable:
+            self.send(f"{domain}.enable", on=label, client=client)
+
+    def auto_attach(self, *, on: str = "browser", wait: bool = False, client: str = "A", **params: Any) -> None:
+        """Auto-attach, flat."""
+        asked = {"autoAttach": True, "waitForDebuggerOnStart": wait, "flatten": True, **params}
+        self.send("Target.setAutoAttach", asked, on=on, client=client)
+
+    def go(self, url: str, *, on: str, client: str = "A") -> None:
+        """Navigate, and wait until everything has come to rest."""
+        self.send("Page.navigate", {"url": url}, on=on, client=client)
+        self.settle()
+
+    def evaluate(self, expression: str, *, on: str, client: str = "A", wait: bool = True, **params: Any) -> None:
+        """`Runtime.evaluate`."""
+        self.send("Runtime.evaluate", {"expression": expression, **params}, on=on, client=client, wait=wait)
+
+    def act(self, *steps: kinds.Step, on: str, client: str = "A", wait: bool = True) -> None:
+        """Let a page do steps, by an expression that does them."""
+        expression = f"{{{''.join(map(script_of, steps))}}};void 0"
+        self.answers[expression] = steps
+        self.evaluate(expression, on=on, client=client, wait=wait)
+        if wait:
+            self.settle()
+
+    async def conforms(self) -> None:
+        """Run it on both, and fail with what the fake does otherwise."""
+        await self._judge(self)
+
+
+def script_of(step: kinds.Step) -> str:
+    """The JavaScript that does a step."""
+    if isinstance(step, kinds.AddFrame):
+        source = "" if step.url == "about:blank" else f"f.src={quoted(step.url)};"
+        return f"{{let f=document.createElement('iframe');f.name={quoted(step.label)};{source}document.body.append(f)}};"
+    if isinstance(step, kinds.NavigateFrame):
+        return f"document.querySelector('iframe[name={step.label}]').src={quoted(step.url)};"
+    if isinstance(step, kinds.RemoveFrame):
+        return f"document.querySelector('iframe[name={step.label}]').remove();"
+    if isinstance(step, kinds.MoveFrame):
+        return (
+            "{let d=document.createElement('div');document.body.append(d);"
+            f"d.append(document.querySelector('iframe[name={step.label}]'))}};"
+        )
+    if isinstance(step, kinds.Console):
+        level = {"warning": "warn"}.get(step.type, step.type)
+        return f"console.{level}({quoted(step.text)});"
+    if isinstance(step, kinds.Dialog):
+        default = f",{quoted(step.default_prompt)}" if step.type == "prompt" else ""
+        return f"{step.type}({quoted(step.message)}{default});"
+    if isinstance(step, kinds.Popup):
+        return f"window.open({quoted(step.url)},'_blank'{',' + quoted('noopener') if step.noopener else ''});"
+    if isinstance(step, kinds.ScriptError):
+        return f"throw new Error({quoted(step.message)});"
+    if isinstance(step, kinds.Navigate):
+        return f"location.href={quoted(step.url)};"
+    raise TypeError(f"no JavaScript is known for {step!r}")
+
+
+def quoted(text: str) -> str:
+    return json.dumps(text).replace("</", "<\\/")
+
+
+# ── the two browsers ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@attrs.define
+class Told:
+    """Everything that came back, in the order of arrival, by client; and what the scenario's labels stand for."""
+
+    messages: list[tuple[str, Json]] = attrs.Factory(list["tuple[str, Json]"])
+    names: dict[str, str] = attrs.Factory(dict["str", "str"])
+    taken: set[int] = attrs.Factory(set["int"])
+    ended: set[str] = attrs.Factory(set["str"])
+
+    def find(self, client: str, fits: Callable[[Json], bool]) -> int | None:
+        """The first one that was not taken yet."""
+        for number, (whose, message) in enumerate(self.messages):
+            if number not in self.taken and whose == client and fits(message):
+                return number
+        return None
+
+
+class Browser(Protocol):
+    """Either of the two."""
+
+    told: Told
+
+    async def connect(self, client: str) -> None: ...
+    async def send(self, client: str, text: str) -> None: ...
+    async def leave(self, client: str) -> None: ...
+    async def settle(self) -> None: ...
+    async def until(self, ready: Callable[[], bool]) -> bool: ...
+
+
+async def perform(acts: Sequence[Act], on: Browser, filled: Callable[[Any], Any]) -> Told:
+    """Do what a client does. Raises AssertionError where an awaited message does not come."""
+    told = on.told
+    for act in acts:
+        if isinstance(act, Connect):
+            await on.connect(act.client)
+        elif isinstance(act, Leave):
+            await on.leave(act.client)
+        elif isinstance(act, Settle):
+            await on.settle()
+        elif isinstance(act, Ends):
+            assert await on.until(lambda: act.client in told.ended), "the connection did not end"  # noqa: B023
+        elif isinstance(act, Raw):
+            before = sum(whose == act.client for whose, _ in told.messages)
+            await on.send(act.client, act.text)
+            enough = before + act.replies
+            came = await on.until(lambda: sum(whose == act.client for whose, _ in told.messages) >= enough)  # noqa: B023
+            assert came, f"no answer to {act.text[:80]!r}"
+        elif isinstance(act, Send):
+            await _send(act, on, filled)
+        else:
+            await _take(act.client, on, told, _fits(act, told, filled), act.save, f"{act.method} on {act.on}")
+    await on.settle()
+    return told
+
+
+async def _send(act: Send, on: Browser, filled: Callable[[Any], Any]) -> None:
+    message: Json = {"id": act.id, "method": act.method}
+    if act.params is not None:
+        message["params"] = _resolved(filled(act.params), on.told.names)
+    if act.on != "browser":
+        message["sessionId"] = on.told.names.get(f"session.{act.on}", act.on)
+    await on.send(act.client, json.dumps(message))
+    if act.wait:
+        await _take(
+            act.client,
+            on,
+            on.told,
+            lambda each: each.get("id") == act.id,
+            {label: f"result.{path}" for label, path in act.save.items()},
+            f"an answer to {act.method} on {act.on}",
+        )
+
+
+async def _take(
+    client: str, on: Browser, told: Told, fits: Callable[[Json], bool], save: Mapping[str, str], what: str
+) -> None:
+    assert await on.until(lambda: told.find(client, fits) is not None), f"{what} did not come"
+    number = told.find(client, fits)
+    assert number is not None
+    told.taken.add(number)
+    for label, path in save.items():
+        found: Any = told.messages[number][1]
+        for part in path.split("."):
+            found = found[int(part)] if isinstance(found, list) else found[part]
+        told.names[label] = found
+
+
+def _fits(act: Expect, told: Told, filled: Callable[[Any], Any]) -> Callable[[Json], bool]:
+    session = told.names.get(f"session.{act.on}")
+    where = _resolved(filled(dict(act.where)), told.names)
+
+    def fits(message: Json) -> bool:
+        if message.get("method") != act.method or message.get("sessionId") != session:
+            return False
+        for path, wanted in where.items():
+            found: Any = message["params"]
+            for part in path.split("."):
+                found = found.get(part) if isinstance(found, dict) else None
+            if found != wanted:
+                return False
+        return True
+
+    return fits
+
+
+def _resolved(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, str) and value.startswith("$"):
+        return names[value[1:]]
+    if isinstance(value, dict):
+        return {key: _resolved(each, names) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_resolved(each, names) for each in value]
+    return value
+
+
+class RealBrowser:
+    """Chromium, over one WebSocket for each client."""
+
+    def __init__(self, url: str, nursery: trio.Nursery) -> None:
+        self.told = Told()
+        self._url = url
+        self._nursery = nursery
+        self._links: dict[str, Any] = {}
+        self._news = trio.Event()
+
+    async def connect(self, client: str) -> None:
+        self._links[client] = await self._nursery.start(self._read, client)
+
+    async def _read(self, client: str, *, task_status: trio.TaskStatus[Any]) -> None:
+        async with open_websocket(self._url) as transport:
+            task_status.started(transport)
+            with contextlib.suppress(Gone):
+                while True:
+                    for payload in await transport.receive():
+                        self.told.messages.append((client, json.loads(payload)))
+                    self._wake()
+        self.told.ended.add(client)
+        self._wake()
+
+    def _wake(self) -> None:
+        self._news.set()
+        self._news = trio.Event()
+
+    async def send(self, client: str, text: str) -> None:
+        await self._links[client].send([text.encode("utf-8", "surrogatepass")])
+
+    async def leave(self, client: str) -> None:
+        await self._links.pop(client).aclose()  # while it is read on, or the goodbye would be waited for in vain
+        await self.until(lambda: client in self.told.ended)
+
+    async def leave_all(self) -> None:
+        for client in tuple(self._links):
+            await self.leave(client)
+
+    async def settle(self) -> None:
+        with trio.move_on_after(PATIENCE):
+            while True:
+                with trio.move_on_after(QUIET) as quiet:
+                    await self._news.wait()
+                if quiet.cancelled_caught:
+                    return
+
+    async def until(self, ready: Callable[[], bool]) -> bool:
+        with trio.move_on_after(PATIENCE):
+            while not ready():
+                await self._news.wait()
+        return ready()
+
+
+class MadeUpBrowser:
+    """The fake."""
+
+    def __init__(self, fake: FakeBrowser) -> None:
+        self.told = Told()
+        self.fake = fake
+        self._ends: dict[str, ClientEnd] = {}
+
+    async def connect(self, client: str) -> None:
+        self._ends[client] = self.fake.connect()
+
+    async def send(self, client: str, text: str) -> None:
+        self._ends[client].receive(text.encode("utf-8", "surrogatepass"))
+        self._collect()
+
+    async def leave(self, client: str) -> None:
+        self._ends[client].lost()
+        self._collect()
+
+    async def settle(self) -> None:
+        while (due := self.fake.next_time()) is not None:
+            self.fake.advance(due)
+        self._collect()
+
+    async def until(self, ready: Callable[[], bool]) -> bool:
+        await self.settle()
+        return ready()
+
+    def _collect(self) -> None:
+        for client, end in self._ends.items():
+            self.told.messages.extend((client, json.loads(payload)) for payload in end.drain())
+            if not end.connected:
+                self.told.ended.add(client)
+
+
+# ── what came back, comparable ───────────────────────────────────────────────────────────────────────────────────────
+
+Key = tuple[str, str, str, str, int]
+"""Client, session, what, about what, and which of those that are alike."""
+_ID = re.compile(r"\b[0-9A-F]{32}\b")
+_UNIQUE = re.compile(r"-?\d+\.-?\d+")
+_MISSING = object()
+
+
+@attrs.frozen
+class Message:
+    key: Key
+    fields: Mapping[str, Any]
+    subjects: frozenset[str]
+
+    def __str__(self) -> str:
+        client, session, what, about, number = self.key
+        fields = " ".join(f"{path}={value!r}" for path, value in self.fields.items())
+        return f"{client} {session}: {what} {about} #{number}  {fields}"
+
+
+def comparable(told: Told, origins: Mapping[str, str]) -> list[Message]:
+    """The messages with labels in place of ids, and without noise."""
+    labels = Labels(told, origins)
+    seen: Counter[tuple[str, str, str, str]] = Counter()
+    last_info: dict[tuple[str, str, str], Any] = {}
+    found: list[Message] = []
+    for client, message in told.messages:
+        if _is_noise(message):
+            continue
+        session = labels.session(message.get("sessionId"))
+        what = message.get("method") or f"answer {message.get('id', 'without an id')}"
+        shown = labels.shown({key: each for key, each in message.items() if key != "sessionId"}, message)
+        subjects = _subjects(shown)
+        about = " ".join(sorted(subjects))
+        if what == "Target.targetInfoChanged":
+            # How often a title or an icon is told of again is the renderer's whim.
+            if last_info.get((client, session, about)) == shown:
+                continue
+            last_info[client, session, about] = shown
+        alike = (client, session, what, about)
+        seen[alike] += 1
+        if "sessionId" in message:
+            subjects |= {session}
+        found.append(Message((*alike, seen[alike]), dict(_leaves(shown)), frozenset(subjects)))
+    return found
+
+
+def _is_noise(message: Json) -> bool:
+    method = message.get("method", "")
+    info = message.get("params", {}).get("targetInfo", {}) if isinstance(message.get("params"), dict) else {}
+    return method.startswith(NOISE) or info.get("type") == "browser_ui"
+
+
+def _subjects(shown: Json) -> set[str]:
+    params = shown.get("params")
+    if not isinstance(params, dict):
+        return set()
+    info, frame, context = (params.get(name) or {} for name in ("targetInfo", "frame", "context"))
+    found = [params.get("frameId"), params.get("targetId"), params.get("sessionId")]
+    found += [info.get("targetId"), frame.get("id"), context.get("auxData", {}).get("frameId")]
+    return {each for each in found if isinstance(each, str)}
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict) and value:
+        for key, each in value.items():
+            yield from _leaves(each, f"{path}.{key}" if path else key)
+    elif isinstance(value, list) and value:
+        for number, each in enumerate(value):
+            yield from _leaves(each, f"{path}[{number}]")
+    else:
+        yield path, value
+
+
+class Labels:
+    """What ids stand for: the scenario's own labels, else the first address that was told with them."""
+
+    def __init__(self, told: Told, origins: Mapping[str, str]) -> None:
+        self._origins = origins
+        self._labels: dict[str, str] = {}
+        self._used: Counter[str] = Counter()
+        self._urls: dict[str, str] = {}
+        self._kinds: dict[str, str] = {}
+        self._contexts: dict[tuple[str | None, int], str] = {}
+        for name, value in told.names.items():
+            kind, _, label = name.partition(".")
+            self._labels.setdefault(value, label if kind == "target" else f"{kind} {label}")
+        for _, message in told.messages:
+            self._look(message)
+        for found, kind in self._kinds.items():
+            if kind != "session":
+                self._give(found, f"{kind} {self._urls.get(found, '')}")
+        for _, message in told.messages:
+            params = message.get("params") or {}
+            if message.get("method") == "Target.attachedToTarget":
+                target = self._labels.get(params["targetInfo"]["targetId"], "?")
+                self._give(params["sessionId"], f"session of {target}")
+            if message.get("method") == "Runtime.executionContextCreated":
+                context = params["context"]
+                of = self._labels.get(context.get("auxData", {}).get("frameId", ""), "a worker")
+                self._give(context["uniqueId"], f"context of {of}")
+                self._contexts[message.get("sessionId"), context["id"]] = self._labels[context["uniqueId"]]
+
+    def _give(self, found: str, label: str) -> None:
+        if found in self._labels:
+            return
+        self._used[label] += 1
+        self._labels[found] = label if self._used[label] == 1 else f"{label} ({self._used[label]})"
+
+    def _look(self, value: Any) -> None:
+        if isinstance(value, list):
+            for each in value:
+                self._look(each)
+        if not isinstance(value, dict):
+            return
+        url = value.get("url", "")
+        for name, kind in (("targetId", "frame"), ("frameId", "frame"), ("loaderId", "loader")):
+            if isinstance(value.get(name), str):
+                self._note(value[name], kind, url)
+        if isinstance(value.get("id"), str) and "loaderId" in value:
+            self._note(value["id"], "frame", url)
+        if isinstance(value.get("browserContextId"), str):
+            self._note(value["browserContextId"], "browser context", "")
+        if isinstance(value.get("defaultBrowserContextId"), str):
+            self._note(value["defaultBrowserContextId"], "browser context", "")
+        for each in value.values():
+            self._look(each)
+
+    def _note(self, found: str, kind: str, url: str) -> None:
+        self._kinds.setdefault(found, kind)
+        if url not in ("", "about:blank") and found not in self._urls:
+            self._urls[found] = self._plain(url)
+
+    def _plain(self, text: str) -> str:
+        for label, origin in self._origins.items():
+            text = text.replace(origin, label)
+        return _ID.sub(lambda found: self._labels.get(found[0], "<id>"), text)
+
+    def session(self, found: str | None) -> str:
+        return "browser" if found is None else self._labels.get(found, "an unknown session")
+
+    def shown(self, value: Any, message: Json) -> Any:
+        """A part of a message, with labels."""
+        if isinstance(value, dict):
+            shown = {
+                key: UNCOMPARED.get(key) or self._member(key, each, value, message)
+                for key, each in value.items()
+                if not (isinstance(each, dict) and each.get("type") == "browser_ui")
+            }
+            return shown
+        if isinstance(value, list):
+            kept = [each for each in value if not (isinstance(each, dict) and each.get("type") == "browser_ui")]
+            return [self.shown(each, message) for each in kept]
+        if isinstance(value, str):
+            return self._labels.get(value) or self._plain(value)
+        return value
+
+    def _member(self, key: str, value: Any, parent: Json, message: Json) -> Any:
+        if key == "title" and "targetId" in parent:
+            return "<title>"
+        if key == "executionContextId" or (key == "id" and "uniqueId" in parent):
+            return self._contexts.get((message.get("sessionId"), value), "<unknown context>")
+        if key == "targetInfos":
+            value = sorted(value, key=lambda info: self._labels.get(info["targetId"], ""))
+        return self.shown(value, message)
+
+
+def deviations(runs: Sequence[Sequence[Message]], fake: Sequence[Message]) -> list[str]:
+    """What the fake does otherwise than all runs of Chromium."""
+    real = [{message.key: message for message in run} for run in runs]
+    made_up = {message.key: message for message in fake}
+    required = [key for key in real[0] if all(key in run for run in real)]
+    found = [f"missing: {real[0][key]}" for key in required if key not in made_up]
+    found += [f"never sent by Chromium: {made_up[key]}" for key in made_up if not any(key in run for run in real)]
+    for key, message in made_up.items():
+        seen = [run[key].fields for run in real if key in run]
+        if seen:
+            found += [f"{_name(key)}: {each}" for each in _differing(seen, message.fields)]
+    found += _disordered(real, made_up, [key for key in required if key in made_up])
+    return found
+
+
+def _differing(seen: Sequence[Mapping[str, Any]], made_up: Mapping[str, Any]) -> Iterator[str]:
+    for path in dict.fromkeys([*seen[0], *made_up]):
+        values = [fields.get(path, _MISSING) for fields in seen]
+        mine = made_up.get(path, _MISSING)
+        if mine is _MISSING:
+            if all(value is not _MISSING for value in values):
+                yield f"no {path}, which is {values[0]!r}"
+            continue
+        there = [value for value in values if value is not _MISSING]
+        if not there:
+            yield f"{path}={mine!r}, which Chromium never has"
+        elif all(value == there[0] and type(value) is type(there[0]) for value in there):
+            if mine != there[0] or type(mine) is not type(there[0]):
+                yield f"{path}={mine!r}, not {there[0]!r}"
+        elif type(mine) not in {type(value) for value in there}:
+            yield f"{path}={mine!r}, not like {there[0]!r}"
+
+
+def _disordered(
+    real: Sequence[Mapping[Key, Message]], made_up: Mapping[Key, Message], keys: Sequence[Key]
+) -> Iterator[str]:
+    places = [{key: place for place, key in enumerate(run)} for run in (*real, made_up)]
+    *runs, mine = places
+    for number, first in enumerate(keys):
+        for second in keys[number + 1 :]:
+            if first[0] != second[0]:
+                continue
+            together = first[1] == second[1] or made_up[first].subjects & made_up[second].subjects
+            if together and all(run[first] < run[second] for run in runs) and mine[first] > mine[second]:
+                yield f"order: {_name(first)} comes before {_name(second)}"
+
+
+def _name(key: Key) -> str:
+    return f"{key[0]} {key[1]}: {key[2]} {key[3]} #{key[4]}"
+
+
+# ── fixtures ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Site:
+    """The HTTP server, under its two names."""
+
+    def __init__(self, server: subprocess.Popen[bytes]) -> None:
+        assert server.stdout is not None
+        self._server = server
+        port = int(server.stdout.readline())
+        self.origins = {"{a}": f"http://127.0.0.1:{port}", "{b}": f"http://localhost:{port}"}
+
+    def serve(self, pages: Mapping[str, Sequence[kinds.Step]]) -> None:
+        """Let these paths do these steps."""
+        html = {path: self.filled(f"<!doctype html><body>{_script(steps)}") for path, steps in pages.items()}
+        assert self._server.stdin is not None
+        assert self._server.stdout is not None
+        self._server.stdin.write(json.dumps(html).encode() + b"\n")
+        self._server.stdin.flush()
+        assert self._server.stdout.readline()
+
+    def filled(self, value: Any) -> Any:
+        """Something with the addresses in place of `{a}` and `{b}`."""
+        if isinstance(value, str):
+            for label, origin in self.origins.items():
+                value = value.replace(label, origin)
+            return value
+        if isinstance(value, dict):
+            return {self.filled(key): self.filled(each) for key, each in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(self.filled, value))
+        if attrs.has(type(value)):
+            return type(value)(**{key: self.filled(each) for key, each in attrs.asdict(value, recurse=False).items()})
+        return value
+
+    def script(self, scenario: Scenario) -> kinds.Script:
+        """What the fake is told."""
+        answers = {
+            self.filled(expression): kinds.Answer(None, self.filled(steps))
+            for expression, steps in scenario.answers.items()
+        }
+        pages = {
+            f"{origin}{path}": self.filled(steps)
+            for origin in self.origins.values()
+            for path, steps in scenario.pages.items()
+        }
+        return kinds.Script(pages=pages, answers=answers)
+
+
+def _script(steps: Sequence[kinds.Step]) -> str:
+    return f"<script>{''.join(map(script_of, steps))}</script>" if steps else ""
+
+
+@pytest.fixture(scope="session")
+def site() -> Iterator[Site]:
+    server = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("site_server.py"))], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with server:
+        yield Site(server)
+
+
+@contextlib.asynccontextmanager
+async def real_browser(url: str) -> AsyncIterator[RealBrowser]:
+    async with trio.open_nursery() as nursery:
+        browser = RealBrowser(url, nursery)
+        try:
+            yield browser
+        finally:
+            await browser.leave_all()
+
+
+async def run_real(scenario: Scenario, url: str, site: Site) -> Told:
+    async with real_browser(url) as browser:
+        return await perform(scenario.acts, browser, site.filled)
+
+
+async def clean(url: str) -> None:
+    """Leave the browser as it was: one empty page."""
+    tidy = Scenario("tidy", lambda _: None)
+    async with real_browser(url) as browser:
+        await browser.connect("A")
+
+        async def ask(method: str, params: Json | None = None) -> Json:
+            tidy.send(method, params)
+            act = tidy.acts[-1]
+            assert isinstance(act, Send)
+            await _send(act, browser, lambda value: value)
+            return browser.told.messages[max(browser.told.taken)][1].get("result", {})
+
+        for context in (await ask("Target.getBrowserContexts"))["browserContextIds"]:
+            await ask("Target.disposeBrowserContext", {"browserContextId": context})
+        while True:
+            infos = (await ask("Target.getTargets"))["targetInfos"]
+            left = [info for info in infos if info["type"] == "page"]
+            empty = [info for info in left if info["url"] == "about:blank" and not info["attached"]]
+            if len(left) == 1 and empty:
+                return
+            if not empty:
+                await ask("Target.createTarget", {"url": "about:blank"})
+            for info in left:
+                if info not in empty[:1]:
+                    await ask("Target.closeTarget", {"targetId": info["targetId"]})
+            await trio.sleep(0.01)
+
+
+async def judge(scenario: Scenario, url: str, site: Site, *, runs: int, tidy: bool) -> None:
+    site.serve(scenario.pages)
+    fake = FakeBrowser(site.script(scenario))
+    problem = ""
+    made_up_told = Told()
+    made_up_browser = MadeUpBrowser(fake)
+    try:
+        await perform(scenario.acts, made_up_browser, site.filled)
+    except (AssertionError, KeyError) as error:
+        problem = f"on the fake {error}"
+    made_up_told = made_up_browser.told
+    mine = comparable(made_up_told, site.origins)
+    seen: list[list[Message]] = []
+    left: list[str] = []
+    for _ in range(runs):
+        told = await run_real(scenario, url, site)
+        if tidy:
+            await clean(url)
+        seen.append(comparable(told, site.origins))
+        left = deviations(seen, mine)
+        if not left:
+            break
+    listing = "\n".join(["", "Chromium:", *map(str, seen[0]), "", "the fake:", *map(str, mine), ""])
+    sys.stdout.write(listing)  # shown for a failure, and by `pytest -rP`
+    if problem or left:
+        pytest.fail("\n".join(filter(None, [problem, *left])), pytrace=False)
+
+
+@pytest.fixture
+async def scenario(request: pytest.FixtureRequest, shared_chromium: Any, site: Site) -> Scenario:
+    """A scenario to be told; its page label is the test's name."""
+
+    await clean(shared_chromium.url)
+
+    async def on_shared(scenario: Scenario) -> None:
+        await judge(scenario, shared_chromium.url, site, runs=RUNS, tidy=True)
+
+    return Scenario(request.node.name, on_shared)
+
+
+@pytest.fixture
+async def last_scenario(request: pytest.FixtureRequest, own_chromium: Any, site: Site) -> Scenario:
+    """A scenario that ends its browser, and so has only one run."""
+
+    await clean(own_chromium.url)
+
+    async def on_own(scenario: Scenario) -> None:
+        await judge(scenario, own_chromium.url, site, runs=1, tidy=False)
+
+    return Scenario(request.node.name, on_own)

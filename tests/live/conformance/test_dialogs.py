@@ -1,0 +1,380 @@
+"""Native dialogs (facts 1 to 6, 11 to 19, 23, 25)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cdp_core.testing.steps import AddFrame, Console, Dialog, Popup
+
+pytestmark = pytest.mark.chromium
+
+
+def raised(scenario: Any, expression: str, *, on: str = "p", told: str = "p") -> None:
+    scenario.evaluate(expression, on=on, wait=False)
+    scenario.expect("Page.javascriptDialogOpening", on=told)
+
+
+def answered(scenario: Any, accept: bool, *, on: str = "p", **params: Any) -> None:
+    scenario.send("Page.handleJavaScriptDialog", {"accept": accept, **params}, on=on)
+    scenario.settle()
+
+
+@pytest.mark.parametrize("accept", [True, False])
+@pytest.mark.parametrize("text", [None, "answer"])
+async def test_answers(scenario: Any, accept: bool, text: str | None) -> None:
+    scenario.open("p", "{a}/main")
+    for expression in ["alert('a')", "confirm('c')", "prompt('p', 'default')", "prompt('p')"]:
+        raised(scenario, expression)
+        answered(scenario, accept, **({} if text is None else {"promptText": text}))
+    await scenario.conforms()
+
+
+async def test_arguments(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    for expression in ["alert()", "confirm(null)", "confirm(7)", "prompt()", "alert(true)", "prompt('a', 5)", "alert('x', 'y')"]:
+        raised(scenario, expression)
+        answered(scenario, True)
+    await scenario.conforms()
+
+
+async def test_messages(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    for expression in [
+        "alert('a\\rb\\nc\\r\\nd\\te')",
+        "alert('ä€😀')",
+        "alert('x\\u0000y')",
+        "alert('a\\ud800b')",
+        "alert('" + "x" * 10_300 + "')",
+        "alert('" + "x" * 10_239 + "😀y')",
+        "prompt('m', 'ü\\ud83d')",
+    ]:
+        raised(scenario, expression)
+        answered(scenario, True, promptText="ü\ud83d")
+    await scenario.conforms()
+
+
+async def test_refused_answers(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    answered(scenario, True)
+    raised(scenario, "confirm('c')")
+    scenario.send("Page.handleJavaScriptDialog", {}, on="p")
+    scenario.send("Page.handleJavaScriptDialog", {"accept": 1}, on="p")
+    scenario.send("Page.handleJavaScriptDialog", {"accept": True, "promptText": 1}, on="p")
+    scenario.send("Page.handleJavaScriptDialog", {"accept": True})
+    answered(scenario, True)
+    answered(scenario, True)
+    await scenario.conforms()
+
+
+async def test_two_answers_in_flight(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    raised(scenario, "confirm('c')")
+    scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="p", wait=False)
+    scenario.send("Page.handleJavaScriptDialog", {"accept": False}, on="p", wait=False)
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_one_after_the_other(scenario: Any) -> None:
+    scenario.open("p", "{a}/main", enable=["Page", "Runtime"])
+    scenario.act(Dialog("confirm", "1"), Console("between"), Dialog("alert", "2"), Console("end"), on="p", wait=False)
+    for _ in range(2):
+        scenario.expect("Page.javascriptDialogOpening", on="p")
+        answered(scenario, True)
+    await scenario.conforms()
+
+
+async def test_at_load(scenario: Any) -> None:
+    scenario.page("/main", Console("before"), Dialog("alert", "loading"), Console("after"))
+    scenario.open("p", enable=["Page", "Runtime"])
+    scenario.send("Page.navigate", {"url": "{a}/main"}, on="p", wait=False)
+    scenario.expect("Page.javascriptDialogOpening", on="p")
+    scenario.settle()
+    answered(scenario, True)
+    await scenario.conforms()
+
+
+HANGING = [
+    ("Runtime.evaluate", {"expression": "1+1"}),
+    ("Runtime.enable", None),
+    ("Page.enable", None),
+    ("Page.getFrameTree", None),
+    ("Page.addScriptToEvaluateOnNewDocument", {"source": "1"}),
+    ("Network.enable", None),
+    ("DOM.enable", None),
+    ("Debugger.enable", None),
+    ("Accessibility.enable", None),
+    ("Target.setAutoAttach", {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True}),
+    ("Page.setBypassCSP", {"enabled": False}),
+    ("Runtime.addBinding", {"name": "told"}),
+]
+ANSWERED = [
+    ("Page.stopLoading", None),
+    ("Page.getNavigationHistory", None),
+    ("Page.bringToFront", None),
+    ("Fetch.enable", None),
+    ("Fetch.disable", None),
+    ("Target.getTargetInfo", None),
+    ("Target.getTargets", None),
+    ("Browser.getVersion", None),
+]
+
+
+async def test_commands_that_hang(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    raised(scenario, "confirm('c')")
+    for method, params in HANGING:
+        scenario.send(method, params, on="p", wait=False)
+    scenario.settle()
+    answered(scenario, True)
+    await scenario.conforms()
+
+
+async def test_commands_that_answer(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    raised(scenario, "confirm('c')")
+    for method, params in ANSWERED:
+        scenario.send(method, params, on="p", wait=False)
+        scenario.settle()
+    scenario.send("Target.activateTarget", {"targetId": "$target.p"})
+    scenario.send("Target.getTargets")
+    answered(scenario, True)
+    await scenario.conforms()
+
+
+async def test_other_pages_go_on(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    scenario.open("q", "{b}/main")
+    raised(scenario, "confirm('p')")
+    scenario.evaluate("1+1", on="q")
+    raised(scenario, "confirm('q')", on="q", told="q")
+    answered(scenario, False, on="q")
+    answered(scenario, True)
+    await scenario.conforms()
+
+
+async def test_nobody_listens(scenario: Any) -> None:
+    scenario.open("p", "{a}/main", enable=[])
+    scenario.evaluate("confirm('unseen')", on="p", wait=False)
+    scenario.settle()
+    answered(scenario, True)
+    scenario.send("Page.enable", on="p", wait=False)
+    scenario.settle()
+    answered(scenario, True)
+    scenario.send("Page.navigate", {"url": "{a}/main#cure"}, on="p")
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_a_late_session(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    raised(scenario, "confirm('c')")
+    scenario.attach("late", "p")
+    scenario.send("Page.enable", on="late", wait=False)
+    scenario.settle()
+    scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="late")
+    answered(scenario, True)
+    await scenario.conforms()
+
+
+async def test_two_sessions(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    scenario.attach("again", "p", enable=["Page"])
+    scenario.attach("deaf", "p")
+    raised(scenario, "confirm('c')")
+    scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="deaf")
+    answered(scenario, True, on="again")
+    await scenario.conforms()
+
+
+@pytest.mark.parametrize("who", ["A", "B"])
+async def test_two_clients(scenario: Any, who: str) -> None:
+    scenario.open("p", "{a}/main")
+    scenario.connect("B")
+    scenario.attach("b", "p", client="B", enable=["Page"])
+    raised(scenario, "confirm('c')")
+    scenario.expect("Page.javascriptDialogOpening", on="b", client="B")
+    scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="p" if who == "A" else "b", client=who)
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_the_other_client_stays(scenario: Any) -> None:
+    scenario.connect("B")
+    scenario.open("p", "{a}/main")
+    scenario.attach("b", "p", client="B", enable=["Page"])
+    raised(scenario, "confirm('c')")
+    scenario.leave("B")
+    scenario.settle()
+    answered(scenario, True)
+    await scenario.conforms()
+
+
+async def test_its_only_client_leaves(scenario: Any) -> None:
+    scenario.connect("B")
+    scenario.open("p", "{a}/main", client="B")
+    scenario.evaluate("confirm('c')", on="p", client="B", wait=False)
+    scenario.expect("Page.javascriptDialogOpening", on="p", client="B")
+    scenario.leave("B")
+    scenario.attach("a", "p")
+    scenario.send("Page.enable", on="a", wait=False)
+    scenario.settle()
+    scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="a")
+    scenario.send("Page.navigate", {"url": "{a}/next"}, on="a")
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_detached_while_open(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    raised(scenario, "confirm('c')")
+    scenario.send("Target.detachFromTarget", {"sessionId": "$session.p"})
+    scenario.settle()
+    scenario.attach("again", "p")
+    scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="again")
+    await scenario.conforms()
+
+
+CURES = {
+    "same document": "{a}/main#there",
+    "same site": "{a}/next",
+    "another site": "{b}/next",
+}
+
+
+@pytest.mark.parametrize("cure", CURES)
+async def test_navigation_closes(scenario: Any, cure: str) -> None:
+    scenario.open("p", "{a}/main")
+    raised(scenario, "confirm('c')")
+    scenario.go(CURES[cure], on="p")
+    scenario.evaluate("1+1", on="p")
+    await scenario.conforms()
+
+
+async def test_reload_closes(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    raised(scenario, "confirm('c')")
+    scenario.send("Page.reload", on="p")
+    scenario.settle()
+    await scenario.conforms()
+
+
+@pytest.mark.parametrize("how", ["Target.closeTarget", "Page.close", "Target.disposeBrowserContext"])
+async def test_closed_while_open(scenario: Any, how: str) -> None:
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.send("Target.createBrowserContext", save={"context.c": "browserContextId"})
+    scenario.open("p", "{a}/main", enable=["Page", "Inspector"], context="c")
+    raised(scenario, "confirm('c')")
+    if how == "Page.close":
+        scenario.send(how, on="p")
+    elif how == "Target.closeTarget":
+        scenario.send(how, {"targetId": "$target.p"})
+    else:
+        scenario.send(how, {"browserContextId": "$context.c"})
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_crash_while_open(scenario: Any) -> None:
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.open("p", "{a}/main", enable=["Page", "Inspector"])
+    raised(scenario, "confirm('c')")
+    scenario.send("Page.crash", on="p", wait=False)
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_in_a_frame_of_the_same_process(scenario: Any) -> None:
+    scenario.page("/main", AddFrame("same", "{a}/same"))
+    scenario.page("/same", Dialog("confirm", "in the frame"))
+    scenario.open("p")
+    scenario.send("Page.navigate", {"url": "{a}/main"}, on="p", wait=False)
+    scenario.expect("Page.javascriptDialogOpening", on="p")
+    scenario.evaluate("1+1", on="p", wait=False)
+    scenario.settle()
+    answered(scenario, False)
+    await scenario.conforms()
+
+
+def with_an_oopif(scenario: Any, *, page_enabled: bool = True) -> None:
+    scenario.page("/main", AddFrame("other", "{b}/other"))
+    scenario.open("p", enable=["Page"] if page_enabled else [])
+    scenario.auto_attach(on="p", wait=True)
+    scenario.send("Page.navigate", {"url": "{a}/main"}, on="p")
+    scenario.expect("Target.attachedToTarget", on="p", save={"session.other": "params.sessionId"})
+    scenario.send("Page.enable", on="other", wait=False)
+    scenario.send("Runtime.runIfWaitingForDebugger", on="other")
+    scenario.settle()
+
+
+async def test_in_an_oopif(scenario: Any) -> None:
+    with_an_oopif(scenario)
+    raised(scenario, "confirm('c')", on="other")
+    scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="other")
+    scenario.evaluate("1+1", on="p")
+    scenario.evaluate("1+2", on="other", wait=False)
+    scenario.settle()
+    answered(scenario, True)
+    await scenario.conforms()
+
+
+async def test_in_a_page_with_an_oopif(scenario: Any) -> None:
+    with_an_oopif(scenario)
+    raised(scenario, "confirm('c')")
+    scenario.evaluate("1+1", on="other")
+    answered(scenario, True)
+    await scenario.conforms()
+
+
+async def test_child_alone_listens(scenario: Any) -> None:
+    with_an_oopif(scenario, page_enabled=False)
+    scenario.evaluate("confirm('c')", on="other", wait=False)
+    scenario.settle()
+    scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="p")
+    scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="other")
+    await scenario.conforms()
+
+
+async def test_superseded(scenario: Any) -> None:
+    with_an_oopif(scenario)
+    raised(scenario, "confirm('older')", on="other")
+    scenario.settle()
+    raised(scenario, "confirm('newer')")
+    scenario.settle()
+    answered(scenario, True)
+    scenario.evaluate("1+1", on="other")
+    scenario.evaluate("1+2", on="p", wait=False)
+    scenario.settle()
+    scenario.send("Page.navigate", {"url": "{a}/main#cure"}, on="p")
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_oopif_removed_while_open(scenario: Any) -> None:
+    with_an_oopif(scenario)
+    raised(scenario, "confirm('c')", on="other")
+    scenario.evaluate("document.querySelector('iframe').remove()", on="p")
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_popup_blocks_its_opener(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    scenario.auto_attach(filter=[{"type": "page"}])
+    scenario.act(Popup("popup", "{a}/popup"), on="p", wait=False)
+    scenario.expect(
+        "Target.attachedToTarget",
+        {"targetInfo.openerId": "$target.p"},
+        save={"session.popup": "params.sessionId", "target.popup": "params.targetInfo.targetId"},
+    )
+    scenario.send("Page.enable", on="popup", wait=False)
+    scenario.send("Runtime.runIfWaitingForDebugger", on="popup")
+    scenario.settle()
+    raised(scenario, "confirm('popup')", on="popup", told="popup")
+    scenario.evaluate("1+1", on="p", wait=False)
+    scenario.settle()
+    scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="p")
+    answered(scenario, True, on="popup")
+    await scenario.conforms()

@@ -1,0 +1,139 @@
+"""Values, console lines, crashes, and the end of the browser (facts 49, 58)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cdp_core.testing.steps import AddFrame, Console, ScriptError
+
+pytestmark = pytest.mark.chromium
+
+LITERALS = [
+    "1",
+    "-1",
+    "1.5",
+    "0",
+    "'text'",
+    '"ä€😀"',
+    "'it\\'s'",
+    "true",
+    "false",
+    "null",
+    "undefined",
+    "''",
+    "1+1",
+    "2*3-1",
+    "document.title",
+    "location.href",
+    "document.URL",
+    "1e21",
+    "123456789012",
+]
+
+
+async def test_values(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    for expression in LITERALS:
+        scenario.evaluate(expression, on="p")
+    await scenario.conforms()
+
+
+async def test_values_by_value(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    for expression in [*LITERALS, "[1,'x']", "({})", "[]", '({"a": [1, null]})']:
+        scenario.evaluate(expression, on="p", returnByValue=True)
+    await scenario.conforms()
+
+
+async def test_console(scenario: Any) -> None:
+    scenario.open("p", "{a}/main", enable=["Page", "Runtime"])
+    for expression in [
+        "console.log('a line')",
+        "console.log('two', 'texts')",
+        "console.log(1, 1.5, true, null)",
+        "console.warn('w')",
+        "console.error('e')",
+        "console.info('i')",
+        "console.debug('d')",
+        "console.log()",
+    ]:
+        scenario.evaluate(expression, on="p")
+    await scenario.conforms()
+
+
+async def test_console_at_load(scenario: Any) -> None:
+    scenario.page("/main", Console("first"), Console("second", "warning"), AddFrame("same", "{a}/same"))
+    scenario.page("/same", Console("in the frame"))
+    scenario.open("p", "{a}/main", enable=["Page", "Runtime"])
+    await scenario.conforms()
+
+
+async def test_runtime_comes_late(scenario: Any) -> None:
+    scenario.page("/main", Console("first"), Console("second", "warning"))
+    scenario.open("p", "{a}/main", enable=[])
+    scenario.send("Runtime.enable", on="p")
+    scenario.send("Runtime.enable", on="p")
+    scenario.send("Runtime.disable", on="p")
+    scenario.evaluate("console.log('deaf')", on="p")
+    scenario.send("Runtime.enable", on="p")
+    await scenario.conforms()
+
+
+async def test_error_at_load(scenario: Any) -> None:
+    scenario.page("/main", ScriptError("thrown"))
+    scenario.open("p", "{a}/main", enable=["Page", "Runtime"])
+    await scenario.conforms()
+
+
+async def test_context_of_a_frame(scenario: Any) -> None:
+    scenario.page("/main", AddFrame("same", "{a}/same"))
+    scenario.open("p", "{a}/main", enable=["Page"])
+    scenario.send("Runtime.enable", on="p")
+    scenario.expect(
+        "Runtime.executionContextCreated",
+        {"context.auxData.isDefault": True},
+        on="p",
+        save={"context id.main": "params.context.id"},
+    )
+    scenario.expect("Runtime.executionContextCreated", on="p", save={"context id.same": "params.context.id"})
+    for label in ("main", "same"):
+        scenario.evaluate("location.href", on="p", contextId=f"$context id.{label}")
+    await scenario.conforms()
+
+
+async def test_crash(scenario: Any) -> None:
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.open("p", "{a}/main", enable=["Page", "Inspector"])
+    scenario.evaluate("new Promise(() => 0)", on="p", awaitPromise=True, wait=False)
+    scenario.send("Page.crash", on="p", wait=False)
+    scenario.settle()
+    scenario.evaluate("1+1", on="p", wait=False)
+    scenario.send("Target.getTargetInfo", on="p")
+    scenario.settle()
+    scenario.send("Page.reload", on="p")
+    scenario.settle()
+    scenario.evaluate("1+1", on="p")
+    await scenario.conforms()
+
+
+async def test_crashed_page_is_closed(scenario: Any) -> None:
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.open("p", "{a}/main", enable=["Page", "Inspector"])
+    scenario.send("Page.crash", on="p", wait=False)
+    scenario.settle()
+    scenario.send("Target.closeTarget", {"targetId": "$target.p"})
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_browser_close(last_scenario: Any) -> None:
+    scenario = last_scenario
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.open("p", "{a}/main", enable=["Page", "Inspector"])
+    scenario.evaluate("confirm('c')", on="p", wait=False)
+    scenario.expect("Page.javascriptDialogOpening", on="p")
+    scenario.send("Browser.close")
+    scenario.ends()
+    await scenario.conforms()

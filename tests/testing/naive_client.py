@@ -1,0 +1,152 @@
+"""A client that keeps little and believes everything: what the laws of the fake are judged with.
+
+It attaches to all there is, enables, asks for frames, resumes, answers every dialog, evaluates what the script knows; and
+writes down all that it was told, in order. It takes the facts at their word, and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+Json = dict[str, Any]
+WAITING = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
+
+
+class NaiveClient:
+    def __init__(self, expressions: Iterable[str] = (), *, wait: bool = True) -> None:
+        self.expressions = list(expressions)
+        self.wait = wait
+        self.log: list[tuple[str, Json]] = []
+        """`in` and `out`, in the order in which they were told and written."""
+        self.commands: dict[int, Json] = {}
+        self.replies: dict[int, list[Json]] = {}
+        self.sessions: dict[str, Json] = {}
+        """The sessions that are open: target, type, parent, and the frame above."""
+        self.ended: set[str] = set()
+        self.crashed: set[str] = set()
+        """Targets."""
+        self.frames: dict[str, Json] = {}
+        """Frame → parent, url, and the session that tells of it."""
+        self._out: list[bytes] = []
+
+    # ── in and out ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def start(self) -> list[bytes]:
+        self.send(None, "Target.setDiscoverTargets", {"discover": True})
+        self.send(None, "Target.setAutoAttach", {**WAITING, "waitForDebuggerOnStart": self.wait})
+        return self._written()
+
+    def receive(self, payload: bytes) -> list[bytes]:
+        message: Json = json.loads(payload)
+        self.log.append(("in", message))
+        if "method" in message:
+            act = getattr(self, "on_" + message["method"].replace(".", "_"), None)
+            if act is not None:
+                act(message.get("sessionId"), message["params"])
+        else:
+            self.replies.setdefault(message.get("id"), []).append(message)
+            self.on_reply(message)
+        return self._written()
+
+    def ask(self, question: Any) -> list[bytes]:
+        """[kind of target, method, params]: sent on the first session of that kind; none is the root session."""
+        kind, method, params = question
+        open_now = [session for session, found in self.sessions.items() if found["type"] == kind]
+        if kind is None or open_now:
+            self.send(open_now[0] if open_now else None, method, params)
+        return self._written()
+
+    def send(self, session: str | None, method: str, params: Json | None = None) -> None:
+        command: Json = {"id": len(self.commands) + 1, "method": method, "params": params or {}}
+        if session is not None:
+            command["sessionId"] = session
+        self.commands[command["id"]] = command
+        self.log.append(("out", command))
+        self._out.append(json.dumps(command).encode())
+
+    def _written(self) -> list[bytes]:
+        written, self._out = self._out, []
+        return written
+
+    # ── targets ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def on_Target_attachedToTarget(self, parent: str | None, params: Json) -> None:
+        session, info = params["sessionId"], params["targetInfo"]
+        self.sessions[session] = {"target": info["targetId"], "type": info["type"], "parent": parent}
+        self.send(session, "Target.setAutoAttach", {**WAITING, "waitForDebuggerOnStart": self.wait})
+        if info["type"] in ("page", "iframe"):
+            self.send(session, "Page.enable")
+            self.send(session, "Inspector.enable")
+        self.send(session, "Runtime.enable")
+        if info["type"] == "iframe":
+            known = self.frames.get(info["targetId"], {"url": "about:blank"})
+            self.frames[info["targetId"]] = {**known, "parent": info["parentFrameId"], "session": session}
+        if info["type"] in ("page", "iframe"):
+            self.send(session, "Page.getFrameTree")
+        self.send(session, "Runtime.runIfWaitingForDebugger")
+        if info["type"] == "page" and "openerId" not in info and self.expressions:
+            self.send(session, "Runtime.evaluate", {"expression": self.expressions.pop(0)})
+
+    def on_Target_detachedFromTarget(self, _parent: str | None, params: Json) -> None:
+        session = params["sessionId"]
+        if session in self.sessions:
+            target = self.sessions[session]["target"]
+            self._end(session)
+            self._drop(target)
+
+    def _end(self, session: str) -> None:
+        for other in [each for each, found in self.sessions.items() if found["parent"] == session]:
+            self._end(other)
+        del self.sessions[session]
+        self.ended.add(session)
+
+    def on_Inspector_targetCrashed(self, session: str | None, _params: Json) -> None:
+        assert session is not None
+        self.crashed.add(self.sessions[session]["target"])
+
+    # ── frames ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def on_reply(self, reply: Json) -> None:
+        command = self.commands[reply["id"]]
+        if command["method"] == "Page.getFrameTree" and "result" in reply:
+            self._tree(command["sessionId"], reply["result"]["frameTree"], None)
+        if command["method"] == "Runtime.evaluate" and self.expressions:
+            self.send(command.get("sessionId"), "Runtime.evaluate", {"expression": self.expressions.pop(0)})
+
+    def _tree(self, session: str, tree: Json, above: str | None) -> None:
+        frame = tree["frame"]
+        parent = frame.get("parentId", above)
+        if parent is None:
+            parent = self.frames.get(frame["id"], {}).get("parent")
+        self.frames[frame["id"]] = {"parent": parent, "url": frame["url"], "session": session}
+        for child in tree.get("childFrames", []):
+            self._tree(session, child, frame["id"])
+
+    def on_Page_frameAttached(self, session: str | None, params: Json) -> None:
+        self.frames[params["frameId"]] = {"parent": params["parentFrameId"], "url": "about:blank", "session": session}
+
+    def on_Page_frameNavigated(self, session: str | None, params: Json) -> None:
+        frame = params["frame"]
+        self._drop(frame["id"], itself=False)
+        known = self.frames.get(frame["id"], {})
+        parent = frame.get("parentId", known.get("parent"))
+        self.frames[frame["id"]] = {"parent": parent, "url": frame["url"], "session": session}
+
+    def on_Page_navigatedWithinDocument(self, _session: str | None, params: Json) -> None:
+        self.frames[params["frameId"]]["url"] = params["url"]
+
+    def on_Page_frameDetached(self, _session: str | None, params: Json) -> None:
+        self._drop(params["frameId"], itself=params["reason"] == "remove")
+
+    def _drop(self, frame: str, *, itself: bool = True) -> None:
+        for child in [each for each, found in self.frames.items() if found["parent"] == frame]:
+            self._drop(child)
+        if itself:
+            self.frames.pop(frame, None)
+
+    # ── dialogs ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def on_Page_javascriptDialogOpening(self, session: str | None, _params: Json) -> None:
+        self.send(session, "Page.handleJavaScriptDialog", {"accept": True})

@@ -1,0 +1,312 @@
+"""The laws of the fake, over scripts and schedules, judged by a naive client and by the truth.
+
+Each law rests on facts of Chromium, not on today's code: what a fact leaves open is not looked at here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from cdp_core.bindings import parse_event, parse_result, strict
+from cdp_core.errors import InvalidArgument
+from cdp_core.sansio.router import Anomaly, CommandDone, Router
+from cdp_core.sansio.wire import CommandId, Event, Result, SessionId
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.fake.world import PROFILES
+from cdp_core.testing.pump import Pump, Run
+from cdp_core.testing.schedules import Ask, Schedule
+from cdp_core.testing.steps import (
+    AddFrame,
+    Answer,
+    Close,
+    Console,
+    Crash,
+    Dialog,
+    MoveFrame,
+    Navigate,
+    NavigateFrame,
+    Popup,
+    RemoveFrame,
+    Script,
+    Wait,
+    Worker,
+)
+from cdp_core.testing.strategies import is_race_free, schedules, scripts
+
+Json = dict[str, Any]
+PROFILE = st.sampled_from(PROFILES)
+SEED = st.integers(0, 2**32)
+ROOT = Path(__file__).parents[2]
+URLS = ("https://shop.example/", "https://shop.example/2", "https://ads.example/1", "about:blank")
+QUESTIONS = st.one_of(
+    st.builds(lambda url: ["page", "Page.navigate", {"url": url}], st.sampled_from(URLS)),
+    st.builds(lambda url: [None, "Target.createTarget", {"url": url}], st.sampled_from(URLS)),
+    st.sampled_from([["page", "Page.reload", {}], ["page", "Page.close", {}], ["iframe", "Page.getFrameTree", {}]]),
+)
+ASKS = st.lists(st.builds(Ask, question=QUESTIONS), max_size=3)
+EDGES = st.sampled_from(["observed", "causal"])
+
+
+# ── one example ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@attrs.frozen(kw_only=True)
+class Example:
+    fake: FakeBrowser
+    client: Any
+    run: Run
+    connected: bool
+    """Whether it was to the end."""
+
+    @property
+    def told(self) -> list[Json]:
+        return [message for way, message in self.client.log if way == "in"]
+
+    @property
+    def stuck(self) -> set[str]:
+        """Targets of which a client cannot know all: blocked by a dialog that nobody can answer, or crashed."""
+        truth = self.fake.truth()
+        return {target for target, _ in truth.blocked} | {*truth.crashed}
+
+
+def played(naive: ModuleType, script: Script, profile: str = "headless-new", wait: bool = True, **how: Any) -> Example:
+    """A script, played to its end for one naive client."""
+    fake = FakeBrowser(script, profile=profile)
+    client = naive.NaiveClient(script.answers, wait=wait)
+    pump = Pump(fake, [client], **how)
+    run = pump.run()
+    assert run.quiet
+    return Example(fake=fake, client=client, run=run, connected=pump.ends[0].connected)
+
+
+def page_of(frames: dict[str, Json]) -> dict[str, str]:
+    """The page of each frame."""
+    found = {}
+    for frame in frames:
+        top = frame
+        while frames[top]["parent"] is not None:
+            top = frames[top]["parent"]
+        found[frame] = top
+    return found
+
+
+# ── order ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def check_sessions(told: list[Json]) -> None:
+    """Nothing is said of a session before its attach event, or after its detach event, or that of a session above."""
+    parents: dict[str | None, str | None] = {None: None}
+    ended: set[str | None] = set()
+    for message in told:
+        session = message.get("sessionId")
+        assert session in parents, f"nobody has attached to the session of {message}"
+        above = session
+        while above is not None:
+            assert above not in ended, f"the session of {message} has ended"
+            above = parents[above]
+        if "result" in message and "sessionId" in message["result"]:
+            assert message["result"]["sessionId"] in parents, "the reply came before the event (fact 47)"
+        if message.get("method") == "Target.attachedToTarget":
+            assert message["params"]["sessionId"] not in parents
+            parents[message["params"]["sessionId"]] = session
+        elif message.get("method") == "Target.detachedFromTarget":
+            ended.add(message["params"]["sessionId"])
+
+
+@given(script=scripts(), profile=PROFILE, seed=SEED, edges=EDGES, asks=ASKS, wait=st.booleans())
+def test_a_session_is_one_stream_between_attach_and_detach(
+    naive_client: ModuleType, script: Script, profile: str, seed: int, edges: Any, asks: Any, wait: bool
+) -> None:
+    """Facts 47, 50; also of hostile orders."""
+    example = played(naive_client, script, profile, wait, seed=seed, edges=edges, asks=asks, hurry=True)
+    check_sessions(example.told)
+
+
+@given(script=scripts(), seed=SEED, edges=EDGES, asks=ASKS)
+def test_events_of_a_session_come_in_the_order_in_which_they_arose(
+    naive_client: ModuleType, script: Script, seed: int, edges: Any, asks: Any
+) -> None:
+    fake = FakeBrowser(script)
+    client = naive_client.NaiveClient(script.answers)
+    last: dict[str | None, int] = {}
+    deliver = fake.deliver
+
+    def watched(end: Any, delivery: Any) -> bytes:
+        if not delivery.what.startswith("reply"):
+            assert delivery.number > last.get(delivery.session_id, 0)
+            last[delivery.session_id] = delivery.number
+        return deliver(end, delivery)
+
+    fake.deliver = watched  # type: ignore[method-assign]
+    Pump(fake, [client], seed=seed, edges=edges, asks=asks).run()
+
+
+def check_dialogs(example: Example) -> None:
+    """Closed, then the reply of the answer (facts 1, 12)."""
+    closed: Counter[str] = Counter()
+    answered: Counter[str] = Counter()
+    for message in example.told:
+        session = message.get("sessionId", "")
+        if message.get("method") == "Page.javascriptDialogClosed":
+            closed[session] += 1
+        elif "result" in message and example.client.commands[message["id"]]["method"] == "Page.handleJavaScriptDialog":
+            answered[session] += 1
+            assert answered[session] <= closed[session], "the answer's reply came before the dialog's end"
+
+
+@given(script=scripts(), profile=PROFILE, seed=SEED, edges=EDGES, asks=ASKS)
+def test_a_dialog_ends_before_the_reply_of_its_answer(
+    naive_client: ModuleType, script: Script, profile: str, seed: int, edges: Any, asks: Any
+) -> None:
+    check_dialogs(played(naive_client, script, profile, seed=seed, edges=edges, asks=asks))
+
+
+@given(kind=st.sampled_from(["alert", "confirm", "prompt"]), profile=PROFILE, seed=SEED, schedule=schedules())
+def test_a_blocked_evaluate_is_answered_last(
+    naive_client: ModuleType, kind: str, profile: str, seed: int, schedule: Schedule
+) -> None:
+    """Fact 12: Opening, Closed, the reply of the answer, the reply of the evaluate."""
+    script = Script(answers={"ask()": Answer("done", (Dialog(kind, "?"),))})
+    for how in ({"seed": seed}, {"schedule": schedule}):
+        example = played(naive_client, script, profile, **how)
+        wanted = ("Page.javascriptDialogOpening", "Page.javascriptDialogClosed")
+        order = []
+        for message in example.told:
+            if "method" in message:
+                order += [message["method"]] if message["method"] in wanted else []
+            else:
+                method = example.client.commands[message["id"]]["method"]
+                order += [method] if method in ("Runtime.evaluate", "Page.handleJavaScriptDialog") else []
+        assert order == [*wanted, "Page.handleJavaScriptDialog", "Runtime.evaluate"]
+
+
+# ── every command ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def check_answers(example: Example) -> None:
+    """Each command is answered once, or never for a reason of the facts: its session ended, its target crashed (49, 55),
+    its renderer waits for a dialog that nobody can answer (4, 15)."""
+    client, truth = example.client, example.fake.truth()
+    targets = {session: target for _, session, target in truth.sessions}
+    assert set(client.replies) <= set(client.commands), "an answer to what nobody asked"
+    for number, command in client.commands.items():
+        replies = client.replies.get(number, [])
+        assert len(replies) <= 1, f"{command} was answered {len(replies)} times"
+        session = command.get("sessionId")
+        target = targets.get(session)
+        if not replies:
+            assert session is not None, f"{command} was never answered"
+            answered_by_browser = command["method"] in ("Page.handleJavaScriptDialog", "Page.navigate", "Page.close")
+            excused = target is None or target in truth.crashed or target in dict(truth.blocked)
+            assert excused and not (answered_by_browser and target in targets and target not in truth.crashed)
+
+
+@given(script=scripts(), profile=PROFILE, seed=SEED, edges=EDGES, asks=ASKS)
+def test_a_command_is_answered_once_or_never_for_a_reason(
+    naive_client: ModuleType, script: Script, profile: str, seed: int, edges: Any, asks: Any
+) -> None:
+    example = played(naive_client, script, profile, seed=seed, edges=edges, asks=asks, hurry=True)
+    if example.connected:
+        check_answers(example)
+
+
+# ── what is known ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def check_frames(example: Example) -> None:
+    """Frames of events and getFrameTree are those that are there (facts 38 to 44)."""
+    truth = {frame.id: {"parent": frame.parent, "url": frame.url} for frame in example.fake.truth().frames}
+    known = {frame: {"parent": each["parent"], "url": each["url"]} for frame, each in example.client.frames.items()}
+    pages = page_of(truth)
+    untold = {pages[frame] for frame in pages if frame in example.stuck}
+    assert {frame: each for frame, each in known.items() if page_of(known)[frame] not in untold} == {
+        frame: each for frame, each in truth.items() if pages[frame] not in untold
+    }
+
+
+def check_known_sessions(example: Example) -> None:
+    """Sessions of events are those that are there (facts 47, 50)."""
+    truth = {session: target for _, session, target in example.fake.truth().sessions}
+    assert {session: each["target"] for session, each in example.client.sessions.items()} == truth
+
+
+@given(script=scripts(), profile=PROFILE, seed=SEED, asks=ASKS)
+def test_frames_and_sessions_of_events_are_those_that_are(
+    naive_client: ModuleType, script: Script, profile: str, seed: int, asks: Any
+) -> None:
+    example = played(naive_client, script, profile, seed=seed, asks=asks)
+    if example.connected:
+        check_frames(example)
+        check_known_sessions(example)
+
+
+@given(script=scripts(race_free=True), profile=PROFILE, schedule=st.data())
+def test_the_truth_of_a_race_free_script_is_the_same_under_every_schedule(
+    naive_client: ModuleType, script: Script, profile: str, schedule: st.DataObject
+) -> None:
+    assert is_race_free(script)
+
+    def truth(**how: Any) -> Any:
+        example = played(naive_client, script, profile, **how)
+        found = example.fake.truth()
+        names = {frame.id: frame.label or "" for frame in found.frames}
+        return (
+            sorted((frame.label or "", names.get(frame.parent or "", ""), frame.url) for frame in found.frames),
+            sorted((each.type, each.message, each.open, str(each.accepted)) for each in found.dialogs),
+            len(found.pages),
+            len(found.sessions),
+        )
+
+    by_default = truth()
+    assert truth(schedule=schedule.draw(schedules(script))) == by_default
+    assert truth(seed=schedule.draw(SEED)) == by_default
+
+
+# ── what others make of it ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+class AdoptingRouter(Router):
+    """Takes commands that somebody else has numbered and sent."""
+
+    def adopt(self, command: Json) -> None:
+        session = command.get("sessionId")
+        self._waiting[CommandId(command["id"])] = (None if session is None else SessionId(session), command["method"])
+        self._last_id = CommandId(max(self._last_id, command["id"]))
+
+
+def check_router(example: Example) -> None:
+    """The router finds nothing odd, and the bindings read everything strictly."""
+    router = AdoptingRouter()
+    texts = iter([payload for _, payload in example.run.told])
+    for way, message in example.client.log:
+        if way == "out":
+            router.adopt(message)
+            continue
+        for output in router.receive(next(texts)):
+            assert not isinstance(output, Anomaly), output
+            if isinstance(output, Event):
+                parse_event(output)
+            elif isinstance(output, CommandDone) and isinstance(output.outcome, Result):
+                parse_result(output.method, output.outcome.value)
+
+
+@given(script=scripts(), profile=PROFILE, seed=SEED, edges=EDGES, asks=ASKS)
+def test_router_and_bindings_have_nothing_to_say(
+    naive_client: ModuleType, script: Script, profile: str, seed: int, edges: Any, asks: Any
+) -> None:
+    with strict():
+        check_router(played(naive_client, script, profile, seed=seed, edges=edges, asks=asks))
