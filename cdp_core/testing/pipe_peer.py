@@ -13,8 +13,8 @@ from typing import Final
 import trio
 
 from cdp_core.scopes import background_tasks
-from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
-from cdp_core.testing.serving import RealClock, tell
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.serving import Order, RealClock, ServedClient
 
 __all__ = ["COMMANDS_FD", "MESSAGES_FD", "serve_pipe"]
 
@@ -23,32 +23,37 @@ MESSAGES_FD: Final = 4
 _CHUNK: Final = 1 << 16
 
 
-async def serve_pipe(fake: FakeBrowser, *, read_fd: int = COMMANDS_FD, write_fd: int = MESSAGES_FD) -> None:
+async def serve_pipe(
+    fake: FakeBrowser, *, read_fd: int = COMMANDS_FD, write_fd: int = MESSAGES_FD, order: Order = "arising"
+) -> None:
     """Be the browser of whoever is at the other end, until there is nobody, or it has closed the browser.
 
     Both descriptors are closed then. Raises OSError where they are none.
     """
     async with trio.lowlevel.FdStream(read_fd) as commands, trio.lowlevel.FdStream(write_fd) as messages:
-        end, clock = fake.connect(), RealClock(fake)
-        async with background_tasks() as nursery:
-            nursery.start_soon(clock.run)
-            nursery.start_soon(_listen, commands, end, clock, nursery.cancel_scope)
 
-            async def write(texts: list[bytes]) -> None:
-                await messages.send_all(b"\0".join([*texts, b""]))
+        async def write(texts: list[bytes]) -> None:
+            await messages.send_all(b"\0".join([*texts, b""]))
 
-            await tell(end, write)
+        clock = RealClock(fake)
+        client = ServedClient(fake, clock, write, order=order)
+        try:
+            async with background_tasks() as nursery:
+                nursery.start_soon(clock.run)
+                with trio.CancelScope() as serving:
+                    nursery.start_soon(_listen, commands, client, serving)
+                    await client.tell()
+        finally:
+            client.lost()
 
 
-async def _listen(stream: trio.abc.ReceiveStream, end: ClientEnd, clock: RealClock, serving: trio.CancelScope) -> None:
+async def _listen(stream: trio.abc.ReceiveStream, client: ServedClient, serving: trio.CancelScope) -> None:
     begun: list[bytes] = []
     with suppress(trio.BrokenResourceError):
         while chunk := bytes(await stream.receive_some(_CHUNK)):
             first, *others = chunk.split(b"\0")
             begun.append(first)
             for part in others:
-                clock.catch_up()
-                end.receive(b"".join(begun))
+                client.receive(b"".join(begun))
                 begun = [part]
-    end.lost()
     serving.cancel()

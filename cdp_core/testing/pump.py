@@ -195,22 +195,24 @@ class Pump:
 
     def _by_chance(self) -> Turn | None:
         assert self._chance is not None
-        turns: list[Turn] = []
-        for number, party in self._parties.items():
-            if self._writes(party):
-                turns.append(Consume(number))
-            turns += [Deliver(number, delivery.number) for delivery in party.end.ready()]
-        if self._asks and (self._hurry or not turns):
-            turns.append(self._asks[0])
-        if self._hurry or not turns:
+        turns: list[Turn] = [Consume(number) for number, party in self._parties.items() if self._writes(party)]
+        ready = [(number, party.end.ready()) for number, party in self._parties.items()]
+        waiting = sum(len(deliveries) for _, deliveries in ready)
+        if self._hurry or not (turns or waiting):
+            turns += [self._asks[0]] if self._asks else []
             time = self._next_time()
             turns += [] if time is None else [time]
-        if not turns:
+        if not turns and not waiting:
             return None
-        chosen = turns[self._chance.below(len(turns))]
-        if isinstance(chosen, Ask):
-            self._asks.popleft()
-        return chosen
+        place = self._chance.below(len(turns) + waiting)
+        if place < len(turns):
+            return self._asks.popleft() if isinstance(turns[place], Ask) else turns[place]
+        place -= len(turns)
+        for number, deliveries in ready:
+            if place < len(deliveries):
+                return Deliver(number, deliveries[place].number)
+            place -= len(deliveries)
+        raise AssertionError("a place beyond all there is")
 
     def _next_time(self) -> Turn | None:
         at, now = self.fake.next_time(), self.fake.now
@@ -241,9 +243,9 @@ class Pump:
         return bool(party.written)
 
     def _named(self, party: _Party, turn: Deliver) -> Delivery | None:
-        ready = party.end.ready()
         if turn.number:
-            return next((each for each in ready if each.number == turn.number), None)
+            return party.end.ready_one(turn.number)
+        ready = party.end.ready()
         return ready[turn.rank % len(ready)] if ready else None
 
     def _take(self, turn: Turn) -> Turn:
@@ -352,9 +354,11 @@ class DeliveryOrder:
         if not self._turns:
             return self._end.first()
         turn = self._turns[0]
-        ready = self._end.ready()
-        if not isinstance(turn, Deliver) or not ready:
+        if not isinstance(turn, Deliver) or self._end.first() is None:
             return None
         self._turns.popleft()
-        named = next((each for each in ready if each.number == turn.number), None)
-        return named if named is not None else ready[turn.rank % len(ready)]
+        named = self._end.ready_one(turn.number)
+        if named is not None:
+            return named
+        ready = self._end.ready()
+        return ready[turn.rank % len(ready)]

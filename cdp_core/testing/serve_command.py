@@ -27,7 +27,7 @@ from cdp_core.scopes import background_tasks
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.world import PROFILES
 from cdp_core.testing.pipe_peer import COMMANDS_FD, MESSAGES_FD, serve_pipe
-from cdp_core.testing.serving import open_server
+from cdp_core.testing.serving import ORDERS, open_server
 from cdp_core.testing.steps import Script
 
 __all__ = ["PROGRAM", "OneLineParser", "add_serve", "run_serve"]
@@ -49,7 +49,10 @@ def add_serve(commands: argparse._SubParsersAction[OneLineParser]) -> None:
     parser.add_argument("--port", type=int, default=0, help="on this port; default: any that is free")
     parser.add_argument("--script", metavar="FILE", help="what its pages do, as JSON")
     parser.add_argument("--profile", choices=PROFILES, default="headless-new", help="which browser it is like")
-    parser.add_argument("--seed", type=int, default=0, help="what its ids are made of")
+    parser.add_argument("--seed", type=int, default=0, help="what its ids, and chance, are made of")
+    parser.add_argument(
+        "--schedule", choices=ORDERS, default="arising", help="how its messages may cross over on their way"
+    )
     way = parser.add_mutually_exclusive_group()
     way.add_argument("--pipe", action="store_true", help="over descriptors 3 and 4, in place of a browser")
     way.add_argument("--control", action="store_true", help="with /fake/truth, commands, verdict, play and advance")
@@ -60,6 +63,8 @@ def run_serve(options: argparse.Namespace) -> int:
     """Serve; the result is the exit code."""
     try:
         fake = FakeBrowser(_read_script(options.script), profile=options.profile, seed=options.seed)
+        if options.pipe:
+            _check_descriptors()
         trio.run(_serve, fake, options)
     except (CdpError, _Trouble) as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)  # noqa: T201
@@ -83,15 +88,24 @@ def _read_script(name: str | None) -> Script | None:
     return Script.from_json(text)
 
 
+def _check_descriptors() -> None:
+    """Before trio opens some of its own, which would get these numbers."""
+    for descriptor in (COMMANDS_FD, MESSAGES_FD):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            raise _Trouble(f"descriptor {descriptor} is not open; start it as a browser with a pipe is.") from None
+
+
 async def _serve(fake: FakeBrowser, options: argparse.Namespace) -> None:
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with background_tasks() as nursery:
             with trio.CancelScope() as serving:
                 nursery.start_soon(_end_at_signal, signals, serving)
                 if options.pipe:
-                    await _serve_pipe(fake)
+                    await serve_pipe(fake, order=options.schedule)
                 else:
-                    await _serve_port(fake, options.port, control=options.control)
+                    await _serve_port(fake, options)
 
 
 async def _end_at_signal(signals: AsyncIterator[int], serving: trio.CancelScope) -> None:
@@ -99,25 +113,17 @@ async def _end_at_signal(signals: AsyncIterator[int], serving: trio.CancelScope)
     serving.cancel()
 
 
-async def _serve_pipe(fake: FakeBrowser) -> None:
-    for descriptor in (COMMANDS_FD, MESSAGES_FD):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            raise _Trouble(f"descriptor {descriptor} is not open; start it as a browser with a pipe is.") from None
-    await serve_pipe(fake)
-
-
-async def _serve_port(fake: FakeBrowser, port: int, *, control: bool) -> None:
+async def _serve_port(fake: FakeBrowser, options: argparse.Namespace) -> None:
     async with AsyncExitStack() as open_until_end:
         try:
-            server = await open_until_end.enter_async_context(open_server(fake, port=port, control=control))
+            opened = open_server(fake, port=options.port, control=options.control, order=options.schedule)
+            server = await open_until_end.enter_async_context(opened)
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else str(error)
             raise _Trouble(
-                f"port {port} cannot be had ({reason}); give another, or none for any that is free."
+                f"port {options.port} cannot be had ({reason}); give another, or none for any that is free."
             ) from None
         print(server.endpoint.ws_url, flush=True)  # noqa: T201
-        if control:
+        if options.control:
             await trio.sleep_forever()
         await server.wait_ended()

@@ -25,7 +25,7 @@ import math
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Final
+from typing import Final, Literal
 
 import attrs
 import h11
@@ -34,10 +34,21 @@ import trio_websocket
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.scopes import background_tasks
-from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.fake.streams import Edges
 from cdp_core.testing.http_rules import MAX_BODY_BYTES, MAX_HEAD_BYTES, HttpRequest, Upgrade, answer
+from cdp_core.testing.pump import DeliveryOrder
 
-__all__ = ["FakeEndpoint", "FakeServer", "RealClock", "open_server", "serve_fake_browser", "tell"]
+__all__ = [
+    "ORDERS",
+    "FakeEndpoint",
+    "FakeServer",
+    "Order",
+    "RealClock",
+    "ServedClient",
+    "open_server",
+    "serve_fake_browser",
+]
 
 LOOPBACK: Final = "127.0.0.1"
 MAX_BACKLOG_BYTES: Final = 64 << 20
@@ -46,6 +57,8 @@ LONGEST_READ: Final = 256 << 20
 """Far beyond what the fake itself refuses, so that it is the fake who judges."""
 LINGER: Final = 1.0
 """How long a client may take to read what was said before the end."""
+PATIENCE: Final = 1.0
+"""How long a schedule waits for a client that sends nothing of what it wants first."""
 _CHUNK: Final = 1 << 16
 _OPENING: Final = re.compile(rb"[\r\n]*[A-Za-z]{0,15}( .*)?", re.DOTALL)
 """How a request begins."""
@@ -66,28 +79,33 @@ class FakeEndpoint:
 
 @asynccontextmanager
 async def serve_fake_browser(
-    fake: FakeBrowser | None = None, /, *, port: int = 0, control: bool = False
+    fake: FakeBrowser | None = None, /, *, port: int = 0, control: bool = False, order: Order = "arising"
 ) -> AsyncGenerator[FakeEndpoint, None]:
     """Serve a fake browser on this machine for the body; port 0 is any that is free.
 
-    With `control`, clients may also ask and tell the fake what a browser has no words for, under `/fake/`.
+    With `control`, clients may also ask and tell the fake what a browser has no words for, under `/fake/`. `order` is how
+    messages may cross over on their way to a client: by chance, which the fake's seed decides.
 
     Raises OSError where the port is taken, InvalidArgument where it is none.
     """
-    async with open_server(FakeBrowser() if fake is None else fake, port=port, control=control) as server:
+    async with open_server(FakeBrowser() if fake is None else fake, port=port, control=control, order=order) as server:
         yield server.endpoint
 
 
 @asynccontextmanager
-async def open_server(fake: FakeBrowser, *, port: int, control: bool) -> AsyncGenerator[FakeServer, None]:
+async def open_server(
+    fake: FakeBrowser, *, port: int, control: bool, order: Order = "arising"
+) -> AsyncGenerator[FakeServer, None]:
     """The same, for who wants to know when the browser was closed."""
     if type(port) is not int or not 0 <= port < 1 << 16:
         raise InvalidArgument(f"A port is a number from 0 to 65535, not {port!r}.")
+    if order not in ORDERS:
+        raise InvalidArgument(f"{order!r} is no order; there are {', '.join(ORDERS)}.")
     [listener] = await trio.open_tcp_listeners(port, host=LOOPBACK)
     async with background_tasks() as nursery:
-        server = FakeServer(fake, listener, control=control)
+        server = FakeServer(fake, listener, control=control, order=order)
         nursery.start_soon(server.clock.run)
-        nursery.start_soon(server.listen)
+        nursery.start_soon(server.listen, nursery)
         yield server
 
 
@@ -105,8 +123,8 @@ class RealClock:
 
     async def run(self) -> None:
         """Let happen what is due, when it is due."""
-        looks = self._fake._world.on_time
-        looks.append(self._look_again)
+        clocks = self._fake._world.clocks
+        clocks.append(self)
         try:
             while True:
                 self.catch_up()
@@ -115,7 +133,7 @@ class RealClock:
                 with trio.move_on_at(math.inf if due is None else self._begun + due):
                     await self._changed.wait()
         finally:
-            looks.remove(self._look_again)
+            clocks.remove(self)
 
     def catch_up(self) -> None:
         """Let the time pass that has passed; what was let pass by hand has passed too."""
@@ -127,35 +145,61 @@ class RealClock:
         else:
             self._begun -= self._fake.now - elapsed
 
-    def _look_again(self) -> None:
+    def look_again(self) -> None:
+        """See Clock."""
         if not self._advancing:  # the clock itself knows what it has done
             self._changed.set()
 
 
-# ── telling a client ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── one client ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+Order = Literal["arising", "legal", "hostile"]
+ORDERS: Final[tuple[Order, ...]] = ("arising", "legal", "hostile")
+"""In which order a client is told things: as they arise, or as they may cross over on their way, as far as was ever seen
+of a browser, or as far as could be at all."""
 
 
-async def tell(end: ClientEnd, write: Callable[[list[bytes]], Awaitable[None]]) -> None:
-    """Write to a client all that there is for it, until its connection has ended; then all was written.
+class ServedClient:
+    """One client and its link: what it sends goes to the fake at its time, and what there is for it is written to it.
 
-    Who does not read is cut off when too much waits.
+    Messages are taken when they may be delivered, so that they can be counted: who does not read is cut off when too much
+    waits. A schedule of the fake's is enforced, as long as the client sends what it wants first.
     """
-    await _Outbox(end, write).run()
 
-
-class _Outbox:
-    """What one client is told next: it is taken when it arises, so that it can be counted."""
-
-    def __init__(self, end: ClientEnd, write: Callable[[list[bytes]], Awaitable[None]]) -> None:
-        self._end = end
+    def __init__(
+        self,
+        fake: FakeBrowser,
+        clock: RealClock,
+        write: Callable[[list[bytes]], Awaitable[None]],
+        *,
+        path: str | None = None,
+        order: Order = "arising",
+    ) -> None:
+        self._clock = clock
         self._write = write
+        edges: Edges = "causal" if order == "hostile" else "observed"
+        self._end = fake.connect(path) if order == "arising" else fake.connect(path, edges=edges)
+        seed = None if order == "arising" else fake.seed + self._end.number
+        self._order = DeliveryOrder(self._end, seed=seed)
         self._waiting: list[bytes] = []
         self._size = 0
         self._arrived, self._filled = trio.Event(), trio.Event()
         self._complete = False
-        end.on_message(self._wake)
+        self._end.on_message(self._wake)
 
-    async def run(self) -> None:
+    def receive(self, text: bytes) -> None:
+        """The client sent a text."""
+        self._clock.catch_up()
+        self._order.sent(len(text))
+        self._end.receive(text)
+        self._wake()
+
+    def lost(self) -> None:
+        """The client has gone. Idempotent."""
+        self._end.lost()
+
+    async def tell(self) -> None:
+        """Write what there is, until its connection has ended; then all was written."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._fill, nursery.cancel_scope)
             with suppress(*_GONE):
@@ -168,19 +212,28 @@ class _Outbox:
             nursery.cancel_scope.cancel()
 
     async def _fill(self, writing: trio.CancelScope) -> None:
-        while self._end.connected or self._end.ready():
+        while self._end.connected or self._end.first() is not None:
             self._arrived = trio.Event()
-            texts = self._end.drain()
+            texts = self._order.take()
             self._waiting += texts
             self._size += sum(map(len, texts))
             self._filled.set()
             if self._size > MAX_BACKLOG_BYTES:
                 self._end.lost()
                 writing.cancel()
-            if self._end.connected:
-                await self._arrived.wait()
+            await self._wait_for_more()
         self._complete = True
         self._filled.set()
+
+    async def _wait_for_more(self) -> None:
+        if not self._order.waits_for_client:
+            if self._end.connected and self._end.first() is None:
+                await self._arrived.wait()
+            return
+        with trio.move_on_after(PATIENCE if self._end.connected else 0):
+            await self._arrived.wait()
+            return
+        self._order.go_on()
 
     def _wake(self) -> None:
         self._arrived.set()
@@ -192,7 +245,7 @@ class _Outbox:
 class FakeServer:
     """One listening port."""
 
-    def __init__(self, fake: FakeBrowser, listener: trio.SocketListener, *, control: bool) -> None:
+    def __init__(self, fake: FakeBrowser, listener: trio.SocketListener, *, control: bool, order: Order) -> None:
         self.fake = fake
         self.clock = RealClock(fake)
         self._closed = trio.Event()
@@ -201,6 +254,7 @@ class FakeServer:
         self._listener = listener
         self._port: int = listener.socket.getsockname()[1]
         self._control = control
+        self._order: Order = order
         self._asking: set[trio.CancelScope] = set()
         self._listening = trio.CancelScope()
 
@@ -218,10 +272,10 @@ class FakeServer:
                 self._silent = trio.Event()
                 await self._silent.wait()
 
-    async def listen(self) -> None:
+    async def listen(self, nursery: trio.Nursery) -> None:
         """Attend to whoever comes. When the browser is closed nobody can, but to ask the fake where that was wanted."""
         with self._listening:
-            await trio.serve_listeners(self._attend, [self._listener])
+            await trio.serve_listeners(self._attend, [self._listener], handler_nursery=nursery)
 
     async def _attend(self, stream: trio.SocketStream) -> None:
         try:
@@ -255,30 +309,28 @@ class FakeServer:
 
     async def _speak(self, stream: trio.SocketStream, granted: Upgrade, early: bytes) -> None:
         """Be the browser's side of a WebSocket until it ends."""
-        end = self.fake.connect(granted.path)
         wire = _Wire(stream, granted, early)
+        client = ServedClient(self.fake, self.clock, wire.tell, path=granted.path, order=self._order)
         self._speaking += 1
         try:
             async with background_tasks() as nursery:
-                request = await trio_websocket.wrap_server_stream(
-                    nursery, wire, max_message_size=LONGEST_READ, receive_buffer_size=_CHUNK
-                )
-                websocket = await request.accept()
-                nursery.start_soon(self._tell, end, wire, nursery.cancel_scope)
-                with suppress(trio_websocket.ConnectionClosed):
-                    while isinstance(text := await websocket.get_message(), str):
-                        self.clock.catch_up()
-                        end.receive(text.encode())
+                # A scope of its own: what a nursery cancels in its own body would leave it, and end much more.
+                with trio.CancelScope() as speaking:
+                    request = await trio_websocket.wrap_server_stream(
+                        nursery, wire, max_message_size=LONGEST_READ, receive_buffer_size=_CHUNK
+                    )
+                    websocket = await request.accept()
+                    nursery.start_soon(self._tell, client, wire, speaking)
+                    with suppress(trio_websocket.ConnectionClosed):
+                        while isinstance(text := await websocket.get_message(), str):
+                            client.receive(text.encode())
         finally:
-            end.lost()
+            client.lost()
             self._speaking -= 1
             self._silent.set()
 
-    async def _tell(self, end: ClientEnd, wire: _Wire, speaking: trio.CancelScope) -> None:
-        async def write(texts: list[bytes]) -> None:
-            await wire.write(b"".join(map(_framed, texts)))
-
-        await tell(end, write)
+    async def _tell(self, client: ServedClient, wire: _Wire, speaking: trio.CancelScope) -> None:
+        await client.tell()
         if self.fake._world.closed and not self._closed.is_set():
             self._closed.set()
             for asking in self._asking if not self._control else ():
@@ -359,22 +411,33 @@ class _Wire(trio.abc.Stream):
     def __init__(self, stream: trio.SocketStream, granted: Upgrade, early: bytes) -> None:
         self._stream = stream
         self._granted = granted.octets
-        self._replay = (
+        self._request = (
             b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n" + early
+            b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
         )
+        self._early = early
         self._turn = trio.Lock()
+        self._answered = trio.Event()
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        if self._replay:
+        if self._request:
             await trio.lowlevel.checkpoint()
-            replay, self._replay = self._replay, b""
-            return replay
+            request, self._request = self._request, b""
+            return request
+        await self._answered.wait()  # what comes with its request, trio-websocket loses
+        if self._early:
+            early, self._early = self._early, b""
+            return early
         return bytes(await self._stream.receive_some(max_bytes or _CHUNK))
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
         octets, self._granted = self._granted or bytes(data), b""
         await self.write(_CLOSE_ANSWER if octets.startswith(_CLOSE) else octets)
+        self._answered.set()
+
+    async def tell(self, texts: list[bytes]) -> None:
+        """Send texts."""
+        await self.write(b"".join(map(_framed, texts)))
 
     async def write(self, octets: bytes) -> None:
         """Send what is no answer of trio-websocket's."""

@@ -17,6 +17,7 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import trio
@@ -25,7 +26,7 @@ from cdp_core.errors import LocalProtocolError
 from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser, FakeStatistics, ReceivedCommand
 from cdp_core.testing.fake.streams import Delivery
 from cdp_core.testing.fake.truth import Truth
-from cdp_core.testing.serving import FakeEndpoint, serve_fake_browser
+from cdp_core.testing.serving import FakeEndpoint, Order, serve_fake_browser
 from cdp_core.testing.steps import Step
 
 __all__ = ["FakeElsewhere", "start_fake_browser"]
@@ -37,13 +38,13 @@ LOOK: Final = 0.1
 
 @contextmanager
 def start_fake_browser(
-    fake: FakeBrowser | None = None, /, *, port: int = 0, control: bool = False
+    fake: FakeBrowser | None = None, /, *, port: int = 0, control: bool = False, order: Order = "arising"
 ) -> Generator[FakeEndpoint, None, None]:
     """Serve a fake browser in a thread of its own for the body. The fake that is given is the thread's until then.
 
     Raises what `serve_fake_browser` does.
     """
-    thread = _Thread(FakeBrowser() if fake is None else fake, port, control=control)
+    thread = _Thread(FakeBrowser() if fake is None else fake, port=port, control=control, order=order)
     endpoint = thread.start()
     try:
         yield FakeEndpoint(endpoint.ws_url, endpoint.http_url, FakeElsewhere(endpoint.fake, thread.call))
@@ -55,10 +56,8 @@ def start_fake_browser(
 class _Thread:
     """The thread and the way into it."""
 
-    def __init__(self, fake: FakeBrowser, port: int, *, control: bool) -> None:
-        self._fake = fake
-        self._port = port
-        self._control = control
+    def __init__(self, fake: FakeBrowser, *, port: int, control: bool, order: Order) -> None:
+        self._open = partial(serve_fake_browser, fake, port=port, control=control, order=order)
         self._serving: Future[FakeEndpoint] = Future()
         self._token: trio.lowlevel.TrioToken | None = None
         self._scope = trio.CancelScope()
@@ -118,7 +117,7 @@ class _Thread:
     async def _serve(self) -> None:
         self._token = trio.lowlevel.current_trio_token()
         with self._scope:
-            async with serve_fake_browser(self._fake, port=self._port, control=self._control) as endpoint:
+            async with self._open() as endpoint:
                 self._serving.set_result(endpoint)
                 await trio.sleep_forever()
 
@@ -137,6 +136,8 @@ class FakeElsewhere(FakeBrowser):
         self._there = fake
         self._call = call
         self.script = fake.script
+        self.schedule = fake.schedule
+        self.faults = fake.faults
         self.seed = fake.seed
 
     @property
@@ -181,6 +182,14 @@ class FakeElsewhere(FakeBrowser):
     def assert_clean(self) -> None:
         """See FakeBrowser."""
         self._ask(self._there.assert_clean)
+
+    def is_connected(self, client: int) -> bool:
+        """See FakeBrowser."""
+        return self._ask(lambda: self._there.is_connected(client))
+
+    def paused(self) -> tuple[tuple[str, str], ...]:
+        """See FakeBrowser."""
+        return self._ask(self._there.paused)
 
     def connect(self, path: str | None = None, **_options: Any) -> ClientEnd:  # noqa: ARG002
         """Refused: an end belongs to the thread of its fake. Raises LocalProtocolError."""

@@ -29,3 +29,9 @@ def load(name: str) -> ModuleType:
 def naive_client() -> ModuleType:
     """naive_client.py."""
     return load("naive_client")
+
+
+@pytest.fixture(scope="session")
+def small_clients() -> ModuleType:
+    """small_clients.py."""
+    return load("small_clients")

@@ -12,6 +12,16 @@ from typing import Any
 
 Json = dict[str, Any]
 WAITING = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
+RULES = {
+    "Target.attachedToTarget": "on_attached",
+    "Target.detachedFromTarget": "on_detached",
+    "Inspector.targetCrashed": "on_crashed",
+    "Page.frameAttached": "on_frame_attached",
+    "Page.frameNavigated": "on_frame_navigated",
+    "Page.navigatedWithinDocument": "on_navigated_within",
+    "Page.frameDetached": "on_frame_detached",
+    "Page.javascriptDialogOpening": "on_dialog",
+}
 
 
 class NaiveClient:
@@ -42,9 +52,8 @@ class NaiveClient:
         message: Json = json.loads(payload)
         self.log.append(("in", message))
         if "method" in message:
-            act = getattr(self, "on_" + message["method"].replace(".", "_"), None)
-            if act is not None:
-                act(message.get("sessionId"), message["params"])
+            if message["method"] in RULES:
+                getattr(self, RULES[message["method"]])(message.get("sessionId"), message["params"])
         else:
             self.replies.setdefault(message.get("id"), []).append(message)
             self.on_reply(message)
@@ -72,7 +81,7 @@ class NaiveClient:
 
     # ── targets ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def on_Target_attachedToTarget(self, parent: str | None, params: Json) -> None:
+    def on_attached(self, parent: str | None, params: Json) -> None:
         session, info = params["sessionId"], params["targetInfo"]
         self.sessions[session] = {"target": info["targetId"], "type": info["type"], "parent": parent}
         self.send(session, "Target.setAutoAttach", {**WAITING, "waitForDebuggerOnStart": self.wait})
@@ -89,7 +98,7 @@ class NaiveClient:
         if info["type"] == "page" and "openerId" not in info and self.expressions:
             self.send(session, "Runtime.evaluate", {"expression": self.expressions.pop(0)})
 
-    def on_Target_detachedFromTarget(self, _parent: str | None, params: Json) -> None:
+    def on_detached(self, _parent: str | None, params: Json) -> None:
         session = params["sessionId"]
         if session in self.sessions:
             target = self.sessions[session]["target"]
@@ -102,7 +111,7 @@ class NaiveClient:
         del self.sessions[session]
         self.ended.add(session)
 
-    def on_Inspector_targetCrashed(self, session: str | None, _params: Json) -> None:
+    def on_crashed(self, session: str | None, _params: Json) -> None:
         assert session is not None
         self.crashed.add(self.sessions[session]["target"])
 
@@ -124,20 +133,20 @@ class NaiveClient:
         for child in tree.get("childFrames", []):
             self._tree(session, child, frame["id"])
 
-    def on_Page_frameAttached(self, session: str | None, params: Json) -> None:
+    def on_frame_attached(self, session: str | None, params: Json) -> None:
         self.frames[params["frameId"]] = {"parent": params["parentFrameId"], "url": "about:blank", "session": session}
 
-    def on_Page_frameNavigated(self, session: str | None, params: Json) -> None:
+    def on_frame_navigated(self, session: str | None, params: Json) -> None:
         frame = params["frame"]
         self._drop(frame["id"], itself=False)
         known = self.frames.get(frame["id"], {})
         parent = frame.get("parentId", known.get("parent"))
         self.frames[frame["id"]] = {"parent": parent, "url": frame["url"], "session": session}
 
-    def on_Page_navigatedWithinDocument(self, _session: str | None, params: Json) -> None:
+    def on_navigated_within(self, _session: str | None, params: Json) -> None:
         self.frames[params["frameId"]]["url"] = params["url"]
 
-    def on_Page_frameDetached(self, _session: str | None, params: Json) -> None:
+    def on_frame_detached(self, _session: str | None, params: Json) -> None:
         self._drop(params["frameId"], itself=params["reason"] == "remove")
 
     def _drop(self, frame: str, *, itself: bool = True) -> None:
@@ -148,5 +157,5 @@ class NaiveClient:
 
     # ── dialogs ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def on_Page_javascriptDialogOpening(self, session: str | None, _params: Json) -> None:
+    def on_dialog(self, session: str | None, _params: Json) -> None:
         self.send(session, "Page.handleJavaScriptDialog", {"accept": True})

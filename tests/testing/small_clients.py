@@ -335,7 +335,7 @@ class OldestDialogFirst(RightClient):
 
     law = "dialogs-are-matched-by-frame"
 
-    def on_Page_javascriptDialogClosed(self, session: str | None, params: Json) -> None:
+    def on_Page_javascriptDialogClosed(self, session: str | None, params: Json) -> None:  # noqa: N802
         assert session is not None
         oldest = next((where for where in self.dialogs if where[0] == session), None)
         frame = params["frameId"] if oldest is None else oldest[1]

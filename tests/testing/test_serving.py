@@ -23,7 +23,9 @@ from cdp_core.testing import FakeBrowser, FakeEndpoint, Script, serve_fake_brows
 from cdp_core.testing import serving as serving_module
 from cdp_core.testing.fake.truth import Truth
 from cdp_core.testing.protocol_json import write_protocol
-from cdp_core.testing.steps import Answer, Close, Console, Cut, Dialog, Navigate, RemoveFrame, Wait
+from cdp_core.testing.schedules import Consume, Deliver, Schedule
+from cdp_core.testing.serving import RealClock, ServedClient
+from cdp_core.testing.steps import Answer, Close, Console, Crash, Cut, Dialog, Navigate, Popup, RemoveFrame, Wait
 
 LIMIT = 10.0
 """Far above what any test takes."""
@@ -555,7 +557,7 @@ async def test_a_close_is_answered_with_1000(payload: bytes) -> None:
     async with serve_fake_browser() as endpoint, raw_websocket(endpoint) as client:
         await client.send(frame(0x88, payload))
         assert await client.rest() == b"\x88\x02\x03\xe8"
-        await until(lambda: endpoint.fake.connect().number == 2 and "gone" in repr(endpoint.fake._ends[1]))
+        await until(lambda: "gone" in repr(endpoint.fake._ends[1]))
 
 
 async def test_control_frames_and_fragments() -> None:
@@ -606,7 +608,7 @@ async def test_closing_the_browser_ends_everything_without_a_close_frame() -> No
             assert await client.rest() == b""
         assert await other.rest() == b""
         assert await asking.rest() == b""
-        with pytest.raises(OSError, match="fail|refused"):
+        with pytest.raises(OSError, match=r"fail|refused"):
             await trio.open_tcp_stream("127.0.0.1", port_of(endpoint))
 
 
@@ -634,6 +636,43 @@ async def test_a_client_that_does_not_read_delays_nobody_and_is_cut_off(monkeypa
         assert endpoint.fake.truth().sessions == ()
         await lazy.rest()
         await browser.send("Browser.getVersion")
+
+
+def test_a_client_that_does_not_leave_when_its_link_has_ended_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cancellation that went too far would end a trio test early, and let it pass: hence its own run."""
+    monkeypatch.setattr(serving_module, "LINGER", 0.02)
+    reached: list[str] = []
+
+    async def main() -> None:
+        async with serve_fake_browser() as endpoint, raw(endpoint) as asking:
+            async with raw_websocket(endpoint) as stubborn:
+                endpoint.fake.play(Cut())
+                assert await stubborn.rest() == b""
+                with pytest.raises(trio.BrokenResourceError), trio.fail_after(LIMIT):
+                    while True:  # a reset comes for what nobody reads any more
+                        await stubborn.send(frame(0x81, UNKNOWN))
+            await asking.send(b"GET /json/foo HTTP/1.1\r\nHost: localhost\r\n\r\n")  # the others are still served
+            assert (await asking.answer())[1] == b"Unknown command: foo"
+            async with open_browser_session(endpoint.ws_url) as browser:
+                await browser.send("Browser.getVersion")
+            reached.append("the end")
+
+    trio.run(main)
+    assert reached
+
+
+async def test_what_was_said_before_the_browser_closed_is_told_to_who_reads_late() -> None:
+    fake = FakeBrowser()
+    page = f"/devtools/page/{main_page(fake)}"
+    async with serve_fake_browser(fake) as endpoint, raw_websocket(endpoint, page) as late:
+        await late.send(frame(0x81, b'{"id":1,"method":"Runtime.enable"}'))
+        await until(lambda: len(fake.commands) == 1)
+        for number in range(200):
+            fake.play(Console(f"{number}:{'x' * 50_000}"))
+        async with open_browser_session(endpoint.ws_url) as browser:
+            await browser.send("Browser.close")
+            await browser.wait_closed()
+        assert (await late.rest()).count(b'"Runtime.consoleAPICalled"') == 200
 
 
 async def test_a_client_that_reads_late_gets_all_in_order() -> None:
@@ -685,6 +724,99 @@ async def test_a_hundred_connections_at_once_come_and_go() -> None:
 
         for number in range(100):
             nursery.start_soon(visit, number)
+
+
+# ── order ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def told_order(order: str, seed: int) -> list[tuple[int, str]]:
+    """Ten lines on each of two sessions, as one client gets them: session and line."""
+    fake = FakeBrowser(seed=seed)
+    serving = serve_fake_browser(fake, order=order)  # type: ignore[arg-type]
+    async with serving as endpoint, raw_websocket(endpoint) as client:
+        fake.play(Popup("other", "http://b.example/", noopener=True))
+        sessions: list[str] = []
+        for number, page in enumerate(fake.truth().pages):
+            params = {"targetId": page, "flatten": True}
+            await client.send(
+                frame(0x81, json.dumps({"id": number, "method": "Target.attachToTarget", "params": params}).encode())
+            )
+            while (message := json.loads(await client.text())).get("id") != number:
+                pass
+            sessions.append(message["result"]["sessionId"])
+            enable = {"id": 10 + number, "method": "Runtime.enable", "sessionId": sessions[-1]}
+            await client.send(frame(0x81, json.dumps(enable).encode()))
+            while json.loads(await client.text()).get("id") != 10 + number:
+                pass
+        fake.play(*(Console(f"{line}", frame=label) for line in range(10) for label in ("main", "other")))
+        told: list[tuple[int, str]] = []
+        while len(told) < 20:
+            message = json.loads(await client.text())
+            told.append((sessions.index(message["sessionId"]), message["params"]["args"][0]["value"]))
+        return told
+
+
+async def test_messages_cross_over_as_they_may_and_not_otherwise() -> None:
+    arising = [(session, f"{line}") for line in range(10) for session in (0, 1)]
+    assert await told_order("arising", 1) == arising
+    for order in ("legal", "hostile"):
+        told = [await told_order(order, seed) for seed in range(4)]
+        for each in told:
+            assert sorted(each) == sorted(arising)
+            for session in (0, 1):
+                assert [line for number, line in each if number == session] == [f"{line}" for line in range(10)]
+        assert len({tuple(each) for each in told}) > 1
+
+
+async def test_an_unknown_order_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="arising, legal, hostile"):
+        async with serve_fake_browser(order="chaos"):  # type: ignore[arg-type]
+            pytest.fail("served")
+
+
+async def test_a_schedule_waits_for_the_commands_it_wants_and_not_for_ever(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    schedule = Schedule((Consume(1, commands=2), Deliver(1), Consume(1, commands=1), Deliver(1)))
+    heard: list[bytes] = []
+
+    async def hear(texts: list[bytes]) -> None:
+        heard.extend(texts)
+
+    fake = FakeBrowser(schedule=schedule)
+    client = ServedClient(fake, RealClock(fake), hear)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(client.tell)
+        client.receive(UNKNOWN)
+        await trio.sleep(0.5)
+        assert heard == []
+        client.receive(UNKNOWN.replace(b"7", b"8"))
+        await trio.sleep(0.5)
+        assert heard == [REFUSED]
+        await trio.sleep(1.0)  # the third command never comes
+        assert heard == [REFUSED, REFUSED.replace(b"7", b"8")]
+        client.lost()
+
+
+async def test_a_command_that_is_never_answered_is_one_that_a_schedule_wanted(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    heard: list[bytes] = []
+
+    async def hear(texts: list[bytes]) -> None:
+        heard.extend(texts)
+
+    fake = FakeBrowser(schedule=Schedule((Consume(1, commands=1), Deliver(1))))
+    client = ServedClient(fake, RealClock(fake), hear, path=f"/devtools/page/{main_page(fake)}")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(client.tell)
+        fake.play(Crash())
+        await trio.sleep(0.1)
+        assert heard == []
+        client.receive(b'{"id":1,"method":"Page.getFrameTree"}')
+        await trio.sleep(0.1)
+        assert heard == [b'{"method":"Inspector.targetCrashed","params":{}}']
+        client.lost()
 
 
 # ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -95,6 +95,7 @@ class FakeBrowser:
         self._delivered = self._refused = self._malformed = 0
         self._player.open_page(MAIN, "about:blank")
         self._player.play(self.script.timeline)
+        self._world.do_soon()
 
     # ── clients ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -158,7 +159,9 @@ class FakeBrowser:
 
     def play(self, *steps: Step) -> None:
         """Let pages act now."""
+        self._world.catch_up()
         self._player.play(steps)
+        self._world.do_soon()
         self._settle()
 
     def advance(self, to: float) -> None:
@@ -188,7 +191,9 @@ class FakeBrowser:
 
     def paused(self) -> tuple[tuple[str, str], ...]:
         """The targets, with their types, that wait for somebody's `runIfWaitingForDebugger`."""
-        return tuple((target.id, target.type) for target in self._world.targets.values() if target.held)
+        return tuple(
+            (target.id, target.type) for target in self._world.targets.values() if target.held and not target.crashed
+        )
 
     def statistics(self) -> FakeStatistics:
         """Counts so far."""
@@ -223,10 +228,7 @@ class FakeBrowser:
             self._ends[client.number].lost()
             return
         try:
-            request = read_request(payload.decode())
-        except UnicodeDecodeError:
-            self._ends[client.number].lost()
-            return
+            request = read_request(payload)
         except Malformed as malformed:
             self._malformed += 1
             reply: Json = {} if malformed.id is None else {"id": malformed.id}
@@ -255,7 +257,9 @@ class FakeBrowser:
         session = client.sessions.get(request.session)
         if session is None:
             unknown = packed({"id": request.id, "error": SESSION_NOT_FOUND})
-            client.streams.add(None, f"reply to {request.method}", unknown, after=(("replies", None),))
+            # It is refused because the session has ended, of which the client was told before.
+            lines = (("replies", None), ("session", request.session))
+            client.streams.add(None, f"reply to {request.method}", unknown, after=lines)
             return
         for fault in met:
             if isinstance(fault, kinds.Refuse):
@@ -264,14 +268,14 @@ class FakeBrowser:
                 self._world.reply(session, request.id, request.method, {"error": refusal}, since=_NOW)
                 return
             if isinstance(fault, kinds.Drop):
-                session.in_flight.add(request.id)
+                session.in_flight[request.id] = ""
                 return
         self._dispatch(session, request)
 
     def _dispatch(self, session: Session, request: Request) -> None:
-        duplicate = request.id in session.in_flight
+        first = session.in_flight.get(request.id)
         try:
-            if duplicate:
+            if first is not None:
                 refuse("Duplicate `id` in protocol request")
             command = table.find(request.method, session)
             params = command.check(request.params)
@@ -280,20 +284,21 @@ class FakeBrowser:
                 self._world.unmodelled[request.method] += 1
             self._refused += 1
             self._world.reply(session, request.id, request.method, {"error": refused.error}, since=_NOW)
-            if duplicate:  # the first one is still to be answered
-                session.in_flight.add(request.id)
+            if first is not None:  # it is still to be answered
+                session.in_flight[request.id] = first
             return
-        session.in_flight.add(request.id)
+        session.in_flight[request.id] = request.method if command.by_renderer else ""
         run = partial(self._run, session, request, command, params)
         target = session.target
-        if command.by_renderer and target is not None and target.renderer.dialog is not None:
+        if command.parks and target is not None and target.renderer.dialog is not None:
             target.renderer.parked.append(run)
         else:
             run()
+        self._world.do_soon()
 
     def _run(self, session: Session, request: Request, command: table.Command, params: Json) -> None:
         target = session.target
-        if not session.open or (command.by_renderer and target is not None and target.crashed):
+        if not session.open or (command.by_renderer and target is not None and (target.crashed or target.closed)):
             return
         since = None if command.by_renderer else session.client.streams.numbered
         answer = partial(self._world.reply, session, request.id, request.method, since=since)
@@ -329,7 +334,7 @@ class FakeBrowser:
     # ── ends ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _close(self) -> None:
-        for target in self._world.pages():
+        for target in reversed(self._world.pages()):
             targets.close(self._world, target)
         self._world.closed = True
         for client in self._world.clients:
@@ -407,6 +412,10 @@ class ClientEnd:
     def first(self) -> Delivery | None:
         """The oldest of these."""
         return None if "out" in self.faults.silent else self._client.streams.first()
+
+    def ready_one(self, number: int) -> Delivery | None:
+        """That of this number, where it is among these."""
+        return None if "out" in self.faults.silent else self._client.streams.ready_one(number)
 
     def is_early(self, delivery: Delivery) -> bool:
         """Whether delivering it now would be hostile: legal, and never observed."""

@@ -10,26 +10,26 @@ Parameters are checked against the protocol before anything happens, with Chromi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import attrs
 
-from cdp_core.bindings import _catalog
-from cdp_core.bindings._tables import parse_field
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake import dialogs, frames, targets
-from cdp_core.testing.fake.dispatch_errors import Refused, check_params
-from cdp_core.testing.fake.evaluate import evaluate
+from cdp_core.testing.fake.dispatch_errors import Refused, Shape, check_params
+from cdp_core.testing.fake.evaluate import by_reference, evaluate
 from cdp_core.testing.fake.player import Player
-from cdp_core.testing.fake.world import AutoAttach, Context, Session, Target, World
+from cdp_core.testing.fake.shapes import params_of
+from cdp_core.testing.fake.world import AutoAttach, Context, Session, Target, World, failure_of
 
 __all__ = ["COMMANDS", "LATER", "Call", "Command", "find"]
 
 LATER: Final[Json] = {}
 """In place of a result: the command answers by itself, or never."""
 
-PAGES: Final = frozenset(("page",))
 FRAMES: Final = frozenset(("page", "iframe"))
 SCRIPTED: Final = frozenset(("page", "iframe", "worker", "service_worker", "shared_worker"))
 ROOT: Final = frozenset(("browser",))
@@ -62,6 +62,17 @@ class Call:
         return target
 
 
+    def demand_root(self) -> None:
+        """What only the browser's own session may do. Raises Refused."""
+        if self.session.target is not None:
+            raise Refused(-32000, "Not allowed")
+
+    def demand_top(self) -> None:
+        """What only a page can do, an iframe out of process refuses. Raises Refused."""
+        if self.target.type != "page":
+            raise Refused(-32000, "Command can only be executed on top-level targets")
+
+
 @attrs.frozen(eq=False)
 class Command:
     """How a method is carried out: by whom, and on which kinds of target."""
@@ -69,7 +80,9 @@ class Command:
     run: Callable[[Call], Json]
     where: frozenset[str]
     by_renderer: bool
-    fields: dict[str, tuple[str, bool]]
+    parks: bool
+    """Whether it waits while a dialog stops the renderer."""
+    fields: Mapping[str, tuple[Shape, bool]]
 
     def check(self, params: Any) -> Json:
         """The params. Raises Refused."""
@@ -88,19 +101,12 @@ def find(method: str, session: Session) -> Command:
     return command
 
 
-def _fields(method: str) -> dict[str, tuple[str, bool]]:
-    domain, _, name = method.partition(".")
-    found = _catalog.domain_named(domain)
-    assert found is not None, method
-    _, params, _ = found.table.commands[name]
-    return {field.wire: (field.type, not field.optional) for field in map(parse_field, params)}
-
-
 def _modelled(
-    method: str, where: frozenset[str], *, by_renderer: bool = False
+    method: str, where: frozenset[str], *, by_renderer: bool = False, parks: bool | None = None
 ) -> Callable[[Callable[[Call], Json]], Callable[[Call], Json]]:
     def register(run: Callable[[Call], Json]) -> Callable[[Call], Json]:
-        COMMANDS[method] = Command(run, where, by_renderer, _fields(method))
+        waits = by_renderer if parks is None else parks
+        COMMANDS[method] = Command(run, where, by_renderer, waits, params_of(method))
         return run
 
     return register
@@ -122,7 +128,7 @@ def _get_version(call: Call) -> Json:
     }
 
 
-@_modelled("Browser.close", ROOT)
+@_modelled("Browser.close", ANYWHERE)
 def _close_browser(call: Call) -> Json:
     call.answer({"result": {}})
     call.close_browser()
@@ -134,7 +140,7 @@ def _close_browser(call: Call) -> Json:
 
 @_modelled("Target.getTargets", ANYWHERE)
 def _get_targets(call: Call) -> Json:
-    chosen = call.params.get("filter") or targets.ALL_BUT_TABS
+    chosen = call.params.get("filter", targets.ALL_BUT_TABS)
     shown = [target.info() for target in call.world.targets.values() if targets.matches(chosen, target.type)]
     return {"targetInfos": shown}
 
@@ -151,10 +157,10 @@ def _get_target_info(call: Call) -> Json:
 
 @_modelled("Target.setDiscoverTargets", ANYWHERE)
 def _set_discover(call: Call) -> Json:
-    if not call.params["discover"]:
-        call.session.discovers = False
-    elif call.session.target is None:
+    if call.params["discover"]:
         targets.discover(call.world, call.session)
+    elif call.session in call.world.discoverers:
+        call.world.discoverers.remove(call.session)
     return {}
 
 
@@ -187,6 +193,16 @@ def _attach_to_target(call: Call) -> Json:
 
 @_modelled("Target.detachFromTarget", ANYWHERE)
 def _detach_from_target(call: Call) -> Json:
+    if "sessionId" not in call.params and "targetId" not in call.params:
+        raise Refused(-32602, "Session id must be specified")
+    if "sessionId" not in call.params and "targetId" in call.params:
+        named = call.params["targetId"]
+        there = [each for each in call.session.client.sessions.values() if each.target is not None]
+        session = next((each for each in there if each.parent is call.session and each.target.id == named), None)
+        if session is None:
+            raise Refused(-32602, "No session for given target id")
+        targets.detach(call.world, session)
+        return {}
     session = call.session.client.sessions.get(call.params.get("sessionId"))
     if session is None or session.parent is not call.session:
         raise Refused(-32602, "No session with given id")
@@ -199,9 +215,6 @@ def _create_target(call: Call) -> Json:
     context = _context_of(call)
     url = call.params["url"] or "about:blank"
     target = call.player.open_page(f"page {len(call.player.labels) + 1}", url, context=context)
-    assert target.frame is not None
-    if url != "about:blank":
-        call.player.navigate(target.frame, url)
     return {"targetId": target.id}
 
 
@@ -216,8 +229,13 @@ def _context_of(call: Call) -> Context:
 
 @_modelled("Target.closeTarget", ANYWHERE)
 def _close_target(call: Call) -> Json:
-    targets.close(call.world, call.named_target())
-    return {"success": True}
+    target = call.named_target()
+    if target.crashed or target.dialogs:  # otherwise the renderer is heard first
+        targets.close(call.world, target)
+        return {"success": True}
+    call.answer({"result": {"success": True}})
+    targets.close(call.world, target)
+    return LATER
 
 
 @_modelled("Target.activateTarget", ANYWHERE)
@@ -226,24 +244,27 @@ def _activate_target(call: Call) -> Json:
     return {}
 
 
-@_modelled("Target.createBrowserContext", ROOT)
+@_modelled("Target.createBrowserContext", ANYWHERE)
 def _create_context(call: Call) -> Json:
+    call.demand_root()
     owner = call.session.client if call.params.get("disposeOnDetach") else None
     return {"browserContextId": call.world.new_context(owner).id}
 
 
-@_modelled("Target.getBrowserContexts", ROOT)
+@_modelled("Target.getBrowserContexts", ANYWHERE)
 def _get_contexts(call: Call) -> Json:
+    call.demand_root()
     default = call.world.default_context
     others = [context.id for context in call.world.contexts.values() if context is not default]
     return {"browserContextIds": others, "defaultBrowserContextId": default.id}
 
 
-@_modelled("Target.disposeBrowserContext", ROOT)
+@_modelled("Target.disposeBrowserContext", ANYWHERE)
 def _dispose_context(call: Call) -> Json:
+    call.demand_root()
     context = call.world.contexts.get(call.params["browserContextId"])
     if context is None or context is call.world.default_context:
-        raise Refused(-32602, f"Failed to find context with id {call.params['browserContextId']}")
+        raise Refused(-32000, f"Failed to find context with id {call.params['browserContextId']}")
     dispose(call.world, context)
     return {}
 
@@ -258,10 +279,15 @@ def dispose(world: World, context: Context) -> None:
 # ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@_modelled("Page.enable", FRAMES, by_renderer=True)
+@_modelled("Page.enable", FRAMES, by_renderer=True, parks=False)
 def _page_enable(call: Call) -> Json:
+    # The browser tells of its part at once, and the answer waits for the renderer (facts 15, 18).
+    frame = call.target.frame
+    if frame is not None and frame.begun is not None and call.target.held and "Page" not in call.session.domains:
+        call.world.emit(call.session, "Page.frameStartedNavigating", frame.begun, frame)
     call.session.domains.add("Page")
-    return {}
+    dialogs.when_free(call.target, lambda: call.answer({"result": {}}))
+    return LATER
 
 
 @_modelled("Page.disable", FRAMES, by_renderer=True)
@@ -275,56 +301,67 @@ def _page_navigate(call: Call) -> Json:
     frame = call.world.frames.get(call.params.get("frameId", "")) or call.target.frame
     if frame is None or ("frameId" in call.params and frame.id != call.params["frameId"]):
         raise Refused(-32000, "No frame with given id found")
-    url = call.params["url"]
+    url = _spelled(call.params["url"])
     base, _, fragment = url.partition("#")
     if fragment and base == frame.url.partition("#")[0]:
-        _same_document(call, url)
-        return {"frameId": frame.id, "loaderId": frame.loader, "isDownload": False}
+        within: Json = {"frameId": frame.id, "isDownload": False}
+        frames.navigate_within(call.world, frame, url, lambda: call.answer({"result": within}))
+        return LATER
     # The reply precedes what the navigation commits (fact 56), so it is said in between.
-    loader = frames.navigate(
+    frames.navigate(
         call.world,
         frame,
         url,
         call.player.loaded,
-        started=lambda made: call.answer({"result": _navigated(frame.id, made)}),
+        started=lambda made: call.answer({"result": _navigated(frame.id, made, failure_of(url))}),
     )
-    return LATER if loader else {}
+    return LATER
 
 
-def _navigated(frame_id: str, loader: str) -> Json:
-    return {"frameId": frame_id, "loaderId": loader, "isDownload": False}
+def _spelled(url: str) -> str:
+    """A URL as a browser writes it. Raises Refused for what is none."""
+    scheme, found, rest = url.partition(":")
+    if not found or not scheme.replace("-", "").replace("+", "").isalnum():
+        raise Refused(-32000, "Cannot navigate to invalid URL")
+    bare = scheme in ("http", "https") and rest.startswith("//") and "/" not in rest[2:]
+    return f"{url}/" if bare and not {"?", "#"} & set(rest) else url
 
 
-def _same_document(call: Call, url: str) -> None:
-    frame = call.target.frame
-    assert frame is not None
-    dialogs.close_all(call.world, call.target)
-    frame.url = call.target.url = url
-    params = {"frameId": frame.id, "url": url, "navigationType": "fragment"}
-    call.world.emit_to(call.target, "Page", "Page.navigatedWithinDocument", params, frame)
-    targets.changed(call.world, call.target)
+def _navigated(frame_id: str, loader: str, failure: str | None) -> Json:
+    why: Json = {} if failure is None else {"errorText": failure}
+    return {"frameId": frame_id, "loaderId": loader, **why, "isDownload": False}
 
 
 @_modelled("Page.reload", FRAMES)
 def _page_reload(call: Call) -> Json:
+    call.demand_top()
     frame = call.target.frame
     assert frame is not None
-    call.answer({"result": {}})
-    if call.target.crashed:
-        call.target.crashed = False
-        call.world.emit_to(call.target, "Inspector", "Inspector.targetReloadedAfterCrash", {}, call.target)
-    frames.navigate(call.world, frame, frame.url, call.player.loaded)
+    started = partial(call.answer, {"result": {}})
+    frames.navigate(call.world, frame, frame.url, call.player.loaded, kind="reload", started=lambda _loader: started())
     return LATER
 
 
-@_modelled("Page.close", PAGES)
+@_modelled("Page.bringToFront", FRAMES)
+def _bring_to_front(call: Call) -> Json:
+    call.demand_top()
+    return {}
+
+
+@_modelled("Page.stopLoading", FRAMES)
+def _stop_loading(_call: Call) -> Json:
+    return {}
+
+
+@_modelled("Page.close", FRAMES)
 def _page_close(call: Call) -> Json:
+    call.demand_top()
     call.answer({"result": {}})
     targets.close(call.world, call.target)
     return LATER
 
 
-@_modelled("Page.crash", FRAMES)
+@_modelled("Page.crash", FRAMES, by_renderer=True, parks=False)
 def _page_crash(call: Call) -> Json:
     targets.crash(call.world, call.target)
     return LATER
@@ -371,6 +408,8 @@ def _runtime_enable(call: Call) -> Json:
         call.session.domains.add("Runtime")
         for context in frames.announce_contexts(call.world, call.target):
             call.world.emit(call.session, "Runtime.executionContextCreated", {"context": context}, call.target.frame)
+        for method, params in call.target.said:
+            call.world.emit(call.session, method, params, call.target.frame)
     return {}
 
 
@@ -382,9 +421,8 @@ def _runtime_disable(call: Call) -> Json:
 
 @_modelled("Runtime.runIfWaitingForDebugger", SCRIPTED, by_renderer=True)
 def _run_if_waiting(call: Call) -> Json:
-    call.answer({"result": {}})
     targets.run(call.target, call.session)
-    return LATER
+    return {}
 
 
 @_modelled("Runtime.evaluate", SCRIPTED, by_renderer=True)
@@ -397,12 +435,24 @@ def _evaluate(call: Call) -> Json:
             raise Refused(-32000, "Cannot find context with specified id")
     if frame is None:
         return {"result": {"type": "undefined"}}
+    expression = call.params["expression"]
+    if call.params.get("awaitPromise") and _NEVER.fullmatch(expression):
+        return LATER
+    by_value = bool(call.params.get("returnByValue"))
     understood = evaluate(
-        call.player, frame, call.params["expression"], lambda value: call.answer({"result": {"result": value}})
+        call.player,
+        frame,
+        expression,
+        lambda value: call.answer({"result": {"result": value if by_value else by_reference(call.world, value)}}),
+        user_gesture=bool(call.params.get("userGesture")),
     )
     if not understood:
         call.world.unmodelled["an expression of Runtime.evaluate"] += 1
     return LATER
+
+
+_NEVER: Final = re.compile(r"\s*new Promise\(\(\) => (?:0|\{\})\)\s*;?\s*")
+"""What every test writes for a command that is not answered."""
 
 
 @_modelled("Inspector.enable", FRAMES, by_renderer=True)

@@ -18,7 +18,7 @@ from typing import Final
 from cdp_core.testing.fake.dispatch_errors import Refused
 from cdp_core.testing.fake.world import Client, Dialog, Frame, Session, Target, World
 
-__all__ = ["MAX_MESSAGE_UNITS", "answer", "close_all", "leave", "raise_dialog", "when_free"]
+__all__ = ["MAX_MESSAGE_UNITS", "answer", "close_all", "leave", "raise_dialog", "vanish", "when_free"]
 
 MAX_MESSAGE_UNITS: Final = 10_240
 """A message is cut there, in UTF-16 units (fact 19)."""
@@ -30,7 +30,7 @@ def raise_dialog(
     """A script calls alert, confirm or prompt."""
     page = frame.target.page
     dialog = Dialog(
-        page, frame, kind, cut(message), default_prompt if kind == "prompt" else "", finish, len(world.dialogs) + 1
+        page, frame, kind, cut(message), whole(default_prompt) if kind == "prompt" else "", finish, len(world.dialogs) + 1
     )
     world.dialogs.append(dialog)
     older = [each for each in page.dialogs if not each.superseded]
@@ -77,12 +77,26 @@ def answer(world: World, session: Session, *, accept: bool, text: str, answered:
     _close(world, showing, accepted=accept, text=text, by=session.client, told_of=answered)
 
 
-def close_all(world: World, target: Target) -> None:
-    """Navigation, close or crash ends the dialogs of a page, or those of one frame's process, with false."""
+def vanish(target: Target) -> None:
+    """A frame out of process is removed: of its dialogs nothing more is said."""
+    for dialog in tuple(target.page.dialogs):
+        if dialog.frame.target is target:
+            dialog.open = False
+            target.page.dialogs.remove(dialog)
+            dialog.frame.renderer.dialog = None
+
+
+def close_all(world: World, target: Target, *, told_of: Callable[[], None] = lambda: None) -> None:
+    """Navigation, close or crash ends the dialogs of a page, or those of one frame's process, with false.
+
+    `told_of` is called when that was told, and before any script goes on; in a process that is no more, none does.
+    """
     page = target.page
-    for dialog in tuple(page.dialogs):
-        if target is page or dialog.frame.target is target:
-            _close(world, dialog, accepted=False, text="", by=None)
+    ending = [each for each in page.dialogs if target is page or each.frame.target is target]
+    for number, dialog in enumerate(ending):
+        _close(world, dialog, accepted=False, text="", by=None, told_of=told_of if number == 0 else lambda: None)
+    if not ending:
+        told_of()
 
 
 def leave(world: World, session: Session) -> None:
@@ -129,7 +143,8 @@ def _close(
     told_of()
     renderer = dialog.frame.renderer
     renderer.dialog = next((each for each in dialog.page.dialogs if each.frame.renderer is renderer), None)
-    dialog.finish(accepted, text)
+    if not (dialog.frame.target.closed or dialog.frame.target.crashed):
+        dialog.finish(accepted, text)
     if renderer.dialog is None:
         parked, renderer.parked = renderer.parked, []
         for act in parked:
@@ -138,5 +153,11 @@ def _close(
 
 def cut(message: str) -> str:
     """A message as the browser shows it."""
-    units = message.replace("\r", "\n").encode("utf-16-le", "surrogatepass")[: 2 * MAX_MESSAGE_UNITS]
+    lines = message.replace("\r\n", "\n").replace("\r", "\n")
+    units = lines.encode("utf-16-le", "surrogatepass")[: 2 * MAX_MESSAGE_UNITS]
     return units.decode("utf-16-le", "replace")
+
+
+def whole(text: str) -> str:
+    """A text without halves of signs."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,32 +1,30 @@
-"""The wire's own rules, as Chromium keeps them: what is a message, and how it is refused when it is none.
+"""The wire's own rules, as Chromium keeps them: what is a command, and how it is refused when it is none.
 
-A message is JSON, but not every JSON: Chromium's own reader knows no duplicate keys, no comments, at most 300 levels, and
-an `id` that fits into 32 bits. What it refuses it names, with a position; these texts are compared with real ones
-(facts 53, 54). Positions of parameters are those of the message's binary form (CBOR), in which Chromium hands it on.
+A message is JSON as Chromium reads it (json_text.py). Then its binary form (CBOR), in which Chromium hands it on, is gone
+through member by member, and the first that does not fit is what the refusal is about: only an `id` that came before it
+comes back. These texts, and the positions in them, are compared with real ones (facts 53, 54).
 
-    parse      -32700, without an id        the text
-    envelope   -32600, with an id where     id, method, sessionId, params and nothing else
-               one could be read
-    params     -32602, with `data`          one field, by its path
+    text       -32700, without an id        JSON, by octets of the text
+    envelope   -32600, or -32700            id, method, sessionId, params and nothing else, none of them twice
+    params     -32602, with `data`          one field, by its path; what is missing after what is wrong
 
 Not known here: which methods and sessions there are.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Any, Final, NoReturn, TypeGuard
+from typing import Any, Final, NoReturn, TypeAlias
 
 import attrs
 
 from cdp_core.sansio.wire import Json
+from cdp_core.testing.fake.json_text import JsonFault, pairs_of, read_json
 
-__all__ = ["MAX_MESSAGE_BYTES", "Malformed", "Refused", "Request", "check_params", "read_request", "refuse"]
+__all__ = ["MAX_MESSAGE_BYTES", "Malformed", "Refused", "Request", "Shape", "check_params", "read_request", "refuse"]
 
 MAX_MESSAGE_BYTES: Final = 100 * 2**20
 """A text of this size or more makes Chromium drop the socket (fact 57)."""
-STACK_LIMIT: Final = 300
 
 
 class Refused(Exception):
@@ -52,6 +50,12 @@ def refuse(message: str) -> NoReturn:
     raise Refused(-32600, message)
 
 
+NO_ID: Final = "Message must have integer 'id' property"
+NO_METHOD: Final = "Message must have string 'method' property"
+
+# ── the envelope ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
 @attrs.frozen(kw_only=True)
 class Request:
     """One readable command. `session` is None on the root session."""
@@ -63,233 +67,159 @@ class Request:
 
 
 class Malformed(Refused):
-    """A text that is no command; `id` is there where it could be read, and so is what it is answered with."""
+    """A text that is no command; `id` is there where it was read before the fault, and is what it is answered with."""
 
     def __init__(self, code: int, message: str, command_id: int | None = None) -> None:
         super().__init__(code, message)
         self.id = command_id
 
 
-def read_request(text: str) -> Request:
+def read_request(text: str | bytes) -> Request:
     """Read one message. Raises Malformed."""
-    value = _Parser(text).parse()
-    if not isinstance(value, dict):
+    try:
+        message = read_json(text)
+    except JsonFault as fault:
+        raise Malformed(-32700, str(fault)) from None
+    if not isinstance(message, dict):
         raise Malformed(-32600, "Message must be an object")
-    message: Json = value  # pyright: ignore[reportUnknownVariableType]
-    raw_id = message.get("id")
-    if not _is_int32(raw_id):
-        raise Malformed(-32600, "Message must have integer 'id' property")
-    command_id = int(raw_id)
-    method = message.get("method")
-    if not isinstance(method, str):
-        raise Malformed(-32600, "Message must have string 'method' property", command_id)
-    session = message.get("sessionId")
-    if session is not None and not isinstance(session, str):
-        raise Malformed(-32600, "Message may have string 'sessionId' property", command_id)
-    if set(message) - {"id", "method", "sessionId", "params"}:
-        raise Malformed(-32600, "Message has property other than 'id', 'method', 'sessionId', 'params'", command_id)
-    return Request(id=command_id, method=method, params=message.get("params"), session=session or None)
+    return _Envelope(message).read()  # pyright: ignore[reportUnknownArgumentType]
 
 
-def _is_int32(value: object) -> TypeGuard[int | float]:
-    if type(value) is float and value.is_integer():
-        return -(2**31) <= value < 2**31
-    return type(value) is int and -(2**31) <= value < 2**31
+class _Envelope:
+    """A message that is being gone through."""
 
+    def __init__(self, message: Json) -> None:
+        self._members = pairs_of(message)
+        self._id: int | None = None
+        self._method = self._session = ""
+        self._params: Any = None
+        self._has_params = False
 
-# ── the text ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+    def read(self) -> Request:
+        readers = {
+            "id": self._read_id,
+            "method": self._read_method,
+            "params": self._read_params,
+            "sessionId": self._read_session,
+        }
+        for place, (name, given) in enumerate(self._members):
+            read = readers.get(name)
+            if read is not None:
+                read(given, place)
+            elif name.isascii():
+                raise self._fault("Message has property other than 'id', 'method', 'sessionId', 'params'")
+            else:
+                raise Malformed(-32700, f"CBOR: invalid map key at position {self._position(place)}", self._id)
+        if self._id is None:
+            raise self._fault(NO_ID)
+        if not self._method:
+            raise self._fault(NO_METHOD)
+        return Request(id=self._id, method=self._method, params=self._params, session=self._session or None)
 
-_SPACE: Final = re.compile(r"[ \t\n\r]*")
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_STRING: Final = re.compile(
-    # A run of plain signs is one repetition: one for each sign would take a hundred times the memory of a large text.
-    r'"([^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrtv]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})[^"\\\x00-\x1f]*)*)"'
-)
-_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))")
-_ESCAPED: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_WORDS: Final = {"true": True, "false": False, "null": None}
+    def _read_id(self, given: Any, place: int) -> None:
+        self._is_first(self._id is None, place)
+        if type(given) is not int:
+            raise self._fault(NO_ID)
+        self._id = given
 
+    def _read_method(self, given: Any, place: int) -> None:
+        self._is_first(not self._method, place)
+        self._method = self._ascii(given, NO_METHOD)
 
-class _Parser:
-    """Chromium's reader of JSON, as far as one can tell it from without."""
+    def _read_params(self, given: Any, place: int) -> None:
+        self._is_first(not self._has_params, place)
+        if given is not None and not isinstance(given, (dict, list)):
+            raise self._fault("Message may have object 'params' property")
+        self._has_params, self._params = True, given
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 0
+    def _read_session(self, given: Any, place: int) -> None:
+        self._is_first(not self._session, place)
+        self._session = self._ascii(given, "Message may have string 'sessionId' property")
 
-    def parse(self) -> object:
-        value = self._value(0)
-        self._skip()
-        if self._at < len(self._text):
-            raise self._fault("unprocessed input remains")
-        return value
+    def _is_first(self, first: bool, place: int) -> None:
+        if not first:
+            position = self._position(place)
+            raise Malformed(-32700, f"CBOR: duplicate map key at position {position}", self._id)
 
-    def _value(self, depth: int) -> object:
-        if depth > STACK_LIMIT:
-            raise self._fault("stack limit exceeded")
-        self._skip()
-        if self._at >= len(self._text):
-            raise self._fault("no input")
-        first = self._text[self._at]
-        if first == "{":
-            return self._object(depth)
-        if first == "[":
-            return self._array(depth)
-        if first == '"':
-            return self._string()
-        for word, value in _WORDS.items():
-            if self._text.startswith(word, self._at):
-                self._at += len(word)
-                return value
-        number = _NUMBER.match(self._text, self._at)
-        if number is None:
-            raise self._fault("invalid token")
-        self._at = number.end()
-        text = number.group()
-        return float(text) if any(mark in text for mark in ".eE") else int(text)
-
-    def _object(self, depth: int) -> Json:
-        self._at += 1
-        found: Json = {}
-        begun = self._at
-        while True:
-            self._skip()
-            if self._peek() == "}" and not found:
-                break
-            if self._peek() != '"':
-                raise self._fault("string literal expected" if self._peek() else "no input")
-            key = self._string()
-            if key in found:
-                raise self._duplicate(found, begun)
-            self._skip()
-            if self._peek() != ":":
-                raise self._fault("colon expected" if self._peek() else "no input")
-            self._at += 1
-            found[key] = self._value(depth + 1)
-            self._skip()
-            if self._peek() == ",":
-                self._at += 1
-                continue
-            if self._peek() == "}":
-                break
-            raise self._fault("comma or map end expected" if self._peek() else "no input")
-        self._at += 1
-        return found
-
-    def _duplicate(self, found: Json, _begun: int) -> Malformed:
-        # Found in the binary form, after the whole text was read: hence another kind of position, and an id.
-        position = ENVELOPE + 1 + sum(_size(key) + _size(value) for key, value in found.items())
-        known = found.get("id")
-        return Malformed(
-            -32700,
-            f"CBOR: duplicate map key at position {position}",
-            int(known) if _is_int32(known) else None,
-        )
-
-    def _array(self, depth: int) -> list[object]:
-        self._at += 1
-        found: list[object] = []
-        while True:
-            self._skip()
-            if self._peek() == "]" and not found:
-                break
-            found.append(self._value(depth + 1))
-            self._skip()
-            if self._peek() == ",":
-                self._at += 1
-                continue
-            if self._peek() == "]":
-                break
-            raise self._fault("comma or array end expected" if self._peek() else "no input")
-        self._at += 1
-        return found
-
-    def _string(self) -> str:
-        string = _STRING.match(self._text, self._at)
-        if string is None:
-            raise self._fault("invalid token")
-        self._at = string.end()
-        plain = string.group(1)
-        if "\\" not in plain:
-            return plain
-        text = _ESCAPE.sub(_unescape, plain)
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-    def _peek(self) -> str:
-        return self._text[self._at : self._at + 1]
-
-    def _skip(self) -> None:
-        space = _SPACE.match(self._text, self._at)
-        assert space is not None
-        self._at = space.end()
+    def _ascii(self, given: Any, what: str) -> str:
+        # In the binary form other strings are of another type.
+        if not isinstance(given, str) or not given.isascii():
+            raise self._fault(what)
+        return given
 
     def _fault(self, what: str) -> Malformed:
-        position = len(self._text[: self._at].encode("utf-8", "surrogatepass"))
-        return Malformed(-32700, f"JSON: {what} at position {position}")
+        return Malformed(-32600, what, self._id)
 
-
-def _unescape(found: re.Match[str]) -> str:
-    code = found[1] or found[2]
-    return chr(int(code, 16)) if code else _ESCAPED.get(found[3], found[3])
+    def _position(self, place: int) -> int:
+        return ENVELOPE + 1 + sum(_size(name) + _size(given) for name, given in self._members[:place])
 
 
 # ── parameters ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 ENVELOPE: Final = 7
-"""How many bytes begin a map or array in the binary form: a tag, and a length of 32 bits."""
+"""How many octets begin a map or array in the binary form: a tag, and a length of 32 bits."""
 
-_WANTED: Final = {
-    "str": ("string", str),
-    "int": ("integer", int),
-    "bool": ("bool", bool),
+Shape: TypeAlias = "str | list[Shape] | Mapping[str, tuple[Shape, bool]]"
+"""What a value must be: `str`, `int`, `num` or `bool`, a list of one shape, or an object whose fields are given as
+name → (shape, required). Any other text is not looked into."""
+
+_PLAIN: Final[Mapping[str, tuple[str, tuple[type[Any], ...]]]] = {
+    "str": ("string", (str,)),
+    "int": ("int32", (int,)),
+    "num": ("double", (int, float)),
+    "bool": ("bool", (bool,)),
 }
 
 
-def check_params(params: Any, fields: Mapping[str, tuple[str, bool]]) -> Json:
-    """The params of a command whose fields are given as name → (type, required). Raises Refused as Chromium would.
-
-    Types are `str`, `int`, `num`, `bool`; what is called otherwise is not looked into.
-    """
-    if params is None:
+def check_params(params: Any, fields: Mapping[str, tuple[Shape, bool]]) -> Json:
+    """The params of a command. Raises Refused as Chromium would; where a command has none, nobody looks at them."""
+    if params is None and any(required for _, required in fields.values()):
+        raise _misfit("params", "CBOR: map start expected", 0)
+    if params is None or not fields:
         params = {}
-    if not isinstance(params, dict):
-        raise Refused(
-            -32602, "Invalid parameters", "Failed to deserialize params - CBOR: map start expected at position 7"
-        )
-    given: Json = params  # pyright: ignore[reportUnknownVariableType]
-    position = ENVELOPE + 1
-    places: dict[str, int] = {}
-    for name, value in given.items():
-        position += _size(name)
-        places[name] = position
-        position += _size(value)
-    for name, (kind, required) in fields.items():
-        if name not in given:
-            if required:
-                raise _bad_field(name, "mandatory field missing", position)
-            continue
-        wanted = _fault_of(given[name], kind)
-        if wanted is not None:
-            raise _bad_field(name, f"{wanted} value expected", places[name])
+    given: Json = params
+    _check(given, fields, "params", 0)
     return given
 
 
-def _fault_of(value: Any, kind: str) -> str | None:
-    if kind == "num":
-        return None if type(value) in (int, float) else "double"
-    if kind not in _WANTED:
-        return None
-    name, wanted = _WANTED[kind]
-    return None if type(value) is wanted else name
+def _check(value: Any, shape: Shape, path: str, at: int) -> None:
+    """Raise Refused where a value that begins at this position does not have the shape."""
+    if isinstance(shape, str):
+        wanted = _PLAIN.get(shape)
+        if wanted is not None and type(value) not in wanted[1]:
+            raise _misfit(path, f"BINDINGS: {wanted[0]} value expected", at)
+    elif isinstance(shape, list):
+        if not isinstance(value, list):
+            raise _misfit(path, "CBOR: array start expected", at + ENVELOPE * isinstance(value, dict))
+        at += ENVELOPE + 1
+        for each in value:  # pyright: ignore[reportUnknownVariableType]
+            _check(each, shape[0], path, at)
+            at += _size(each)
+    elif not isinstance(value, dict):
+        raise _misfit(path, "CBOR: map start expected", at + ENVELOPE * isinstance(value, list))
+    else:
+        _check_fields(value, shape, path, at + ENVELOPE + 1)  # pyright: ignore[reportUnknownArgumentType]
 
 
-def _bad_field(name: str, what: str, position: int) -> Refused:
-    data = f"Failed to deserialize params.{name} - BINDINGS: {what} at position {position}"
-    return Refused(-32602, "Invalid parameters", data)
+def _check_fields(value: Json, fields: Mapping[str, tuple[Shape, bool]], path: str, at: int) -> None:
+    for name, given in pairs_of(value):
+        if not name.isascii():
+            raise _misfit(path, "CBOR: invalid map key", at)
+        at += _size(name)
+        if name in fields:
+            _check(given, fields[name][0], f"{path}.{name}", at)
+        at += _size(given)
+    missing = min((name for name, (_, required) in fields.items() if required and name not in value), default=None)
+    if missing is not None:
+        raise _misfit(f"{path}.{missing}", "BINDINGS: mandatory field missing", at)
+
+
+def _misfit(path: str, what: str, at: int) -> Refused:
+    return Refused(-32602, "Invalid parameters", f"Failed to deserialize {path} - {what} at position {at}")
 
 
 def _size(value: Any) -> int:
-    """How many bytes a value takes in the binary form."""
+    """How many octets a value takes in the binary form."""
     if value is None or isinstance(value, bool):
         return 1
     if isinstance(value, int):
@@ -300,12 +230,12 @@ def _size(value: Any) -> int:
         length = len(value) if value.isascii() else len(value.encode("utf-16-le", "surrogatepass"))
         return _head(length) + length
     if isinstance(value, dict):
-        return ENVELOPE + 2 + sum(_size(key) + _size(each) for key, each in value.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return ENVELOPE + 2 + sum(_size(name) + _size(each) for name, each in pairs_of(value))  # pyright: ignore[reportUnknownArgumentType]
     return ENVELOPE + 2 + sum(map(_size, value))
 
 
 def _head(number: int) -> int:
-    for size, bound in ((1, 24), (2, 1 << 8), (3, 1 << 16), (5, 1 << 32)):
+    for size, bound in ((1, 24), (2, 1 << 8), (3, 1 << 16)):
         if number < bound:
             return size
-    return 9
+    return 5

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake.player import Player, remote
-from cdp_core.testing.fake.world import Frame
+from cdp_core.testing.fake.world import Frame, World
 
-__all__ = ["evaluate"]
+__all__ = ["by_reference", "evaluate"]
 
 UNDEFINED: Final[Json] = {"type": "undefined"}
 _CALL: Final = re.compile(
@@ -29,8 +29,13 @@ _LEVELS: Final = {"warn": "warning"}
 _SUM: Final = re.compile(r"\s*-?\d+(?:\s*[-+*]\s*-?\d+)*\s*")
 
 
-def evaluate(player: Player, frame: Frame, expression: str, done: Callable[[Json], None]) -> bool:
-    """Run an expression in a frame; `done` gets the remote object, maybe later. Whether it was understood."""
+def evaluate(
+    player: Player, frame: Frame, expression: str, done: Callable[[Json], None], *, user_gesture: bool = False
+) -> bool:
+    """Run an expression in a frame; `done` gets the remote object, maybe later. Whether it was understood.
+
+    Without a user's gesture no window is opened: the popup blocker is on.
+    """
     known = player.script.answers.get(expression)
     if known is not None:
         brought = UNDEFINED if known.value is None else remote(known.value)
@@ -39,23 +44,47 @@ def evaluate(player: Player, frame: Frame, expression: str, done: Callable[[Json
     call = _CALL.fullmatch(expression)
     arguments = None if call is None else _literals(call["arguments"])
     if call is not None and arguments is not None:
-        _run_call(player, frame, call, arguments, done)
+        _run_call(player, frame, call, arguments, done, user_gesture=user_gesture)
         return True
     value = _value_of(frame, expression)
     done(UNDEFINED if value is None else value)
     return value is not None
 
 
+def by_reference(world: World, value: Json) -> Json:
+    """A remote object without its value, where it is an array or another object."""
+    content = value.get("value")
+    if isinstance(content, list):
+        named = {"subtype": "array", "className": "Array", "description": f"Array({len(content)})"}  # pyright: ignore[reportUnknownArgumentType]
+    elif isinstance(content, dict):
+        named = {"className": "Object", "description": "Object"}
+    else:
+        return value
+    return {"type": "object", **named, "objectId": f"{world.ids.unique('object')}.1"}
+
+
 def _run_call(
-    player: Player, frame: Frame, call: re.Match[str], arguments: list[Any], done: Callable[[Json], None]
+    player: Player,
+    frame: Frame,
+    call: re.Match[str],
+    arguments: list[Any],
+    done: Callable[[Json], None],
+    *,
+    user_gesture: bool,
 ) -> None:
     name = call["name"]
     if call["level"]:
         player.console(frame, _LEVELS.get(call["level"], call["level"]), arguments)
         done(UNDEFINED)
+    elif name == "open" and not user_gesture:
+        done(remote(None))
     elif name == "open":
-        player.popup(frame, str(arguments[0]) if arguments else "about:blank")
-        done({"type": "object", "className": "Window", "description": "Window", "objectId": "1.1.1"})
+        popup = player.popup(frame, str(arguments[0]) if arguments else "about:blank")
+        window = {"type": "object", "className": "Window", "description": "Window", "objectId": "1.1.1"}
+        if popup.held:
+            popup.when_run.append(lambda: player.world.soon(lambda: done(window)))
+        else:
+            done(window)
     else:
         message = _shown(arguments[0]) if arguments else ""
         default = _shown(arguments[1]) if len(arguments) > 1 else ""
@@ -75,10 +104,12 @@ def _value_of(frame: Frame, expression: str) -> Json | None:
     if text in ("location.href", "document.URL"):
         return remote(frame.url)
     if text == "document.title":
-        return remote(frame.target.title)
+        return remote("")
     if _SUM.fullmatch(text):
         return remote(_sum(text))
-    literal = _literals(text)
+    if text == "undefined":
+        return UNDEFINED
+    literal = _literals(text[1:-1] if text.startswith("({") and text.endswith("})") else text)
     return remote(literal[0]) if literal is not None and len(literal) == 1 else None
 
 
@@ -102,11 +133,19 @@ def _sum(text: str) -> int:
 
 
 _STRING: Final = re.compile(r"'((?:[^'\\]|\\.)*)'")
+_KEPT: Final = re.compile(r"\\(.)|(\")", re.DOTALL)
+
+
+def _as_json(found: re.Match[str]) -> str:
+    def kept(part: re.Match[str]) -> str:
+        return "'" if part[1] == "'" else '\\"' if part[2] else part[0]
+
+    return f'"{_KEPT.sub(kept, found[1])}"'
 
 
 def _literals(text: str) -> list[Any] | None:
     """The literals of JavaScript that are JSON, but for quotes; None where there is anything else."""
-    as_json = _STRING.sub(lambda found: json.dumps(found[1].replace("\\'", "'")), text)
+    as_json = _STRING.sub(_as_json, text)
     try:
         found: list[Any] = json.loads(f"[{as_json}]")
     except ValueError:

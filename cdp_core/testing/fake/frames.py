@@ -15,12 +15,23 @@ from collections.abc import Callable
 
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake import dialogs, targets
-from cdp_core.testing.fake.world import Frame, Renderer, Target, World, origin_of, site_of
+from cdp_core.testing.fake.world import (
+    ERROR_PAGE,
+    Frame,
+    Load,
+    Renderer,
+    Target,
+    World,
+    failure_of,
+    origin_of,
+    site_of,
+    title_of,
+)
 
-__all__ = ["add_frame", "announce_contexts", "described", "navigate", "remove_frame", "tree"]
+__all__ = ["add_frame", "announce_contexts", "described", "navigate", "navigate_within", "open_document", "remove_frame", "tree"]
 
-Loaded = Callable[[Frame], None]
-"""What is to happen while a document loads: its script adds frames, logs, opens dialogs."""
+Loaded = Callable[[Frame, Callable[[], None]], None]
+"""Runs a document's own script, which adds frames, logs, opens dialogs; then calls what it was given."""
 
 
 # ── one document ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -32,39 +43,102 @@ def navigate(
     url: str,
     loaded: Loaded,
     *,
-    reason: str | None = None,
+    reason: str = "",
+    kind: str = "differentDocument",
     started: Callable[[str], None] = lambda _loader: None,
-) -> str:
-    """Begin a navigation, and end it as soon as the target may run. The answer is the loader's id.
+) -> None:
+    """Begin a navigation; it is committed when that was answered, and its target may run, and nothing stops its process.
 
-    `started` is told it in between: the reply to a command comes before what it leads to (fact 56).
+    `started` is told the loader: the reply to a command comes before what it leads to (fact 56), and after the dialogs
+    that it closes. `reason` is why, where no command asked for it.
     """
     loader = world.ids.new("loader")
     old = frame.target
-    if reason is not None:
-        requested = {"frameId": frame.id, "reason": reason, "url": url, "disposition": "currentTab"}
-        world.emit_to(_above(frame), "Page", "Page.frameRequestedNavigation", requested, frame)
-    begun = {"frameId": frame.id, "url": url, "loaderId": loader, "navigationType": "differentDocument"}
-    world.emit_to(old, "Page", "Page.frameStartedNavigating", begun, frame)
-    world.emit_to(old, "Page", "Page.frameStartedLoading", {"frameId": frame.id}, frame)
-    started(loader)
+    if frame.parent is None:
+        targets.revive(world, old)
+
+    begun = {"frameId": frame.id, "url": url, "loaderId": loader, "navigationType": kind}
+
+    def begin() -> None:
+        world.emit_to(old, "Page", "Page.frameStartedNavigating", begun, frame)
+        world.emit_to(old, "Page", "Page.frameStartedLoading", {"frameId": frame.id}, frame)
 
     def commit() -> None:
-        if old.closed or frame.id not in world.frames:
+        if old.closed or world.frames.get(frame.id) is not frame or frame.navigating != loader:
             return
-        _commit(world, frame, url, loader, loaded)
+        if frame.parent is not None and frame.renderer.dialog is not None:
+            frame.renderer.parked.append(commit)
+            return
+        frame.navigating, frame.begun = "", None
+        frame.unreachable = url if failure_of(url) else ""
+        _commit(world, frame, ERROR_PAGE if frame.unreachable else url, loader, loaded, gone_for_good=kind == "reload")
+
+    frame.navigating, frame.begun = loader, begun
+    by_script = reason == "scriptInitiated" and frame.target is _above(frame)
+    if by_script:
+        scheduled = {"frameId": frame.id, "delay": 0, "reason": reason, "url": url}
+        world.emit_to(old, "Page", "Page.frameScheduledNavigation", scheduled, frame)
+    if reason:
+        requested = {"frameId": frame.id, "reason": reason, "url": url, "disposition": "currentTab"}
+        world.emit_to(_above(frame), "Page", "Page.frameRequestedNavigation", requested, frame)
+    if by_script and frame.parent is None:
+        world.soon(begin)
+    else:
+        begin()
+    if by_script:
+        world.emit_to(old, "Page", "Page.frameClearedScheduledNavigation", {"frameId": frame.id}, frame)
+    if kind == "reload":
+        started(loader)
+    if frame.parent is None:
+        dialogs.close_all(world, old)
+
+    def go_on() -> None:
+        if kind != "reload":
+            started(loader)
+        world.soon(commit)
 
     if old.held:
-        old.when_run.append(commit)
+        old.when_run.append(go_on)
     else:
-        commit()
-    return loader
+        go_on()
 
 
-def _commit(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -> None:
-    if frame.parent is None:
-        dialogs.close_all(world, frame.target)
-    _drop_children(world, frame)
+def open_document(world: World, frame: Frame, url: str, loaded: Loaded) -> None:
+    """The first document of a page that was opened with it: it is there at once, and loads as soon as the page may run."""
+    target = frame.target
+    if url != "about:blank":
+        frame.url, frame.loader = url, world.ids.new("loader")
+
+    def load() -> None:
+        if target.closed or frame.navigating or frame.url != url:
+            return
+        targets.retitled(world, target, title_of(url))
+        _begin_load(world, frame, loaded)
+
+    if target.held:
+        target.when_run.append(load)
+    else:
+        world.soon(load)
+
+
+def navigate_within(world: World, frame: Frame, url: str, started: Callable[[], None]) -> None:
+    """Go to another place of the same document; that, too, closes dialogs (fact 5)."""
+    target = frame.target
+    loader = world.ids.new("loader")
+    begun = {"frameId": frame.id, "url": url, "loaderId": loader, "navigationType": "sameDocument"}
+    world.emit_to(target, "Page", "Page.frameStartedNavigating", begun, frame)
+    world.emit_to(target, "Page", "Page.frameStartedLoading", {"frameId": frame.id}, frame)
+    dialogs.close_all(world, target, told_of=started)
+    frame.url = url
+    params = {"frameId": frame.id, "url": url, "navigationType": "fragment"}
+    world.emit_to(target, "Page", "Page.navigatedWithinDocument", params, frame)
+    if frame is target.frame:
+        target.url, target.title = url, url
+        targets.changed(world, target)
+    world.emit_to(target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
+
+
+def _commit(world: World, frame: Frame, url: str, loader: str, loaded: Loaded, *, gone_for_good: bool) -> None:
     own = frame.target.type == "iframe" and frame.target.frame is frame
     outside = frame.parent is not None and site_of(url) not in ("", site_of(_document_url(frame.parent)))
     waiting = _own_target(world, frame)
@@ -76,38 +150,70 @@ def _commit(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -
     elif own and not outside:
         _demote(world, frame, url, loader, loaded)
     else:
-        _show(world, frame, url, loader, loaded)
+        keep = frame.parent is None and frame.target.opener is None and not gone_for_good
+        _show(world, frame, url, loader, loaded, keep=keep)
 
 
-def _show(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -> None:
+def _show(world: World, frame: Frame, url: str, loader: str, loaded: Loaded, *, keep: bool) -> None:
     """The new document is there: told where the frame is, on the sessions of its own target."""
-    if frame is frame.target.frame and site_of(url) != site_of(frame.url):
-        if frame.url != "about:blank" or frame.target.type == "iframe":
+    left = _drop_children(world, frame)
+    top = frame is frame.target.frame
+    if top:
+        targets.break_off(world, frame.target, "Inspected target navigated or closed")
+        frame.target.said.clear()
+        if site_of(url) != site_of(frame.url) and (frame.url != "about:blank" or frame.target.type == "iframe"):
             _move(frame, world.new_renderer())
         world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
-    if frame is frame.target.frame:
+        _forget(world, frame.target, left, keep=keep)
+        # Once for the process that is left, once for the one that is come to.
         world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
-    elif frame.context:
-        _destroy_context(world, frame)
+    else:
+        if frame.context:
+            _destroy_context(world, frame)
+        _forget(world, frame.target, left, keep=False)
     frame.url, frame.loader, frame.context = url, loader, 0
-    world.emit_to(frame.target, "Page", "Page.frameNavigated", {"frame": described(frame), "type": "Navigation"}, frame)
-    if frame is frame.target.frame:
-        frame.target.url, frame.target.title = url, url
+    navigated = {"frame": described(frame), "type": "Navigation"}
+    world.emit_to(frame.target, "Page", "Page.frameNavigated", navigated, frame, *left)
+    if top:
+        frame.target.url, frame.target.title = url, title_of(url) if frame.parent is None else url
         targets.changed(world, frame.target)
     _make_context(world, frame)
-    loaded(frame)
-    _end_load(world, frame)
+    _begin_load(world, frame, loaded)
+
+
+# ── loading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _begin_load(world: World, frame: Frame, loaded: Loaded) -> None:
+    """Run the document's script; what frames it makes come to their documents after that."""
+    load = frame.load = Load()
+
+    def over() -> None:
+        if frame.load is not load or frame.target.closed:
+            return
+        load.parsed = True
+        if frame is frame.target.frame:
+            moment = {"timestamp": world.timestamp}
+            world.emit_to(frame.target, "Page", "Page.domContentEventFired", moment, frame)
+        if frame.renderer.parked:  # what a dialog kept waiting comes first
+            world.soon(lambda: _end_load(world, frame))
+        else:
+            _end_load(world, frame)
+
+    loaded(frame, over)
 
 
 def _end_load(world: World, frame: Frame) -> None:
     """A page's or an OOPIF's document says that it is loaded; a frame inside only that it stopped."""
-    target = frame.target
-    if target.closed:
+    if frame.load is None or not frame.load.parsed or any(child.busy for child in frame.children):
         return
+    frame.load = None
+    target = frame.target
     if frame is target.frame:
-        world.emit_to(target, "Page", "Page.domContentEventFired", {"timestamp": world.timestamp}, frame)
         world.emit_to(target, "Page", "Page.loadEventFired", {"timestamp": world.timestamp}, frame)
     world.emit_to(target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
+    if frame.parent is not None:
+        _end_load(world, frame.parent)
 
 
 # ── coming and going ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -118,10 +224,30 @@ def add_frame(world: World, parent: Frame, url: str, name: str, loaded: Loaded) 
     frame = Frame(world.ids.new("frame"), parent.target, parent, parent.renderer, name=name)
     parent.children.append(frame)
     world.frames[frame.id] = frame
-    attached = {"frameId": frame.id, "parentFrameId": parent.id}
+    call = {"functionName": "", "scriptId": "3", "url": parent.url, "lineNumber": 0, "columnNumber": 8}
+    attached = {"frameId": frame.id, "parentFrameId": parent.id, "stack": {"callFrames": [call]}}
     world.emit_to(parent.target, "Page", "Page.frameAttached", attached, frame)
-    navigate(world, frame, url, loaded, reason="initialFrameNavigation")
+    if url == "about:blank":
+        _show_empty(world, frame)
+    else:
+        navigate(world, frame, url, loaded, reason="initialFrameNavigation")
     return frame
+
+
+def _show_empty(world: World, frame: Frame) -> None:
+    """The empty document of a new frame is there at once."""
+    frame.loader = world.ids.new("loader")
+    requested = {
+        "frameId": frame.id,
+        "reason": "initialFrameNavigation",
+        "url": frame.url,
+        "disposition": "currentTab",
+    }
+    world.emit_to(frame.target, "Page", "Page.frameRequestedNavigation", requested, frame)
+    world.emit_to(frame.target, "Page", "Page.frameNavigated", {"frame": described(frame), "type": "Navigation"}, frame)
+    world.emit_to(frame.target, "Page", "Page.frameStartedLoading", {"frameId": frame.id}, frame)
+    _make_context(world, frame)
+    world.emit_to(frame.target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
 
 
 def remove_frame(world: World, frame: Frame) -> None:
@@ -129,34 +255,54 @@ def remove_frame(world: World, frame: Frame) -> None:
     parent = frame.parent
     assert parent is not None
     for child in tuple(frame.children):
-        remove_frame(world, child)
+        if frame.target is parent.target:
+            remove_frame(world, child)
+    left = _drop_children(world, frame)  # of a frame out of process nobody is left to tell
+    detached = {"frameId": frame.id, "reason": "remove"}
+    world.emit_to(parent.target, "Page", "Page.frameDetached", detached, frame, *left)
     if frame.context and frame.target is parent.target:
         _destroy_context(world, frame)
-    detached = {"frameId": frame.id, "reason": "remove"}
-    world.emit_to(parent.target, "Page", "Page.frameDetached", detached, frame)
     parent.children.remove(frame)
     world.frames.pop(frame.id, None)
     own = _own_target(world, frame)
     if own is not None:
         targets.close(world, own)
+    world.soon(lambda: _end_load(world, parent))
 
 
-def _drop_children(world: World, frame: Frame) -> None:
-    """The document is left: nothing is said of its frames, but that the sessions of those out of process end."""
-    for child in tuple(frame.children):
-        for below in child.subtree():
-            world.frames.pop(below.id, None)
-        _close_own_targets(world, child)
-    frame.children.clear()
+def _drop_children(world: World, frame: Frame) -> list[Frame]:
+    """The document is left: nothing is said of its frames, but that the sessions of those out of process end.
 
-
-def _close_own_targets(world: World, frame: Frame) -> None:
-    own = _own_target(world, frame)
-    if own is not None:
-        targets.close(world, own)
-        return
+    The answer is all the frames that are gone.
+    """
+    left = [below for child in frame.children for below in child.subtree()]
+    for each in left:
+        world.frames.pop(each.id, None)
     for child in frame.children:
-        _close_own_targets(world, child)
+        _leave_own_targets(world, child)
+    frame.children.clear()
+    return left
+
+
+def _leave_own_targets(world: World, frame: Frame) -> None:
+    own = _own_target(world, frame)
+    if own is not None and own is frame.target:
+        targets.shelve(world, own)
+        return
+    if own is not None:  # it waited for its process; what is in its empty document has others
+        targets.close(world, own)
+    for child in frame.children:
+        _leave_own_targets(world, child)
+
+
+def _forget(world: World, above: Target, left: list[Frame], *, keep: bool) -> None:
+    """Frames out of process of a document that nobody comes back to: these are told of, after all."""
+    for frame in left:
+        own = None if keep else _own_target(world, frame)
+        if own is not None and frame.parent is not None and frame.parent.target is above:
+            world.emit_to(above, "Page", "Page.frameDetached", {"frameId": frame.id, "reason": "remove"}, frame)
+        if own is not None:
+            targets.close(world, own)
 
 
 def _own_target(world: World, frame: Frame) -> Target | None:
@@ -176,21 +322,24 @@ def _promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) 
         target = Target(frame.id, "iframe", above.context, world.new_renderer(), frame=frame, parent_frame=parent)
         targets.create_related(world, target, parent.target)
     target.when_run.clear()  # another document takes the place of one that has not begun
+    frame.navigating = loader
 
     def go_on() -> None:
         if target.closed or target.crashed:
             return
+        frame.navigating, frame.load = "", Load()
+        left = _drop_children(world, frame)
+        _forget(world, above, left, keep=False)
         old_context, old_unique = frame.context, frame.context_unique
         frame.target, frame.context = target, 0
         _move(frame, target.renderer)
-        _tell_document(world, frame, url, loader)
+        _tell_document(world, frame, url, loader, left)
         world.emit_to(above, "Page", "Page.frameDetached", {"frameId": frame.id, "reason": "swap"}, frame)
         if old_context:
             gone = {"executionContextId": old_context, "executionContextUniqueId": old_unique}
             world.emit_to(above, "Runtime", "Runtime.executionContextDestroyed", gone, frame)
         _make_context(world, frame)
-        loaded(frame)
-        _end_load(world, frame)
+        world.soon(lambda: _begin_load(world, frame, loaded))
 
     if target.held:
         target.when_run.append(go_on)
@@ -198,11 +347,12 @@ def _promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) 
         go_on()
 
 
-def _tell_document(world: World, frame: Frame, url: str, loader: str) -> None:
+def _tell_document(world: World, frame: Frame, url: str, loader: str, left: list[Frame]) -> None:
     target = frame.target
     frame.url, frame.loader = url, loader
     world.emit_to(target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
-    world.emit_to(target, "Page", "Page.frameNavigated", {"frame": described(frame), "type": "Navigation"}, frame)
+    navigated = {"frame": described(frame), "type": "Navigation"}
+    world.emit_to(target, "Page", "Page.frameNavigated", navigated, frame, *left)
     target.url, target.title = url, url
     targets.changed(world, target)
 
@@ -211,19 +361,19 @@ def _demote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -
     parent = frame.parent
     assert parent is not None
     own = frame.target
+    left = _drop_children(world, frame)
     frame.target = parent.target
     own.frame = None
     _move(frame, parent.renderer)
-    targets.close(world, own)
+    targets.close(world, own, demoted=True)
+    _forget(world, own, left, keep=False)
     frame.url, frame.loader, frame.context = url, loader, 0
     attached = {"frameId": frame.id, "parentFrameId": parent.id}
     world.emit_to(parent.target, "Page", "Page.frameAttached", attached, frame)
-    world.emit_to(
-        parent.target, "Page", "Page.frameNavigated", {"frame": described(frame), "type": "Navigation"}, frame
-    )
+    navigated = {"frame": described(frame), "type": "Navigation"}
+    world.emit_to(parent.target, "Page", "Page.frameNavigated", navigated, frame, *left)
     _make_context(world, frame)
-    loaded(frame)
-    _end_load(world, frame)
+    _begin_load(world, frame, loaded)
 
 
 def _move(frame: Frame, renderer: Renderer) -> None:
@@ -249,7 +399,7 @@ def _destroy_context(world: World, frame: Frame) -> None:
 
 
 def announce_contexts(world: World, target: Target) -> list[Json]:
-    """The contexts that `Runtime.enable` replays (fact 41), of a target's own frames."""
+    """The contexts that `Runtime.enable` replays (fact 41), of a target's own frames, the newest first."""
     if target.frame is None:
         return []
     own = [frame for frame in target.frame.subtree() if frame.target is target]
@@ -258,13 +408,13 @@ def announce_contexts(world: World, target: Target) -> list[Json]:
             frame.renderer.contexts += 1
             frame.context = frame.renderer.contexts
             frame.context_unique = world.ids.unique("execution context")
-    return [_context(frame) for frame in own]
+    return [_context(frame) for frame in sorted(own, key=lambda each: -each.context)]
 
 
 def _context(frame: Frame) -> Json:
     return {
         "id": frame.context,
-        "origin": frame.origin,
+        "origin": origin_of(_document_url(frame)),
         "name": "",
         "uniqueId": frame.context_unique,
         "auxData": {"isDefault": True, "type": "default", "frameId": frame.id},
@@ -276,7 +426,6 @@ def _context(frame: Frame) -> Json:
 
 def described(frame: Frame) -> Json:
     """A frame as events and results show it."""
-    local = _host(frame.url) in ("localhost", "127.0.0.1") or _host(frame.url).endswith(".localhost")
     shown: Json = {"id": frame.id}
     if frame.parent is not None:
         shown["parentId"] = frame.parent.id
@@ -285,13 +434,14 @@ def described(frame: Frame) -> Json:
         shown["name"] = frame.name
     shown |= {
         "url": frame.url,
+        **({"unreachableUrl": frame.unreachable} if frame.unreachable else {}),
         "domainAndRegistry": _registry(frame.url),
         "securityOrigin": frame.origin,
-        "securityOriginDetails": {"isLocalhost": local},
+        "securityOriginDetails": {"isLocalhost": _is_local(frame.url)},
         "mimeType": "text/html",
-        "adFrameStatus": {"adFrameType": "none"},
-        "secureContextType": _secure(frame.url, local=local),
-        "crossOriginIsolatedContextType": "NotIsolated",
+        "adFrameStatus": {"adFrameType": "none", **({} if frame.parent is None else {"explanations": []})},
+        "secureContextType": _secure(_document_url(frame)),
+        "crossOriginIsolatedContextType": "NotIsolated" if _shares_site(frame) else "NotIsolatedFeatureDisabled",
         "gatedAPIFeatures": [],
     }
     return shown
@@ -327,7 +477,15 @@ def _registry(url: str) -> str:
     return "" if not host or "." not in host or host.rpartition(".")[2].isdigit() else host
 
 
-def _secure(url: str, *, local: bool) -> str:
+def _shares_site(frame: Frame) -> bool:
+    return frame.parent is None or (frame.target is frame.parent.target and _shares_site(frame.parent))
+
+
+def _secure(url: str) -> str:
     if url.startswith("https://"):
         return "Secure"
-    return "SecureLocalhost" if local else "InsecureScheme"
+    return "SecureLocalhost" if _is_local(url) else "InsecureScheme"
+
+
+def _is_local(url: str) -> bool:
+    return _host(url) in ("localhost", "127.0.0.1") or _host(url).endswith(".localhost")

@@ -41,7 +41,7 @@ class Player:
         """Labels of things that may be there, or may have been."""
         self._cut = cut
         self._acts: dict[type[Any], Callable[[Any, Frame | None], None]] = {
-            kinds.Navigate: lambda step, here: void(self.navigate(self.frame(step.page, here), step.url)),
+            kinds.Navigate: self._navigate,
             kinds.AddFrame: self._add_frame,
             kinds.NavigateFrame: self._navigate_frame,
             kinds.RemoveFrame: lambda step, here: self._remove(self.frame(step.label, here)),
@@ -55,9 +55,21 @@ class Player:
             kinds.Cut: lambda _step, _here: self._cut(),
         }
 
-    def play(self, steps: Sequence[kinds.Step], *, here: Frame | None = None, done: Done = nothing) -> None:
-        """One after the other; `done` when the last is over. `here` is whose document's script it is."""
+    def play(
+        self, steps: Sequence[kinds.Step], *, here: Frame | None = None, done: Done = nothing, patient: bool = True
+    ) -> None:
+        """One after the other; `done` when the last is over. `here` is whose document's script it is.
+
+        A document's script runs without a pause, but for a step in a frame that is still on its way to its document.
+        Without a document each step comes to its end.
+        """
         for number, step in enumerate(steps):
+            if here is None:
+                self.world.do_soon()
+            elif patient and self._is_on_its_way(step):
+                self.world.soon(partial(self.play, steps[number:], here=here, done=done, patient=False))
+                return
+            patient = True
             rest = partial(self.play, steps[number + 1 :], here=here, done=done)
             self._given.update(kinds.labels_given((step,)))
             if isinstance(step, kinds.Wait):
@@ -69,9 +81,16 @@ class Player:
                     self.dialog(frame, step.type, step.message, step.default_prompt, partial(_go_on, rest))
                     return
                 self._acts[type(step)](step, here)
+                if isinstance(step, kinds.Popup) and stalled(step, self.labels[step.label].target):
+                    self.labels[step.label].target.when_run.append(partial(self.world.soon, rest))
+                    return
             except GoneError:
                 continue
         done()
+
+    def _is_on_its_way(self, step: kinds.Step) -> bool:
+        named = (getattr(step, name, kinds.MAIN) for name in ("frame", "parent", "opener"))
+        return any(label in self.labels and self.labels[label].navigating for label in named if label != kinds.MAIN)
 
     # ── what things are called ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -95,25 +114,26 @@ class Player:
 
     # ── what pages do ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def navigate(self, frame: Frame, url: str) -> str:
+    def navigate(self, frame: Frame, url: str) -> None:
         """Go to a document, whose own script then runs."""
-        return frames.navigate(self.world, frame, url, self.loaded)
+        frames.navigate(self.world, frame, url, self.loaded)
 
-    def loaded(self, frame: Frame) -> None:
+    def loaded(self, frame: Frame, done: Done) -> None:
         """A document's own script."""
-        steps = self.script.pages.get(frame.url)
-        if steps:
-            self.play(steps, here=frame)
+        self.play(self.script.pages.get(frame.url, ()), here=frame, done=done)
 
     def open_page(self, label: str, url: str, **options: Any) -> Target:
         """A page under a label."""
         target = targets.create_page(self.world, options.pop("context", self.world.default_context), url, **options)
         assert target.frame is not None
         self.labels[label] = target.frame
+        frames.open_document(self.world, target.frame, url, self.loaded)
         return target
 
     def console(self, frame: Frame, kind: str, values: Sequence[Any]) -> None:
-        """Write to the console."""
+        """Write to the console; a call without anything to write does nothing."""
+        if not values:
+            return
         params: Json = {
             "type": kind,
             "args": [remote(value) for value in values],
@@ -125,7 +145,7 @@ class Player:
                 ]
             },
         }
-        self.world.emit_to(frame.target, "Runtime", "Runtime.consoleAPICalled", params, frame)
+        self.world.remember(frame.target, "Runtime.consoleAPICalled", params, frame)
 
     def dialog(self, frame: Frame, kind: str, message: str, default: str, finish: Callable[[bool, str], None]) -> None:
         """Raise a dialog, as soon as the frame's renderer is free."""
@@ -134,11 +154,15 @@ class Player:
     def _add_frame(self, step: kinds.AddFrame, here: Frame | None) -> None:
         parent = self.frame(step.parent, here)
 
-        def loaded(frame: Frame) -> None:
+        def loaded(frame: Frame, done: Done) -> None:
             self.labels[step.label] = frame
-            self.loaded(frame)
+            self.loaded(frame, done)
 
         self.labels[step.label] = frames.add_frame(self.world, parent, step.url, step.label, loaded)
+
+    def _navigate(self, step: kinds.Navigate, here: Frame | None) -> None:
+        frame = self.frame(step.page, here)
+        frames.navigate(self.world, frame, step.url, self.loaded, reason="scriptInitiated")
 
     def _navigate_frame(self, step: kinds.NavigateFrame, here: Frame | None) -> None:
         frame = self.frame(step.label, here)
@@ -158,26 +182,39 @@ class Player:
 
     def _script_error(self, step: kinds.ScriptError, here: Frame | None) -> None:
         frame = self.frame(step.frame, here)
+        stack = f"Error: {step.message}\n    at {frame.url}:1:36"
+        call = {"functionName": "", "scriptId": "3", "url": frame.url, "lineNumber": 0, "columnNumber": 35}
         params: Json = {
             "timestamp": 1.7e12 + self.world.now * 1000,
             "exceptionDetails": {
                 "exceptionId": 1,
                 "text": "Uncaught",
                 "lineNumber": 0,
-                "columnNumber": 0,
+                "columnNumber": 35,
                 "scriptId": "3",
                 "url": frame.url,
+                "stackTrace": {"callFrames": [call]},
                 "exception": {
                     "type": "object",
                     "subtype": "error",
                     "className": "Error",
-                    "description": f"Error: {step.message}",
+                    "description": stack,
                     "objectId": self.world.ids.unique("object"),
+                    "preview": {
+                        "type": "object",
+                        "subtype": "error",
+                        "description": stack,
+                        "overflow": False,
+                        "properties": [
+                            {"name": "stack", "type": "string", "value": stack},
+                            {"name": "message", "type": "string", "value": step.message},
+                        ],
+                    },
                 },
                 "executionContextId": frame.context,
             },
         }
-        self.world.emit_to(frame.target, "Runtime", "Runtime.exceptionThrown", params, frame)
+        self.world.remember(frame.target, "Runtime.exceptionThrown", params, frame)
 
     def _popup(self, step: kinds.Popup, here: Frame | None) -> None:
         self.popup(self.frame(step.opener, here), step.url, label=step.label, noopener=step.noopener)
@@ -185,7 +222,7 @@ class Player:
     def popup(self, opener: Frame, url: str, *, label: str | None = None, noopener: bool = False) -> Target:
         """A script opens a window."""
         features = ["menubar", "toolbar", "status", "scrollbars", "resizable", *(["noopener"] if noopener else [])]
-        said = {"url": url, "windowName": "_blank", "windowFeatures": features, "userGesture": False}
+        said = {"url": url, "windowName": "_blank", "windowFeatures": features, "userGesture": True}
         self.world.emit_to(opener.target, "Page", "Page.windowOpen", said, opener)
         target = targets.create_page(
             self.world, opener.target.context, "", opener=opener, can_access_opener=not noopener
@@ -195,10 +232,10 @@ class Player:
         self.labels[label or f"popup {len(self.labels)}"] = frame
 
         def load() -> None:
-            frames.navigate(self.world, frame, url, self.loaded, reason="other")
+            frames.navigate(self.world, frame, url, self.loaded, reason="" if noopener else "other")
 
-        if target.held:
-            target.when_run.append(load)
+        if target.held and not noopener:
+            target.when_run.append(partial(self.world.soon, load))
         else:
             load()
         return target
@@ -216,6 +253,11 @@ class Player:
         )
         targets.create_related(self.world, target, frame.target)
         self.workers[step.label] = target
+
+
+def stalled(step: kinds.Popup, target: Target) -> bool:
+    """Whether the script that opened a window has to wait until it may run (fact 7)."""
+    return bool(target.held) and not step.noopener
 
 
 def remote(value: Any) -> Json:

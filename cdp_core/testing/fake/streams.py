@@ -157,6 +157,10 @@ class Streams:
             heappop(self._oldest)
         return None
 
+    def ready_one(self, number: int) -> Delivery | None:
+        """The message of that number, where it may be delivered next."""
+        return self._ready.get(number)
+
     def waits(self, number: int) -> Delivery | None:
         """The message of that number, while it waits."""
         return self._waiting.get(number)

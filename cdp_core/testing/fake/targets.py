@@ -5,7 +5,7 @@ What is easily wrong in a client, and therefore exact here:
 * `attachedToTarget` comes before the reply that names the session, `targetCreated` before that of `createTarget` (fact 47);
 * the end of a session is one event; sessions below it end without any (facts 9, 50);
 * the commands of a session that ends, or of a target that crashes, are never answered (facts 49, 55);
-* a popup waits for `runIfWaitingForDebugger` of every browser-level auto-attach, even of one that did not ask to wait, and
+* a popup that can reach its opener waits for `runIfWaitingForDebugger` of every browser-level auto-attach, even of one that did not ask to wait, and
   so does its opener (fact 7).
 """
 
@@ -20,6 +20,7 @@ from cdp_core.testing.fake.world import Context, Frame, Session, Target, World
 __all__ = [
     "ALL_BUT_TABS",
     "attach",
+    "break_off",
     "auto_attach_existing",
     "changed",
     "close",
@@ -29,7 +30,10 @@ __all__ = [
     "detach",
     "discover",
     "matches",
+    "retitled",
+    "revive",
     "run",
+    "shelve",
 ]
 
 ALL_BUT_TABS: tuple[Json, ...] = ({"type": "browser", "exclude": True}, {"type": "tab", "exclude": True}, {})
@@ -68,7 +72,7 @@ def create_page(
     for root in world.roots():
         wanted = root.auto_attach
         if wanted is not None and matches(wanted.filter, "page"):
-            waits = wanted.wait or opener is not None
+            waits = can_access_opener or (wanted.wait and (opener is not None or url == "about:blank"))
             attach(world, target, root, automatic=True, waiting=wanted.wait, holds=waits)
     return target
 
@@ -88,25 +92,27 @@ def _announce(world: World, target: Target) -> None:
 
 
 def changed(world: World, target: Target) -> None:
-    """Tell what is new about a target, to those who discover and to those who attached to it by auto-attach (fact 40)."""
-    told: set[Session] = set()
-    for root in world.roots():
-        if root.discovers:
-            told.add(root)
-    told.update(
-        session.parent for session in target.sessions if session.parent is not None and session.parent.auto_attach
-    )
-    for session in sorted(told, key=lambda each: (each.client.number, each.id or "")):
+    """Tell what is new about a target, to those who discover and to pages that auto-attached to it (fact 40)."""
+    parents = [session.parent for session in target.sessions if session.parent is not None]
+    pages = [parent for parent in parents if parent.auto_attach and parent.target is not None]
+    for session in dict.fromkeys((*pages, *world.discoverers)):
         world.emit(session, "Target.targetInfoChanged", {"targetInfo": target.info()}, target)
 
 
-def discover(world: World, root: Session) -> None:
-    """From now on the root session hears of every target; once."""
-    if root.discovers:
+def retitled(world: World, target: Target, title: str) -> None:
+    """Its document has a title now."""
+    if target.title != title and not target.closed:
+        target.title = title
+        changed(world, target)
+
+
+def discover(world: World, session: Session) -> None:
+    """From now on the session hears of every target; once."""
+    if session in world.discoverers:
         return
-    root.discovers = True
+    world.discoverers.append(session)
     for target in world.targets.values():
-        world.emit(root, "Target.targetCreated", {"targetInfo": target.info()}, target)
+        world.emit(session, "Target.targetCreated", {"targetInfo": target.info()}, target)
 
 
 # ── sessions ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -140,7 +146,9 @@ def auto_attach_existing(world: World, session: Session) -> None:
     """Attach to what is there already, as `setAutoAttach` does before it answers."""
     wanted = session.auto_attach
     assert wanted is not None
-    for target in tuple(world.targets.values()):
+    for target in reversed(tuple(world.targets.values())):
+        if target.frame is not None and target.frame.id not in world.frames:
+            continue  # of a document that was left, and may be come back to (fact 43)
         if session.target is None:
             related = target.type in ("page", "shared_worker", "service_worker")
         else:
@@ -168,11 +176,12 @@ def detach(world: World, session: Session, *, told: bool = True) -> None:
         _end(world, each)
     parent = session.parent
     assert parent is not None
-    if not target.sessions and not target.closed:
-        changed(world, target)
     if told:
         params = {"sessionId": session.id, "targetId": target.id}
-        world.emit(parent, "Target.detachedFromTarget", params, target, ("session", session.id))
+        # Nothing is said any more on those below either, though nothing is said of their end.
+        world.emit(parent, "Target.detachedFromTarget", params, target, *(("session", each.id) for each in ending))
+    if not target.sessions and not target.closed:
+        changed(world, target)
     for each in ending:
         assert each.target is not None
         run(each.target, each)
@@ -192,6 +201,8 @@ def _end(world: World, session: Session) -> None:
     session.in_flight.clear()
     session.client.sessions.pop(session.id, None)
     session.target.sessions.remove(session)
+    if session in world.discoverers:
+        world.discoverers.remove(session)
 
 
 def _end_socket(world: World, target: Target, session: Session) -> None:
@@ -205,43 +216,79 @@ def _end_socket(world: World, target: Target, session: Session) -> None:
 # ── ending ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def close(world: World, target: Target) -> None:
-    """The target is gone, with its dialogs, its sessions and whatever they still waited for."""
+def close(world: World, target: Target, *, demoted: bool = False) -> None:
+    """The target is gone, with its dialogs, its sessions and whatever they still waited for.
+
+    Of a frame that came back into the process above (`demoted`) the end of the sessions is told first.
+    """
     if target.closed:
         return
     for related in tuple(world.targets.values()):
         if related.parent_frame is not None and related.parent_frame.target is target:
             close(world, related)
-    dialogs.close_all(world, target)
     target.closed = True
+    if target.type == "page":
+        dialogs.close_all(world, target)
+    else:
+        dialogs.vanish(target)
     sessions = tuple(target.sessions)
+    left = {"targetInfo": {**target.info(), "attached": False}}
     for session in sessions:
-        if target.type == "page":  # nobody needs to have enabled the domain for it
+        if target.type == "page" and not target.crashed:  # nobody needs to have enabled the domain for it
             world.emit(session, "Inspector.detached", {"reason": "Render process gone."}, target)
-    if sessions:
-        _tell_discoverers(world, target, "targetInfoChanged", {"targetInfo": {**target.info(), "attached": False}})
+    if sessions and not demoted:
+        _tell_discoverers(world, target, "targetInfoChanged", left)
     for session in sessions:
         if session.open and session.parent is None:
             _end_socket(world, target, session)
         elif session.open:
             detach(world, session)
+    if sessions and demoted:
+        _tell_discoverers(world, target, "targetInfoChanged", left)
     _tell_discoverers(world, target, "targetDestroyed", {"targetId": target.id})
     world.targets.pop(target.id, None)
     for frame in [] if target.frame is None else [*target.frame.subtree()]:
         world.frames.pop(frame.id, None)
 
 
+def shelve(world: World, target: Target) -> None:
+    """The document it was in may be come back to: its sessions end, the target stays (fact 43)."""
+    for related in tuple(world.targets.values()):
+        if related.parent_frame is not None and related.parent_frame.target is target:
+            shelve(world, related)
+    dialogs.close_all(world, target)
+    for session in tuple(target.sessions):
+        if session.open:
+            detach(world, session)
+
+
 def crash(world: World, target: Target) -> None:
     """The renderer died: sessions stay, and nothing that they asked or ask is answered (fact 49)."""
-    dialogs.close_all(world, target)
     target.crashed = True
+    dialogs.close_all(world, target)
     for session in tuple(target.sessions):
-        session.in_flight.clear()
         world.emit(session, "Inspector.targetCrashed", {}, target)
     _tell_discoverers(world, target, "targetCrashed", {"targetId": target.id, "status": "crashed", "errorCode": 5})
 
 
+def revive(world: World, target: Target) -> None:
+    """A crashed page is to show a document again: only now its sessions hear of what they asked (fact 49)."""
+    if not target.crashed:
+        return
+    target.crashed = False
+    break_off(world, target, "Target crashed")
+    for session in tuple(target.sessions):
+        world.emit(session, "Inspector.targetReloadedAfterCrash", {}, target)
+
+
+def break_off(world: World, target: Target, why: str) -> None:
+    """What the renderer was to answer it never will (fact 55)."""
+    for session in tuple(target.sessions):
+        for command_id, method in tuple(session.in_flight.items()):
+            if method and method != "Runtime.runIfWaitingForDebugger":  # which is what lets the other document come
+                world.reply(session, command_id, method, {"error": {"code": -32000, "message": why}})
+
+
 def _tell_discoverers(world: World, target: Target, event: str, params: Json) -> None:
-    for root in world.roots():
-        if root.discovers:
-            world.emit(root, f"Target.{event}", params, target)
+    for session in world.discoverers:
+        world.emit(session, f"Target.{event}", params, target)

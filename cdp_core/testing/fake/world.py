@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 import attrs
 
@@ -22,9 +22,11 @@ from cdp_core.testing.fake.streams import Streams
 __all__ = [
     "AutoAttach",
     "Client",
+    "Clock",
     "Context",
     "Dialog",
     "Frame",
+    "Load",
     "Profile",
     "Renderer",
     "Session",
@@ -33,6 +35,10 @@ __all__ = [
 ]
 
 Profile = Literal["headless-new", "headless-shell"]
+UNSAFE_PORTS: Final = frozenset(map(str, (1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 53, 110, 143, 6667)))
+"""Some of those that Chromium never connects to."""
+MAX_REMEMBERED: Final = 1000
+ERROR_PAGE: Final = "chrome-error://chromewebdata/"
 PROFILES: Final[tuple[Profile, ...]] = ("headless-new", "headless-shell")
 
 
@@ -57,6 +63,13 @@ class Renderer:
 
 
 @attrs.define(eq=False)
+class Load:
+    """The loading of one document: its own script, then the frames that it made."""
+
+    parsed: bool = False
+
+
+@attrs.define(eq=False)
 class Frame:
     """A frame and its document."""
 
@@ -72,6 +85,19 @@ class Frame:
     context: int = 0
     """The id of the execution context of its document; 0 where there is none yet."""
     context_unique: str = ""
+    unreachable: str = ""
+    """The address that an error page stands for."""
+    begun: Json | None = None
+    """What is said of that navigation to those who were not there when it began."""
+    navigating: str = ""
+    """The loader of the navigation that has begun and was not committed yet."""
+    load: Load | None = None
+    """While its document loads."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a load event above has to wait for it."""
+        return bool(self.navigating) or self.load is not None
 
     @property
     def origin(self) -> str:
@@ -106,6 +132,8 @@ class Target:
     when_run: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
     crashed: bool = False
     closed: bool = False
+    said: list[tuple[str, Json]] = attrs.Factory(list["tuple[str, Json]"])
+    """Console lines and exceptions of its documents, for who enables Runtime later."""
     dialogs: list[Dialog] = attrs.Factory(list["Dialog"])
     """The open ones, oldest first."""
 
@@ -127,7 +155,7 @@ class Target:
             "attached": bool(self.sessions),
         }
         if self.parent_frame is not None:
-            info["parentId"] = self.parent_frame.target.page.id if self.type == "iframe" else self.parent_frame.id
+            info["parentId"] = self.parent_frame.target.id if self.type == "iframe" else self.parent_frame.id
         if self.opener is not None:
             info["openerId"] = self.opener.target.page.id
         info["canAccessOpener"] = self.can_access_opener
@@ -178,8 +206,8 @@ class Session:
     parent: Session | None
     domains: set[str] = attrs.Factory(set["str"])
     auto_attach: AutoAttach | None = None
-    discovers: bool = False
-    in_flight: set[int] = attrs.Factory(set["int"])
+    in_flight: dict[int, str] = attrs.Factory(dict["int", "str"])
+    """The ids of unanswered commands; with the method where the renderer is to answer."""
     automatic: bool = False
     """Whether auto-attach opened it: these end when it is switched off."""
     scripts: dict[str, str] = attrs.Factory(dict["str", "str"])
@@ -214,6 +242,18 @@ class Client:
         self.on_end()
 
 
+class Clock(Protocol):
+    """What lets time pass in a browser, by another time than the browser's own."""
+
+    def catch_up(self) -> None:
+        """Let the time pass that has passed: somebody is about to let pages act."""
+        ...
+
+    def look_again(self) -> None:
+        """The next time may be another one now, or time was let pass by hand."""
+        ...
+
+
 class World:
     """A browser and those who are connected to it."""
 
@@ -227,13 +267,16 @@ class World:
         self.targets: dict[str, Target] = {}
         self.frames: dict[str, Frame] = {}
         self.dialogs: list[Dialog] = []
+        self.discoverers: list[Session] = []
+        """The sessions that are told of every target."""
         self.closed = False
         self.renderers = 0
         self.unmodelled: Counter[str] = Counter()
-        self.on_time: list[Callable[[], None]] = []
-        """For clocks: called when time was let pass, and when the next time may be another one."""
+        self.clocks: list[Clock] = []
+        """Those that let its time pass."""
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._timed = 0
+        self._soon: deque[Callable[[], None]] = deque()
         self.default_context = self.new_context()
 
     # ── making ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -272,7 +315,7 @@ class World:
         The renderer's replies are in line with its events. One of the browser's own process, which began when `since`
         messages had been said, comes after what it caused, and may overtake the renderer's.
         """
-        session.in_flight.discard(command_id)
+        session.in_flight.pop(command_id, None)
         if not session.open or not session.client.connected:
             return
         message: Json = {"id": command_id, **outcome}
@@ -285,6 +328,23 @@ class World:
             session.client.streams.add(
                 session.id, f"reply to {method}", packed(message), after=(own,), before=(line,), since=since
             )
+
+    # ── later ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def soon(self, act: Callable[[], None]) -> None:
+        """Do something when what is done now has been answered, and what was to be done before it."""
+        self._soon.append(act)
+
+    def do_soon(self) -> None:
+        """Now everything was answered."""
+        while self._soon:
+            self._soon.popleft()()
+
+    def remember(self, target: Target, method: str, params: Json, *about: Hashable) -> None:
+        """Say an event of the Runtime domain, and keep it for those who enable it later."""
+        del target.said[: len(target.said) - MAX_REMEMBERED + 1]
+        target.said.append((method, params))
+        self.emit_to(target, "Runtime", method, params, *about)
 
     # ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -306,12 +366,18 @@ class World:
             at, _, act = heapq.heappop(self._timers)
             self.now = at
             act()
+            self.do_soon()
         self.now = to
         self._tell_clocks()
 
+    def catch_up(self) -> None:
+        """Let the time pass that has passed by the clocks."""
+        for clock in self.clocks:
+            clock.catch_up()
+
     def _tell_clocks(self) -> None:
-        for look in tuple(self.on_time):
-            look()
+        for clock in self.clocks:
+            clock.look_again()
 
     @property
     def timestamp(self) -> float:
@@ -334,12 +400,26 @@ def packed(message: Any) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode()
 
 
+def title_of(url: str) -> str:
+    """The title of a document that has none: its URL, as it is shown to people."""
+    scheme, _, rest = url.partition("://")
+    return rest if scheme in ("http", "https") else url
+
+
 def origin_of(url: str) -> str:
     """Scheme, host and port of a URL; `://` where it has none."""
     scheme, found, rest = url.partition("://")
     if not found or scheme not in ("http", "https"):
         return "://"
     return f"{scheme}://{rest.partition('/')[0].partition('?')[0]}"
+
+
+def failure_of(url: str) -> str | None:
+    """Why a document cannot be had, where that does not depend on any network."""
+    host = origin_of(url).partition("://")[2]
+    if host.rpartition(":")[2] in UNSAFE_PORTS:
+        return "net::ERR_UNSAFE_PORT"
+    return "net::ERR_NAME_NOT_RESOLVED" if host.partition(":")[0].endswith(".invalid") else None
 
 
 def site_of(url: str) -> str:

@@ -1,6 +1,6 @@
 """The pages of the scenarios, in a program of its own: `python site_server.py` prints its port and serves until its input ends.
 
-Each line of its input is JSON, path → HTML, and is answered with a line; `{a}` and `{b}` in the HTML become its two
+Each line of its input is JSON, path → HTML, which replaces the one before, and is answered with a line; `{a}` and `{b}` in the HTML become its two
 addresses, which are two sites. A path that it was not told of has an empty document.
 """
 
@@ -19,6 +19,7 @@ class Page(BaseHTTPRequestHandler):
         body = PAGES.get(self.path, "<!doctype html>").encode()
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Cache-Control", "no-cache")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -33,6 +34,7 @@ def main() -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_port, flush=True)  # noqa: T201
     for line in sys.stdin:
+        PAGES.clear()
         PAGES.update(json.loads(line))
         print("known", flush=True)  # noqa: T201
 

@@ -47,6 +47,19 @@ async def test_reload(scenario: Any) -> None:
     await scenario.conforms()
 
 
+async def test_reload_with_an_oopif(scenario: Any) -> None:
+    scenario.page("/main", AddFrame("other", "{b}/other"))
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.open("p", enable=BOTH)
+    scenario.auto_attach(on="p", wait=True)
+    scenario.send("Page.navigate", {"url": "{a}/main"}, on="p")
+    watch_children(scenario, "other")
+    scenario.send("Page.reload", on="p")
+    watch_children(scenario, "again")
+    scenario.send("Target.getTargets")
+    await scenario.conforms()
+
+
 async def test_same_document(scenario: Any) -> None:
     scenario.open("p", "{a}/main", enable=BOTH)
     scenario.go("{a}/main#there", on="p")
@@ -183,7 +196,7 @@ async def test_main_navigation_with_children(scenario: Any) -> None:
 
 
 async def test_main_navigation_to_another_site_with_children(scenario: Any) -> None:
-    scenario.page("/main", AddFrame("same", "{a}/same"), AddFrame("other", "{b}/other"))
+    scenario.page("/main", AddFrame("other", "{b}/other"), AddFrame("same", "{a}/same"))
     scenario.open("p", enable=BOTH)
     scenario.auto_attach(on="p", wait=True)
     scenario.send("Page.navigate", {"url": "{a}/main"}, on="p")

@@ -132,12 +132,28 @@ async def test_auto_attach_to_new_pages(scenario: Any, wait: bool) -> None:
     scenario.send(
         "Target.createTarget", {"url": "{a}/main"}, save={"target.p": "targetId"}, wait=not wait
     )
-    scenario.expect("Target.attachedToTarget", {"targetInfo.url": "{a}/main"} if not wait else {"waitingForDebugger": True}, save={"session.p": "params.sessionId"})
+    new = {"waitingForDebugger": True} if wait else {"targetInfo.url": "{a}/main"}
+    scenario.expect("Target.attachedToTarget", new, save={"session.p": "params.sessionId"})
+    scenario.settle()
     scenario.send("Page.enable", on="p", wait=False)
     scenario.send("Runtime.enable", on="p", wait=False)
     scenario.send("Runtime.runIfWaitingForDebugger", on="p")
     scenario.settle()
     scenario.send("Target.setAutoAttach", {"autoAttach": False, "waitForDebuggerOnStart": False, "flatten": True})
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_a_new_page_that_waits(scenario: Any) -> None:
+    scenario.auto_attach(wait=True, filter=PAGES)
+    scenario.send("Target.createTarget", {"url": "about:blank"}, save={"target.p": "targetId"})
+    scenario.expect("Target.attachedToTarget", {"waitingForDebugger": True}, save={"session.p": "params.sessionId"})
+    scenario.send("Page.enable", on="p")
+    scenario.send("Page.navigate", {"url": "{a}/main"}, on="p", wait=False)
+    scenario.settle()
+    scenario.evaluate("1+1", on="p", wait=False)
+    scenario.settle()
+    scenario.send("Runtime.runIfWaitingForDebugger", on="p")
     scenario.settle()
     await scenario.conforms()
 
@@ -155,7 +171,7 @@ async def test_auto_attach_to_what_is_there(scenario: Any) -> None:
 
 
 async def test_auto_attach_filter_excludes_pages(scenario: Any) -> None:
-    scenario.auto_attach(filter=[{"type": "page", "exclude": True}, {"type": "browser_ui", "exclude": True}, {}])
+    scenario.auto_attach(filter=[{"type": kind, "exclude": True} for kind in ("page", "tab", "browser_ui")] + [{}])
     scenario.open("p", "{a}/main")
     await scenario.conforms()
 

@@ -19,6 +19,27 @@ MALFORMED = {
     "batch": '[{"id":1,"method":"Browser.getVersion"}]',
     "cut": '{"id":1,"method":"Browser.getVersion"',
     "comma at the end": '{"id":1,"method":"Browser.getVersion",}',
+    "comma at the end of a list": '{"id":1,"method":"Browser.getVersion","params":[1,]}',
+    "no comma in a list": '{"id":1,"method":"Browser.getVersion","params":[1 2]}',
+    "no end of a list": '{"id":1,"method":"Browser.getVersion","params":[1',
+    "no end of a text": '{"id":1,"method":"Browser',
+    "no value": '{"id":',
+    "bare brace": "{",
+    "bare key": '{"id"',
+    "bare bracket": "[",
+    "closing bracket": "]",
+    "word": '{"id":nope}',
+    "no key": "{1:2}",
+    "number like": '{"id":1.,"method":"Browser.getVersion"}',
+    "plus": '{"id":+1,"method":"Browser.getVersion"}',
+    "exponent": '{"id":1e1,"method":"Browser.getVersion"}',
+    "fraction that is whole": '{"id":2.50e1,"method":"Browser.getVersion"}',
+    "control sign": '{"id":1,"method":"a\nb"}',
+    "non-ASCII": '{"id":1,"method":"ü€😀"}',
+    "non-ASCII, then cut": '{"ü€😀":1,"id":1,"method":',
+    "lone surrogate": '{"id":1,"method":"\\ud800"}',
+    "duplicate key below": '{"id":1,"method":"Browser.getVersion","params":{"a":1,"a":2}}',
+    "duplicate key behind a text": '{"method":"ü","id":5,"method":"y"}',
     "no colon": '{"id" 1}',
     "single quotes": "{'id':1}",
     "two objects": '{"id":1,"method":"Browser.getVersion"}{"id":2}',
@@ -175,4 +196,16 @@ async def test_a_session_of_another_client(scenario: Any) -> None:
     scenario.send("Runtime.evaluate", {"expression": "1"}, on="p", client="B")
     scenario.send("Target.detachFromTarget", {"sessionId": "$session.p"}, client="B")
     scenario.send("Runtime.evaluate", {"expression": "1"}, on="p")
+    await scenario.conforms()
+
+
+async def test_a_page_is_not_the_browser(scenario: Any) -> None:
+    scenario.open("p")
+    scenario.send("Target.createBrowserContext", {}, on="p")
+    scenario.send("Target.getBrowserContexts", {}, on="p")
+    scenario.send("Target.disposeBrowserContext", {"browserContextId": "x"}, on="p")
+    scenario.send("Target.createTarget", {"url": "about:blank"}, on="p", save={"target.q": "targetId"})
+    scenario.settle()
+    scenario.send("Target.activateTarget", {"targetId": "$target.q"}, on="p")
+    scenario.send("Target.closeTarget", {"targetId": "$target.q"}, on="p")
     await scenario.conforms()

@@ -1,0 +1,308 @@
+"""Faults: each strikes the message that it names, at every place, and says whether a browser may do such a thing."""
+
+from __future__ import annotations
+
+import json
+from types import ModuleType
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cdp_core.errors import InvalidArgument
+from cdp_core.testing import faults as kinds
+from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
+from cdp_core.testing.faults import (
+    KINDS,
+    Cut,
+    Delay,
+    Drop,
+    Duplicate,
+    Fault,
+    Merge,
+    Refuse,
+    Silence,
+    Split,
+    faults_from_json,
+    faults_to_json,
+)
+from cdp_core.testing.pump import Pump
+from cdp_core.testing.steps import AddFrame, Close, Console, Script, Wait
+from cdp_core.testing.strategies import faults, scripts
+
+Json = dict[str, Any]
+VERSION = "Browser.getVersion"
+CREATED = "Target.targetCreated"
+
+
+def asked(end: ClientEnd, *methods: str, first: int = 1) -> None:
+    for number, method in enumerate(methods, first):
+        params = {"discover": True} if method.endswith("setDiscoverTargets") else {}
+        end.receive(json.dumps({"id": number, "method": method, "params": params}).encode())
+
+
+def said(end: ClientEnd) -> list[Any]:
+    """The ids of what is answered, and the methods of what is told."""
+    messages = [json.loads(payload) for payload in end.drain()]
+    return [each.get("id", each.get("method")) for each in messages]
+
+
+# ── the values ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(chosen=faults("legal", "hostile", "illegal", streams=True, max_faults=6))
+def test_a_fault_prints_as_python_and_survives_json(chosen: tuple[Fault, ...]) -> None:
+    assert eval(repr(chosen), dict(vars(kinds))) == chosen
+    assert faults_from_json(json.loads(json.dumps(faults_to_json(chosen)))) == chosen
+
+
+@given(data=st.data(), legality=st.sampled_from(get_args(kinds.Legality)), streams=st.booleans())
+def test_a_strategy_keeps_to_its_legality(data: st.DataObject, legality: Any, streams: bool) -> None:
+    chosen = data.draw(faults(legality, streams=streams))
+    assert {fault.legality for fault in chosen} <= {legality}
+    assert streams or not any(isinstance(fault, (Split, Merge)) for fault in chosen)
+
+
+def test_what_is_legal_of_a_command_is_illegal_of_an_event() -> None:
+    assert [Drop("Page.enable").legality, Duplicate("Page.enable").legality] == ["hostile", "hostile"]
+    assert [Drop(CREATED).legality, Duplicate(CREATED).legality] == ["illegal", "illegal"]
+    others = (Delay(CREATED, 1), Refuse(VERSION), Cut(), Silence(), Split(), Merge())
+    assert {fault.legality for fault in others} == {"legal"}
+    assert Drop("Vendor.unheardOf").legality == "hostile"
+
+
+def test_every_kind_is_known_by_name() -> None:
+    assert set(KINDS.values()) == set(get_args(Fault))
+    assert set(KINDS) <= set(kinds.__all__)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ([{"fault": "Explode"}], "faults[0] is no fault; there are Drop"),
+        ([{"fault": "Drop"}], "faults[0] does not fit: Drop has method, nth, client."),
+        ([{"fault": "Drop", "method": ""}], "faults[0]: method must be a text that is not empty"),
+        ([{"fault": "Cut"}, {"fault": "Cut", "nth": 0}], "faults[1]: nth must be an integer from 1 on, not 0."),
+        ([{"fault": "Cut", "direction": "up"}], "faults[0]: 'up' is no direction; there are in, out."),
+        ([{"fault": "Cut", "when": "while"}], "faults[0]: 'while' is no when; there are before, after."),
+        (
+            [{"fault": "Refuse", "method": CREATED}],
+            "Only a command can be refused, and 'Target.targetCreated' is none.",
+        ),
+        ([{"fault": "Merge", "messages": 1}], "messages must be an integer from 2 on, not 1."),
+    ],
+)
+def test_what_is_no_fault_is_refused(content: Any, text: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        faults_from_json(content)
+    assert text in str(refused.value)
+
+
+# ── calls ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(nth=st.integers(1, 4))
+def test_the_nth_call_is_dropped(nth: int) -> None:
+    fake = FakeBrowser(faults=[Drop(VERSION, nth)])
+    end = fake.connect()
+    asked(end, VERSION, VERSION, VERSION, VERSION)
+    assert said(end) == [each for each in (1, 2, 3, 4) if each != nth]
+    assert fake.statistics().never_answered == 1
+    assert len(fake.commands) == 4
+
+
+def test_a_dropped_call_does_nothing() -> None:
+    end = FakeBrowser(faults=[Drop("Target.setDiscoverTargets")]).connect()
+    asked(end, "Target.setDiscoverTargets", "Target.setDiscoverTargets")
+    assert said(end) == [CREATED, 2]
+
+
+def test_the_nth_call_is_refused_and_does_nothing() -> None:
+    fake = FakeBrowser(faults=[Refuse("Target.setDiscoverTargets", 1, -32603, "Not today")])
+    end = fake.connect()
+    asked(end, "Target.setDiscoverTargets")
+    assert [json.loads(payload) for payload in end.drain()] == [
+        {"id": 1, "error": {"code": -32603, "message": "Not today"}}
+    ]
+    assert fake.statistics().refused == 1
+    asked(end, "Target.setDiscoverTargets", first=2)
+    assert said(end) == [CREATED, 2]
+
+
+def test_a_call_is_answered_twice() -> None:
+    end = FakeBrowser(faults=[Duplicate(VERSION, 2)]).connect()
+    asked(end, VERSION, VERSION, VERSION)
+    assert said(end) == [1, 2, 2, 3]
+
+
+def test_a_late_call_makes_those_behind_it_late() -> None:
+    fake = FakeBrowser(faults=[Delay(VERSION, 2, nth=2), Delay(VERSION, 1, nth=3)])
+    end, other = fake.connect(), fake.connect()
+    asked(end, VERSION, VERSION, "Target.getBrowserContexts", VERSION, VERSION)
+    asked(other, VERSION)
+    assert said(end) == [1]
+    assert said(other) == [1]
+    fake.advance(1.9)
+    assert said(end) == []
+    fake.advance(2)
+    assert said(end) == [2, 3]
+    fake.advance(3)
+    assert said(end) == [4, 5]
+    assert [command.at for command in fake.commands] == [0, 0, 2, 2, 3, 3]
+
+
+# ── events ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def watched(*chosen: Fault) -> tuple[FakeBrowser, ClientEnd]:
+    fake = FakeBrowser(faults=chosen)
+    end = fake.connect()
+    asked(end, "Target.setDiscoverTargets")
+    assert said(end)[-1] == 1
+    return fake, end
+
+
+def open_pages(end: ClientEnd, count: int) -> None:
+    for number in range(count):
+        command = {"id": 100 + number, "method": "Target.createTarget", "params": {"url": "about:blank"}}
+        end.receive(json.dumps(command).encode())
+
+
+def test_the_nth_event_is_lost_or_doubled() -> None:
+    for fault, times in ((Drop(CREATED, 2), 0), (Duplicate(CREATED, 2), 2)):
+        _, end = watched(fault)
+        open_pages(end, 2)
+        assert said(end).count(CREATED) == times + 1
+
+
+def test_a_late_event_makes_those_behind_it_late() -> None:
+    fake, end = watched(Delay(CREATED, 2, nth=2))
+    asked(end, VERSION, first=5)
+    open_pages(end, 1)
+    assert said(end) == [5]
+    fake.advance(1)
+    assert said(end) == []
+    fake.advance(2)
+    assert said(end)[:2] == [CREATED, 100]
+
+
+# ── links ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(nth=st.integers(1, 4), when=st.sampled_from(["before", "after"]))
+def test_a_link_breaks_at_the_nth_message_out(nth: int, when: Any) -> None:
+    fake = FakeBrowser(faults=[Cut(nth, "out", when)])
+    end = fake.connect()
+    assert end.connected
+    asked(end, VERSION, VERSION, VERSION, VERSION)
+    assert said(end) == list(range(1, nth + (when == "after")))
+    assert not end.connected
+
+
+@given(nth=st.integers(1, 4), when=st.sampled_from(["before", "after"]))
+def test_a_link_breaks_at_the_nth_message_in(nth: int, when: Any) -> None:
+    fake = FakeBrowser(faults=[Cut(nth, "in", when)])
+    end = fake.connect()
+    asked(end, VERSION, VERSION, VERSION, VERSION)
+    assert [command.id for command in fake.commands] == list(range(1, nth + (when == "after")))
+    assert not end.connected
+    assert said(end) == []
+
+
+def test_a_message_that_never_comes_breaks_no_link() -> None:
+    for fault in (Cut(1, "out", "before"), Cut(2, "out", "before"), Cut(2, "in", "before"), Cut(2)):
+        end = FakeBrowser(faults=[fault]).connect()
+        asked(end, VERSION) if fault.nth == 2 else None
+        assert said(end) == ([1] if fault.nth == 2 else [])
+        assert end.connected
+
+
+def test_time_and_pages_break_links_as_well() -> None:
+    for act in (lambda fake: fake.advance(1), lambda fake: fake.play(Close())):
+        fake = FakeBrowser(Script(timeline=[Wait(1), Close()]), faults=[Cut(3, "out", "before")])
+        end = fake.connect()
+        asked(end, "Target.setDiscoverTargets")
+        assert said(end) == [CREATED, 1]
+        act(fake)
+        assert not end.connected
+
+
+@given(nth=st.integers(1, 4))
+def test_a_browser_falls_silent(nth: int) -> None:
+    fake = FakeBrowser(faults=[Silence(nth)])
+    end = fake.connect()
+    asked(end, VERSION, VERSION, VERSION, VERSION)
+    assert said(end) == list(range(1, nth))
+    assert end.connected
+    assert end.ready() == ()
+    assert fake.ready() == ()
+    assert len(fake.commands) == 4
+
+
+@given(nth=st.integers(1, 4))
+def test_a_browser_falls_deaf(nth: int) -> None:
+    fake = FakeBrowser(faults=[Silence(nth, "in")])
+    end = fake.connect()
+    asked(end, VERSION, VERSION, VERSION, VERSION)
+    assert said(end) == list(range(1, nth))
+    assert end.connected
+    fake.play(Console("still there"))
+
+
+def test_a_fault_may_be_of_one_client() -> None:
+    fake = FakeBrowser(faults=[Drop(VERSION, client=2), Cut(2, client=3)])
+    ends = [fake.connect() for _ in range(3)]
+    for end in ends:
+        asked(end, VERSION, VERSION, VERSION)
+    assert [said(end) for end in ends] == [[1, 2, 3], [2, 3], [1, 2]]
+    assert [fault for end in ends for fault in end.faults.struck] == [*fake.faults]
+
+
+def test_faults_of_streams_are_none_of_the_browsers() -> None:
+    end = FakeBrowser(faults=[Split(1), Merge(3)]).connect()
+    assert not end.faults.any
+    asked(end, VERSION)
+    assert said(end) == [1]
+
+
+def test_two_faults_may_strike_one_call() -> None:
+    fake = FakeBrowser(faults=[Delay(VERSION, 1), Refuse(VERSION)])
+    end = fake.connect()
+    asked(end, VERSION)
+    assert said(end) == []
+    fake.advance(1)
+    assert json.loads(end.drain()[0])["error"]["message"] == "Internal error"
+
+
+# ── over everything ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(script=scripts(), chosen=faults("legal", "hostile"), seed=st.integers(0, 2**32))
+def test_legal_and_hostile_faults_leave_every_session_a_stream(
+    naive_client: ModuleType, script: Script, chosen: tuple[Fault, ...], seed: int
+) -> None:
+    fake = FakeBrowser(script, faults=chosen)
+    run = Pump(fake, [naive_client.NaiveClient(script.answers)], seed=seed).run()
+    assert run.quiet
+    known = {None}
+    for _, payload in run.told:
+        message = json.loads(payload)
+        assert message.get("sessionId") in known
+        if message.get("method") == "Target.attachedToTarget":
+            known.add(message["params"]["sessionId"])
+
+
+@given(chosen=faults("legal", "hostile", "illegal"), seed=st.integers(0, 2**32))
+def test_what_strikes_is_the_same_under_one_schedule(
+    naive_client: ModuleType, chosen: tuple[Fault, ...], seed: int
+) -> None:
+    script = Script(timeline=[Wait(1), AddFrame("a", "https://ads.example/"), Console("x"), Wait(1), Close()])
+
+    def run(**how: Any) -> Any:
+        fake = FakeBrowser(script, faults=chosen)
+        pump = Pump(fake, [naive_client.NaiveClient()], **how)
+        return pump.run(), pump.ends[0].faults.struck
+
+    first, struck = run(seed=seed)
+    assert run(schedule=first.schedule, exact=True) == (first, struck)

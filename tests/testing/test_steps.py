@@ -1,0 +1,169 @@
+"""Scripts are values: they print as Python, survive JSON, and refuse what is none with the place where it stands."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, get_args
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cdp_core.errors import InvalidArgument
+from cdp_core.testing import steps as kinds
+from cdp_core.testing.steps import (
+    KINDS,
+    AddFrame,
+    Answer,
+    Close,
+    Console,
+    Dialog,
+    MoveFrame,
+    Navigate,
+    Popup,
+    RemoveFrame,
+    Script,
+    Step,
+    Wait,
+    Worker,
+    labels_given,
+    labels_used,
+)
+from cdp_core.testing.strategies import scripts, steps
+
+Json = dict[str, Any]
+
+
+@given(step=steps())
+def test_a_step_prints_as_the_python_that_makes_it(step: Step) -> None:
+    assert eval(repr(step), dict(vars(kinds))) == step
+    assert hash(step) == hash(eval(repr(step), dict(vars(kinds))))
+
+
+@given(script=scripts())
+def test_a_script_prints_as_the_python_that_makes_it(script: Script) -> None:
+    assert eval(repr(script), dict(vars(kinds))) == script
+
+
+def test_what_is_as_usual_is_not_printed() -> None:
+    assert repr(AddFrame("ad")) == "AddFrame('ad')"
+    assert repr(AddFrame("ad", parent="shop")) == "AddFrame('ad', parent='shop')"
+    assert repr(Popup("p", noopener=True)) == "Popup('p', noopener=True)"
+    assert repr(Dialog("alert", "hi")) == "Dialog(message='hi')"
+    assert repr(Script()) == "Script()"
+    assert repr(Wait(1)) == "Wait(1)"
+    script = Script(pages={"a": [Console("x")]}, answers={"f()": Answer(1, [Wait(2)])})
+    assert repr(script) == ("Script(pages={'a': (Console('x'),)}, answers={'f()': Answer(value=1, steps=(Wait(2),))})")
+
+
+@given(script=scripts())
+def test_a_script_survives_json(script: Script) -> None:
+    assert Script.from_json(script.to_json()) == script
+    text = json.dumps(script.to_json())
+    assert Script.from_json(text) == script
+    assert Script.from_json(text.encode()) == script
+
+
+def test_every_kind_of_step_is_known_by_name() -> None:
+    assert set(KINDS.values()) == set(get_args(Step))
+    assert all(name == kind.__name__ and name in kinds.__all__ for name, kind in KINDS.items())
+
+
+def test_a_script_does_not_change() -> None:
+    pages = {"a": [Console("x")]}
+    script = Script(pages=pages)
+    pages["a"].append(Console("y"))
+    pages["b"] = []
+    assert script == Script(pages={"a": [Console("x")]})
+    with pytest.raises(TypeError):
+        script.pages["c"] = ()  # type: ignore[index]
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        script.timeline = ()  # type: ignore[misc]
+
+
+STEP = {"step": "Console", "text": "x"}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "A script is a JSON object with pages, timeline, answers."),
+        ("[]", "A script is a JSON object with pages, timeline, answers."),
+        ("[" * 100_000, "A script is a JSON object with pages, timeline, answers."),
+        ({"page": {}}, "A script has pages, timeline, answers, and no 'page'."),
+        ({"pages": []}, "pages of a script must be an object."),
+        ({"answers": 1}, "answers of a script must be an object."),
+        ({"timeline": {}}, "timeline must be a list of steps."),
+        ({"pages": {"u": "abc"}}, "pages['u'] must be a list of steps."),
+        ({"pages": {"u": [STEP, 5]}}, "pages['u'][1] is no step; there are AddFrame"),
+        ({"timeline": [{"step": "Explode"}]}, "timeline[0] is no step; there are AddFrame"),
+        ({"timeline": [{"step": ["Wait"]}]}, "timeline[0] is no step; there are AddFrame"),
+        ({"timeline": [{**STEP, "color": "red"}]}, "timeline[0] does not fit: Console has text, type, frame."),
+        ({"timeline": [{"step": "Cut", "x": 1}]}, "timeline[0] does not fit: Cut has no fields."),
+        ({"timeline": [{"step": "Console"}]}, "timeline[0] does not fit: Console has text, type, frame."),
+        ({"timeline": [{"step": "Console", "text": 5}]}, "timeline[0]: text must be a text, not 5."),
+        ({"timeline": [{"step": "Wait", "seconds": -1}]}, "timeline[0]: seconds must be a number of seconds, not -1."),
+        ({"timeline": [{"step": "AddFrame", "label": ""}]}, "label must be a text that is not empty, not ''."),
+        ({"timeline": [{"step": "Dialog", "type": "toast"}]}, "timeline[0]: 'toast' is no type; there are alert"),
+        ({"timeline": [{"step": "Dialog", "type": []}]}, "timeline[0]: [] is no type; there are alert"),
+        ({"answers": {"f()": 5}}, "answers['f()'] must be an object with value and steps."),
+        ({"answers": {"f()": {"valeu": 5}}}, "answers['f()'] must be an object with value and steps."),
+        ({"answers": {"f()": {"steps": [5]}}}, "answers['f()'].steps[0] is no step"),
+        ({"timeline": [{"step": "RemoveFrame", "label": "ad"}]}, "No step of the script makes 'ad'; there are main."),
+    ],
+)
+def test_what_is_no_script_is_refused_with_the_place(content: Any, said: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        Script.from_json(content)
+    assert said in str(refused.value)
+
+
+@given(
+    content=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda inner: (
+            st.lists(inner)
+            | st.dictionaries(
+                st.sampled_from(["pages", "timeline", "answers", "step", "steps", "text", "label", "seconds"]), inner
+            )
+        ),
+    )
+)
+def test_any_json_is_a_script_or_refused(content: Any) -> None:
+    try:
+        script = Script.from_json(content)
+    except InvalidArgument:
+        return
+    assert Script.from_json(script.to_json()) == script
+
+
+@pytest.mark.parametrize("seconds", [math.inf, math.nan, -0.5, True, "1", None])
+def test_a_wait_is_of_some_seconds(seconds: Any) -> None:
+    with pytest.raises(InvalidArgument, match="seconds must be a number of seconds"):
+        Wait(seconds)
+
+
+def test_a_flag_is_true_or_false() -> None:
+    with pytest.raises(InvalidArgument, match="noopener must be true or false, not 'yes'"):
+        Popup("p", noopener="yes")  # type: ignore[arg-type]
+
+
+def test_only_steps_are_steps() -> None:
+    with pytest.raises(InvalidArgument, match=r"^'x' is no step; there are AddFrame"):
+        Script(timeline=["x"])  # type: ignore[list-item]
+
+
+def test_labels_are_given_and_used() -> None:
+    made = (AddFrame("a", parent="b"), Popup("p", opener="q"), Worker("w", frame="f"), Navigate("u"))
+    assert labels_given(made) == {"a", "p", "w"}
+    assert labels_used(made) == {"b", "q", "f", "main"}
+    assert labels_used([RemoveFrame("r"), MoveFrame("m"), Close("c"), Wait(1)]) == {"r", "m", "c"}
+
+
+def test_a_label_is_given_anywhere_in_the_script() -> None:
+    Script(pages={"u": [AddFrame("a")]}, timeline=[RemoveFrame("a")])
+    Script(timeline=[Close("page 2"), Close("popup 3")])  # those that a client opened
+    with pytest.raises(InvalidArgument, match="No step of the script makes 'a'; there are b, main"):
+        Script(pages={"u": [AddFrame("b")]}, answers={"f()": Answer(steps=[Console("x", frame="a")])})

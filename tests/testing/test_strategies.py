@@ -1,0 +1,209 @@
+"""The strategies: what they make can be played, at least half of it without a race, and shrinks to next to nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import find, given, settings
+from hypothesis import strategies as st
+
+from cdp_core.testing import steps as kinds
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.fake.player import GoneError, Player
+from cdp_core.testing.fake.world import PROFILES
+from cdp_core.testing.pump import Pump
+from cdp_core.testing.schedules import Advance, Consume, Deliver, Schedule
+from cdp_core.testing.steps import AddFrame, Cut, Dialog, Navigate, RemoveFrame, Script, Wait
+from cdp_core.testing.strategies import is_race_free, schedules, scripts
+
+QUICK = settings(database=None, derandomize=True, max_examples=600)
+
+
+def frames_of(fake: FakeBrowser) -> list[Any]:
+    return list(fake.truth().frames)
+
+
+# ── scripts ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(script=scripts(), profile=st.sampled_from(PROFILES))
+def test_a_script_can_be_played_with_nobody_there(script: Script, profile: Any) -> None:
+    fake = FakeBrowser(script, profile=profile)
+    while (at := fake.next_time()) is not None:
+        fake.advance(at)
+
+
+@given(script=scripts(max_steps=12), profile=st.sampled_from(PROFILES), seed=st.integers(0, 2**32))
+def test_no_step_is_about_something_that_is_not_there(
+    naive_client: ModuleType, script: Script, profile: Any, seed: int
+) -> None:
+    """By the script's own doing: nobody closes anything here, and time waits until everything was answered."""
+    with pytest.MonkeyPatch.context() as patch:
+        missed: list[str] = []
+        frame = Player.frame
+
+        def watched(player: Player, label: str, here: Any = None) -> Any:
+            try:
+                return frame(player, label, here)
+            except GoneError:
+                missed.append(label)
+                raise
+
+        patch.setattr(Player, "frame", watched)
+        pump = Pump(FakeBrowser(script, profile=profile), [naive_client.NaiveClient()], seed=seed)
+        assert pump.run().quiet
+    assert missed == []
+
+
+def test_at_least_half_are_race_free_and_the_rest_is_not() -> None:
+    found: Counter[bool] = Counter()
+
+    @settings(max_examples=300, database=None, derandomize=True)
+    @given(script=scripts())
+    def look(script: Script) -> None:
+        found[is_race_free(script)] += 1
+
+    look()
+    assert found[True] >= 150
+    assert found[False] >= 50
+
+
+@given(script=scripts(race_free=True))
+def test_race_free_scripts_are_marked(script: Script) -> None:
+    assert is_race_free(script)
+
+
+@pytest.mark.parametrize(
+    ("script", "calm"),
+    [
+        (Script(), True),
+        (Script(timeline=[Wait(1), AddFrame("a"), Wait(1), RemoveFrame("a")]), True),
+        (Script(timeline=[AddFrame("a")]), False),
+        (Script(timeline=[Wait(0), AddFrame("a")]), False),
+        (Script(timeline=[Wait(1), AddFrame("a"), RemoveFrame("a")]), False),
+        (Script(pages={"u": [AddFrame("a")]}), True),
+        (Script(pages={"u": [Dialog()]}), False),
+        (Script(pages={"u": [Wait(1)]}), False),
+        (Script(answers={"f()": kinds.Answer(steps=[Dialog()])}), True),
+    ],
+)
+def test_what_is_race_free(script: Script, calm: bool) -> None:
+    assert is_race_free(script) is calm
+
+
+def test_scripts_hold_everything_there_is(naive_client: ModuleType) -> None:
+    found: Counter[str] = Counter()
+    reached: Counter[str] = Counter()
+
+    @settings(max_examples=300, database=None, derandomize=True)
+    @given(script=scripts())
+    def look(script: Script) -> None:
+        found.update(type(step).__name__ for step in script.steps())
+        fake = FakeBrowser(script)
+        Pump(fake, [naive_client.NaiveClient(script.answers)]).run()
+        reached["out of process"] += any(frame.out_of_process for frame in frames_of(fake))
+        reached["nested"] += any(
+            frame.parent in {each.id for each in frames_of(fake) if each.parent} for frame in frames_of(fake)
+        )
+        reached["dialog"] += bool(fake.truth().dialogs)
+        reached["pages"] += len(fake.truth().pages) > 1
+
+    look()
+    assert set(found) == set(kinds.KINDS)
+    assert min(found.values()) >= 5, found
+    assert min(reached[each] for each in ("out of process", "nested", "dialog", "pages")) >= 10, reached
+
+
+# ── shrinking ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_lost_out_of_process_frame_shrinks_to_one_step() -> None:
+    """A client that never looks at frames out of process: the least that shows it is one frame of another site."""
+    script = find(
+        scripts(), lambda each: any(frame.out_of_process for frame in frames_of(FakeBrowser(each))), settings=QUICK
+    )
+    assert script == Script(timeline=[AddFrame("x1", "https://shop.example/")])
+
+
+def test_two_dialogs_of_two_frames_shrink_to_three_steps(naive_client: ModuleType) -> None:
+    def meets_two(script: Script) -> bool:
+        client = naive_client.NaiveClient(script.answers)
+        Pump(FakeBrowser(script), [client]).run()
+        opened = [message for way, message in client.log if message.get("method") == "Page.javascriptDialogOpening"]
+        return len(opened) >= 2 and len({message["params"]["frameId"] for message in opened}) >= 2
+
+    script = find(scripts(), meets_two, settings=QUICK)
+    assert sum(not isinstance(step, Wait) for step in script.steps()) <= 3, script
+    assert all(not getattr(step, "message", "") for step in script.steps())
+
+
+def test_a_client_that_forgets_a_navigation_shrinks_to_two_steps(naive_client: ModuleType) -> None:
+    """It keeps the frames of a document that was left (fact 9)."""
+
+    class Forgetful(naive_client.NaiveClient):  # type: ignore[name-defined, misc]
+        def on_frame_navigated(self, session: str | None, params: Any) -> None:
+            frame = params["frame"]
+            known = self.frames.get(frame["id"], {"parent": None})
+            self.frames[frame["id"]] = {**known, "url": frame["url"], "session": session}
+
+    def is_wrong(script: Script) -> bool:
+        fake, client = FakeBrowser(script), Forgetful(script.answers)
+        run = Pump(fake, [client]).run()
+        truth = fake.truth()
+        cut = any(isinstance(step, Cut) for step in script.steps())
+        return run.quiet and not cut and not truth.crashed and set(client.frames) != {each.id for each in truth.frames}
+
+    script = find(scripts(race_free=True), is_wrong, settings=QUICK)
+    assert [type(step) for step in script.timeline if not isinstance(step, Wait)] == [AddFrame, Navigate], script
+    assert not script.answers
+
+
+# ── schedules ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(data=st.data(), script=scripts(), clients=st.integers(1, 3), edges=st.sampled_from(["observed", "causal"]))
+def test_schedules_fit_their_script(data: st.DataObject, script: Script, clients: int, edges: Any) -> None:
+    schedule = data.draw(schedules(script, clients=clients, edges=edges, max_turns=10))
+    assert schedule.edges == edges
+    assert len(schedule.turns) <= 10
+    for turn in schedule.turns:
+        assert isinstance(turn, (Deliver, Consume, Advance))
+        assert not isinstance(turn, Advance) or not is_race_free(script)
+        assert isinstance(turn, Advance) or 1 <= turn.client <= clients
+
+
+def test_a_schedule_shrinks_to_the_turn_that_matters(naive_client: ModuleType) -> None:
+    """A reply of the browser's that overtakes the renderer's: the least is one turn out of order."""
+    script = Script()
+
+    def overtakes(schedule: Schedule) -> bool:
+        client = naive_client.NaiveClient()
+        run = Pump(FakeBrowser(script), [client], schedule=schedule).run()
+        numbers = [turn.number for turn in run.schedule.turns if isinstance(turn, Deliver)]
+        return numbers != sorted(numbers)
+
+    schedule = find(schedules(script), overtakes, settings=QUICK)
+    assert [turn.rank for turn in schedule.turns if isinstance(turn, Deliver) and turn.rank] == [1], schedule
+    assert not any(isinstance(turn, Advance) for turn in schedule.turns)
+
+
+# ── without Hypothesis ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_without_hypothesis_the_extra_is_named_and_the_rest_works() -> None:
+    program = """
+import sys
+sys.modules["hypothesis"] = None
+import cdp_core.testing.pump, cdp_core.testing.faults, cdp_core.testing.fake_transport
+try:
+    import cdp_core.testing.strategies
+except ImportError as missing:
+    print(missing)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "cdp_core.testing.strategies needs Hypothesis: install cdp-supervisor[testing].\n"
