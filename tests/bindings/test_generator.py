@@ -639,7 +639,11 @@ def test_npm_cannot_be_run(refused: Callable[..., str], npm: Npm) -> None:
 WHOLE = packed(browser_protocol=FIRST, js_protocol=SECOND)
 
 
-@pytest.mark.parametrize("archive", [b"", b"garbage", WHOLE[:40], WHOLE[: len(WHOLE) // 2], b"\x1f\x8b" + b"x" * 99])
+@pytest.mark.parametrize(  # named, since an archive holds the time of its making
+    "archive",
+    [b"", b"garbage", WHOLE[:40], WHOLE[: len(WHOLE) // 2], b"\x1f\x8b" + b"x" * 99],
+    ids=["empty", "garbage", "its beginning", "half of it", "a head and garbage"],
+)
 def test_npm_brings_what_is_no_archive(refused: Callable[..., str], npm: Npm, archive: bytes) -> None:
     npm(archive=archive)
     said = refused("--version", "0.0.7")
