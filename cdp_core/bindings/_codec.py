@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar, overload
 
 from cdp_core.bindings import _catalog, _drift
-from cdp_core.bindings._shapes import CommandSpec
+from cdp_core.bindings._domain import Domain
 from cdp_core.bindings._values import Command, EnumValue, EventValue, Value, make_value
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Event, Json
 
 __all__ = ["from_json", "parse_command", "parse_event", "parse_result"]
 
+T = TypeVar("T")
 V = TypeVar("V", bound="Value | EnumValue")
 
 
@@ -61,18 +62,13 @@ _readers: Final[dict[str, Callable[[Event], EventValue]]] = {}
 
 
 def _reader_of(method: str) -> Callable[[Event], EventValue] | None:
-    domain, _, name = method.partition(".")
-    found = _catalog.domain_named(domain)
-    kind = None if found is None else found.event(name)
-    if kind is None:
-        _drift.count("unknown_items", method)
-        return None
-    return _readers.setdefault(method, kind.__cdp_read__)
+    kind = _find(method, Domain.event)
+    return None if kind is None else _readers.setdefault(method, kind.__cdp_read__)
 
 
 def parse_command(method: str, params: Mapping[str, Any] | None = None, /) -> Command[Any] | None:
     """A command out of its protocol form; None, counted, where the bindings do not know it."""
-    spec = _command(method)
+    spec = _find(method, Domain.command)
     if spec is None:
         return None
     return Command(method, spec.read(dict(params or {})), spec)
@@ -80,14 +76,15 @@ def parse_command(method: str, params: Mapping[str, Any] | None = None, /) -> Co
 
 def parse_result(method: str, result: Json, /) -> Value | Json | None:
     """What a command brought, as its typed value; the JSON itself, counted, where the bindings do not know it."""
-    spec = _command(method)
+    spec = _find(method, Domain.command)
     return result if spec is None else spec.parse(result)
 
 
-def _command(method: str) -> CommandSpec | None:
+def _find(method: str, item: Callable[[Domain, str], T | None]) -> T | None:
+    """One item by the protocol's name; None, counted, where the bindings do not know it."""
     domain, _, name = method.partition(".")
-    found = _catalog.domain_named(domain)
-    spec = None if found is None else found.command(name)
-    if spec is None:
+    home = _catalog.domain_named(domain)
+    found = None if home is None else item(home, name)
+    if found is None:
         _drift.count("unknown_items", method)
-    return spec
+    return found

@@ -639,7 +639,11 @@ def test_npm_cannot_be_run(refused: Callable[..., str], npm: Npm) -> None:
 WHOLE = packed(browser_protocol=FIRST, js_protocol=SECOND)
 
 
-@pytest.mark.parametrize("archive", [b"", b"garbage", WHOLE[:40], WHOLE[: len(WHOLE) // 2], b"\x1f\x8b" + b"x" * 99])
+@pytest.mark.parametrize(  # named, since an archive holds the time of its making
+    "archive",
+    [b"", b"garbage", WHOLE[:40], WHOLE[: len(WHOLE) // 2], b"\x1f\x8b" + b"x" * 99],
+    ids=["empty", "garbage", "its beginning", "half of it", "a head and garbage"],
+)
 def test_npm_brings_what_is_no_archive(refused: Callable[..., str], npm: Npm, archive: bytes) -> None:
     npm(archive=archive)
     said = refused("--version", "0.0.7")
@@ -824,8 +828,9 @@ def tricky(generator: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> P
 @pytest.mark.parametrize("checker", ["mypy", "pyright"])
 def test_the_stubs_are_strict(tricky: Path, checker: str) -> None:
     """Nothing is wrong in the stubs of names like these and of the vendor, and what is wrong in their use is found."""
-    if importlib.util.find_spec(checker) is None:
-        pytest.skip(f"{checker} is not installed")
+    for needed in (checker, "msgspec"):  # checkers read the annotations of what is there in most installations
+        if importlib.util.find_spec(needed) is None:
+            pytest.skip(f"{needed} is not installed")
     sample = write(tricky / "sample.py", SAMPLE)
     wrong = {number for number, line in enumerate(SAMPLE.splitlines(), 1) if "# WRONG" in line}
     folders = [tricky / "tricky_cdp", VENDOR / "acme_cdp"]
