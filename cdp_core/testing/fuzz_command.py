@@ -108,7 +108,7 @@ def _search(options: argparse.Namespace) -> int:
 def _database(folder: str | None) -> ExampleDatabase | None:
     if folder is None:
         return None
-    from hypothesis.database import DirectoryBasedExampleDatabase  # noqa: PLC0415 - the extra `testing`
+    from hypothesis.database import DirectoryBasedExampleDatabase  # noqa: PLC0415 - imports stay cheap
 
     return DirectoryBasedExampleDatabase(folder)
 

@@ -93,9 +93,9 @@ def hunt(
 
 def examples_of(*, edges: Edges | None = None, race_free: bool | None = None) -> SearchStrategy[Example]:
     """Examples, as Hypothesis draws them."""
-    from hypothesis import strategies as st  # noqa: PLC0415 - nobody else needs it
+    from hypothesis import strategies as st  # noqa: PLC0415 - imports stay cheap
 
-    from cdp_core.testing.strategies import scripts  # noqa: PLC0415
+    from cdp_core.testing.strategies import scripts  # noqa: PLC0415 - imports stay cheap
 
     return st.builds(
         Example,
@@ -115,8 +115,8 @@ def hunt_with(
     database: ExampleDatabase | None = None,
 ) -> Find | None:
     """The same, for any way of putting a client to an example; after the first find, at most `shrinks` more are tried."""
-    from hypothesis import HealthCheck, Phase, find, settings  # noqa: PLC0415
-    from hypothesis.errors import NoSuchExample  # noqa: PLC0415
+    from hypothesis import HealthCheck, Phase, find, settings  # noqa: PLC0415 - imports stay cheap
+    from hypothesis.errors import NoSuchExample  # noqa: PLC0415 - imports stay cheap
 
     searched = settings(
         max_examples=runs,

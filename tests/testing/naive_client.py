@@ -16,6 +16,7 @@ RULES = {
     "Target.attachedToTarget": "on_attached",
     "Target.detachedFromTarget": "on_detached",
     "Inspector.targetCrashed": "on_crashed",
+    "Inspector.targetReloadedAfterCrash": "on_reloaded",
     "Page.frameAttached": "on_frame_attached",
     "Page.frameNavigated": "on_frame_navigated",
     "Page.navigatedWithinDocument": "on_navigated_within",
@@ -111,6 +112,13 @@ class NaiveClient:
         del self.sessions[session]
         self.ended.add(session)
 
+    def on_reloaded(self, session: str | None, _params: Json) -> None:
+        """What was asked of it meanwhile has failed (fact 49)."""
+        assert session is not None
+        self.crashed.discard(self.sessions[session]["target"])
+        for method in ("Page.enable", "Runtime.enable", "Page.getFrameTree"):
+            self.send(session, method)
+
     def on_crashed(self, session: str | None, _params: Json) -> None:
         assert session is not None
         self.crashed.add(self.sessions[session]["target"])
@@ -138,7 +146,10 @@ class NaiveClient:
 
     def on_frame_navigated(self, session: str | None, params: Json) -> None:
         frame = params["frame"]
-        self._drop(frame["id"], itself=False)
+        if params["type"] == "BackForwardCacheRestore":  # its frames come back, and little is said of them (fact 43)
+            self.send(session, "Page.getFrameTree")
+        else:
+            self._drop(frame["id"], itself=False)
         known = self.frames.get(frame["id"], {})
         parent = frame.get("parentId", known.get("parent"))
         self.frames[frame["id"]] = {"parent": parent, "url": frame["url"], "session": session}

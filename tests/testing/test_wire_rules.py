@@ -20,9 +20,9 @@ from cdp_core.sansio.trace import MessageRecord
 from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
 from cdp_core.testing.fake.dispatch_errors import (
     MAX_MESSAGE_BYTES,
-    Malformed,
     Refused,
     Request,
+    Unreadable,
     _size,
     check_params,
     read_request,
@@ -205,12 +205,12 @@ PIECES = st.sampled_from(
 @example(text="9" * 5000)
 @example(text='{"id":1,"method":"a","params":' + "[" * 299 + "]" * 299 + "}")
 def test_any_text_is_a_command_or_malformed(text: str) -> None:
-    request: Request | Malformed
+    request: Request | Unreadable
     try:
         request = read_request(text)
-    except Malformed as malformed:
+    except Unreadable as malformed:
         request = malformed
-    if isinstance(request, Malformed):
+    if isinstance(request, Unreadable):
         assert request.code in (-32700, -32600)
         assert request.data is None
     else:

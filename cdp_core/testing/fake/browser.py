@@ -27,7 +27,7 @@ from cdp_core.sansio.wire import Json, is_object
 from cdp_core.testing import faults as kinds
 from cdp_core.testing.fake import commands as table
 from cdp_core.testing.fake import targets
-from cdp_core.testing.fake.dispatch_errors import MAX_MESSAGE_BYTES, Malformed, Refused, Request, read_request, refuse
+from cdp_core.testing.fake.dispatch_errors import MAX_MESSAGE_BYTES, Refused, Request, Unreadable, read_request, refuse
 from cdp_core.testing.fake.player import Player
 from cdp_core.testing.fake.streams import Delivery, Edges, Streams
 from cdp_core.testing.fake.truth import Truth, truth_of
@@ -229,7 +229,7 @@ class FakeBrowser:
             return
         try:
             request = read_request(payload)
-        except Malformed as malformed:
+        except Unreadable as malformed:
             self._malformed += 1
             reply: Json = {} if malformed.id is None else {"id": malformed.id}
             refusal = packed({**reply, "error": malformed.error})
@@ -287,7 +287,8 @@ class FakeBrowser:
             if first is not None:  # it is still to be answered
                 session.in_flight[request.id] = first
             return
-        session.in_flight[request.id] = request.method if command.by_renderer else ""
+        waits = command.by_renderer or request.method in table.ANSWERED_BY_RENDERER
+        session.in_flight[request.id] = request.method if waits else ""
         run = partial(self._run, session, request, command, params)
         target = session.target
         if command.parks and target is not None and target.renderer.dialog is not None:
@@ -296,12 +297,18 @@ class FakeBrowser:
             run()
         self._world.do_soon()
 
-    def _run(self, session: Session, request: Request, command: table.Command, params: Json) -> None:
+    def _run(self, session: Session, request: Request, command: table.Modelled, params: Json) -> None:
         target = session.target
-        if not session.open or (command.by_renderer and target is not None and (target.crashed or target.closed)):
+        if not session.open or request.id not in session.in_flight:
+            return
+        if command.by_renderer and target is not None and (target.crashed or target.closed):
             return
         since = None if command.by_renderer else session.client.streams.numbered
-        answer = partial(self._world.reply, session, request.id, request.method, since=since)
+
+        def answer(outcome: Json) -> None:
+            if request.id in session.in_flight:  # or it was broken off, and answered so
+                self._world.reply(session, request.id, request.method, outcome, since=since)
+
         try:
             result = command.run(table.Call(self._world, self._player, session, params, answer, self._close))
         except Refused as refused:

@@ -25,8 +25,10 @@ from cdp_core.testing.fake.player import Player
 from cdp_core.testing.fake.shapes import params_of
 from cdp_core.testing.fake.world import AutoAttach, Context, Session, Target, World, failure_of
 
-__all__ = ["COMMANDS", "LATER", "Call", "Command", "find"]
+__all__ = ["COMMANDS", "LATER", "Call", "Modelled", "find"]
 
+ANSWERED_BY_RENDERER: Final = frozenset(("Target.setAutoAttach",))
+"""Carried out by the browser, and answered when the renderer has been asked (fact 15)."""
 LATER: Final[Json] = {}
 """In place of a result: the command answers by itself, or never."""
 
@@ -61,7 +63,6 @@ class Call:
             raise Refused(-32602, "No target with given id found")
         return target
 
-
     def demand_root(self) -> None:
         """What only the browser's own session may do. Raises Refused."""
         if self.session.target is not None:
@@ -74,7 +75,7 @@ class Call:
 
 
 @attrs.frozen(eq=False)
-class Command:
+class Modelled:
     """How a method is carried out: by whom, and on which kinds of target."""
 
     run: Callable[[Call], Json]
@@ -89,10 +90,10 @@ class Command:
         return check_params(params, self.fields)
 
 
-COMMANDS: Final[dict[str, Command]] = {}
+COMMANDS: Final[dict[str, Modelled]] = {}
 
 
-def find(method: str, session: Session) -> Command:
+def find(method: str, session: Session) -> Modelled:
     """The command, where the session's target has it. Raises Refused."""
     command = COMMANDS.get(method)
     kind = "browser" if session.target is None else session.target.type
@@ -106,7 +107,7 @@ def _modelled(
 ) -> Callable[[Callable[[Call], Json]], Callable[[Call], Json]]:
     def register(run: Callable[[Call], Json]) -> Callable[[Call], Json]:
         waits = by_renderer if parks is None else parks
-        COMMANDS[method] = Command(run, where, by_renderer, waits, params_of(method))
+        COMMANDS[method] = Modelled(run, where, by_renderer, waits, params_of(method))
         return run
 
     return register
@@ -193,19 +194,16 @@ def _attach_to_target(call: Call) -> Json:
 
 @_modelled("Target.detachFromTarget", ANYWHERE)
 def _detach_from_target(call: Call) -> Json:
-    if "sessionId" not in call.params and "targetId" not in call.params:
+    wanted, named = call.params.get("sessionId"), call.params.get("targetId")
+    if wanted is None and named is None:
         raise Refused(-32602, "Session id must be specified")
-    if "sessionId" not in call.params and "targetId" in call.params:
-        named = call.params["targetId"]
-        there = [each for each in call.session.client.sessions.values() if each.target is not None]
-        session = next((each for each in there if each.parent is call.session and each.target.id == named), None)
-        if session is None:
-            raise Refused(-32602, "No session for given target id")
-        targets.detach(call.world, session)
-        return {}
-    session = call.session.client.sessions.get(call.params.get("sessionId"))
-    if session is None or session.parent is not call.session:
-        raise Refused(-32602, "No session with given id")
+    own = [each for each in call.session.client.sessions.values() if each.parent is call.session]
+    if wanted is None:
+        session = next((each for each in own if each.target is not None and each.target.id == named), None)
+    else:
+        session = next((each for each in own if each.id == wanted), None)
+    if session is None:
+        raise Refused(-32602, "No session with given id" if wanted else "No session for given target id")
     targets.detach(call.world, session)
     return {}
 

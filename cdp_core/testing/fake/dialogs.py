@@ -30,7 +30,13 @@ def raise_dialog(
     """A script calls alert, confirm or prompt."""
     page = frame.target.page
     dialog = Dialog(
-        page, frame, kind, cut(message), whole(default_prompt) if kind == "prompt" else "", finish, len(world.dialogs) + 1
+        page,
+        frame,
+        kind,
+        cut(message),
+        whole(default_prompt) if kind == "prompt" else "",
+        finish,
+        len(world.dialogs) + 1,
     )
     world.dialogs.append(dialog)
     older = [each for each in page.dialogs if not each.superseded]

@@ -21,7 +21,7 @@ import attrs
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake.json_text import JsonFault, pairs_of, read_json
 
-__all__ = ["MAX_MESSAGE_BYTES", "Malformed", "Refused", "Request", "Shape", "check_params", "read_request", "refuse"]
+__all__ = ["MAX_MESSAGE_BYTES", "Refused", "Request", "Shape", "Unreadable", "check_params", "read_request", "refuse"]
 
 MAX_MESSAGE_BYTES: Final = 100 * 2**20
 """A text of this size or more makes Chromium drop the socket (fact 57)."""
@@ -66,7 +66,7 @@ class Request:
     session: str | None
 
 
-class Malformed(Refused):
+class Unreadable(Refused):
     """A text that is no command; `id` is there where it was read before the fault, and is what it is answered with."""
 
     def __init__(self, code: int, message: str, command_id: int | None = None) -> None:
@@ -75,13 +75,13 @@ class Malformed(Refused):
 
 
 def read_request(text: str | bytes) -> Request:
-    """Read one message. Raises Malformed."""
+    """Read one message. Raises Unreadable."""
     try:
         message = read_json(text)
     except JsonFault as fault:
-        raise Malformed(-32700, str(fault)) from None
+        raise Unreadable(-32700, str(fault)) from None
     if not isinstance(message, dict):
-        raise Malformed(-32600, "Message must be an object")
+        raise Unreadable(-32600, "Message must be an object")
     return _Envelope(message).read()  # pyright: ignore[reportUnknownArgumentType]
 
 
@@ -109,7 +109,7 @@ class _Envelope:
             elif name.isascii():
                 raise self._fault("Message has property other than 'id', 'method', 'sessionId', 'params'")
             else:
-                raise Malformed(-32700, f"CBOR: invalid map key at position {self._position(place)}", self._id)
+                raise Unreadable(-32700, f"CBOR: invalid map key at position {self._position(place)}", self._id)
         if self._id is None:
             raise self._fault(NO_ID)
         if not self._method:
@@ -139,7 +139,7 @@ class _Envelope:
     def _is_first(self, first: bool, place: int) -> None:
         if not first:
             position = self._position(place)
-            raise Malformed(-32700, f"CBOR: duplicate map key at position {position}", self._id)
+            raise Unreadable(-32700, f"CBOR: duplicate map key at position {position}", self._id)
 
     def _ascii(self, given: Any, what: str) -> str:
         # In the binary form other strings are of another type.
@@ -147,8 +147,8 @@ class _Envelope:
             raise self._fault(what)
         return given
 
-    def _fault(self, what: str) -> Malformed:
-        return Malformed(-32600, what, self._id)
+    def _fault(self, what: str) -> Unreadable:
+        return Unreadable(-32600, what, self._id)
 
     def _position(self, place: int) -> int:
         return ENVELOPE + 1 + sum(_size(name) + _size(given) for name, given in self._members[:place])

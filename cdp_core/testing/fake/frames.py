@@ -12,6 +12,9 @@ demotion is `detachedFromTarget`, then `frameAttached` with the same id there.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+
+import attrs
 
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake import dialogs, targets
@@ -28,13 +31,39 @@ from cdp_core.testing.fake.world import (
     title_of,
 )
 
-__all__ = ["add_frame", "announce_contexts", "described", "navigate", "navigate_within", "open_document", "remove_frame", "tree"]
+__all__ = [
+    "add_frame",
+    "announce_contexts",
+    "described",
+    "navigate",
+    "navigate_within",
+    "open_document",
+    "remove_frame",
+    "tree",
+]
 
 Loaded = Callable[[Frame, Callable[[], None]], None]
 """Runs a document's own script, which adds frames, logs, opens dialogs; then calls what it was given."""
 
 
 # ── one document ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@attrs.frozen(eq=False)
+class Navigation:
+    """One that is on its way."""
+
+    frame: Frame
+    target: Target
+    """The one that the frame had when it began."""
+    url: str
+    loader: str
+    kind: str
+
+    @property
+    def begun(self) -> Json:
+        """How its beginning is told."""
+        return {"frameId": self.frame.id, "url": self.url, "loaderId": self.loader, "navigationType": self.kind}
 
 
 def navigate(
@@ -52,55 +81,64 @@ def navigate(
     `started` is told the loader: the reply to a command comes before what it leads to (fact 56), and after the dialogs
     that it closes. `reason` is why, where no command asked for it.
     """
-    loader = world.ids.new("loader")
-    old = frame.target
+    going = Navigation(frame, frame.target, url, world.ids.new("loader"), kind)
     if frame.parent is None:
-        targets.revive(world, old)
-
-    begun = {"frameId": frame.id, "url": url, "loaderId": loader, "navigationType": kind}
-
-    def begin() -> None:
-        world.emit_to(old, "Page", "Page.frameStartedNavigating", begun, frame)
-        world.emit_to(old, "Page", "Page.frameStartedLoading", {"frameId": frame.id}, frame)
-
-    def commit() -> None:
-        if old.closed or world.frames.get(frame.id) is not frame or frame.navigating != loader:
-            return
-        if frame.parent is not None and frame.renderer.dialog is not None:
-            frame.renderer.parked.append(commit)
-            return
-        frame.navigating, frame.begun = "", None
-        frame.unreachable = url if failure_of(url) else ""
-        _commit(world, frame, ERROR_PAGE if frame.unreachable else url, loader, loaded, gone_for_good=kind == "reload")
-
-    frame.navigating, frame.begun = loader, begun
-    by_script = reason == "scriptInitiated" and frame.target is _above(frame)
-    if by_script:
-        scheduled = {"frameId": frame.id, "delay": 0, "reason": reason, "url": url}
-        world.emit_to(old, "Page", "Page.frameScheduledNavigation", scheduled, frame)
+        targets.revive(world, frame.target)
+    frame.navigating, frame.begun = going.loader, going.begun
     if reason:
-        requested = {"frameId": frame.id, "reason": reason, "url": url, "disposition": "currentTab"}
-        world.emit_to(_above(frame), "Page", "Page.frameRequestedNavigation", requested, frame)
-    if by_script and frame.parent is None:
-        world.soon(begin)
+        _request(world, going, reason)
     else:
-        begin()
-    if by_script:
-        world.emit_to(old, "Page", "Page.frameClearedScheduledNavigation", {"frameId": frame.id}, frame)
+        _begin(world, going)
     if kind == "reload":
-        started(loader)
+        started(going.loader)
     if frame.parent is None:
-        dialogs.close_all(world, old)
+        dialogs.close_all(world, frame.target)
 
     def go_on() -> None:
         if kind != "reload":
-            started(loader)
-        world.soon(commit)
+            started(going.loader)
+        world.soon(partial(_arrive, world, going, loaded))
 
-    if old.held:
-        old.when_run.append(go_on)
+    if frame.target.held:
+        frame.target.when_run.append(partial(world.soon, go_on))
     else:
         go_on()
+
+
+def _request(world: World, going: Navigation, reason: str) -> None:
+    """A script asks for it, of its own frame or of one inside; of its own it only begins when the script is over."""
+    frame = going.frame
+    own_process = reason == "scriptInitiated" and frame.target is _above(frame)
+    if own_process:
+        scheduled = {"frameId": frame.id, "delay": 0, "reason": reason, "url": going.url}
+        world.emit_to(frame.target, "Page", "Page.frameScheduledNavigation", scheduled, frame)
+    requested = {"frameId": frame.id, "reason": reason, "url": going.url, "disposition": "currentTab"}
+    world.emit_to(_above(frame), "Page", "Page.frameRequestedNavigation", requested, frame)
+    if own_process and frame.parent is None:
+        world.soon(partial(_begin, world, going))
+    else:
+        _begin(world, going)
+    if own_process:
+        world.emit_to(frame.target, "Page", "Page.frameClearedScheduledNavigation", {"frameId": frame.id}, frame)
+
+
+def _begin(world: World, going: Navigation) -> None:
+    world.emit_to(going.target, "Page", "Page.frameStartedNavigating", going.begun, going.frame)
+    world.emit_to(going.target, "Page", "Page.frameStartedLoading", {"frameId": going.frame.id}, going.frame)
+
+
+def _arrive(world: World, going: Navigation, loaded: Loaded) -> None:
+    """The document is there, unless the frame or its wish for it has gone meanwhile."""
+    frame, url = going.frame, going.url
+    if going.target.closed or world.frames.get(frame.id) is not frame or frame.navigating != going.loader:
+        return
+    if frame.parent is not None and frame.renderer.dialog is not None:
+        frame.renderer.parked.append(partial(_arrive, world, going, loaded))
+        return
+    frame.navigating, frame.begun = "", None
+    frame.unreachable = url if failure_of(url) else ""
+    shown = ERROR_PAGE if frame.unreachable else url
+    _commit(world, frame, shown, going.loader, loaded, gone_for_good=going.kind == "reload")
 
 
 def open_document(world: World, frame: Frame, url: str, loaded: Loaded) -> None:

@@ -20,8 +20,8 @@ from cdp_core.testing.fake.world import Context, Frame, Session, Target, World
 __all__ = [
     "ALL_BUT_TABS",
     "attach",
-    "break_off",
     "auto_attach_existing",
+    "break_off",
     "changed",
     "close",
     "crash",
@@ -146,7 +146,7 @@ def auto_attach_existing(world: World, session: Session) -> None:
     """Attach to what is there already, as `setAutoAttach` does before it answers."""
     wanted = session.auto_attach
     assert wanted is not None
-    for target in reversed(tuple(world.targets.values())):
+    for target in tuple(world.targets.values()):
         if target.frame is not None and target.frame.id not in world.frames:
             continue  # of a document that was left, and may be come back to (fact 43)
         if session.target is None:
@@ -223,27 +223,23 @@ def close(world: World, target: Target, *, demoted: bool = False) -> None:
     """
     if target.closed:
         return
-    for related in tuple(world.targets.values()):
-        if related.parent_frame is not None and related.parent_frame.target is target:
-            close(world, related)
+    for related in _related(world, target):
+        close(world, related)
     target.closed = True
     if target.type == "page":
         dialogs.close_all(world, target)
     else:
         dialogs.vanish(target)
-    sessions = tuple(target.sessions)
-    left = {"targetInfo": {**target.info(), "attached": False}}
-    for session in sessions:
-        if target.type == "page" and not target.crashed:  # nobody needs to have enabled the domain for it
-            world.emit(session, "Inspector.detached", {"reason": "Render process gone."}, target)
-    if sessions and not demoted:
+    left = {"targetInfo": {**target.info(), "attached": False}} if target.sessions else None
+    if left is not None and not demoted:
+        _tell_end(world, target)
         _tell_discoverers(world, target, "targetInfoChanged", left)
-    for session in sessions:
+    for session in tuple(target.sessions):
         if session.open and session.parent is None:
             _end_socket(world, target, session)
         elif session.open:
             detach(world, session)
-    if sessions and demoted:
+    if left is not None and demoted:
         _tell_discoverers(world, target, "targetInfoChanged", left)
     _tell_discoverers(world, target, "targetDestroyed", {"targetId": target.id})
     world.targets.pop(target.id, None)
@@ -251,11 +247,23 @@ def close(world: World, target: Target, *, demoted: bool = False) -> None:
         world.frames.pop(frame.id, None)
 
 
+def _related(world: World, target: Target) -> list[Target]:
+    """The iframes and workers that frames of the target made."""
+    made = ((each, each.parent_frame) for each in world.targets.values())
+    return [each for each, parent in made if parent is not None and parent.target is target]
+
+
+def _tell_end(world: World, target: Target) -> None:
+    """Sessions of a page are told of the end of its process, if it had not ended before; they need no domain for it."""
+    if target.type == "page" and not target.crashed:
+        for session in tuple(target.sessions):
+            world.emit(session, "Inspector.detached", {"reason": "Render process gone."}, target)
+
+
 def shelve(world: World, target: Target) -> None:
     """The document it was in may be come back to: its sessions end, the target stays (fact 43)."""
-    for related in tuple(world.targets.values()):
-        if related.parent_frame is not None and related.parent_frame.target is target:
-            shelve(world, related)
+    for related in _related(world, target):
+        shelve(world, related)
     dialogs.close_all(world, target)
     for session in tuple(target.sessions):
         if session.open:
@@ -276,16 +284,20 @@ def revive(world: World, target: Target) -> None:
     if not target.crashed:
         return
     target.crashed = False
-    break_off(world, target, "Target crashed")
+    break_off(world, target, "Target crashed", target_died=True)
     for session in tuple(target.sessions):
         world.emit(session, "Inspector.targetReloadedAfterCrash", {}, target)
 
 
-def break_off(world: World, target: Target, why: str) -> None:
+OUTLIVE_A_DOCUMENT = frozenset(("Runtime.runIfWaitingForDebugger", "Target.setAutoAttach"))
+"""The first is what lets the other document come."""
+
+
+def break_off(world: World, target: Target, why: str, *, target_died: bool = False) -> None:
     """What the renderer was to answer it never will (fact 55)."""
     for session in tuple(target.sessions):
         for command_id, method in tuple(session.in_flight.items()):
-            if method and method != "Runtime.runIfWaitingForDebugger":  # which is what lets the other document come
+            if method and (target_died or method not in OUTLIVE_A_DOCUMENT):
                 world.reply(session, command_id, method, {"error": {"code": -32000, "message": why}})
 
 

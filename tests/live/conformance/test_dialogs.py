@@ -33,7 +33,15 @@ async def test_answers(scenario: Any, accept: bool, text: str | None) -> None:
 
 async def test_arguments(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
-    for expression in ["alert()", "confirm(null)", "confirm(7)", "prompt()", "alert(true)", "prompt('a', 5)", "alert('x', 'y')"]:
+    for expression in [
+        "alert()",
+        "confirm(null)",
+        "confirm(7)",
+        "prompt()",
+        "alert(true)",
+        "prompt('a', 5)",
+        "alert('x', 'y')",
+    ]:
         raised(scenario, expression)
         answered(scenario, True)
     await scenario.conforms()

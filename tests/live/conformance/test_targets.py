@@ -129,9 +129,7 @@ async def test_context_that_ends_with_its_client(scenario: Any) -> None:
 @pytest.mark.parametrize("wait", [False, True])
 async def test_auto_attach_to_new_pages(scenario: Any, wait: bool) -> None:
     scenario.auto_attach(wait=wait, filter=PAGES)
-    scenario.send(
-        "Target.createTarget", {"url": "{a}/main"}, save={"target.p": "targetId"}, wait=not wait
-    )
+    scenario.send("Target.createTarget", {"url": "{a}/main"}, save={"target.p": "targetId"}, wait=not wait)
     new = {"waitingForDebugger": True} if wait else {"targetInfo.url": "{a}/main"}
     scenario.expect("Target.attachedToTarget", new, save={"session.p": "params.sessionId"})
     scenario.settle()
