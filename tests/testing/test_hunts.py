@@ -18,7 +18,7 @@ from cdp_core.testing.steps import AddFrame, Cut, Dialog, Popup, Script, Wait
 
 pytest.importorskip("hypothesis")
 
-MANY = 300 if os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev") == "dev" else 2000
+MANY = 300 if os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev") == "dev" else 1000
 CAUGHT = (
     "DiesOnUnknownEvent",
     "DropsOnFullQueue",
