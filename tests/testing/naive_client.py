@@ -61,10 +61,15 @@ class NaiveClient:
         return self._written()
 
     def ask(self, question: Any) -> list[bytes]:
-        """[kind of target, method, params]: sent on the first session of that kind; none is the root session."""
+        """[kind of target, method, params]: sent on the first session of that kind; none is the root session.
+
+        To detach from it is asked of the session above.
+        """
         kind, method, params = question
         open_now = [session for session, found in self.sessions.items() if found["type"] == kind]
-        if kind is None or open_now:
+        if open_now and method == "Target.detachFromTarget":
+            self.send(self.sessions[open_now[0]]["parent"], method, {"sessionId": open_now[0]})
+        elif kind is None or open_now:
             self.send(open_now[0] if open_now else None, method, params)
         return self._written()
 

@@ -56,7 +56,10 @@ QUESTIONS = st.one_of(
     st.builds(lambda url: [None, "Target.createTarget", {"url": url}], st.sampled_from(URLS)),
     st.sampled_from([["page", "Page.reload", {}], ["page", "Page.close", {}], ["iframe", "Page.getFrameTree", {}]]),
 )
-ASKS = st.lists(st.builds(Ask, question=QUESTIONS), max_size=3)
+LEAVING = st.sampled_from([["page", "Target.detachFromTarget", {}], ["iframe", "Target.detachFromTarget", {}]])
+ASKS = st.lists(st.builds(Ask, question=QUESTIONS | LEAVING), max_size=3)
+STAYING = st.lists(st.builds(Ask, question=QUESTIONS), max_size=3)
+"""Who leaves a session knows nothing of its frames."""
 EDGES = st.sampled_from(["observed", "causal"])
 
 
@@ -97,7 +100,7 @@ def page_of(frames: dict[str, Json]) -> dict[str, str]:
     found = {}
     for frame in frames:
         top = frame
-        while frames[top]["parent"] is not None:
+        while frames.get(top, {}).get("parent") is not None:
             top = frames[top]["parent"]
         found[frame] = top
     return found
@@ -193,6 +196,59 @@ def test_a_blocked_evaluate_is_answered_last(
         assert order == [*wanted, "Page.handleJavaScriptDialog", "Runtime.evaluate"]
 
 
+def linked(script: Script, *commands: tuple[str, Json]) -> tuple[FakeBrowser, Any, str]:
+    """A client with a session on the first page, which has sent these commands there."""
+    fake = FakeBrowser(script)
+    end = fake.connect()
+    attach = {"targetId": fake.truth().pages[0], "flatten": True}
+    send(end, 1, "Target.attachToTarget", attach)
+    [session] = [session for _, session, _ in fake.truth().sessions]
+    for number, (method, params) in enumerate(commands, 2):
+        send(end, number, method, params, session)
+    end.drain()
+    return fake, end, session
+
+
+def send(end: Any, number: int, method: str, params: Json, session: str | None = None) -> None:
+    on = {} if session is None else {"sessionId": session}
+    end.receive(json.dumps({"id": number, "method": method, "params": params, **on}).encode())
+
+
+AUTO_ATTACH = ("Target.setAutoAttach", {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True})
+
+
+@pytest.mark.parametrize("edges", ["observed", "causal"])
+def test_nothing_of_a_nested_session_comes_after_the_end_of_the_one_above(edges: Any) -> None:
+    """Fact 50: it ends without a word, so what it has to say comes before that of the other."""
+    fake, _, _ = linked(Script(timeline=(AddFrame("x", "https://ads.example/"),)))
+    end = fake.connect(edges=edges)
+    send(end, 1, "Target.attachToTarget", {"targetId": fake.truth().pages[0], "flatten": True})
+    page = next(session for number, session, _ in fake.truth().sessions if number == end.number)
+    send(end, 2, *AUTO_ATTACH, page)
+    frame = next(session for number, session, _ in fake.truth().sessions if number == end.number and session != page)
+    send(end, 3, "Runtime.enable", {}, frame)
+    end.drain()
+    fake.play(Console("last words", frame="x"))
+    send(end, 4, "Target.detachFromTarget", {"sessionId": page})
+    assert {delivery.session_id for delivery in end.ready()} == {frame}
+    [words, detached, *_] = [json.loads(payload) for payload in end.drain()]
+    assert [words["method"], detached["method"]] == ["Runtime.consoleAPICalled", "Target.detachedFromTarget"]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_session_is_refused_after_the_news_of_its_end(nested: bool) -> None:
+    fake, end, page = linked(Script(timeline=(AddFrame("x", "https://ads.example/"),)), AUTO_ATTACH)
+    frame = next(session for _, session, _ in fake.truth().sessions if session != page)
+    fake.play(Close())
+    send(end, 8, "Runtime.evaluate", {"expression": "1"}, frame if nested else page)
+    ended: set[str] = set()
+    while (last := end.ready()[-1]).what != "reply to Runtime.evaluate":
+        told = json.loads(fake.deliver(end, last))
+        if told.get("method") == "Target.detachedFromTarget":
+            ended.add(told["params"]["sessionId"])
+    assert (frame if nested else page) in ended
+
+
 # ── every command ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -224,6 +280,23 @@ def test_a_command_is_answered_once_or_never_for_a_reason(
         check_answers(example)
 
 
+def test_what_was_broken_off_is_not_answered_again() -> None:
+    """Fact 55: the page goes elsewhere, and the script that was running has nobody to tell."""
+    script = Script(answers={"later()": Answer(1, (Wait(1),))})
+    fake, end, session = linked(script, ("Page.enable", {}))
+    send(end, 8, "Runtime.evaluate", {"expression": "later()"}, session)
+    send(end, 9, "Page.navigate", {"url": "https://elsewhere.example/"}, session)
+    fake.advance(2)
+    replies = [message for message in map(json.loads, end.drain()) if message.get("id") == 8]
+    assert replies == [
+        {
+            "id": 8,
+            "error": {"code": -32000, "message": "Inspected target navigated or closed"},
+            "sessionId": session,
+        }
+    ]
+
+
 # ── what is known ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -244,7 +317,7 @@ def check_known_sessions(example: Example) -> None:
     assert {session: each["target"] for session, each in example.client.sessions.items()} == truth
 
 
-@given(script=scripts(), profile=PROFILE, seed=SEED, asks=ASKS)
+@given(script=scripts(), profile=PROFILE, seed=SEED, asks=STAYING)
 @example(  # a frame that waits to change its process when its page is left
     script=Script(timeline=(AddFrame("x"), AddFrame("y"), Wait(1), AddFrame("z", SHOP), Navigate("about:blank"))),
     profile="headless-new",

@@ -4,6 +4,7 @@
                  ├─ handleJavaScriptDialog on one of these ──▶ Closed, then the reply, then the script goes on (1, 12)
                  ├─ another one raised on the page ──▶ Closed(false) of this one; the new one cannot be answered (3)
                  ├─ navigation, close, crash ──▶ Closed(false) (23)
+                 ├─ its frame, out of process, is removed ──▶ nothing is said
                  └─ the last session that saw it leaves ──▶ nobody can answer it any more (4)
     raised with nobody listening ──▶ open for ever, unanswerable (4); on headless-shell dismissed at once (26)
 

@@ -77,6 +77,7 @@ def _run_call(
         player.console(frame, _LEVELS.get(call["level"], call["level"]), arguments)
         done(UNDEFINED)
     elif name == "open" and not user_gesture:
+        player.ask_for_window(frame, str(arguments[0]) if arguments else "about:blank", user_gesture=False)
         done(remote(None))
     elif name == "open":
         popup = player.popup(frame, str(arguments[0]) if arguments else "about:blank")

@@ -2,7 +2,11 @@
 
 The order of what one frame's life says is fixed (fact 38); between frames it is not, which is why every message here is
 about its frame, and about nothing else. What navigation does not say is as exact: no `frameDetached` for the frames of the
-document that is left (fact 9), no `frameNavigated` at a child that nobody paused in time (fact 40).
+document that is left (fact 9), but for those out of process where nobody can come back to it, as after a reload; no
+`frameNavigated` at a child that nobody paused in time (fact 40).
+
+A navigation begins, is answered, and is committed after that (`World.soon`): then the document's script runs, then the
+frames that it made come to their documents, and when none is on its way any more the load event is told.
 
 A frame whose site is not its parent's has a process, a target and a session of its own. It keeps its id, which is its
 target's (fact 39): promotion is `attachedToTarget`, then `frameDetached` with the reason "swap" on the session above;

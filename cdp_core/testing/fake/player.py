@@ -219,11 +219,15 @@ class Player:
     def _popup(self, step: kinds.Popup, here: Frame | None) -> None:
         self.popup(self.frame(step.opener, here), step.url, label=step.label, noopener=step.noopener)
 
+    def ask_for_window(self, opener: Frame, url: str, *, noopener: bool = False, user_gesture: bool) -> None:
+        """Tell that a script wants a window, whether or not it gets one."""
+        features = ["menubar", "toolbar", "status", "scrollbars", "resizable", *(["noopener"] if noopener else [])]
+        said = {"url": url, "windowName": "_blank", "windowFeatures": features, "userGesture": user_gesture}
+        self.world.emit_to(opener.target, "Page", "Page.windowOpen", said, opener)
+
     def popup(self, opener: Frame, url: str, *, label: str | None = None, noopener: bool = False) -> Target:
         """A script opens a window."""
-        features = ["menubar", "toolbar", "status", "scrollbars", "resizable", *(["noopener"] if noopener else [])]
-        said = {"url": url, "windowName": "_blank", "windowFeatures": features, "userGesture": True}
-        self.world.emit_to(opener.target, "Page", "Page.windowOpen", said, opener)
+        self.ask_for_window(opener, url, noopener=noopener, user_gesture=True)
         target = targets.create_page(
             self.world, opener.target.context, "", opener=opener, can_access_opener=not noopener
         )

@@ -261,3 +261,11 @@ async def test_a_client_leaves(scenario: Any) -> None:
     scenario.settle()
     scenario.send("Target.getTargetInfo", {"targetId": "$target.p"})
     await scenario.conforms()
+
+
+async def test_popup_without_a_gesture(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    scenario.evaluate("window.open('{a}/popup')", on="p")
+    scenario.settle()
+    scenario.send("Target.getTargets")
+    await scenario.conforms()
