@@ -51,7 +51,8 @@ def test_no_step_is_about_something_that_is_not_there(
             try:
                 return frame(player, label, here)
             except GoneError:
-                missed.append(label)
+                if here is None:  # a document's own script may find its document left
+                    missed.append(label)
                 raise
 
         patch.setattr(Player, "frame", watched)
