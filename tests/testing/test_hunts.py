@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from types import ModuleType
 from typing import Any
 
@@ -18,7 +17,8 @@ from cdp_core.testing.steps import AddFrame, Cut, Dialog, Popup, Script, Wait
 
 pytest.importorskip("hypothesis")
 
-MANY = 300 if os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev") == "dev" else 1000
+MANY = 300
+"""What the right client is put to."""
 CAUGHT = (
     "DiesOnUnknownEvent",
     "DropsOnFullQueue",

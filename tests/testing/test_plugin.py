@@ -188,8 +188,8 @@ def test_the_module_names_only_pytest_and_the_standard_library() -> None:
     assert set(json.loads(ran.stdout)) <= {"cdp_core.testing", "cdp_core.testing.pytest_plugin"}
 
 
-def test_pytest_finds_it_and_our_own_runs_do_without() -> None:
+def test_pytest_finds_it_and_our_own_runs_do_without(pytestconfig: pytest.Config) -> None:
     project = (ROOT / "pyproject.toml").read_text()
     assert '[project.entry-points.pytest11]\ncdp_core = "cdp_core.testing.pytest_plugin"\n' in project
     assert "-p no:cdp_core" in project
-    assert "cdp_core.testing.pytest_plugin" not in sys.modules
+    assert not pytestconfig.pluginmanager.has_plugin("cdp_core")
