@@ -234,15 +234,6 @@ async def test_popup_stalls_its_opener(scenario: Any, noopener: bool, wait: bool
     await scenario.conforms()
 
 
-async def test_flat_only(scenario: Any) -> None:
-    scenario.open("p")  # one target only: of several, the order is that of addresses in memory
-    scenario.send("Target.setAutoAttach", {"autoAttach": True, "waitForDebuggerOnStart": False}, on="p")
-    scenario.send("Target.setDiscoverTargets", {"discover": True}, on="p")
-    scenario.settle()
-    scenario.send("Target.getTargets", on="p")
-    await scenario.conforms()
-
-
 async def test_attach_from_a_page(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
     scenario.open("q", "{b}/main")
