@@ -40,6 +40,8 @@ from cdp_core.transports.websocket import open_websocket
 
 LIMIT = 20.0
 """Far above what any test takes on a machine that is busy with something else."""
+LIMIT_OF_COMPARISONS = 90.0
+"""The same for those of `conformance`, which look at a browser many times before they call something a deviation."""
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SWITCHES = (
     "--headless=new",
@@ -60,16 +62,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Bound every test of this folder."""
     for item in items:
         if item.get_closest_marker("chromium") and isinstance(item, pytest.Function):
-            item.obj = _bounded(item.obj)
+            item.obj = _bounded(item.obj, LIMIT_OF_COMPARISONS if "conformance" in item.path.parts else LIMIT)
 
 
-def _bounded(test: Callable[..., Any]) -> Callable[..., Any]:
+def _bounded(test: Callable[..., Any], limit: float) -> Callable[..., Any]:
     if not inspect.iscoroutinefunction(test):
         return test
 
     @functools.wraps(test)
     async def bounded(**fixtures: Any) -> None:
-        with trio.fail_after(LIMIT):
+        with trio.fail_after(limit):
             await test(**fixtures)
 
     return bounded

@@ -183,6 +183,18 @@ async def test_nested_oopifs_and_their_end(scenario: Any) -> None:
     await scenario.conforms()
 
 
+async def test_main_navigation_with_children(scenario: Any) -> None:
+    scenario.page("/main", AddFrame("same", "{a}/same"), AddFrame("other", "{b}/other"))
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.open("p", enable=BOTH)
+    scenario.auto_attach(on="p", wait=True)
+    scenario.send("Page.navigate", {"url": "{a}/main"}, on="p")
+    watch_children(scenario, "other")
+    scenario.go("{a}/next", on="p")
+    scenario.send("Page.getFrameTree", on="p")
+    await scenario.conforms()
+
+
 async def test_main_navigation_to_another_site_with_children(scenario: Any) -> None:
     scenario.page("/main", AddFrame("other", "{b}/other"), AddFrame("same", "{a}/same"))
     scenario.open("p", enable=BOTH)

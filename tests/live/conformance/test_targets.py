@@ -146,6 +146,7 @@ async def test_a_new_page_that_waits(scenario: Any) -> None:
     scenario.auto_attach(wait=True, filter=PAGES)
     scenario.send("Target.createTarget", {"url": "about:blank"}, save={"target.p": "targetId"})
     scenario.expect("Target.attachedToTarget", {"waitingForDebugger": True}, save={"session.p": "params.sessionId"})
+    scenario.settle()
     scenario.send("Page.enable", on="p")
     scenario.send("Page.navigate", {"url": "{a}/main"}, on="p", wait=False)
     scenario.settle()
@@ -231,6 +232,15 @@ async def test_popup_stalls_its_opener(scenario: Any, noopener: bool, wait: bool
     scenario.settle()
     scenario.send("Runtime.runIfWaitingForDebugger", on="popup")
     scenario.settle()
+    await scenario.conforms()
+
+
+async def test_flat_only(scenario: Any) -> None:
+    scenario.open("p")
+    scenario.send("Target.setAutoAttach", {"autoAttach": True, "waitForDebuggerOnStart": False}, on="p")
+    scenario.send("Target.setDiscoverTargets", {"discover": True}, on="p")
+    scenario.settle()
+    scenario.send("Target.getTargets", on="p")
     await scenario.conforms()
 
 
