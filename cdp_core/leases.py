@@ -50,19 +50,31 @@ class Leases:
     @asynccontextmanager
     async def hold(self, domains: tuple[str, ...]) -> AsyncGenerator[None, None]:
         """For the block."""
-        for domain in domains:
-            if not domain.isidentifier():
-                raise InvalidArgument(f"{domain!r} is no domain's name; it is written 'Page'.")
+        _check(domains)
         await checkpoint()
+        release = self.take(domains)
+        try:
+            yield
+        finally:
+            release()
+
+    def take(self, domains: tuple[str, ...]) -> Callable[[], None]:
+        """From now on, until what is returned is called."""
+        _check(domains)
         taken: list[str] = []
+
+        def release() -> None:
+            while taken:
+                self._release(taken.pop())
+
         try:
             for domain in domains:
                 self._take(domain)
                 taken.append(domain)
-            yield
-        finally:
-            for domain in reversed(taken):
-                self._release(domain)
+        except BaseException:
+            release()
+            raise
+        return release
 
     def counts(self) -> Mapping[str, int]:
         """Holders by domain."""
@@ -114,3 +126,9 @@ class Leases:
         """See Sink."""
         self._open_dialogs = 0
         self._disable_later = False
+
+
+def _check(domains: tuple[str, ...]) -> None:
+    for domain in domains:
+        if not domain.isidentifier():
+            raise InvalidArgument(f"{domain!r} is no domain's name; it is written 'Page'.")

@@ -114,6 +114,11 @@ class PendingReply(Reply[R]):
         if self._outcome is not None:
             act(self._outcome)
 
+    def abandon(self) -> None:
+        """Give the command up: nobody waits for its end, and a reply that still comes is late. Idempotent."""
+        if self._outcome is None:
+            self._link.abandon(self.id)
+
     async def wait(self) -> R:
         """The result, or the error that took its place. A wait that is cancelled may be begun again."""
         if self._outcome is None:

@@ -254,6 +254,10 @@ class Session:
         """
         return self._leases.hold(domains)
 
+    def lease(self, *domains: str) -> Callable[[], None]:
+        """As `enabled`, for who cannot wait, such as a tap: what is returned gives the leases back. Idempotent."""
+        return self._leases.take(domains)
+
     def closed(self, loss: Loss, /) -> None:
         """The session ended (said by the link)."""
         self._loss = loss

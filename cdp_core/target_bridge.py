@@ -26,6 +26,7 @@ import trio
 from cdp_core.errors import CdpError, CommandRefused, Gone, RemoteProtocolError, SessionGone, TargetGone
 from cdp_core.link import Link
 from cdp_core.page_session import PageSession
+from cdp_core.replies import PendingReply
 from cdp_core.sansio.records import Struct
 from cdp_core.sansio.router import Outcome
 from cdp_core.sansio.targets import (
@@ -203,23 +204,51 @@ class TargetBridge:
                 close=lambda _sink: None,
             ),
         )
-        self._listen()
-        first = not self._holders
-        self._holders.append(holder)
+        begun = self._begin_auto_attach(holder)
         try:
-            if first:
-                await self._root.send("Target.setAutoAttach", AUTO_ATTACH)
+            if begun is not None:
+                await begun.wait()
             else:
-                for session in tuple(self._link.sessions.values()):
-                    if session.armed:
-                        holder.take(session)
                 await trio.lowlevel.checkpoint()
             yield holder.sessions
         finally:
-            self._holders.remove(holder)
-            holder.sessions.close()
-            if not self._holders:
-                self._end_auto_attach()
+            self._let_go(holder)
+
+    def hold_auto_attach(self) -> Callable[[], None]:
+        """As `auto_attach`, for a tap that arms the sessions itself when it hears of them; returns what ends it.
+
+        What a tap sends on a session at its `Target.attachedToTarget` goes out before the recursion and the resume.
+        """
+        sessions: Subscription[PageSession] = Subscription(
+            capacity=1, max_bytes=MAX_BYTES, overflow=Overflow.FAIL, read=None, where=None, close=lambda _sink: None
+        )
+        holder = _Holder(types=frozenset(), arm=lambda _session: (), sessions=sessions)
+        begun = self._begin_auto_attach(holder)
+        if begun is not None:
+            begun.on_end()
+        return lambda: self._let_go(holder)
+
+    def _begin_auto_attach(self, holder: _Holder) -> PendingReply[Json] | None:
+        self._listen()
+        self._holders.append(holder)
+        if len(self._holders) == 1:
+            try:
+                return self._root.send_nowait("Target.setAutoAttach", AUTO_ATTACH)
+            except Gone:
+                self._holders.remove(holder)
+                raise
+        for session in tuple(self._link.sessions.values()):
+            if session.armed:
+                holder.take(session)
+        return None
+
+    def _let_go(self, holder: _Holder) -> None:
+        if holder not in self._holders:
+            return
+        self._holders.remove(holder)
+        holder.sessions.close()
+        if not self._holders:
+            self._end_auto_attach()
 
     def statistics(self) -> BridgeStatistics:
         """Counts so far."""

@@ -1,0 +1,267 @@
+"""A supervisor as one value, for any loop and any socket: bytes in, bytes out, time given by the caller.
+
+    engine = SupervisorEngine()
+    engine.link_up(at)
+    for payload in engine.outgoing(): ...           # send it
+    engine.receive(payload, at)                     # True: it was a reply to one of ours
+    engine.next_deadline()                          # then: engine.time_passed(at)
+    engine.snapshot()
+
+It can ride on a connection that another client owns: command ids begin at `first_command_id` (the client stays below),
+`receive` is True only for what answers us, events stay the client's as well. With `sessions="adopt"` it follows the
+sessions that the client attaches, and never sends an auto-attach, since the last one on a connection wins.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from cdp_core.errors import CdpError, InvalidArgument
+from cdp_core.sansio.router import CommandDone, Loss, Output, Router, SessionClosed, SessionOpened
+from cdp_core.sansio.wire import CommandId, Event, Payload, SessionId
+from cdp_supervisor.feeding import closed_input, command_of, opened_input
+from cdp_supervisor.runner import Runner
+from cdp_supervisor.sansio.changes import Change
+from cdp_supervisor.sansio.console import ConsoleRing
+from cdp_supervisor.sansio.effects import Answer, Connect, Disconnect, Effect, Forget, Note, Send, Tell
+from cdp_supervisor.sansio.inputs import (
+    Ask,
+    AskDropped,
+    BrowserEvent,
+    CommandEnded,
+    Instant,
+    LinkDown,
+    LinkUp,
+    NotSent,
+    TimePassed,
+)
+from cdp_supervisor.sansio.machines import Machine
+from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
+from cdp_supervisor.sansio.questions import Question
+from cdp_supervisor.sansio.state import Deadline, State, initial_state
+from cdp_supervisor.sansio.step import events_wanted
+from cdp_supervisor.sansio.view import Snapshot
+
+__all__ = ["SupervisorEngine"]
+
+
+class SupervisorEngine:
+    """See the module."""
+
+    def __init__(
+        self,
+        *,
+        policy: Policy | None = None,
+        scope: Scope | None = None,
+        first_command_id: int = 1,
+        sessions: Literal["own", "adopt"] = "own",
+        reconnect: Reconnect | None = None,
+        keepalive: float | None = 60.0,
+        limits: Limits | None = None,
+        machines: Iterable[Machine[Any]] = (),
+    ) -> None:
+        if sessions not in ("own", "adopt"):
+            raise InvalidArgument(f"sessions must be 'own' or 'adopt', not {sessions!r}.")
+        self._first_command_id = first_command_id
+        self._router = Router(first_command_id=first_command_id)
+        state = initial_state(
+            policy=policy,
+            scope=scope,
+            reconnect=reconnect,
+            keepalive=keepalive,
+            limits=limits,
+            adopting=sessions == "adopt",
+            machines=(ConsoleRing(), *machines),
+        )
+        self._wanted = events_wanted(state)
+        self._runner = Runner(state, self._perform)
+        self._at = Instant(mono=0.0)
+        self._out: list[bytes] = []
+        self._tickets: dict[CommandId, int] = {}
+        self._ids: dict[int, CommandId] = {}
+        self._last_ask = 0
+        self._answers: dict[int, Answer] = {}
+        self._changes: list[Change] = []
+        self._notes: list[Note] = []
+        self._dial = True
+        self._hang_up = ""
+
+    # ── the link ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def link_up(self, at: Instant, *, browser_id: str | None = None) -> None:
+        """There is a link; what `outgoing` has is to be sent over it."""
+        self._at = at
+        self._router = Router(first_command_id=self._first_command_id)
+        self._out.clear()
+        self._tickets.clear()
+        self._ids.clear()
+        self._dial, self._hang_up = False, ""
+        self._runner.feed(LinkUp(at=at, epoch=self.state.epoch, browser_id=browser_id))
+
+    def link_down(self, reason: str, at: Instant, *, jitter: float = 0.5, final: bool = False) -> None:
+        """The link is gone, or could not be made."""
+        self._at = at
+        loss = Loss(kind="connection", reason=reason, detail="The link to the browser ended.")
+        for output in self._router.lost(loss):
+            self._take(output, at)
+        self._out.clear()
+        self._hang_up = ""
+        self._runner.feed(LinkDown(at=at, epoch=self.state.epoch, reason=reason, jitter=jitter, final=final))
+
+    @property
+    def wants_link(self) -> bool:
+        """Whether a link is to be made now."""
+        return self._dial
+
+    @property
+    def wants_end(self) -> str:
+        """Why the link is to be ended, as it does not answer; empty where it is not."""
+        return self._hang_up
+
+    # ── in and out ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def receive(self, payload: Payload, at: Instant) -> bool:
+        """One message of the browser. True where it answers a command of ours: nobody else may have it."""
+        self._at = at
+        ours = False
+        before = self._router.statistics().late_replies
+        for output in self._router.receive(payload):
+            ours = ours or isinstance(output, CommandDone)
+            self._take(output, at)
+        return ours or self._router.statistics().late_replies > before
+
+    def adopt(
+        self,
+        session_id: str,
+        target_id: str,
+        target_type: str,
+        at: Instant,
+        *,
+        url: str = "",
+        parent: str | None = None,
+    ) -> None:
+        """A session that was open before: follow it."""
+        info = {"targetId": target_id, "type": target_type, "url": url, "title": "", "attached": True}
+        params = {"sessionId": session_id, "targetInfo": info, "waitingForDebugger": False}
+        message: dict[str, Any] = {"method": "Target.attachedToTarget", "params": params}
+        if parent is not None:
+            message["sessionId"] = parent
+        self.receive(json.dumps(message).encode(), at)
+
+    def time_passed(self, at: Instant) -> None:
+        """It is later now."""
+        self._at = at
+        self._runner.feed(TimePassed(at=at, epoch=self.state.epoch))
+
+    def outgoing(self) -> list[bytes]:
+        """What is to be sent, taken out."""
+        out, self._out = self._out, []
+        return out
+
+    def next_deadline(self) -> Deadline | None:
+        """When `time_passed` is to be called, and why; None for never."""
+        return self._runner.deadline()
+
+    # ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def ask(self, question: Question, at: Instant) -> int:
+        """Ask something; its answer will be among `answers()`, under this id."""
+        self._at = at
+        self._last_ask += 1
+        self._runner.feed(Ask(at=at, epoch=self.state.epoch, ask_id=self._last_ask, question=question))
+        return self._last_ask
+
+    def drop(self, ask_id: int, at: Instant) -> None:
+        """Nobody waits for this answer any more."""
+        self._at = at
+        self._runner.feed(AskDropped(at=at, epoch=self.state.epoch, ask_id=ask_id))
+
+    def answers(self) -> dict[int, Answer]:
+        """The answers that have come, by ask, taken out."""
+        answers, self._answers = self._answers, {}
+        return answers
+
+    def changes(self) -> list[Change]:
+        """What came, went and turned, taken out."""
+        changes, self._changes = self._changes, []
+        return changes
+
+    def notes(self) -> list[Note]:
+        """Lines for a log, taken out."""
+        notes, self._notes = self._notes, []
+        return notes
+
+    def snapshot(self) -> Snapshot:
+        """What is so now."""
+        return self._runner.snapshot()
+
+    @property
+    def state(self) -> State:
+        """All of it."""
+        return self._runner.state
+
+    # ── between the router and the machine ───────────────────────────────────────────────────────────────────────────
+
+    def _take(self, output: Output, at: Instant) -> None:
+        epoch = self.state.epoch
+        if isinstance(output, Event):
+            if output.method in self._wanted:
+                self._runner.feed(BrowserEvent(at=at, epoch=epoch, event=output))
+        elif isinstance(output, CommandDone):
+            ticket = self._tickets.pop(output.id, None)
+            if ticket is not None:
+                self._ids.pop(ticket, None)
+                self._runner.feed(CommandEnded(at=at, epoch=epoch, ticket=ticket, outcome=output.outcome))
+        elif isinstance(output, SessionOpened):
+            self._runner.feed(opened_input(output, at, epoch))
+        elif isinstance(output, SessionClosed):
+            self._runner.feed(closed_input(output, at, epoch))
+
+    def _perform(self, effect: Effect) -> None:
+        if isinstance(effect, Send):
+            self._send(effect)
+        elif isinstance(effect, Forget):
+            command_id = self._ids.pop(effect.ticket, None)
+            if command_id is not None:
+                self._tickets.pop(command_id, None)
+                self._router.abandon(command_id)
+        elif isinstance(effect, Answer):
+            self._answers[effect.ask_id] = effect
+        elif isinstance(effect, Tell):
+            self._changes.append(effect.change)
+        elif isinstance(effect, Note):
+            self._notes.append(effect)
+        elif isinstance(effect, Connect):
+            self._dial = True
+        elif isinstance(effect, Disconnect):
+            self._hang_up = effect.reason
+        else:
+            command = command_of(effect)
+            assert command is not None
+            self._write(*command)
+
+    def _send(self, effect: Send) -> None:
+        try:
+            command_id = self._write(effect.method, effect.params, effect.session_id, quietly=False)
+        except CdpError as error:
+            epoch = self.state.epoch
+            ended = CommandEnded(at=self._at, epoch=epoch, ticket=effect.ticket, outcome=NotSent(error=error))
+            self._runner.feed(ended)
+            return
+        if effect.ticket and command_id is not None:
+            self._tickets[command_id] = effect.ticket
+            self._ids[effect.ticket] = command_id
+
+    def _write(
+        self, method: str, params: Any, session_id: SessionId | None, *, quietly: bool = True
+    ) -> CommandId | None:
+        try:
+            command_id, text = self._router.command(method, params, session_id)
+        except CdpError:
+            if not quietly:
+                raise
+            return None  # the session has ended meanwhile, which the machine is about to hear
+        self._out.append(text)
+        return command_id

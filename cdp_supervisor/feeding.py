@@ -1,0 +1,58 @@
+"""From the engine's outputs to the machine's inputs, and from its effects to plain commands: the same for every source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from cdp_core.sansio.router import SessionClosed, SessionOpened
+from cdp_core.sansio.wire import Json, SessionId
+from cdp_supervisor.sansio import inputs
+from cdp_supervisor.sansio.effects import AutoAttach, Detach, Discover, Effect, Enable, Resume
+from cdp_supervisor.sansio.inputs import Input, Instant
+
+__all__ = ["AUTO_ATTACH", "closed_input", "command_of", "opened_input"]
+
+FILTER: Final[list[Json]] = [
+    {"type": "browser", "exclude": True},
+    {"type": "tab", "exclude": True},
+    {"type": "browser_ui", "exclude": True},
+    {},
+]
+"""Everything but the browser's own interface (fact 46); as `cdp_core.target_bridge` has it."""
+AUTO_ATTACH: Final[Json] = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, "filter": FILTER}
+
+Command = tuple[str, Mapping[str, Any] | None, SessionId | None]
+
+
+def opened_input(opened: SessionOpened, at: Instant, epoch: int) -> Input:
+    """A session opened."""
+    return inputs.SessionOpened(
+        at=at,
+        epoch=epoch,
+        session_id=opened.session_id,
+        target_id=opened.target_id,
+        target_type=opened.target_type,
+        parent=opened.parent,
+        waiting=opened.waiting_for_debugger,
+    )
+
+
+def closed_input(closed: SessionClosed, at: Instant, epoch: int) -> Input:
+    """A session closed."""
+    return inputs.SessionClosed(at=at, epoch=epoch, session_id=closed.session_id, reason=closed.loss.reason)
+
+
+def command_of(effect: Effect) -> Command | None:
+    """The command that an effect is where nobody else shares the connection; None where it is none."""
+    if isinstance(effect, Discover):
+        return "Target.setDiscoverTargets", {"discover": True, "filter": FILTER}, None
+    if isinstance(effect, AutoAttach):
+        return "Target.setAutoAttach", AUTO_ATTACH, effect.session_id
+    if isinstance(effect, Enable):
+        return f"{effect.domain}.enable", None, effect.session_id
+    if isinstance(effect, Resume):
+        return "Runtime.runIfWaitingForDebugger", None, effect.session_id
+    if isinstance(effect, Detach):
+        return "Target.detachFromTarget", {"sessionId": effect.session_id}, effect.parent
+    return None

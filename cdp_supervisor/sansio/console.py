@@ -1,0 +1,102 @@
+"""The console of each page: the last lines and uncaught exceptions, as a machine like anybody's.
+
+A line stays as it came until somebody looks, since most are never looked at; only what is large is read at once, so that
+fifty lines of a page that logs megabytes take no more than fifty lines of text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from immutables import Map
+
+from cdp_core.errors import RemoteProtocolError
+from cdp_core.sansio.records import Struct
+from cdp_core.sansio.wire import Event, Json, TargetId
+from cdp_supervisor.sansio.effects import Effect
+from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant
+from cdp_supervisor.sansio.params import member, members, text
+
+__all__ = ["ConsoleRing"]
+
+LINES: Final = 50
+ARGUMENTS: Final = 4
+TEXT: Final = 2_000
+LARGE: Final = 8_192
+"""Bytes beyond which an event is not kept as it came."""
+PAGES: Final = 4_000
+
+LOGGED, THROWN = "Runtime.consoleAPICalled", "Runtime.exceptionThrown"
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """One line, as it came; `read` is what it says, where it was large."""
+
+    at: Instant
+    session_id: str | None
+    event: Event | None
+    read: Json | None = None
+
+
+Rings = Map[TargetId, tuple[Line, ...]]
+
+
+class ConsoleRing:
+    """See the module."""
+
+    name = "console"
+    events = frozenset((LOGGED, THROWN))
+
+    def initial(self) -> Rings:
+        """Nothing was said."""
+        return Map()
+
+    def step(self, state: Rings, input: Input, /) -> tuple[Rings, Iterable[Effect]]:
+        """Keep a line, with its page."""
+        if type(input) is not BrowserEvent or input.page is None or input.event.method not in self.events:
+            return state, ()
+        event = input.event
+        line = Line(at=input.at, session_id=event.session_id, event=event)
+        if event.size > LARGE:
+            line = Line(at=input.at, session_id=event.session_id, event=None, read=_read(event))
+        lines = state.get(input.page, ())
+        if not lines and len(state) >= PAGES:
+            state = state.delete(next(iter(state)))
+        return state.set(input.page, (*lines[-LINES + 1 :], line)), ()
+
+    def next_deadline(self, _state: Rings, /) -> float | None:
+        """Time does nothing here."""
+        return None
+
+    def view(self, state: Rings, /) -> Json:
+        """The lines of each page, oldest first."""
+        return {"pages": {page: [_shown(line) for line in lines] for page, lines in state.items()}}
+
+
+def _shown(line: Line) -> Json:
+    said = line.read if line.event is None else _read(line.event)
+    return {**(said or {}), "at": line.at.wall, "session_id": line.session_id}
+
+
+def _read(event: Event) -> Json:
+    try:
+        params = event.params
+    except RemoteProtocolError:
+        return {"level": "unreadable", "text": "", "url": ""}
+    if event.method == THROWN:
+        details = member(params, "exceptionDetails")
+        said = text(member(details, "exception"), "description", TEXT) or text(details, "text", TEXT)
+        return {"level": "exception", "text": said, "url": text(details, "url", TEXT)}
+    said = " ".join(map(_argument, members(params, "args")[:ARGUMENTS]))[:TEXT]
+    frames = members(member(params, "stackTrace"), "callFrames")
+    return {"level": text(params, "type") or "log", "text": said, "url": text(frames[0], "url", TEXT) if frames else ""}
+
+
+def _argument(remote: Json) -> str:
+    value: Any = remote.get("value")
+    if isinstance(value, str):
+        return value[:TEXT]
+    if value is not None:
+        return str(value)[:TEXT]
+    return text(remote, "unserializableValue", TEXT) or text(remote, "description", TEXT) or text(remote, "type")

@@ -1,0 +1,554 @@
+"""Native dialogs: from the moment one opens to the moment it is known to be over, and who ended it.
+
+    open ──answer──▶ answering(by) ──closed──▶ closed(by) ──our reply──▶ settled(by)
+      │                   │  └──our reply──▶ answered(by) ──closed──▶ settled(by)
+      │                   └──refused, silent──▶ stuck(why)
+      └──superseded, its session ended──▶ stuck(why) ──the page replies, closed──▶ settled(remote)
+
+What is easily got wrong, and therefore is a table:
+
+* The event that a dialog closed comes before the reply to our answer (fact 1): whose answer it was is known only at the
+  later of the two. Where it is not known the history says `remote`, and never `agent` (docs/cdp/closed-precedes-reply.md).
+* A dialog belongs to the page, also when a frame of another process raised it (fact 2), and is answered on the page's
+  session. It is told by its page and frame.
+* Some dialogs nobody can answer any more (facts 3, 4, 22): they stay pending, with the reason and the cures. None is
+  applied unasked.
+* The two browser profiles differ in which of two dialogs survives (facts 3, 26).
+
+`TABLE` has every move there is; what is not in it cannot happen, and is counted if it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal
+
+import attrs
+
+from cdp_core.errors import InvalidArgument
+from cdp_core.sansio.records import replace
+from cdp_core.sansio.router import Loss
+from cdp_core.sansio.wire import Json, Malformed, Refusal, Result, SessionId
+from cdp_supervisor.errors import (
+    AmbiguousDialog,
+    DialogAnswerRefused,
+    DialogUnanswerable,
+    NoPendingDialog,
+    SupervisorError,
+    UnknownDialog,
+)
+from cdp_supervisor.sansio import changes
+from cdp_supervisor.sansio.inputs import Ask, NotSent
+from cdp_supervisor.sansio.params import flag, text
+from cdp_supervisor.sansio.questions import RespondToDialog, SetPolicy
+from cdp_supervisor.sansio.state import Dialog, Page, Ticket
+from cdp_supervisor.sansio.turn import Turn
+from cdp_supervisor.sansio.view import CURES, view_dialog
+
+__all__ = [
+    "PHASES",
+    "TABLE",
+    "TRIGGERS",
+    "Move",
+    "answer_ended",
+    "closed",
+    "due",
+    "frame_gone",
+    "link_or_session_lost",
+    "opened",
+    "replied",
+    "respond",
+    "set_policy",
+    "settle_for_stop",
+    "target_gone",
+]
+
+Phase = Literal["open", "answering", "answered", "closed", "stuck"]
+Trigger = Literal[
+    "answer",
+    "closed",
+    "reply_ok",
+    "refused_none",
+    "refused_inactive",
+    "reply_gone",
+    "superseded",
+    "session_lost",
+    "page_replies",
+    "target_gone",
+    "due",
+]
+PHASES: Final[tuple[Phase, ...]] = ("open", "answering", "answered", "closed", "stuck")
+TRIGGERS: Final[tuple[Trigger, ...]] = (
+    "answer",
+    "closed",
+    "reply_ok",
+    "refused_none",
+    "refused_inactive",
+    "reply_gone",
+    "superseded",
+    "session_lost",
+    "page_replies",
+    "target_gone",
+    "due",
+)
+NONE_SHOWING: Final = -32602
+"""Our params are right, so the browser can only mean that no dialog is showing (rule 4)."""
+HELD: Final = 0.5
+"""Seconds in which it is known which of two dialogs on one page is left."""
+ACTIONS: Final = ("accept", "dismiss")
+
+
+@attrs.frozen
+class Move:
+    """What a trigger does to a phase.
+
+    `go` is the next phase, `settle` who ended it (`by`: whoever answered), `stick` why nobody can answer it any more;
+    `refuse` is what an answer gets, `overdue` that its time is over. All empty: nothing changes.
+    """
+
+    go: str = ""
+    settle: str = ""
+    reason: str = ""
+    stick: str = ""
+    probe: bool = False
+    refuse: str = ""
+    overdue: bool = False
+
+
+_STAY: Final = Move()
+_BUSY: Final = Move(refuse="it is being answered already")
+_UNCONFIRMED: Final = Move(settle="remote", reason="unconfirmed")
+_OTHERS: Final = Move(settle="remote", reason="other_client")
+_OURS: Final = Move(settle="by", reason="answered")
+_GONE: Final = Move(settle="remote", reason="target_gone")
+
+TABLE: Final[Mapping[tuple[Phase, Trigger], Move]] = {
+    ("open", "answer"): Move(go="answering"),
+    ("open", "closed"): Move(settle="remote", reason="elsewhere"),
+    ("open", "superseded"): Move(stick="superseded"),
+    ("open", "session_lost"): Move(stick="orphaned"),
+    ("open", "target_gone"): _GONE,
+    ("open", "due"): Move(go="answering"),
+    ("answering", "answer"): _BUSY,
+    ("answering", "closed"): Move(go="closed"),
+    ("answering", "reply_ok"): Move(go="answered"),
+    ("answering", "refused_none"): Move(stick="unseen", probe=True),
+    ("answering", "refused_inactive"): Move(stick="page_inactive"),
+    ("answering", "reply_gone"): _STAY,
+    ("answering", "superseded"): Move(stick="superseded"),
+    ("answering", "session_lost"): Move(stick="orphaned"),
+    ("answering", "target_gone"): _UNCONFIRMED,
+    ("answering", "due"): Move(stick="unseen", probe=True),
+    ("answered", "answer"): _BUSY,
+    ("answered", "closed"): _OURS,
+    ("answered", "session_lost"): _OURS,
+    ("answered", "target_gone"): _OURS,
+    ("answered", "due"): _OURS,
+    ("closed", "answer"): _BUSY,
+    ("closed", "reply_ok"): _OURS,
+    ("closed", "refused_none"): _OTHERS,
+    ("closed", "refused_inactive"): _OTHERS,
+    ("closed", "reply_gone"): _UNCONFIRMED,
+    ("closed", "session_lost"): _UNCONFIRMED,
+    ("closed", "target_gone"): _UNCONFIRMED,
+    ("closed", "due"): _UNCONFIRMED,
+    ("stuck", "answer"): Move(refuse="it cannot be answered any more"),
+    ("stuck", "closed"): Move(settle="remote", reason="elsewhere"),
+    ("stuck", "reply_ok"): _STAY,
+    ("stuck", "refused_none"): _STAY,
+    ("stuck", "refused_inactive"): _STAY,
+    ("stuck", "reply_gone"): _STAY,
+    ("stuck", "superseded"): _STAY,
+    ("stuck", "session_lost"): Move(stick="orphaned"),
+    ("stuck", "page_replies"): Move(settle="remote", reason="why"),
+    ("stuck", "target_gone"): _GONE,
+    ("stuck", "due"): Move(overdue=True),
+}
+
+
+# ── what the browser says ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def opened(turn: Turn, page: Page, session_id: SessionId, params: Json) -> None:
+    """`Page.javascriptDialogOpening`."""
+    limits = turn.state.limits
+    frame_id = text(params, "frameId", limits.text_kept) or page.id
+    for other in page.dialogs:
+        if other.phase == "stuck" and _session_of(turn, page, other.frame_id) == _session_of(turn, page, frame_id):
+            _move(turn, other.id, "page_replies")  # what it stopped runs scripts again
+        elif other.frame_id == frame_id and other.phase != "stuck":
+            _settle(turn, other, "remote", "unconfirmed")  # one frame has one at a time
+    page = _kept(turn, page)
+    if len(page.dialogs) >= limits.dialogs_kept:
+        turn.count("dialogs_left_out")
+        return
+    native = flag(params, "hasBrowserHandler")
+    older = [each for each in page.dialogs if each.phase in ("open", "answering", "stuck")]
+    number = turn.state.last_dialog + 1
+    dialog = Dialog(
+        id=f"d-{number}",
+        target_id=page.id,
+        frame_id=frame_id,
+        session_id=session_id,
+        type=text(params, "type", 32) or "alert",
+        message=text(params, "message", limits.text_kept),
+        default_prompt=text(params, "defaultPrompt", limits.text_kept),
+        native=native,
+        opened=turn.at,
+        since=turn.at,
+        epoch=turn.state.epoch,
+        held=native and bool(older),
+    )
+    turn.put(last_dialog=number, dialog_on=turn.state.dialog_on.set(dialog.id, page.id))
+    turn.put_page(replace(page, dialogs=(*page.dialogs, dialog)))
+    turn.tell(changes.DialogOpened(dialog_id=dialog.id, target_id=page.id, type=dialog.type))
+    if not native:
+        for other in older:  # there, it is the older one that nobody can answer any more (fact 26)
+            _move(turn, other.id, "superseded")
+    _meet(turn, dialog)
+
+
+def closed(turn: Turn, page: Page, params: Json) -> None:
+    """`Page.javascriptDialogClosed`. Without an opening it is one that was up before anybody listened (fact 18)."""
+    frame_id = text(params, "frameId", turn.state.limits.text_kept)
+    there = [each for each in page.dialogs if each.phase != "closed"]
+    mine = [each for each in there if each.frame_id == frame_id] if frame_id else []
+    dialog = next(iter(mine or ([] if frame_id else there)), None)
+    if dialog is None:
+        turn.count("closed_without_opening")
+        return
+    accepted = flag(params, "result")
+    elsewhere = "other_client" if accepted or text(params, "userInput", 1) else "closed_elsewhere"
+    if page.curing:
+        elsewhere = "navigation"
+    _put(turn, replace(dialog, accepted=accepted))
+    newer = [each for each in page.dialogs if _number(each) > _number(dialog) and each.phase != "closed"]
+    _move(turn, dialog.id, "closed", elsewhere=elsewhere)
+    for other in newer:
+        if other.native:  # it opened while this one was up: the browser shows it, and answers for it to nobody (fact 3)
+            _move(turn, other.id, "superseded")
+
+
+def answer_ended(turn: Turn, ticket: Ticket, outcome: Result | Refusal | Malformed | Loss | NotSent) -> None:
+    """What became of our answer."""
+    page = turn.page(ticket.page_id)
+    if page is None:
+        return
+    trigger: Trigger
+    if isinstance(outcome, Result):
+        trigger = "reply_ok"
+    elif isinstance(outcome, Refusal):
+        trigger = "refused_none" if outcome.code == NONE_SHOWING else "refused_inactive"
+        turn.count("answers_refused")
+    else:
+        trigger = "reply_gone"
+    _move(turn, ticket.dialog_id, trigger)
+
+
+# ── what ends without a word ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def replied(turn: Turn, page: Page, session_id: SessionId | None, ticket_number: int) -> None:
+    """A renderer answered something: what was sent after a dialog became stuck proves that it is gone."""
+    for dialog in page.dialogs:
+        if (
+            dialog.phase == "stuck"
+            and ticket_number > dialog.since_ticket
+            and _session_of(turn, page, dialog.frame_id) == session_id
+        ):
+            _move(turn, dialog.id, "page_replies")
+
+
+def link_or_session_lost(turn: Turn, page: Page) -> None:
+    """The page's session has ended: what only it had seen nobody can answer (fact 4)."""
+    for dialog in page.dialogs:
+        _move(turn, dialog.id, "session_lost")
+
+
+def target_gone(turn: Turn, page: Page) -> None:
+    """The page is gone, and its dialogs with it."""
+    for dialog in page.dialogs:
+        _move(turn, dialog.id, "target_gone")
+
+
+def frame_gone(turn: Turn, page: Page, frame_ids: Iterable[str], reason: str) -> None:
+    """Frames are gone, or show another document: of their dialogs nothing more is said."""
+    gone = frozenset(frame_ids)
+    for dialog in page.dialogs:
+        if dialog.frame_id in gone and dialog.phase != "closed":
+            if dialog.phase == "answered":
+                _move(turn, dialog.id, "target_gone")
+            elif dialog.phase == "stuck" or reason != "navigation":
+                _settle(turn, dialog, "remote", reason)
+
+
+# ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def due(turn: Turn, dialog_id: str) -> None:
+    """The time of a dialog, or of its phase, is over."""
+    found = _find(turn, dialog_id)
+    if found is None:
+        return
+    page, dialog = found
+    if dialog.held:
+        _release(turn, dialog)
+        return
+    _put(turn, replace(dialog, deadline=None))
+    if dialog.phase == "open":
+        turn.note("warning", "a dialog was not answered in time, and is dismissed", dialog=dialog.id, page=page.id[:8])
+        _answer(turn, dialog.id, accept=False, prompt_text=None, by="watchdog")
+    else:
+        _move(turn, dialog.id, "due")
+
+
+# ── what is asked ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def respond(turn: Turn, ask: Ask, question: RespondToDialog) -> None:
+    """`respond_to_dialog`."""
+    error = _refusal_of(turn, question)
+    if error is not None:
+        turn.answer(ask.ask_id, error=error)
+        return
+    dialog = _chosen(turn, question.dialog_id)
+    if isinstance(dialog, SupervisorError):
+        turn.answer(ask.ask_id, error=dialog)
+        return
+    if question.prompt_text is not None and dialog.type != "prompt":
+        wrong = f"prompt_text is for prompts, and dialog {dialog.id} is of type {dialog.type}; leave it out."
+        turn.answer(ask.ask_id, error=InvalidArgument(wrong))
+        return
+    refusal = TABLE[_phase(dialog), "answer"].refuse
+    if dialog.phase == "stuck":
+        unanswerable = DialogUnanswerable(dialog.id, why=dialog.why, cures=CURES[dialog.why])
+        turn.answer(ask.ask_id, error=unanswerable)
+    elif refusal:
+        turn.answer(ask.ask_id, error=DialogAnswerRefused(dialog.id, reason=refusal))
+    else:
+        accept = question.action == "accept"
+        _put(turn, replace(dialog, ask_ids=(*dialog.ask_ids, ask.ask_id), held=False))
+        _answer(turn, dialog.id, accept=accept, prompt_text=question.prompt_text, by="agent")
+
+
+def set_policy(turn: Turn, ask: Ask, question: SetPolicy) -> None:
+    """`set_policy`: open dialogs are met anew."""
+    turn.put(policy=question.policy)
+    for dialog in _pending(turn):
+        if dialog.phase == "open" and not dialog.held:
+            _meet(turn, dialog)
+    turn.answer(ask.ask_id)
+
+
+def settle_for_stop(turn: Turn) -> None:
+    """Answer what can be answered: a dialog that nobody sees any more freezes its page for good (fact 4)."""
+    for dialog in _pending(turn):
+        if dialog.phase == "open":
+            accept = turn.state.policy.of(dialog.type) == "auto_accept"
+            _put(turn, replace(dialog, held=False))
+            _answer(turn, dialog.id, accept=accept, prompt_text=None, by="auto_policy")
+
+
+# ── one dialog ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _meet(turn: Turn, dialog: Dialog) -> None:
+    """Do what the policy says."""
+    policy = turn.state.policy.of(dialog.type)
+    if turn.state.scope.observing:
+        return
+    if dialog.held:
+        turn.wake(_key(dialog), HELD, f"which of two dialogs is left ({dialog.id})")
+    elif policy == "must_respond":
+        elapsed = max(turn.state.now - dialog.opened.mono, 0.0)
+        at = turn.wake(_key(dialog), turn.state.policy.dialog_timeout - elapsed, f"nobody answered dialog {dialog.id}")
+        _put(turn, replace(dialog, deadline=at))
+    else:
+        accept = policy == "auto_accept"
+        turn.note("info", "a dialog is answered by policy", dialog=dialog.id, type=dialog.type, accept=accept)
+        _answer(turn, dialog.id, accept=accept, prompt_text=turn.state.policy.prompt_text, by="auto_policy")
+
+
+def _release(turn: Turn, dialog: Dialog) -> None:
+    dialog = replace(dialog, held=False)
+    _put(turn, dialog)
+    if dialog.phase == "open":
+        _meet(turn, dialog)
+
+
+def _answer(turn: Turn, dialog_id: str, *, accept: bool, prompt_text: str | None, by: str) -> None:
+    found = _find(turn, dialog_id)
+    assert found is not None
+    page, dialog = found
+    params: Json = {"accept": accept}
+    if accept and dialog.type == "prompt":
+        params["promptText"] = dialog.default_prompt if prompt_text is None else prompt_text
+    _put(
+        turn,
+        replace(
+            dialog,
+            phase=TABLE["open", "answer"].go,
+            by=by,
+            since=turn.at,
+            since_ticket=turn.state.last_ticket,
+            stopping=turn.state.stopping is not None,
+        ),
+    )
+    turn.send(
+        page.session_id,
+        "Page.handleJavaScriptDialog",
+        params,
+        purpose="answer",
+        page_id=page.id,
+        dialog_id=dialog.id,
+    )
+    turn.wake(_key(dialog), turn.state.limits.answer_patience, f"the answer to dialog {dialog.id} is unconfirmed")
+
+
+def _move(turn: Turn, dialog_id: str, trigger: Trigger, *, elsewhere: str = "") -> None:
+    """One trigger, for a dialog that may have ended meanwhile."""
+    found = _find(turn, dialog_id)
+    if found is None:
+        return
+    page, dialog = found
+    move = TABLE.get((_phase(dialog), trigger))
+    if move is None:
+        turn.count("impossible_dialog_moves")
+    elif move.settle:
+        reason = elsewhere if move.reason == "elsewhere" else dialog.why if move.reason == "why" else move.reason
+        _settle(turn, dialog, dialog.by if move.settle == "by" else move.settle, reason)
+    elif move.stick:
+        _stick(turn, page, dialog, move)
+    elif move.go:
+        _put(turn, replace(dialog, phase=move.go, since=turn.at))
+        turn.wake(_key(dialog), turn.state.limits.answer_patience, f"the end of dialog {dialog.id} is unconfirmed")
+    elif move.overdue:
+        _put(turn, replace(dialog, overdue=True, deadline=None))
+        turn.note("warning", "a dialog that nobody can answer is overdue", dialog=dialog.id, why=dialog.why)
+
+
+def _stick(turn: Turn, page: Page, dialog: Dialog, move: Move) -> None:
+    for ask_id in dialog.ask_ids:
+        turn.answer(ask_id, error=DialogUnanswerable(dialog.id, why=move.stick, cures=CURES[move.stick]))
+    stuck = replace(
+        dialog,
+        phase="stuck",
+        why=move.stick,
+        since=turn.at,
+        since_ticket=turn.state.last_ticket,
+        held=False,
+        ask_ids=(),
+    )
+    _put(turn, stuck)
+    if dialog.phase != "stuck":
+        turn.note("warning", "a dialog cannot be answered any more", dialog=dialog.id, why=move.stick)
+        _time_what_is_stuck(turn, stuck)
+    if move.probe and page.session_id is not None:
+        session_id = _session_of(turn, page, dialog.frame_id)
+        turn.send(session_id, "Runtime.evaluate", {"expression": "0"}, purpose="probe", page_id=page.id)
+
+
+def _time_what_is_stuck(turn: Turn, dialog: Dialog) -> None:
+    """Its time goes on running, whatever happened to its link: then it is overdue."""
+    left = turn.state.policy.dialog_timeout - max(turn.state.now - dialog.opened.mono, 0.0)
+    at = turn.wake(_key(dialog), left, f"dialog {dialog.id} is stuck")
+    _put(turn, replace(dialog, deadline=at))
+
+
+def _settle(turn: Turn, dialog: Dialog, closed_by: str, reason: str) -> None:
+    found = _find(turn, dialog.id)
+    if found is None:
+        return
+    page, dialog = found
+    turn.calm(_key(dialog))
+    turn.put(dialog_on=turn.state.dialog_on.delete(dialog.id))
+    ended = replace(
+        dialog, closed_by=closed_by, reason=reason, closed=turn.at, since=turn.at, deadline=None, ask_ids=(), held=False
+    )
+    recent = (*page.recent, ended)[-turn.state.limits.recent_dialogs :] if turn.state.limits.recent_dialogs else ()
+    left = tuple(each for each in page.dialogs if each.id != dialog.id)
+    page = turn.put_page(replace(page, dialogs=left, recent=recent, curing=page.curing and bool(left)))
+    turn.count(f"closed_by_{closed_by}")
+    turn.tell(changes.DialogClosed(dialog_id=ended.id, target_id=page.id, closed_by=closed_by, reason=reason))
+    for ask_id in dialog.ask_ids:
+        if closed_by == "agent":
+            turn.answer(ask_id, view_dialog(ended))
+        else:
+            turn.answer(ask_id, error=DialogAnswerRefused(dialog.id, reason=reason))
+    waiting = [each for each in left if each.held]
+    if waiting and not any(each.phase in ("open", "answering", "stuck") and not each.held for each in left):
+        _release(turn, waiting[0])
+
+
+# ── finding ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _refusal_of(turn: Turn, question: RespondToDialog) -> Exception | None:
+    if question.action not in ACTIONS:
+        return InvalidArgument(
+            f"{question.action!r} is no action; a dialog can be answered with: {', '.join(ACTIONS)}."
+        )
+    if turn.state.scope.observing:
+        return InvalidArgument("This supervisor only observes: open one without .observed() to answer dialogs.")
+    return None
+
+
+def _chosen(turn: Turn, dialog_id: str | None) -> Dialog | SupervisorError:
+    pending = [each for each in _pending(turn) if each.phase != "closed"]
+    if dialog_id is not None:
+        named = next((each for each in pending if each.id == dialog_id), None)
+        return named or UnknownDialog(dialog_id, known=[each.id for each in pending])
+    if not pending:
+        return NoPendingDialog()
+    answerable = [each for each in pending if each.phase == "open"] or pending
+    if len(answerable) > 1:
+        return AmbiguousDialog(each.id for each in answerable)
+    return answerable[0]
+
+
+def _pending(turn: Turn) -> list[Dialog]:
+    """Every dialog that is not known to be over, in the order of opening."""
+    found = (_find(turn, each) for each in turn.state.dialog_on)
+    return sorted((each[1] for each in found if each is not None), key=_number)
+
+
+def _find(turn: Turn, dialog_id: str) -> tuple[Page, Dialog] | None:
+    page = turn.page(turn.state.dialog_on.get(dialog_id))
+    dialog = next((each for each in page.dialogs if each.id == dialog_id), None) if page is not None else None
+    return None if page is None or dialog is None else (page, dialog)
+
+
+def _kept(turn: Turn, page: Page) -> Page:
+    found = turn.page(page.id)
+    assert found is not None
+    return found
+
+
+def _put(turn: Turn, dialog: Dialog) -> None:
+    page = turn.page(dialog.target_id)
+    assert page is not None
+    kept = tuple(dialog if each.id == dialog.id else each for each in page.dialogs)
+    turn.put_page(replace(page, dialogs=kept))
+
+
+def _session_of(turn: Turn, page: Page, frame_id: str) -> SessionId | None:
+    """The session of the process that a frame is in, as far as it is known."""
+    frame = page.frames.get(frame_id)
+    if frame is None or frame.session_id not in turn.state.sessions:
+        return page.session_id
+    return frame.session_id
+
+
+def _phase(dialog: Dialog) -> Phase:
+    for phase in PHASES:
+        if phase == dialog.phase:
+            return phase
+    raise AssertionError(dialog.phase)
+
+
+def _number(dialog: Dialog) -> int:
+    return int(dialog.id[2:])
+
+
+def _key(dialog: Dialog) -> str:
+    return f"dialog:{dialog.id}"

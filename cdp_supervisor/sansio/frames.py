@@ -1,0 +1,274 @@
+"""The frames of a page, folded from the events of all its sessions.
+
+A frame keeps its id for life, across processes (fact 39). What its tree shows is told by several sessions whose messages
+overtake each other (fact 38), so the rules are made to hold in every order that there may be:
+
+* A frame is told of by one session: its own where it is out of process, else that of the process above. What another
+  session says of it is older, and passed over.
+* Navigation says nothing of the frames that it ends (fact 9): all below are dropped, but what has come of the new document.
+* A frame whose process ends its session is gone with it: it comes back by an event of its own where it only changed its
+  process (demotion), and by nothing where it was removed (facts 39, 42).
+* `Page.getFrameTree` says what a session really has: at attach, when a document came back from the back/forward cache,
+  after a crash (facts 41, 43, 49). What it does not name, and that session told of, is gone.
+* A frame may be told of before the one above it; it is shown when that one is known.
+"""
+
+from __future__ import annotations
+
+from immutables import Map
+
+from cdp_core.sansio.records import replace
+from cdp_core.sansio.wire import Json, SessionId, TargetId
+from cdp_supervisor.sansio import changes, dialogs
+from cdp_supervisor.sansio.params import member, members, text
+from cdp_supervisor.sansio.state import Attachment, Frame, Page
+from cdp_supervisor.sansio.turn import Turn
+
+__all__ = [
+    "attached",
+    "attached_out_of_process",
+    "context_created",
+    "contexts_cleared",
+    "detached",
+    "navigated",
+    "navigated_within",
+    "read_tree",
+    "session_ended",
+    "target_changed",
+]
+
+CLEARING = "BackForwardCacheRestore"
+
+
+# ── events of a session ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def attached(turn: Turn, page: Page, session_id: SessionId, params: Json) -> None:
+    """`Page.frameAttached`: a frame is there, or has come back into the process above."""
+    frame_id, parent_id = text(params, "frameId"), text(params, "parentFrameId")
+    known = page.frames.get(frame_id)
+    if not frame_id or frame_id == page.id or (known is not None and _is_others(turn, known, session_id)):
+        return
+    if known is None:
+        _add(turn, page, frame_id, parent_id or None, session_id)
+    else:
+        _put(turn, page, replace(known, session_id=session_id, oopif=False, told=False, context=""))
+
+
+def detached(turn: Turn, page: Page, session_id: SessionId, params: Json) -> None:
+    """`Page.frameDetached`: removed, or on its way into a process of its own."""
+    frame = page.frames.get(text(params, "frameId"))
+    if frame is None:
+        return
+    if text(params, "reason") != "swap":
+        _drop(turn, page, [frame.id, *_below(page, frame.id)], "frame_gone")
+        return
+    gone = [each for each in _below(page, frame.id) if page.frames[each].session_id == session_id]
+    _drop(turn, page, gone, "frame_gone")
+
+
+def navigated(turn: Turn, page: Page, session_id: SessionId, params: Json) -> bool:
+    """`Page.frameNavigated`. Whether the tree of the session has to be read anew."""
+    shown = member(params, "frame")
+    frame_id = text(shown, "id")
+    known = page.frames.get(frame_id)
+    if not frame_id or (known is not None and _is_others(turn, known, session_id)):
+        return False
+    restored = text(params, "type") == CLEARING
+    below = _below(page, frame_id)
+    if restored:  # what has a session of its own has just been attached (fact 43)
+        below = [each for each in below if not _is_others(turn, page.frames[each], session_id)]
+    page = _drop(turn, page, below, "navigation")
+    if known is None:
+        page = _add(turn, page, frame_id, text(shown, "parentId") or None, session_id)
+        known = page.frames.get(frame_id)
+        if known is None:
+            return restored
+    page = _put(turn, page, _showing(turn, replace(known, session_id=session_id, context=""), shown))
+    dialogs.frame_gone(turn, page, [frame_id], "navigation")
+    turn.tell(changes.FrameNavigated(frame_id=frame_id, target_id=page.id))
+    if frame_id == page.id:
+        crashed = _now(turn, page)
+        turn.put_page(replace(crashed, url=crashed.frames[frame_id].url, crashed=None))
+    return restored
+
+
+def navigated_within(turn: Turn, page: Page, session_id: SessionId, params: Json) -> None:
+    """`Page.navigatedWithinDocument`."""
+    frame = page.frames.get(text(params, "frameId"))
+    if frame is None or _is_others(turn, frame, session_id):
+        return
+    frame = replace(frame, url=text(params, "url", turn.state.limits.text_kept), told=True)
+    page = _put(turn, page, frame)
+    if frame.id == page.id:
+        turn.put_page(replace(page, url=frame.url))
+
+
+def context_created(turn: Turn, page: Page, session_id: SessionId, params: Json) -> None:
+    """`Runtime.executionContextCreated`: where scripts of a frame without a session of its own run."""
+    context = member(params, "context")
+    about = member(context, "auxData")
+    frame = page.frames.get(text(about, "frameId"))
+    if frame is not None and about.get("isDefault") is True and not _is_others(turn, frame, session_id):
+        _put(turn, page, replace(frame, context=text(context, "uniqueId")))
+
+
+def contexts_cleared(turn: Turn, page: Page, session_id: SessionId) -> None:
+    """`Runtime.executionContextsCleared`."""
+    frames = page.frames
+    for frame in page.frames.values():
+        if frame.context and frame.session_id == session_id:
+            frames = frames.set(frame.id, replace(frame, context=""))
+    turn.put_page(replace(page, frames=frames))
+
+
+# ── targets and sessions ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def attached_out_of_process(turn: Turn, page: Page, attachment: Attachment, info: Json) -> None:
+    """A frame has a session of its own from now on."""
+    frame_id = str(attachment.target_id)
+    known = page.frames.get(frame_id)
+    parent_id = text(info, "parentFrameId") or text(info, "parentId") or None
+    if known is None:
+        page = _add(turn, page, frame_id, parent_id, attachment.session_id)
+        known = page.frames.get(frame_id)
+        if known is None:
+            return
+    url = text(info, "url", turn.state.limits.text_kept)
+    frame = replace(known, session_id=attachment.session_id, oopif=True, told=False, context="")
+    _put(turn, page, replace(frame, url=url) if url else frame)
+
+
+def target_changed(turn: Turn, page: Page, frame_id: str, info: Json) -> None:
+    """`Target.targetInfoChanged` of a frame: the only word of its URL where its first events were missed (fact 40)."""
+    frame = page.frames.get(frame_id)
+    url = text(info, "url", turn.state.limits.text_kept)
+    if frame is not None and url and not frame.told and frame.url != url:
+        _put(turn, page, replace(frame, url=url))
+
+
+def session_ended(turn: Turn, page: Page, attachment: Attachment) -> None:
+    """The session of a frame out of process has ended."""
+    frame = page.frames.get(str(attachment.target_id))
+    if frame is not None and frame.session_id == attachment.session_id:
+        _drop(turn, page, [frame.id, *_below(page, frame.id)], "frame_gone")
+
+
+def read_tree(turn: Turn, page: Page, attachment: Attachment, result: Json) -> None:
+    """The result of `Page.getFrameTree` of one session: what that process really has."""
+    session_id = attachment.session_id
+    found: dict[str, tuple[str | None, Json]] = {}
+    root = member(result, "frameTree")
+    stack: list[tuple[Json, str | None]] = [(root, None)]
+    while stack:
+        node, parent_id = stack.pop()
+        shown = member(node, "frame")
+        frame_id = text(shown, "id")
+        if frame_id and frame_id not in found:
+            found[frame_id] = (text(shown, "parentId") or parent_id, shown)
+            stack.extend((child, frame_id) for child in reversed(members(node, "childFrames")))
+    if text(member(root, "frame"), "id") != attachment.target_id:
+        return
+    below = frozenset(_below(page, str(attachment.target_id)))
+    whole = attachment.target_id == page.id
+    gone = [
+        frame.id
+        for frame in page.frames.values()
+        if frame.id not in found
+        and frame.id != page.id
+        and not _is_others(turn, frame, session_id)
+        and (frame.session_id == session_id or whole or frame.id in below)
+    ]
+    page = _drop(turn, page, gone, "frame_gone")
+    for frame_id, (parent_id, shown) in found.items():
+        known = page.frames.get(frame_id)
+        if known is None:
+            page = _add(turn, page, frame_id, parent_id, session_id)
+            known = page.frames.get(frame_id)
+        if known is not None and not _is_others(turn, known, session_id):
+            page = _put(turn, page, _showing(turn, replace(known, session_id=session_id), shown))
+    if page.id in found and attachment.target_id == page.id:
+        turn.put_page(replace(page, url=page.frames[page.id].url if page.id in page.frames else page.url, stale=False))
+
+
+# ── the tree ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _add(turn: Turn, page: Page, frame_id: str, parent_id: str | None, session_id: SessionId) -> Page:
+    limits = turn.state.limits
+    if len(page.frames) >= limits.frames_kept:
+        return turn.put_page(replace(page, left_out=page.left_out + 1))
+    if frame_id == page.id:
+        parent_id = None
+    number = page.last_frame + 1
+    frame = Frame(id=frame_id, number=number, parent_id=parent_id, session_id=session_id)
+    children = page.children
+    if parent_id is not None:
+        children = children.set(parent_id, children.get(parent_id, Map()).set(frame_id, None))
+    turn.tell(changes.FrameAdded(frame_id=frame_id, target_id=page.id, parent_id=parent_id))
+    return turn.put_page(replace(page, frames=page.frames.set(frame_id, frame), children=children, last_frame=number))
+
+
+def _drop(turn: Turn, page: Page, frame_ids: list[str], reason: str) -> Page:
+    if not frame_ids:
+        return page
+    dropped: list[str] = []
+    with page.frames.mutate() as frames, page.children.mutate() as children:
+        for frame_id in frame_ids:
+            frame = frames.pop(frame_id, None)
+            if frame is None:
+                continue
+            dropped.append(frame_id)
+            siblings = None if frame.parent_id is None else children.get(frame.parent_id)
+            if siblings is not None and frame.parent_id is not None and frame_id in siblings:
+                left = siblings.delete(frame_id)
+                if left:
+                    children[frame.parent_id] = left
+                else:
+                    del children[frame.parent_id]
+        page = turn.put_page(replace(page, frames=frames.finish(), children=children.finish()))
+    for frame_id in dropped:
+        turn.tell(changes.FrameRemoved(frame_id=frame_id, target_id=page.id))
+    dialogs.frame_gone(turn, page, dropped, reason if reason != "navigation" else "frame_gone")
+    return _now(turn, page)
+
+
+def _put(turn: Turn, page: Page, frame: Frame) -> Page:
+    return turn.put_page(replace(page, frames=page.frames.set(frame.id, frame)))
+
+
+def _showing(turn: Turn, frame: Frame, shown: Json) -> Frame:
+    """The frame, with the document that is told of."""
+    most = turn.state.limits.text_kept
+    name = text(shown, "name")
+    return replace(
+        frame,
+        url=text(shown, "url", most) + text(shown, "urlFragment", most),
+        name=name or frame.name,
+        origin=text(shown, "securityOrigin"),
+        told=True,
+    )
+
+
+def _below(page: Page, frame_id: str) -> list[str]:
+    """All frames below one, those below first."""
+    found: list[str] = []
+    stack = [frame_id]
+    while stack:
+        below = [each for each in page.children.get(stack.pop(), ()) if each in page.frames]
+        found += below
+        stack += below
+    found.reverse()
+    return found
+
+
+def _is_others(turn: Turn, frame: Frame, session_id: SessionId) -> bool:
+    """Whether another session, which is open, tells of the frame."""
+    return frame.session_id != session_id and frame.session_id in turn.state.sessions
+
+
+def _now(turn: Turn, page: Page) -> Page:
+    found = turn.page(TargetId(page.id))
+    assert found is not None
+    return found

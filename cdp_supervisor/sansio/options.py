@@ -1,0 +1,194 @@
+"""What a supervisor is told beforehand: how dialogs are met, which pages are its own, how hard it tries to come back.
+
+All are values. What is wrong with one is told where it is made, with what would be right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final, Literal, get_args
+
+import attrs
+
+from cdp_core.sansio.wire import BrowserContextId, TargetId
+from cdp_supervisor.errors import InvalidPolicy
+
+__all__ = ["DialogPolicy", "DialogType", "Limits", "Policy", "Reconnect", "Scope"]
+
+DialogPolicy = Literal["must_respond", "auto_dismiss", "auto_accept"]
+DialogType = Literal["alert", "confirm", "prompt", "beforeunload"]
+POLICIES: Final[tuple[str, ...]] = get_args(DialogPolicy)
+TYPES: Final[tuple[str, ...]] = get_args(DialogType)
+DEFAULT: Final[DialogPolicy] = "must_respond"
+
+
+def _to_policies(given: DialogPolicy | Mapping[DialogType, DialogPolicy]) -> str | Mapping[str, str]:
+    if not isinstance(given, Mapping):
+        _check(given, POLICIES, "dialog policy")
+        return given
+    for kind, policy in given.items():
+        _check(kind, TYPES, "dialog type")
+        _check(policy, POLICIES, "dialog policy")
+    return MappingProxyType({str(kind): str(policy) for kind, policy in given.items()})
+
+
+def _check(given: object, valid: tuple[str, ...], what: str) -> None:
+    if given not in valid:
+        raise InvalidPolicy(f"{given!r} is no {what}", valid=valid)
+
+
+def _seconds(_self: object, field: attrs.Attribute[Any], value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
+        raise InvalidPolicy(f"{field.name} must be a positive number of seconds, not {value!r}")
+
+
+def _count(_self: object, field: attrs.Attribute[Any], value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidPolicy(f"{field.name} must be a whole number, 0 or more, not {value!r}")
+
+
+def _text_or_none(_self: object, field: attrs.Attribute[Any], value: object) -> None:
+    if value is not None and not isinstance(value, str):
+        raise InvalidPolicy(f"{field.name} must be a text or None, not {value!r}")
+
+
+@attrs.frozen
+class Policy:
+    """How dialogs are met.
+
+    `dialogs` is one policy for all types, or one for each type (a type that is missing must be responded to):
+    `must_respond` waits for somebody's answer, at most `dialog_timeout` seconds, then dismisses; `auto_dismiss` and
+    `auto_accept` answer at once. A prompt is accepted with `prompt_text`, or the page's own default where that is None.
+    """
+
+    dialogs: str | Mapping[str, str] = attrs.field(default=DEFAULT, converter=_to_policies)
+    dialog_timeout: float = attrs.field(default=300.0, validator=_seconds, kw_only=True)
+    prompt_text: str | None = attrs.field(default=None, validator=_text_or_none, kw_only=True)
+
+    def of(self, kind: str) -> str:
+        """The policy for a dialog type; one that this version does not know must be responded to."""
+        if isinstance(self.dialogs, str):
+            return self.dialogs
+        return self.dialogs.get(kind, DEFAULT)
+
+    @classmethod
+    def unattended(cls, *, dialog_timeout: float = 300.0) -> Policy:
+        """For programs that nobody watches: what only informs is accepted, what asks is declined."""
+        return cls(
+            {
+                "alert": "auto_accept",
+                "beforeunload": "auto_accept",
+                "confirm": "auto_dismiss",
+                "prompt": "auto_dismiss",
+            },
+            dialog_timeout=dialog_timeout,
+        )
+
+    @classmethod
+    def from_mapping(cls, config: Mapping[str, Any]) -> Policy:
+        """Read `dialog_policy`, `dialog_timeout_s` and `prompt_text`. Raises InvalidPolicy that names what is valid."""
+        names = {"dialog_policy": "dialogs", "dialog_timeout_s": "dialog_timeout", "prompt_text": "prompt_text"}
+        for key in config:
+            _check(key, tuple(names), "option of a policy")
+        return cls(**{names[key]: value for key, value in config.items()})
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON, for a trace."""
+        dialogs = self.dialogs if isinstance(self.dialogs, str) else dict(self.dialogs)
+        return {"dialog_policy": dialogs, "dialog_timeout_s": self.dialog_timeout, "prompt_text": self.prompt_text}
+
+
+@attrs.frozen(kw_only=True)
+class Scope:
+    """Which pages are supervised: all of the browser, given ones with what they open, or those of a browser context."""
+
+    target_ids: frozenset[TargetId] | None = None
+    context_id: BrowserContextId | None = None
+    observing: bool = False
+    """Whether nothing is sent by itself that a page could notice: no dialog is answered, none is timed."""
+
+    @classmethod
+    def browser(cls) -> Scope:
+        """Every page there is and comes."""
+        return cls()
+
+    @classmethod
+    def targets(cls, *target_ids: str) -> Scope:
+        """These pages and the windows that they open."""
+        if not target_ids or not all(isinstance(each, str) and each for each in target_ids):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidPolicy("Scope.targets needs the ids of one target at least, as texts")
+        return cls(target_ids=frozenset(map(TargetId, target_ids)))
+
+    @classmethod
+    def context(cls, context_id: str) -> Scope:
+        """The pages of one browser context."""
+        if not isinstance(context_id, str) or not context_id:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidPolicy("Scope.context needs the id of a browser context, as a text")
+        return cls(context_id=BrowserContextId(context_id))
+
+    def observed(self) -> Scope:
+        """The same pages, watched only."""
+        return attrs.evolve(self, observing=True)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every page is in it."""
+        return self.target_ids is None and self.context_id is None
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON, for a trace."""
+        targets = None if self.target_ids is None else sorted(self.target_ids)
+        return {"targets": targets, "context": self.context_id, "observing": self.observing}
+
+
+@attrs.frozen(kw_only=True)
+class Reconnect:
+    """How a lost link is dialled again: after `first` seconds, then ever later up to `most`, at most `budget` times."""
+
+    first: float = attrs.field(default=0.5, validator=_seconds)
+    factor: float = attrs.field(default=2.0, validator=_seconds)
+    most: float = attrs.field(default=10.0, validator=_seconds)
+    budget: int = attrs.field(default=5, validator=_count)
+    """Failures in a row after which it is given up; 0 is never again."""
+
+    @classmethod
+    def never(cls) -> Reconnect:
+        """A lost link is the end."""
+        return cls(budget=0)
+
+    def wait_before(self, attempt: int, jitter: float) -> float:
+        """Seconds before this attempt, the first being 1; `jitter`, from 0 to 1, spreads many clients out."""
+        spread = jitter if 0 <= jitter <= 1 else 0.5
+        doublings = min(attempt - 1, 64)
+        return min(self.first * self.factor**doublings, self.most) * (0.5 + spread / 2)
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON, for a trace."""
+        return attrs.asdict(self)
+
+
+@attrs.frozen(kw_only=True)
+class Limits:
+    """What is kept, whatever a page does; what exceeds one is counted, and said in the snapshot."""
+
+    frames_shown: int = 30
+    oopif_depth_shown: int = 2
+    frames_kept: int = 12_000
+    """For each page."""
+    pages_kept: int = 4_000
+    sessions_kept: int = 40_000
+    dialogs_kept: int = 100
+    """Pending ones of a page."""
+    recent_dialogs: int = 20
+    ended_calls: int = 20
+    calls_kept: int = 4_000
+    text_kept: int = 10_240
+    """Characters of a message, a title, a URL."""
+    setup_patience: float = 3.0
+    """Seconds after which a page that has not answered its setup counts as blocked."""
+    answer_patience: float = 5.0
+    """Seconds that an answered dialog has to close."""
+    retries: int = 3
+    """Of a frame tree that a navigation interrupted."""

@@ -1,0 +1,36 @@
+"""Reading what a browser said: fields that are missing, or of another type, are empty; long texts are cut.
+
+A newer browser, or a page that lies, so breaks nothing: what could not be read is as if it had not been said.
+"""
+
+from __future__ import annotations
+
+from cdp_core.sansio.wire import Json, is_object
+
+__all__ = ["flag", "member", "members", "text"]
+
+
+def text(params: Json, name: str, most: int = 1024) -> str:
+    """A text, or an empty one. Ids and names have a bound as well: memory is bounded whatever a peer sends."""
+    value = params.get(name)
+    return value[:most] if isinstance(value, str) else ""
+
+
+def flag(params: Json, name: str) -> bool:
+    """True where it says so."""
+    return params.get(name) is True
+
+
+def member(params: Json, name: str) -> Json:
+    """An object, or an empty one."""
+    value = params.get(name)
+    return value if is_object(value) else {}
+
+
+def members(params: Json, name: str) -> list[Json]:
+    """The objects in a list."""
+    value: object = params.get(name)
+    if not isinstance(value, list):
+        return []
+    listed: list[object] = value  # pyright: ignore[reportUnknownVariableType]
+    return [each for each in listed if is_object(each)]

@@ -1,0 +1,267 @@
+"""All that the machine knows, as one frozen value, cut by page.
+
+An event about one page makes a new record of that page, and a new map that shares the rest. Nothing here decides anything.
+
+Whoever holds a `State` may read it from any thread, for ever: nothing in it changes. Maps are persistent ones, so that
+the ten-thousandth page costs no more than the tenth.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import attrs
+from immutables import Map
+
+from cdp_core.sansio.records import Struct
+from cdp_core.sansio.wire import BrowserContextId, SessionId, TargetId
+from cdp_supervisor.sansio.inputs import Instant
+from cdp_supervisor.sansio.machines import Machine
+from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
+
+__all__ = [
+    "Attachment",
+    "CallRecord",
+    "Deadline",
+    "Dialog",
+    "Extension",
+    "Frame",
+    "LinkState",
+    "Page",
+    "State",
+    "Ticket",
+    "initial_state",
+]
+
+
+NOWHEN: Final = Instant(mono=0.0)
+
+
+@attrs.frozen(kw_only=True)
+class Deadline:
+    """When the machine wants to be woken, and why."""
+
+    at: float
+    why: str
+
+
+class Dialog(Struct, frozen=True, kw_only=True):
+    """A native dialog. Its phases are told in dialogs.py."""
+
+    id: str
+    target_id: TargetId
+    frame_id: str
+    session_id: SessionId | None
+    type: str
+    message: str
+    default_prompt: str
+    native: bool
+    """Whether the browser has a window for it (`hasBrowserHandler`): the two profiles differ (facts 24, 26)."""
+    opened: Instant
+    epoch: int
+    phase: str = "open"
+    by: str = ""
+    """Whose answer is on its way: `agent`, `auto_policy` or `watchdog`."""
+    why: str = ""
+    """Why nobody can answer it."""
+    since: Instant = NOWHEN
+    """Of the phase."""
+    since_ticket: int = 0
+    """What was sent before the phase began has a number up to this one."""
+    held: bool = False
+    """Another one is open on the page, and one of the two is about to end: it is not answered by itself before that."""
+    overdue: bool = False
+    deadline: float | None = None
+    ask_ids: tuple[int, ...] = ()
+    stopping: bool = False
+    closed_by: str = ""
+    reason: str = ""
+    closed: Instant = NOWHEN
+    accepted: bool | None = None
+
+
+class Frame(Struct, frozen=True, kw_only=True):
+    """A frame of a page."""
+
+    id: str
+    number: int
+    """Frames are shown in the order of their coming."""
+    parent_id: str | None
+    session_id: SessionId | None
+    """The session that tells of it; an iframe out of process has one of its own."""
+    url: str = ""
+    name: str = ""
+    origin: str = ""
+    oopif: bool = False
+    told: bool = False
+    """Whether its own session has said what it shows: what others say of it is older."""
+    context: str = ""
+    """The unique id of its own execution context, where it is known."""
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """A page: what `Target` calls so, with its frames, in whichever process they are."""
+
+    id: TargetId
+    number: int
+    """Pages are shown in the order of their coming."""
+    url: str = ""
+    title: str = ""
+    opener_id: TargetId | None = None
+    context_id: BrowserContextId | None = None
+    session_id: SessionId | None = None
+    epoch: int = 0
+    dialogs: tuple[Dialog, ...] = ()
+    recent: tuple[Dialog, ...] = ()
+    frames: Map[str, Frame] = Map()
+    children: Map[str, Map[str, None]] = Map()
+    """Frames by the frame above, whether or not that one is known yet."""
+    last_frame: int = 0
+    left_out: int = 0
+    """Frames beyond the limit."""
+    crashed: Instant | None = None
+    blocked: Instant | None = None
+    """Since when its setup is unanswered, with no dialog of it seen."""
+    stale: bool = True
+    """Whether the tree is still to be read."""
+    curing: bool = False
+    """Whether something of ours is on its way that ends its dialogs: a navigation, a cure."""
+
+
+class Attachment(Struct, frozen=True, kw_only=True):
+    """A session, and what it is for."""
+
+    session_id: SessionId
+    target_id: TargetId
+    type: str
+    parent: SessionId | None
+    page_id: TargetId | None
+    primary: bool
+    """Whether it is the one that is listened to: a second one on the same target says everything again (fact 47)."""
+    waiting: bool = False
+    begun: bool = False
+    """Whether its setup was sent."""
+    tries: int = 0
+    """Of its frame tree, beyond the first."""
+
+
+class Ticket(Struct, frozen=True, kw_only=True):
+    """Why something was sent."""
+
+    purpose: str
+    session_id: SessionId | None
+    since: Instant
+    page_id: TargetId | None = None
+    dialog_id: str = ""
+    call_id: str = ""
+
+
+class CallRecord(Struct, frozen=True, kw_only=True):
+    """A call of somebody."""
+
+    id: str
+    method: str
+    session_id: SessionId | None
+    page_id: TargetId | None
+    since: Instant
+    ticket: int
+    ask_id: int | None
+    raises: bool
+    """Whether it is to be told of a dialog at once."""
+    blocked: bool = False
+    ended: tuple[Any, Exception | None] | None = None
+    """Its value or error, where nobody waited for it."""
+
+
+class LinkState(Struct, frozen=True, kw_only=True):
+    """How the link is."""
+
+    phase: str = "connecting"
+    """`connecting`, `up`, `down` (to be dialled again), `gave_up`, `stopped`."""
+    reason: str = ""
+    since: Instant = NOWHEN
+    failures: int = 0
+    """In a row."""
+    owned: bool = True
+    browser_id: str | None = None
+    browser_changed: bool = False
+    listed: bool = False
+    """Whether the targets of this link have been told."""
+    unanswered: int = 0
+    """Keepalives in a row."""
+    last_sent: float = 0.0
+
+
+class Extension(Struct, frozen=True, kw_only=True):
+    """A machine of somebody else's, and its state."""
+
+    machine: Machine[Any]
+    state: Any
+    off: str = ""
+    """Why it was switched off."""
+    sent: int = 0
+
+
+class State(Struct, frozen=True, kw_only=True):
+    """Everything."""
+
+    policy: Policy
+    scope: Scope
+    reconnect: Reconnect
+    keepalive: float | None
+    limits: Limits
+    adopting: bool
+    """Whether sessions are opened by somebody else, and only followed here."""
+    now: float = 0.0
+    """The latest moment that was seen."""
+    epoch: int = 1
+    sequence: int = 0
+    link: LinkState = LinkState()
+    pages: Map[TargetId, Page] = Map()
+    page_of: Map[SessionId, TargetId] = Map()
+    sessions: Map[SessionId, Attachment] = Map()
+    primary_on: Map[TargetId, SessionId] = Map()
+    """The session that is listened to, by target."""
+    dialog_on: Map[str, TargetId] = Map()
+    """The page of each pending dialog."""
+    tickets: Map[int, Ticket] = Map()
+    calls: Map[str, CallRecord] = Map()
+    ended_calls: tuple[str, ...] = ()
+    deadlines: tuple[tuple[float, str, str], ...] = ()
+    """(when, key, why), the next one first."""
+    deadline_of: Map[str, float] = Map()
+    departed: tuple[Dialog, ...] = ()
+    """The last dialogs of pages that are gone."""
+    focus: TargetId | None = None
+    page_gone: tuple[TargetId, str] | None = None
+    """The page that was focused, and why it is gone."""
+    last_ticket: int = 0
+    last_dialog: int = 0
+    last_call: int = 0
+    last_page: int = 0
+    stopping: int | None = None
+    """The ask that wants the end."""
+    totals: Map[str, int] = Map()
+    extensions: tuple[Extension, ...] = ()
+
+
+def initial_state(
+    *,
+    policy: Policy | None = None,
+    scope: Scope | None = None,
+    reconnect: Reconnect | None = None,
+    keepalive: float | None = 60.0,
+    limits: Limits | None = None,
+    adopting: bool = False,
+    machines: tuple[Machine[Any], ...] = (),
+) -> State:
+    """Before anything happened."""
+    return State(
+        policy=policy or Policy(),
+        scope=scope or Scope.browser(),
+        reconnect=reconnect or Reconnect(),
+        keepalive=keepalive,
+        limits=limits or Limits(),
+        adopting=adopting,
+        extensions=tuple(Extension(machine=machine, state=machine.initial()) for machine in machines),
+    )

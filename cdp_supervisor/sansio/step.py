@@ -1,0 +1,362 @@
+"""The machine: `step(state, input)` says what an input makes of a state, and what is to be done about it.
+
+Five sub-machines share one state: the link, the pages with their sessions, the frames, the dialogs, the calls. Beside them
+stand machines of others (machines.py), which are fed after ours. Which rule sees what is in the two tables below,
+`RULES` for inputs and `EVENTS` for what browsers say; whoever looks for the code of an event begins there.
+
+What couples the sub-machines is written here, and in this order:
+
+    an opening        → the dialog, then the calls that it stops
+    a reply           → the link is alive; the renderer is not stopped; then the purpose of what was sent
+    a closed session  → its frames or its page, the page's dialogs
+    the link goes     → everything under way ends, sessions are gone, open dialogs are orphaned
+    time              → every deadline that has come, one after the other, whatever the input was
+
+`step` never raises, whatever a browser says and in whatever order. Inputs of an older link are dropped, here and nowhere
+else. After it the next deadline is later than all that was seen, so a `TimePassed` too many does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import attrs
+
+from cdp_core.errors import RemoteProtocolError
+from cdp_core.sansio.records import Struct, replace
+from cdp_core.sansio.router import Loss
+from cdp_core.sansio.wire import Json, Result, SessionId, TargetId
+from cdp_supervisor.errors import SupervisorStopped
+from cdp_supervisor.sansio import calls, dialogs, effects, frames, link, pages
+from cdp_supervisor.sansio.inputs import (
+    Ask,
+    AskDropped,
+    BrowserEvent,
+    CommandEnded,
+    Input,
+    Instant,
+    LinkDown,
+    LinkUp,
+    SessionClosed,
+    SessionOpened,
+    TimePassed,
+)
+from cdp_supervisor.sansio.machines import MAX_SENDS
+from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
+from cdp_supervisor.sansio.state import Deadline, Extension, State
+from cdp_supervisor.sansio.turn import Turn
+
+__all__ = ["EVENTS", "RULES", "Step", "StopReport", "events_wanted", "next_deadline", "step"]
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """What came of an input."""
+
+    state: State
+    effects: tuple[effects.Effect, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class StopReport:
+    """What a supervisor left behind, each in a few words; empty where nothing was left."""
+
+    left: tuple[str, ...] = ()
+
+
+def step(state: State, input: Input) -> Step:
+    """See the module."""
+    now = input.at.mono if state.now < input.at.mono < float("inf") else state.now
+    if now != state.now:
+        state = replace(state, now=now)
+    turn = Turn(state, input.at if input.at.mono == now else Instant(mono=now, wall=input.at.wall))
+    if input.epoch == state.epoch or isinstance(input, (Ask, AskDropped, TimePassed)):
+        rule = RULES.get(type(input))
+        if rule is not None:
+            rule(turn, input)
+        input = _feed_machines(turn, input)
+    else:
+        turn.count("inputs_of_older_links")
+    while (key := turn.due()) is not None:
+        kind, _, name = key.partition(":")
+        DUE[kind](turn, name)
+    if turn.state.stopping is not None:
+        _finish_stop(turn)
+    if turn.state is not state:
+        turn.put(sequence=state.sequence + 1)
+    return Step(state=turn.state, effects=tuple(turn.effects))
+
+
+def next_deadline(state: State) -> Deadline | None:
+    """When the machine wants to be told of the time, and why."""
+    if not state.deadlines:
+        return None
+    at, _, why = state.deadlines[0]
+    return Deadline(at=at, why=why)
+
+
+def events_wanted(state: State) -> frozenset[str]:
+    """The events that do anything here; others need not be fed."""
+    return frozenset(EVENTS).union(*(extension.machine.events for extension in state.extensions))
+
+
+# ── what browsers say ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _event(turn: Turn, input: BrowserEvent) -> None:
+    rule = EVENTS.get(input.event.method)
+    if rule is None:
+        return
+    try:
+        params = input.event.params
+    except RemoteProtocolError:
+        turn.count("unreadable_events")
+        return
+    rule(turn, input.event.session_id, params)
+
+
+def _of_page(rule: Callable[[Turn, Any, SessionId, Json], Any]) -> Callable[[Turn, SessionId | None, Json], None]:
+    """A rule about the page of a session, where that session is the one that is listened to."""
+
+    def found(turn: Turn, session_id: SessionId | None, params: Json) -> None:
+        page = turn.page_of(session_id)
+        if page is None or session_id is None:
+            return
+        attachment = turn.state.sessions.get(session_id)
+        if attachment is not None and attachment.primary:
+            rule(turn, page, session_id, params)
+
+    return found
+
+
+def _opening(turn: Turn, page: Any, session_id: SessionId, params: Json) -> None:
+    if page.session_id != session_id:
+        return
+    before = turn.state.last_dialog
+    dialogs.opened(turn, page, session_id, params)
+    if turn.state.last_dialog == before:
+        return
+    dialog_id = f"d-{turn.state.last_dialog}"
+    now = turn.page(page.id)
+    if now is not None:
+        stopping = next((each for each in now.dialogs if each.id == dialog_id), None)
+        frame_id = page.id if stopping is None else stopping.frame_id
+        calls.overtaken(turn, now, (dialog_id,), calls.stopped_session(turn, now, frame_id))
+
+
+def _closing(turn: Turn, page: Any, session_id: SessionId, params: Json) -> None:
+    if page.session_id == session_id:
+        dialogs.closed(turn, page, params)
+
+
+def _navigated(turn: Turn, page: Any, session_id: SessionId, params: Json) -> None:
+    if frames.navigated(turn, page, session_id, params):
+        attachment = turn.state.sessions.get(session_id)
+        if attachment is not None:
+            pages.request_tree(turn, attachment)
+
+
+EVENTS: Final[dict[str, Callable[[Turn, SessionId | None, Json], None]]] = {
+    "Page.javascriptDialogOpening": _of_page(_opening),
+    "Page.javascriptDialogClosed": _of_page(_closing),
+    "Page.frameAttached": _of_page(frames.attached),
+    "Page.frameDetached": _of_page(frames.detached),
+    "Page.frameNavigated": _of_page(_navigated),
+    "Page.navigatedWithinDocument": _of_page(frames.navigated_within),
+    "Runtime.executionContextCreated": _of_page(frames.context_created),
+    "Runtime.executionContextsCleared": _of_page(
+        lambda turn, page, session_id, _params: frames.contexts_cleared(turn, page, session_id)
+    ),
+    "Inspector.targetCrashed": _of_page(lambda turn, page, session_id, _params: pages.crashed(turn, page, session_id)),
+    "Inspector.targetReloadedAfterCrash": _of_page(
+        lambda turn, page, session_id, _params: pages.reload_after_crash(turn, page, session_id)
+    ),
+    "Target.attachedToTarget": lambda turn, _session_id, params: pages.attached_to_target(turn, params),
+    "Target.targetInfoChanged": lambda turn, _session_id, params: pages.info_changed(turn, params),
+    "Target.targetDestroyed": lambda turn, _session_id, params: pages.destroyed(turn, params),
+    "Target.targetCrashed": lambda turn, _session_id, params: pages.target_crashed(turn, params),
+}
+"""Event → rule. An event that is not here changes nothing, and is not even read."""
+
+
+# ── what we sent ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _command_ended(turn: Turn, ended: CommandEnded) -> None:
+    ticket = turn.take_ticket(ended.ticket)
+    if ticket is None:
+        return
+    outcome = ended.outcome
+    if not isinstance(outcome, Loss):
+        link.alive(turn)
+        if ticket.purpose in BY_RENDERER:
+            pages.renderer_answered(turn, ticket, ended.ticket)
+    if ticket.purpose == "tree":
+        pages.tree_ended(turn, ticket, outcome)
+    elif ticket.purpose == "answer":
+        dialogs.answer_ended(turn, ticket, outcome)
+    elif ticket.purpose == "call":
+        calls.call_ended(turn, ticket, outcome)
+    elif ticket.purpose == "cure":
+        calls.cure_ended(turn, ticket, ended.ticket, outcome)
+    elif ticket.purpose == "reopen":
+        pages.reopen_ended(turn, ticket, outcome)
+    elif ticket.purpose == "targets" and isinstance(outcome, Result):
+        pages.targets_listed(turn, calls.value_of(outcome))
+
+
+BY_RENDERER: Final = frozenset(("tree", "probe"))
+"""What a stopped renderer does not answer."""
+
+
+# ── what is asked ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _ask(turn: Turn, ask: Ask) -> None:
+    state = turn.state
+    if state.link.phase == "stopped" or state.stopping is not None:
+        turn.answer(ask.ask_id, error=SupervisorStopped("stopped"))
+    elif isinstance(ask.question, Stop):
+        _stop(turn, ask, ask.question)
+    elif state.link.phase == "gave_up" and not isinstance(ask.question, (Focus, SetPolicy, AwaitCall)):
+        turn.answer(ask.ask_id, error=SupervisorStopped("gave_up" if state.link.owned else "link_not_owned"))
+    else:
+        QUESTIONS[type(ask.question)](turn, ask, ask.question)
+
+
+QUESTIONS: Final[dict[type, Callable[[Turn, Ask, Any], None]]] = {
+    RespondToDialog: dialogs.respond,
+    SetPolicy: dialogs.set_policy,
+    Call: calls.call,
+    AwaitCall: calls.await_call,
+    Focus: calls.focus,
+    Recover: calls.recover,
+}
+
+
+def _dropped(turn: Turn, dropped: AskDropped) -> None:
+    calls.dropped(turn, dropped.ask_id)
+
+
+# ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _stop(turn: Turn, ask: Ask, question: Stop) -> None:
+    turn.put(stopping=ask.ask_id)
+    if turn.state.link.phase == "up" and not turn.state.scope.observing:
+        dialogs.settle_for_stop(turn)
+    turn.wake("stop", question.timeout, "the end is bounded")
+
+
+def _finish_stop(turn: Turn) -> None:
+    """The end has come when nothing is under way that could still be settled."""
+    state = turn.state
+    if state.stopping is None:
+        return
+    found = [each for page in state.pages.values() for each in page.dialogs if each.phase != "closed"]
+    settling = any(each.phase in ("answering", "answered") for each in found)
+    if state.link.phase == "up" and settling and "stop" in state.deadline_of:
+        return
+    left = [f"dialog {each.id} ({each.why or each.phase})" for each in sorted(found, key=lambda each: int(each.id[2:]))]
+    left += [f"page {page.id[:8]} (blocked)" for page in state.pages.values() if page.blocked is not None]
+    if state.link.phase != "up":
+        left.insert(0, f"the link is {state.link.phase}")
+    for each in found:
+        for ask_id in each.ask_ids:
+            turn.answer(ask_id, error=SupervisorStopped("stopped"))
+    calls.end_all(turn, lambda: SupervisorStopped("stopped"))
+    turn.answer(state.stopping, StopReport(left=tuple(left)))
+    cleared = {"deadlines": (), "deadline_of": type(state.deadline_of)(), "tickets": type(state.tickets)()}
+    turn.put(stopping=None, link=replace(state.link, phase="stopped", reason="stopped", since=turn.at), **cleared)
+
+
+# ── machines of others ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _feed_machines(turn: Turn, input: Input) -> Input:
+    if not turn.state.extensions:
+        return input
+    if isinstance(input, BrowserEvent):
+        session_id = input.event.session_id
+        page = None if session_id is None else turn.state.page_of.get(session_id)
+        input = replace(input, page=page)
+        if not any(input.event.method in each.machine.events for each in turn.state.extensions):
+            return input
+    fed = tuple(_fed(turn, each, input) for each in turn.state.extensions)
+    if any(new is not old for new, old in zip(fed, turn.state.extensions, strict=True)):
+        turn.put(extensions=fed)
+    return input
+
+
+def _fed(turn: Turn, extension: Extension, input: Input) -> Extension:
+    machine = extension.machine
+    if extension.off or (isinstance(input, BrowserEvent) and input.event.method not in machine.events):
+        return extension
+    try:
+        state, wanted = machine.step(extension.state, input)
+        orders = tuple(wanted)
+        deadline = machine.next_deadline(state)
+        reason = _beyond(orders)
+    except Exception as error:  # noqa: BLE001 - a stranger's code: it ends, and nothing else does
+        state, orders, deadline, reason = extension.state, (), None, f"it raised {type(error).__name__}"
+    if reason:
+        turn.count("machines_switched_off")
+        turn.note("warning", "a machine was switched off", machine=machine.name, why=reason)
+        turn.calm(f"machine:{machine.name}")
+        return replace(extension, off=reason)
+    for order in orders:
+        turn.order(attrs.evolve(order, ticket=0) if isinstance(order, effects.Send) else order)
+    _wake_machine(turn, machine.name, deadline)
+    if state is extension.state and not orders:
+        return extension
+    return replace(extension, state=state, sent=extension.sent + sum(isinstance(each, effects.Send) for each in orders))
+
+
+def _beyond(orders: tuple[Any, ...]) -> str:
+    if not all(isinstance(each, (effects.Send, effects.Note)) for each in orders):
+        return "it ordered what is not a machine's to order"
+    sends = sum(isinstance(each, effects.Send) for each in orders)
+    return f"it sent {sends} commands for one input" if sends > MAX_SENDS else ""
+
+
+def _wake_machine(turn: Turn, name: str, deadline: float | None) -> None:
+    key = f"machine:{name}"
+    if deadline is None:
+        turn.calm(key)
+    elif turn.state.deadline_of.get(key) != deadline:
+        turn.wake(key, max(deadline - turn.state.now, 0.0), f"machine {name} asked for it")
+
+
+def _machine_due(turn: Turn, name: str) -> None:
+    tick = TimePassed(at=turn.at, epoch=turn.state.epoch)
+    fed = tuple(_fed(turn, each, tick) if each.machine.name == name else each for each in turn.state.extensions)
+    turn.put(extensions=fed)
+
+
+# ── the tables ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+RULES: Final[dict[type, Callable[[Turn, Any], None]]] = {
+    BrowserEvent: _event,
+    CommandEnded: _command_ended,
+    SessionOpened: pages.session_opened,
+    SessionClosed: pages.session_closed,
+    LinkUp: link.link_up,
+    LinkDown: link.link_down,
+    Ask: _ask,
+    AskDropped: _dropped,
+}
+"""Input → rule. `TimePassed` has none: what time does is done after every input."""
+
+DUE: Final[dict[str, Callable[[Turn, str], None]]] = {
+    "dialog": dialogs.due,
+    "setup": lambda turn, name: pages.setup_overdue(turn, SessionId(name)),
+    "target": lambda turn, name: pages.target_due(turn, TargetId(name)),
+    "call": calls.call_due,
+    "waiter": calls.waiter_due,
+    "cure": calls.cure_due,
+    "keepalive": lambda turn, _name: link.keepalive_due(turn),
+    "redial": lambda turn, _name: link.redial(turn),
+    "machine": _machine_due,
+    "stop": lambda _turn, _name: None,
+}
+"""What is done when a deadline has come, by its kind."""

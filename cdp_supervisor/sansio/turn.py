@@ -1,0 +1,153 @@
+"""One step in the making: the state so far, and the effects so far.
+
+`step` is a pure function from a state and an input to a state and effects. Inside it the rules of one input follow each
+other, and a `Turn` is what they hand on: it is made in `step`, it ends there, and nobody else ever sees it.
+
+Laws kept here, for all rules: every deadline is later than all that was seen; an ask is answered once; a ticket is taken
+once; what is kept stays within its limit.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from cdp_core.sansio.records import replace
+from cdp_core.sansio.wire import SessionId, TargetId
+from cdp_supervisor.sansio import effects
+from cdp_supervisor.sansio.changes import Change
+from cdp_supervisor.sansio.inputs import Instant
+from cdp_supervisor.sansio.state import Page, State, Ticket
+
+__all__ = ["Turn", "later"]
+
+
+def later(now: float, seconds: float) -> float:
+    """A moment that is really later than now, however large the one and small the other."""
+    at = now + seconds
+    return at if at > now else math.nextafter(now, math.inf)
+
+
+class Turn:
+    """See the module."""
+
+    __slots__ = ("at", "effects", "state")
+
+    def __init__(self, state: State, at: Instant) -> None:
+        self.state = state
+        self.at = at
+        self.effects: list[effects.Effect] = []
+
+    # ── the state ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def put(self, **changed: Any) -> None:
+        """Change the state."""
+        self.state = replace(self.state, **changed)
+
+    def page(self, target_id: TargetId | None) -> Page | None:
+        """A page by its id."""
+        return None if target_id is None else self.state.pages.get(target_id)
+
+    def put_page(self, page: Page) -> Page:
+        """A page has changed."""
+        self.state = replace(self.state, pages=self.state.pages.set(page.id, page))
+        return page
+
+    def page_of(self, session_id: SessionId | None) -> Page | None:
+        """The page that a session belongs to."""
+        return None if session_id is None else self.page(self.state.page_of.get(session_id))
+
+    def count(self, what: str, number: int = 1) -> None:
+        """Count something for the statistics."""
+        totals = self.state.totals
+        self.put(totals=totals.set(what, totals.get(what, 0) + number))
+
+    # ── orders ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def order(self, effect: effects.Effect) -> None:
+        """Have something done."""
+        self.effects.append(effect)
+
+    def send(
+        self,
+        session_id: SessionId | None,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        purpose: str,
+        page_id: TargetId | None = None,
+        dialog_id: str = "",
+        call_id: str = "",
+    ) -> int:
+        """Send a command; its end is the business of `purpose`."""
+        number = self.state.last_ticket + 1
+        ticket = Ticket(
+            purpose=purpose, session_id=session_id, since=self.at, page_id=page_id, dialog_id=dialog_id, call_id=call_id
+        )
+        self.put(
+            last_ticket=number,
+            tickets=self.state.tickets.set(number, ticket),
+            link=replace(self.state.link, last_sent=self.state.now),
+        )
+        self.order(effects.Send(ticket=number, session_id=session_id, method=method, params=params))
+        return number
+
+    def take_ticket(self, number: int) -> Ticket | None:
+        """What was sent under this number has ended."""
+        ticket = self.state.tickets.get(number)
+        if ticket is not None:
+            self.put(tickets=self.state.tickets.delete(number))
+        return ticket
+
+    def forget(self, number: int) -> None:
+        """Nobody waits for it any more."""
+        if self.take_ticket(number) is not None:
+            self.order(effects.Forget(ticket=number))
+
+    def tell(self, change: Change) -> None:
+        """Something changed that somebody may want to hear of."""
+        self.order(effects.Tell(change=change))
+
+    def note(self, level: Literal["debug", "info", "warning"], text: str, **fields: Any) -> None:
+        """A line for the log."""
+        self.order(effects.Note(level=level, text=text, fields={"epoch": self.state.epoch, **fields}))
+
+    def answer(self, ask_id: int | None, value: Any = None, *, error: Exception | None = None) -> None:
+        """Answer an ask; None is one whose asker was told already."""
+        if ask_id is not None:
+            self.order(effects.Answer(ask_id=ask_id, value=value, error=error))
+
+    # ── deadlines ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def wake(self, key: str, seconds: float, why: str) -> float:
+        """Come back in so many seconds; what was to be done under this key before is not. The answer is the moment."""
+        self.calm(key)
+        at = later(self.state.now, seconds if seconds >= 0 else 0.0)
+        entries = list(self.state.deadlines)
+        insort(entries, (at, key, why))
+        self.put(deadlines=tuple(entries), deadline_of=self.state.deadline_of.set(key, at))
+        return at
+
+    def calm(self, key: str) -> None:
+        """There is nothing to come back for."""
+        at = self.state.deadline_of.get(key)
+        if at is None:
+            return
+        entries = self.state.deadlines
+        place = bisect_left(entries, (at, key))
+        assert entries[place][1] == key
+        self.put(
+            deadlines=entries[:place] + entries[place + 1 :],
+            deadline_of=self.state.deadline_of.delete(key),
+        )
+
+    def due(self) -> str | None:
+        """The key of a deadline that has come, which is taken out; None where none has."""
+        entries = self.state.deadlines
+        if not entries or entries[0][0] > self.state.now:
+            return None
+        key = entries[0][1]
+        self.put(deadlines=entries[1:], deadline_of=self.state.deadline_of.delete(key))
+        return key

@@ -1,0 +1,499 @@
+"""What is shown of a state: frozen values that any thread may hold, built from the state alone.
+
+A view knows no clock: it has moments, and `to_dict(now=…)` makes ages of them. It is capped where agents read it (30
+frames, OOPIFs two deep) and says what it leaves out; `full=True` leaves out nothing. Cuts follow the order of the tree,
+never that of arrival, so that two runs that end alike look alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import attrs
+
+from cdp_core.sansio.wire import BrowserContextId, Json, SessionId, TargetId
+from cdp_supervisor.sansio.state import Dialog, Frame, Page, State
+
+__all__ = [
+    "CURES",
+    "SCHEMA_VERSION",
+    "BlockedCallView",
+    "DialogView",
+    "FrameView",
+    "Health",
+    "LinkView",
+    "PageView",
+    "SessionView",
+    "Snapshot",
+    "Views",
+    "focused_page",
+    "snapshot",
+    "view_dialog",
+    "view_health",
+]
+
+SCHEMA_VERSION: Final = 1
+"""Of `Snapshot.to_dict`; fields are only ever added."""
+
+CURES: Final[Mapping[str, tuple[str, ...]]] = {
+    "orphaned": ("same_document", "navigate", "reload", "close"),
+    "superseded": ("same_document", "navigate", "reload", "close"),
+    "unseen": ("same_document", "navigate", "reload", "close"),
+    "page_inactive": ("navigate", "close"),
+}
+"""What frees a page from a dialog that nobody can answer, by the reason (facts 5, 22); the gentlest first."""
+
+
+# ── the parts ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@attrs.frozen(kw_only=True)
+class DialogView:
+    """A dialog, pending or past."""
+
+    id: str
+    target_id: TargetId
+    frame_id: str
+    session_id: SessionId | None
+    type: str
+    message: str
+    default_prompt: str
+    opened_at: float
+    answerable: bool
+    answering: bool
+    why: str
+    """Why nobody can answer it."""
+    cures: tuple[str, ...]
+    deadline: float | None
+    """On the supervisor's clock."""
+    overdue: bool
+    closed_by: str
+    reason: str
+    closed_at: float | None
+    opened_mono: float
+
+    def to_dict(self, *, now: float | None = None) -> Json:
+        """As JSON; what does not apply is left out."""
+        shown: Json = {
+            "id": self.id,
+            "type": self.type,
+            "message": self.message,
+            "default_prompt": self.default_prompt,
+            "opened_at": self.opened_at,
+            "target_id": self.target_id,
+            "frame_id": self.frame_id,
+        }
+        if self.closed_at is not None:
+            return {**shown, "closed_at": self.closed_at, "closed_by": self.closed_by, "reason": self.reason}
+        shown["answerable"] = self.answerable
+        if self.answering:
+            shown["answering"] = True
+        if self.why:
+            shown |= {"why": self.why, "cures": list(self.cures)}
+        if self.overdue:
+            shown["overdue"] = True
+        if now is not None:
+            shown["age"] = max(now - self.opened_mono, 0.0)
+            if self.deadline is not None:
+                shown["time_left"] = max(self.deadline - now, 0.0)
+        return shown
+
+
+@attrs.frozen(kw_only=True)
+class FrameView:
+    """A frame, with those below it."""
+
+    frame_id: str
+    parent_frame_id: str | None
+    url: str
+    origin: str
+    name: str
+    is_oopif: bool
+    session_id: SessionId | None
+    children: tuple[FrameView, ...]
+
+    def to_dict(self) -> Json:
+        """This frame alone."""
+        return {
+            "frame_id": self.frame_id,
+            "parent_frame_id": self.parent_frame_id,
+            "url": self.url,
+            "origin": self.origin,
+            "name": self.name,
+            "is_oopif": self.is_oopif,
+            "session_id": self.session_id,
+        }
+
+    def walk(self) -> Iterator[FrameView]:
+        """It and all below, parents first, in the order of the tree."""
+        stack: list[FrameView] = [self]
+        while stack:
+            frame = stack.pop()
+            yield frame
+            stack.extend(reversed(frame.children))
+
+
+@attrs.frozen(kw_only=True)
+class Health:
+    """How a page fares: one word, one sentence, since when."""
+
+    state: str
+    """`ok`, `blocked_by_dialog`, `blocked`, `crashed`, `detached` or `link_down`."""
+    why: str
+    since: float | None
+
+    def to_dict(self) -> Json:
+        """As JSON."""
+        return attrs.asdict(self)
+
+
+@attrs.frozen(kw_only=True)
+class PageView:
+    """A page."""
+
+    target_id: TargetId
+    url: str
+    title: str
+    opener_id: TargetId | None
+    context_id: BrowserContextId | None
+    session_id: SessionId | None
+    health: Health
+    stale: bool
+    """Whether its frames are as they were before: they could not be read yet."""
+    tree: FrameView | None
+    frame_count: int
+    frames_left_out: int
+    pending_dialogs: tuple[DialogView, ...]
+    recent_dialogs: tuple[DialogView, ...]
+
+    def frames(self) -> Iterator[FrameView]:
+        """Every frame, parents first."""
+        return iter(()) if self.tree is None else self.tree.walk()
+
+    def frame_tree(self, *, most: int | None = 30, depth: int | None = 2) -> Json:
+        """`{top, children, truncated}`: at most so many frames below the top, OOPIFs so deep."""
+        if self.tree is None:
+            return {"top": None, "children": [], "truncated": False}
+        children: list[Json] = []
+        truncated = self.frames_left_out > 0
+        stack = [(child, int(child.is_oopif)) for child in reversed(self.tree.children)]
+        while stack:
+            frame, oopifs = stack.pop()
+            if depth is not None and oopifs > depth:
+                truncated = True
+                continue
+            if most is not None and len(children) >= most:
+                truncated = True
+                break
+            children.append(frame.to_dict())
+            stack.extend((child, oopifs + child.is_oopif) for child in reversed(frame.children))
+        return {"top": self.tree.to_dict(), "children": children, "truncated": truncated}
+
+    def to_dict(self, *, full: bool = False) -> Json:
+        """As JSON."""
+        tree = self.frame_tree(most=None, depth=None) if full else self.frame_tree()
+        return {
+            "target_id": self.target_id,
+            "url": self.url,
+            "title": self.title,
+            "opener_id": self.opener_id,
+            "context_id": self.context_id,
+            "session_id": self.session_id,
+            "health": self.health.to_dict(),
+            "stale": self.stale,
+            "frame_count": self.frame_count,
+            "frame_tree": tree,
+        }
+
+
+@attrs.frozen(kw_only=True)
+class SessionView:
+    """A session."""
+
+    session_id: SessionId
+    target_id: TargetId
+    type: str
+    parent: SessionId | None
+    page_id: TargetId | None
+
+
+@attrs.frozen(kw_only=True)
+class BlockedCallView:
+    """A call that waits behind a dialog."""
+
+    call_id: str
+    method: str
+    target_id: TargetId | None
+    since: float
+
+
+@attrs.frozen(kw_only=True)
+class LinkView:
+    """The link."""
+
+    phase: str
+    reason: str
+    generation: int
+    since: float
+    failures: int
+    owned: bool
+    browser_changed: bool
+
+
+@attrs.frozen(kw_only=True)
+class Snapshot:
+    """What is so now, all of it."""
+
+    sequence: int
+    """Counts states: of two snapshots the one with the greater number is the later."""
+    link: LinkView
+    pages: tuple[PageView, ...]
+    pending_dialogs: tuple[DialogView, ...]
+    recent_dialogs: tuple[DialogView, ...]
+    sessions: tuple[SessionView, ...]
+    blocked_calls: tuple[BlockedCallView, ...]
+    focus: TargetId | None
+    """The page that is meant where none is named."""
+    page_gone: tuple[TargetId, str] | None
+    extensions: Mapping[str, Json]
+
+    @property
+    def active(self) -> bool:
+        """Whether there is a link."""
+        return self.link.phase == "up"
+
+    def page(self, target_id: str) -> PageView | None:
+        """The page of this id."""
+        return next((page for page in self.pages if page.target_id == target_id), None)
+
+    def to_dict(self, *, full: bool = False, now: float | None = None) -> Json:
+        """As JSON, capped unless `full`; with `now` (on the supervisor's clock) dialogs have ages."""
+        shown: Json = {
+            "schema_version": SCHEMA_VERSION,
+            "sequence": self.sequence,
+            "active": self.active,
+            "link": attrs.asdict(self.link),
+            "pages": [page.to_dict(full=full) for page in self.pages],
+            "pending_dialogs": [dialog.to_dict(now=now) for dialog in self.pending_dialogs],
+        }
+        if self.recent_dialogs:
+            shown["recent_dialogs"] = [dialog.to_dict() for dialog in self.recent_dialogs]
+        if self.blocked_calls:
+            shown["blocked_calls"] = [attrs.asdict(each) for each in self.blocked_calls]
+        if self.focus is not None:
+            page = self.page(self.focus)
+            shown["focus"] = self.focus
+            if page is not None:
+                shown["frame_tree"] = page.frame_tree(most=None, depth=None) if full else page.frame_tree()
+        if self.page_gone is not None:
+            shown["page_gone"] = {"target_id": self.page_gone[0], "reason": self.page_gone[1]}
+        if full:
+            shown["sessions"] = [attrs.asdict(each) for each in self.sessions]
+        if self.extensions:
+            shown["extensions"] = dict(self.extensions)
+        return shown
+
+
+# ── making them ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def snapshot(state: State) -> Snapshot:
+    """The view of a state."""
+    return Views().snapshot(state)
+
+
+class Views:
+    """Makes views, and remembers those of what has not changed: one changed page costs one page.
+
+    Threads may share it: what two of them make at once is equal, and the later one is kept.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[State, Snapshot] | None = None
+        self._pages: dict[TargetId, tuple[Page, Any, str, PageView]] = {}
+
+    def snapshot(self, state: State) -> Snapshot:
+        """The view of a state; the same object where it is the same state."""
+        last = self._last
+        if last is not None and last[0] is state:
+            return last[1]
+        pages = sorted(state.pages.values(), key=lambda page: page.number)
+        views = tuple(self._page(state, page) for page in pages)
+        if len(self._pages) > 2 * len(views) + 8:
+            self._pages = {page.id: self._pages[page.id] for page in pages}
+        made = _assemble(state, views)
+        self._last = (state, made)
+        return made
+
+    def _page(self, state: State, page: Page) -> PageView:
+        known = self._pages.get(page.id)
+        if known is not None and known[0] is page and known[1] is state.sessions and known[2] == state.link.phase:
+            return known[3]
+        made = _view_page(state, page)
+        self._pages[page.id] = (page, state.sessions, state.link.phase, made)
+        return made
+
+
+def _assemble(state: State, pages: tuple[PageView, ...]) -> Snapshot:
+    pending = sorted((each for page in pages for each in page.pending_dialogs), key=_number)
+    gone = [view_dialog(dialog) for dialog in state.departed]
+    recent = sorted((each for each in (*gone, *(each for page in pages for each in page.recent_dialogs))), key=_closing)
+    focused = focused_page(state)
+    link = state.link
+    return Snapshot(
+        sequence=state.sequence,
+        link=LinkView(
+            phase=link.phase,
+            reason=link.reason,
+            generation=state.epoch,
+            since=link.since.wall,
+            failures=link.failures,
+            owned=link.owned,
+            browser_changed=link.browser_changed,
+        ),
+        pages=pages,
+        pending_dialogs=tuple(pending),
+        recent_dialogs=tuple(recent),
+        sessions=tuple(
+            SessionView(
+                session_id=each.session_id,
+                target_id=each.target_id,
+                type=each.type,
+                parent=each.parent,
+                page_id=each.page_id,
+            )
+            for each in sorted(state.sessions.values(), key=lambda each: each.session_id)
+        ),
+        blocked_calls=tuple(
+            BlockedCallView(call_id=each.id, method=each.method, target_id=each.page_id, since=each.since.wall)
+            for each in sorted(state.calls.values(), key=lambda each: int(each.id[2:]))
+            if each.blocked
+        ),
+        focus=None if focused is None else focused.id,
+        page_gone=state.page_gone,
+        extensions=MappingProxyType({each.machine.name: _extension(each) for each in state.extensions}),
+    )
+
+
+def _extension(extension: Any) -> Json:
+    if extension.off:
+        return {"off": extension.off}
+    try:
+        view: Json = extension.machine.view(extension.state)
+    except Exception as error:  # noqa: BLE001 - a stranger's code, which must not keep the rest from being shown
+        return {"off": f"its view raised {type(error).__name__}"}
+    return view
+
+
+def _view_page(state: State, page: Page) -> PageView:
+    return PageView(
+        target_id=page.id,
+        url=page.url,
+        title=page.title,
+        opener_id=page.opener_id,
+        context_id=page.context_id,
+        session_id=page.session_id,
+        health=view_health(state, page),
+        stale=page.stale or page.blocked is not None,
+        tree=_view_tree(state, page),
+        frame_count=len(page.frames),
+        frames_left_out=page.left_out,
+        pending_dialogs=tuple(view_dialog(each) for each in page.dialogs if each.phase != "closed"),
+        recent_dialogs=tuple(map(view_dialog, page.recent)),
+    )
+
+
+def _view_tree(state: State, page: Page) -> FrameView | None:
+    """The tree as values: those below are made first, without recursion, however deep a page nests."""
+    top = page.frames.get(page.id)
+    if top is None:
+        return None
+    order: list[Frame] = []
+    below: dict[str, list[Frame]] = {}
+    stack = [top]
+    while stack:
+        frame = stack.pop()
+        if frame.id in below:
+            continue
+        order.append(frame)
+        found = [page.frames[each] for each in page.children.get(frame.id, ()) if each in page.frames]
+        found.sort(key=lambda each: each.number)
+        below[frame.id] = found
+        stack.extend(found)
+    made: dict[str, FrameView] = {}
+    for frame in reversed(order):
+        session_id = frame.session_id if frame.session_id in state.sessions else None
+        made[frame.id] = FrameView(
+            frame_id=frame.id,
+            parent_frame_id=frame.parent_id,
+            url=frame.url,
+            origin=frame.origin,
+            name=frame.name,
+            is_oopif=frame.oopif,
+            session_id=session_id,
+            children=tuple(made[each.id] for each in below[frame.id] if each.id in made),
+        )
+    return made[top.id]
+
+
+def view_dialog(dialog: Dialog) -> DialogView:
+    """A dialog as it is shown."""
+    return DialogView(
+        id=dialog.id,
+        target_id=dialog.target_id,
+        frame_id=dialog.frame_id,
+        session_id=dialog.session_id,
+        type=dialog.type,
+        message=dialog.message,
+        default_prompt=dialog.default_prompt,
+        opened_at=dialog.opened.wall,
+        answerable=dialog.phase == "open",
+        answering=dialog.phase in ("answering", "answered"),
+        why=dialog.why,
+        cures=CURES.get(dialog.why, ()),
+        deadline=dialog.deadline,
+        overdue=dialog.overdue,
+        closed_by=dialog.closed_by,
+        reason=dialog.reason,
+        closed_at=dialog.closed.wall if dialog.closed_by else None,
+        opened_mono=dialog.opened.mono,
+    )
+
+
+def view_health(state: State, page: Page) -> Health:
+    """How a page fares."""
+    pending = [dialog for dialog in page.dialogs if dialog.phase != "closed"]
+    if state.link.phase != "up":
+        return Health(state="link_down", why="the link to the browser is down", since=state.link.since.wall)
+    if page.crashed is not None:
+        return Health(state="crashed", why="its process crashed; reload or navigate it", since=page.crashed.wall)
+    if page.session_id is None:
+        return Health(state="detached", why="its session ended, and no other is open yet", since=None)
+    if pending:
+        dialog = pending[0]
+        stuck = f", and cannot be answered any more ({dialog.why})" if dialog.why else ""
+        why = f"dialog {dialog.id} ({dialog.type}) is open on it{stuck}"
+        return Health(state="blocked_by_dialog", why=why, since=dialog.opened.wall)
+    if page.blocked is not None:
+        why = "it does not answer: a dialog that opened before anybody listened, or a script that does not end"
+        return Health(state="blocked", why=why, since=page.blocked.wall)
+    return Health(state="ok", why="nothing is known to stop it", since=None)
+
+
+def focused_page(state: State) -> Page | None:
+    """The page that is meant where none is named: the focused one, or the only one. It never moves by itself."""
+    if state.focus is not None:
+        return state.pages.get(state.focus)
+    if state.page_gone is not None or len(state.pages) != 1:
+        return None
+    return next(iter(state.pages.values()))
+
+
+def _number(dialog: DialogView) -> int:
+    return int(dialog.id[2:])
+
+
+def _closing(dialog: DialogView) -> tuple[float, int]:
+    return dialog.closed_at or 0.0, _number(dialog)
