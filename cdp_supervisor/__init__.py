@@ -1,3 +1,113 @@
-"""A supervisor for whole browsers over the Chrome DevTools Protocol; the engine below it is `cdp_core`."""
+"""A supervisor for whole browsers over the Chrome DevTools Protocol; the engine below it is `cdp_core`.
 
-__all__: list[str] = []
+Begin with `open_supervisor`, or, on another event loop or a connection of your own, with `SupervisorEngine`. The machine
+that both drive is in `sansio`; `sansio/step.py` is where to begin to read.
+"""
+
+import logging
+
+from cdp_supervisor.engine import SupervisorEngine
+from cdp_supervisor.errors import (
+    AmbiguousDialog,
+    AmbiguousTarget,
+    BlockedByDialog,
+    CallTimedOut,
+    DialogAnswerRefused,
+    DialogUnanswerable,
+    FrameSharesProcess,
+    InvalidPolicy,
+    NoPendingDialog,
+    PageFrozen,
+    ScriptFailed,
+    SupervisorError,
+    SupervisorStopped,
+    UnknownCall,
+    UnknownDialog,
+    UnknownFrame,
+    UnknownTarget,
+)
+from cdp_supervisor.sansio.changes import (
+    Change,
+    DialogClosed,
+    DialogOpened,
+    FrameAdded,
+    FrameNavigated,
+    FrameRemoved,
+    LinkChanged,
+    PageCrashed,
+    PageGone,
+    PageOpened,
+)
+from cdp_supervisor.sansio.effects import Note, Send
+from cdp_supervisor.sansio.inputs import BrowserEvent, Instant, TimePassed
+from cdp_supervisor.sansio.machines import Machine
+from cdp_supervisor.sansio.options import DialogPolicy, DialogType, Limits, Policy, Reconnect, Scope
+from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
+from cdp_supervisor.sansio.state import Deadline
+from cdp_supervisor.sansio.step import StopReport
+from cdp_supervisor.sansio.view import DialogView, FrameView, Health, LinkView, PageView, SessionView, Snapshot
+from cdp_supervisor.supervisor import BlockedCall, Supervisor, open_supervisor
+
+__all__ = [
+    "AmbiguousDialog",
+    "AmbiguousTarget",
+    "AwaitCall",
+    "BlockedByDialog",
+    "BlockedCall",
+    "BrowserEvent",
+    "Call",
+    "CallTimedOut",
+    "Change",
+    "Deadline",
+    "DialogAnswerRefused",
+    "DialogClosed",
+    "DialogOpened",
+    "DialogPolicy",
+    "DialogType",
+    "DialogUnanswerable",
+    "DialogView",
+    "Focus",
+    "FrameAdded",
+    "FrameNavigated",
+    "FrameRemoved",
+    "FrameSharesProcess",
+    "FrameView",
+    "Health",
+    "Instant",
+    "InvalidPolicy",
+    "Limits",
+    "LinkChanged",
+    "LinkView",
+    "Machine",
+    "NoPendingDialog",
+    "Note",
+    "PageCrashed",
+    "PageFrozen",
+    "PageGone",
+    "PageOpened",
+    "PageView",
+    "Policy",
+    "Reconnect",
+    "Recover",
+    "RespondToDialog",
+    "Scope",
+    "ScriptFailed",
+    "Send",
+    "SessionView",
+    "SetPolicy",
+    "Snapshot",
+    "Stop",
+    "StopReport",
+    "Supervisor",
+    "SupervisorEngine",
+    "SupervisorError",
+    "SupervisorStopped",
+    "TimePassed",
+    "UnknownCall",
+    "UnknownDialog",
+    "UnknownFrame",
+    "UnknownTarget",
+    "open_supervisor",
+]
+
+logging.getLogger("cdp_supervisor").addHandler(logging.NullHandler())

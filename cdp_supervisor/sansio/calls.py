@@ -32,7 +32,7 @@ from cdp_supervisor.errors import (
 from cdp_supervisor.sansio.inputs import Ask, NotSent
 from cdp_supervisor.sansio.params import member, text
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover
-from cdp_supervisor.sansio.state import CallRecord, Frame, Page, Ticket
+from cdp_supervisor.sansio.state import NOWHEN, CallRecord, Frame, Page, State, Ticket
 from cdp_supervisor.sansio.turn import Turn
 from cdp_supervisor.sansio.view import CURES, focused_page, view_health
 
@@ -52,6 +52,7 @@ __all__ = [
     "read_evaluation",
     "recover",
     "result_of",
+    "session_of",
     "stopped_session",
     "value_of",
     "waiter_due",
@@ -406,6 +407,15 @@ def _check_free(turn: Turn, question: Call, place: _Place) -> None:
         raise BlockedByDialog(stopping, method=question.method)
     if page.blocked is not None and place.session_id == page.session_id and question.when_blocked == "raise":
         raise PageFrozen(page.id, since=page.blocked.wall, why=view_health(turn.state, page).why)
+
+
+def session_of(state: State, *, target_id: str | None, frame_id: str | None) -> SessionId:
+    """The session that a page, a worker or a frame has of its own. Raises what `call` does."""
+    turn = Turn(state, NOWHEN)
+    question = Call(method="Page.enable", target_id=target_id, frame_id=frame_id)
+    place = _place_of(turn, question)
+    assert place.session_id is not None
+    return place.session_id
 
 
 def stopped_session(turn: Turn, page: Page, frame_id: str) -> SessionId | None:

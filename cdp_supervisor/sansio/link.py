@@ -15,7 +15,7 @@ from cdp_supervisor.sansio import calls, changes, effects, pages
 from cdp_supervisor.sansio.inputs import LinkDown, LinkUp
 from cdp_supervisor.sansio.turn import Turn
 
-__all__ = ["alive", "keepalive_due", "link_down", "link_up", "redial"]
+__all__ = ["alive", "keepalive_due", "link_down", "link_up", "redial", "told_browser"]
 
 HALF_OPEN: Final = 2
 """Keepalives in a row without an answer, after which a link counts as down."""
@@ -45,6 +45,7 @@ def link_up(turn: Turn, up: LinkUp) -> None:
     if not turn.state.adopting:
         turn.order(effects.AutoAttach())
     turn.send(None, "Target.getTargets", purpose="targets")
+    turn.send(None, "Target.getTargetInfo", purpose="browser")
     _keep_alive(turn)
     turn.tell(changes.LinkChanged(phase="up", epoch=turn.state.epoch, reason=""))
 
@@ -95,6 +96,14 @@ def keepalive_due(turn: Turn) -> None:
         turn.send(None, "Browser.getVersion", purpose="keepalive")
         turn.put(link=replace(turn.state.link, unanswered=link.unanswered + 1))
     _keep_alive(turn)
+
+
+def told_browser(turn: Turn, browser_id: str) -> None:
+    """Which browser is behind the link: its own target has an id that no other has."""
+    link = turn.state.link
+    if browser_id and browser_id != link.browser_id:
+        other = link.browser_id is not None
+        turn.put(link=replace(link, browser_id=browser_id, browser_changed=link.browser_changed or other))
 
 
 def alive(turn: Turn) -> None:

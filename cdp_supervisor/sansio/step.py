@@ -43,6 +43,7 @@ from cdp_supervisor.sansio.inputs import (
     TimePassed,
 )
 from cdp_supervisor.sansio.machines import MAX_SENDS
+from cdp_supervisor.sansio.params import member, text
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.state import Deadline, Extension, State
 from cdp_supervisor.sansio.turn import Turn
@@ -201,8 +202,15 @@ def _command_ended(turn: Turn, ended: CommandEnded) -> None:
         calls.cure_ended(turn, ticket, ended.ticket, outcome)
     elif ticket.purpose == "reopen":
         pages.reopen_ended(turn, ticket, outcome)
-    elif ticket.purpose == "targets" and isinstance(outcome, Result):
-        pages.targets_listed(turn, calls.value_of(outcome))
+    elif isinstance(outcome, Result):
+        _listed(turn, ticket.purpose, calls.value_of(outcome))
+
+
+def _listed(turn: Turn, purpose: str, result: Json) -> None:
+    if purpose == "targets":
+        pages.targets_listed(turn, result)
+    elif purpose == "browser":
+        link.told_browser(turn, text(member(result, "targetInfo"), "targetId"))
 
 
 BY_RENDERER: Final = frozenset(("tree", "probe"))

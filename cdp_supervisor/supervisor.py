@@ -1,0 +1,364 @@
+"""A running supervisor, and how one is opened.
+
+    async with open_supervisor("http://127.0.0.1:9222", policy=Policy.unattended()) as supervisor:
+        supervisor.snapshot().pending_dialogs
+
+Whatever is asked of it is answered once: with a value, or with an error that says why not and what to do next.
+"""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeVar, overload
+
+import trio
+
+from cdp_core import (
+    BrowserSession,
+    ConnectionLost,
+    InvalidArgument,
+    Json,
+    Missed,
+    PageSession,
+    Subscription,
+    TypedCommand,
+)
+from cdp_core.sansio.wire import CommandId, WholeResult
+from cdp_core.scopes import background_tasks, check_timeout
+from cdp_supervisor.driver import Driver, LinkOptions, Where
+from cdp_supervisor.errors import BlockedByDialog, SupervisorStopped, UnknownTarget
+from cdp_supervisor.sansio.calls import read_evaluation, session_of
+from cdp_supervisor.sansio.changes import Change
+from cdp_supervisor.sansio.console import ConsoleRing
+from cdp_supervisor.sansio.machines import Machine
+from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
+from cdp_supervisor.sansio.questions import (
+    AwaitCall,
+    Call,
+    Cure,
+    Focus,
+    Recover,
+    RespondToDialog,
+    SetPolicy,
+    Stop,
+    WhenBlocked,
+)
+from cdp_supervisor.sansio.state import State, initial_state
+from cdp_supervisor.sansio.step import StopReport
+from cdp_supervisor.sansio.view import DialogView, Health, Snapshot
+
+__all__ = ["BlockedCall", "Supervisor", "SupervisorStatistics", "open_supervisor"]
+
+R = TypeVar("R")
+C = TypeVar("C", bound=Change)
+
+NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
+STOP_WITHIN: Final = 2.0
+STATES_KEPT: Final = 1024
+"""Published states that a slow `wait_for` has not looked at; the oldest go first."""
+
+SupervisorStatistics = Mapping[str, int]
+
+log = logging.getLogger("cdp_supervisor")
+
+
+class BlockedCall:
+    """A call that a dialog has overtaken: it was sent once, and ends when the dialog has."""
+
+    def __init__(self, driver: Driver, call_id: str, method: str, parse: Callable[[Json], Any] | None) -> None:
+        self._driver = driver
+        self._parse = parse
+        self.call_id = call_id
+        self.method = method
+
+    async def wait(self, *, timeout: float | None = None) -> Any:  # noqa: ASYNC109 - only the machine can say why it took so long
+        """Its result, once. Raises what it ended with; CallTimedOut, and it may be awaited again."""
+        result: Json = await self._driver.ask(AwaitCall(call_id=self.call_id, timeout=timeout))
+        return result if self._parse is None else self._parse(result)
+
+    def __repr__(self) -> str:
+        return f"<BlockedCall {self.call_id} {self.method}>"
+
+
+class Supervisor:
+    """See the module."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self.stop_report: StopReport | None = None
+        """What was left behind, after the end."""
+
+    # ── what is so ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def snapshot(self) -> Snapshot:
+        """What is so now; from any thread, without waiting."""
+        return self._driver.runner.snapshot()
+
+    async def wait_for(self, condition: Callable[[Snapshot], bool], /) -> Snapshot:
+        """The first snapshot of which the condition is true, now or later.
+
+        It is asked of the present one, then of every one that is published, in order, in the caller's own task: what was
+        true for a moment only is not missed. Raises SupervisorStopped when no further one can come.
+        """
+        runner = self._driver.runner
+        states: deque[State] = deque([runner.state], STATES_KEPT)
+        news = trio.Event()
+
+        def published(state: State) -> None:
+            states.append(state)
+            news.set()
+
+        unwatch = runner.watch(published)
+        try:
+            await trio.lowlevel.checkpoint()
+            while True:
+                while states:
+                    state = states.popleft()
+                    found = runner.view(state)
+                    if condition(found):
+                        return found
+                    _raise_if_ended(state)
+                await news.wait()
+                news = trio.Event()
+        finally:
+            unwatch()
+
+    @overload
+    def changes(self, kind: type[C], /, *more: type[C], capacity: int = 256) -> Subscription[C | Missed]: ...
+    @overload
+    def changes(self, *, capacity: int = 256) -> Subscription[Change | Missed]: ...
+    def changes(self, *kinds: type[Any], capacity: int = 256) -> Subscription[Any]:
+        """What comes, goes and turns from now on: all of it, or the kinds that are named."""
+        return self._driver.subscribe(kinds, capacity)
+
+    def health(self, target_id: str | None = None) -> Health:
+        """How a page fares; the focused one, where none is named."""
+        snapshot = self.snapshot()
+        wanted = target_id if target_id is not None else snapshot.focus
+        page = None if wanted is None else snapshot.page(wanted)
+        if page is None:
+            raise UnknownTarget(wanted or "", known=[each.target_id for each in snapshot.pages])
+        return page.health
+
+    def statistics(self) -> SupervisorStatistics:
+        """Counts so far."""
+        return MappingProxyType(dict(self._driver.runner.state.totals))
+
+    # ── dialogs ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def respond_to_dialog(
+        self, action: Literal["accept", "dismiss"], *, prompt_text: str | None = None, dialog_id: str | None = None
+    ) -> DialogView:
+        """Answer a dialog (the only one, or the one named); returns it when the browser has confirmed its end.
+
+        Raises NoPendingDialog, UnknownDialog, AmbiguousDialog, DialogUnanswerable, DialogAnswerRefused, InvalidArgument.
+        """
+        question = RespondToDialog(action=action, prompt_text=prompt_text, dialog_id=dialog_id)
+        answered: DialogView = await self._driver.ask(question)
+        return answered
+
+    async def set_policy(self, policy: Policy) -> None:
+        """Meet dialogs so from now on, those that are open too."""
+        await self._driver.ask(SetPolicy(policy=policy))
+
+    async def recover(self, target_id: str, cure: Cure) -> None:
+        """Free a page that a dialog stops which nobody can answer, by one of the cures that its dialog names."""
+        await self._driver.ask(Recover(target_id=target_id, cure=cure))
+
+    # ── calls ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @overload
+    async def call(
+        self,
+        command: TypedCommand[R],
+        /,
+        *,
+        frame_id: str | None = None,
+        target_id: str | None = None,
+        session_id: str | None = None,
+        timeout: float | None = 30.0,  # noqa: ASYNC109
+        when_blocked: WhenBlocked = "raise",
+    ) -> R: ...
+    @overload
+    async def call(
+        self,
+        command: str,
+        params: Mapping[str, Any] | None = None,
+        /,
+        *,
+        frame_id: str | None = None,
+        target_id: str | None = None,
+        session_id: str | None = None,
+        timeout: float | None = 30.0,  # noqa: ASYNC109
+        when_blocked: WhenBlocked = "raise",
+    ) -> Json: ...
+    async def call(
+        self,
+        command: TypedCommand[Any] | str,
+        params: Mapping[str, Any] | None = None,
+        /,
+        *,
+        frame_id: str | None = None,
+        target_id: str | None = None,
+        session_id: str | None = None,
+        timeout: float | None = 30.0,  # noqa: ASYNC109 - only the machine can say why it took so long
+        when_blocked: WhenBlocked = "raise",
+    ) -> Any:
+        """Send a command to a frame, a target, a session, or the focused page; it is sent once, and never again.
+
+        Raises CommandRefused; BlockedByDialog, whose `call` has the later end; CallTimedOut, which says why; PageFrozen;
+        UnknownFrame, UnknownTarget, AmbiguousTarget, FrameSharesProcess; ConnectionLost while the link is down.
+        """
+        parse: Callable[[Json], Any] | None = None
+        if not isinstance(command, str):
+            if params is not None:
+                raise InvalidArgument(
+                    f"{command.method} carries its own params; params are for commands named by a string."
+                )
+            parse = _parser(command)
+            params = command.to_params() or None
+        question = Call(
+            method=command if isinstance(command, str) else command.method,
+            params=params,
+            frame_id=frame_id,
+            target_id=target_id,
+            session_id=session_id,
+            timeout=timeout,
+            when_blocked=when_blocked,
+        )
+        result: Json = await self._ask_call(question, parse)
+        return result if parse is None else parse(result)
+
+    async def evaluate(
+        self,
+        expression: str,
+        /,
+        *,
+        frame_id: str | None = None,
+        target_id: str | None = None,
+        await_promise: bool = True,
+        user_gesture: bool = False,
+        timeout: float | None = 30.0,  # noqa: ASYNC109
+    ) -> Any:
+        """The value of an expression, as JSON. Raises ScriptFailed where it throws; otherwise as `call`."""
+        params = {
+            "expression": expression,
+            "awaitPromise": await_promise,
+            "userGesture": user_gesture,
+            "returnByValue": True,
+        }
+        question = Call(
+            method="Runtime.evaluate", params=params, frame_id=frame_id, target_id=target_id, timeout=timeout
+        )
+        return read_evaluation(await self._ask_call(question, read_evaluation))
+
+    async def _ask_call(self, question: Call, parse: Callable[[Json], Any] | None) -> Json:
+        try:
+            result: Json = await self._driver.ask(question)
+        except BlockedByDialog as blocked:
+            if isinstance(blocked.call, str):
+                blocked.call = BlockedCall(self._driver, blocked.call, question.method, parse)
+            raise
+        return result
+
+    # ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def focus(self, target_id: str | None) -> None:
+        """Say which page is meant where none is named; None: the only one there is. Raises UnknownTarget."""
+        _, asker = self._driver.ask_nowait(Focus(target_id=target_id))
+        if asker.answer is not None and asker.answer.error is not None:
+            raise asker.answer.error
+
+    @property
+    def browser(self) -> BrowserSession:
+        """The live link. Raises ConnectionLost while it is down."""
+        if self._driver.browser is None:
+            raise ConnectionLost("The link to the browser is down; wait until it is back (wait_for).", reason="down")
+        return self._driver.browser
+
+    def session(self, *, target_id: str | None = None, frame_id: str | None = None) -> PageSession:
+        """The session of a page, a worker, or a frame with a process of its own; the focused page's by default."""
+        session_id = session_of(self._driver.runner.state, target_id=target_id, frame_id=frame_id)
+        return self.browser.sessions[session_id]
+
+    def __repr__(self) -> str:
+        state = self._driver.runner.state
+        return f"<Supervisor {state.link.phase}, {len(state.pages)} pages, {len(state.dialog_on)} dialogs>"
+
+
+@asynccontextmanager
+async def open_supervisor(
+    where: Where | BrowserSession,
+    /,
+    *,
+    policy: Policy | None = None,
+    scope: Scope | None = None,
+    reconnect: Reconnect | None = None,
+    keepalive: float | None = 60.0,
+    headers: Mapping[str, str] = NO_HEADERS,
+    ssl_context: ssl.SSLContext | None = None,
+    machines: Iterable[Machine[Any]] = (),
+    limits: Limits | None = None,
+    start_timeout: float = 15.0,
+) -> AsyncGenerator[Supervisor, None]:
+    """Supervise a browser for the block.
+
+    It is reached by its address (asked anew before each dial, where it is a function), or over a session that is open
+    already, which is never closed here.
+
+    The body's exception leaves as it is. A lost link is no exception of the block: it is dialled again, and the snapshot
+    says so. The end is bounded: open dialogs are settled, what was paused or leased is given back, and `stop_report` says
+    what was left. Raises DiscoveryError where the first link cannot be made.
+    """
+    check_timeout("start_timeout", start_timeout)
+    if keepalive is not None:
+        check_timeout("keepalive", keepalive)
+    state = initial_state(
+        policy=policy,
+        scope=scope,
+        reconnect=reconnect,
+        keepalive=keepalive,
+        limits=limits,
+        machines=(ConsoleRing(), *machines),
+    )
+    driver = Driver(state, where, LinkOptions(headers=headers, ssl_context=ssl_context))
+    supervisor = Supervisor(driver)
+    async with background_tasks() as nursery:
+        nursery.start_soon(driver.keep_link)
+        nursery.start_soon(driver.keep_time)
+        try:
+            with trio.move_on_after(start_timeout):
+                await driver.started.wait()
+            if driver.runner.state.link.phase != "up":
+                raise driver.first_error or ConnectionLost(
+                    f"No link to a browser came up within {start_timeout:g} s.", reason="start_timeout"
+                )
+            yield supervisor
+        finally:
+            with trio.move_on_after(STOP_WITHIN, shield=True):
+                try:
+                    supervisor.stop_report = await driver.ask(Stop(timeout=STOP_WITHIN * 0.75))
+                except SupervisorStopped:
+                    supervisor.stop_report = StopReport(left=("the link was given up",))
+                driver.let_go()
+                if supervisor.stop_report is not None and supervisor.stop_report.left:
+                    log.warning("stopped, and left behind: %s", "; ".join(supervisor.stop_report.left))
+
+
+def _raise_if_ended(state: State) -> None:
+    if state.link.phase == "stopped":
+        raise SupervisorStopped("stopped")
+    if state.link.phase == "gave_up":
+        raise SupervisorStopped("gave_up" if state.link.owned else "link_not_owned")
+
+
+def _parser(command: TypedCommand[R]) -> Callable[[Json], R]:
+    def parse(result: Json) -> R:
+        return command.parse(WholeResult(id=CommandId(0), whole=result))
+
+    return parse
