@@ -26,6 +26,7 @@ from cdp_supervisor.errors import (
     UnknownFrame,
     UnknownTarget,
 )
+from cdp_supervisor.recording import replay
 from cdp_supervisor.sansio.changes import (
     Change,
     DialogClosed,
@@ -108,6 +109,7 @@ __all__ = [
     "UnknownFrame",
     "UnknownTarget",
     "open_supervisor",
+    "replay",
 ]
 
 logging.getLogger("cdp_supervisor").addHandler(logging.NullHandler())

@@ -107,8 +107,15 @@ class LinkOptions:
 class Driver:
     """See the module."""
 
-    def __init__(self, state: State, where: Where | BrowserSession, options: LinkOptions) -> None:
-        self.runner = Runner(state, self._perform)
+    def __init__(
+        self,
+        state: State,
+        where: Where | BrowserSession,
+        options: LinkOptions,
+        *,
+        record: Callable[[Input], None] | None = None,
+    ) -> None:
+        self.runner = Runner(state, self._perform, record=record)
         self.browser: BrowserSession | None = None
         self.first_error: Exception | None = None
         self.started = trio.Event()

@@ -11,8 +11,9 @@ from __future__ import annotations
 import logging
 import ssl
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar, overload
 
@@ -26,12 +27,14 @@ from cdp_core import (
     Missed,
     PageSession,
     Subscription,
+    TraceWriter,
     TypedCommand,
 )
 from cdp_core.sansio.wire import CommandId, WholeResult
 from cdp_core.scopes import background_tasks, check_timeout
 from cdp_supervisor.driver import Driver, LinkOptions, Where
 from cdp_supervisor.errors import BlockedByDialog, SupervisorStopped, UnknownTarget
+from cdp_supervisor.recording import recorder
 from cdp_supervisor.sansio.calls import read_evaluation, session_of
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.console import ConsoleRing
@@ -304,6 +307,7 @@ async def open_supervisor(
     ssl_context: ssl.SSLContext | None = None,
     machines: Iterable[Machine[Any]] = (),
     limits: Limits | None = None,
+    trace: TraceWriter | Path | None = None,
     start_timeout: float = 15.0,
 ) -> AsyncGenerator[Supervisor, None]:
     """Supervise a browser for the block.
@@ -312,7 +316,7 @@ async def open_supervisor(
     already, which is never closed here.
 
     The body's exception leaves as it is. A lost link is no exception of the block: it is dialled again, and the snapshot
-    says so. The end is bounded: open dialogs are settled, what was paused or leased is given back, and `stop_report` says
+    says so. With `trace`, all that the machine is fed is recorded for `replay`. The end is bounded: open dialogs are settled, what was paused or leased is given back, and `stop_report` says
     what was left. Raises DiscoveryError where the first link cannot be made.
     """
     check_timeout("start_timeout", start_timeout)
@@ -326,7 +330,15 @@ async def open_supervisor(
         limits=limits,
         machines=(ConsoleRing(), *machines),
     )
-    driver = Driver(state, where, LinkOptions(headers=headers, ssl_context=ssl_context))
+    with _tracing(trace) as writer:
+        record = None if writer is None else recorder(writer, state)
+        driver = Driver(state, where, LinkOptions(headers=headers, ssl_context=ssl_context), record=record)
+        async with _run(driver, start_timeout) as supervisor:
+            yield supervisor
+
+
+@asynccontextmanager
+async def _run(driver: Driver, start_timeout: float) -> AsyncGenerator[Supervisor, None]:
     supervisor = Supervisor(driver)
     async with background_tasks() as nursery:
         nursery.start_soon(driver.keep_link)
@@ -348,6 +360,15 @@ async def open_supervisor(
                 driver.let_go()
                 if supervisor.stop_report is not None and supervisor.stop_report.left:
                     log.warning("stopped, and left behind: %s", "; ".join(supervisor.stop_report.left))
+
+
+@contextmanager
+def _tracing(trace: TraceWriter | Path | None) -> Generator[TraceWriter | None, None, None]:
+    if isinstance(trace, Path):
+        with TraceWriter(trace) as writer:
+            yield writer
+    else:
+        yield trace
 
 
 def _raise_if_ended(state: State) -> None:

@@ -225,6 +225,9 @@ def info_changed(turn: Turn, params: Json) -> None:
     info = member(params, "targetInfo")
     target_id = TargetId(text(info, "targetId"))
     page = turn.page(target_id)
+    if page is not None and text(info, "subtype") == "disconnected":  # a prerendered page took its place (fact 45)
+        page_gone(turn, page, "replaced")
+        return
     if page is not None:
         turn.put_page(_informed(turn, page, info))
         return

@@ -38,6 +38,7 @@ from cdp_supervisor.sansio.inputs import (
     Instant,
     LinkDown,
     LinkUp,
+    NotSent,
     SessionClosed,
     SessionOpened,
     TimePassed,
@@ -188,7 +189,7 @@ def _command_ended(turn: Turn, ended: CommandEnded) -> None:
     if ticket is None:
         return
     outcome = ended.outcome
-    if not isinstance(outcome, Loss):
+    if not isinstance(outcome, (Loss, NotSent)):
         link.alive(turn)
         if ticket.purpose in BY_RENDERER:
             pages.renderer_answered(turn, ticket, ended.ticket)

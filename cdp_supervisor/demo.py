@@ -1,0 +1,110 @@
+"""The supervisor at work on the embedded fake browser: told in plain text as it happens, in a few seconds, without a browser.
+
+A shop opens, with a frame of another site; its script asks something, which is seen and answered; it asks again, and the
+link breaks with the dialog open. The link comes back, the dialog that nobody can answer any more is named with its cures,
+one of them frees the page, and the supervisor ends with nothing left behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import trio
+
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.fake_transport import FakeTransport
+from cdp_core.testing.steps import AddFrame, Answer, Console, Dialog, Script
+from cdp_supervisor.errors import BlockedByDialog
+from cdp_supervisor.sansio.view import PageView, Snapshot
+from cdp_supervisor.supervisor import Supervisor, open_supervisor
+from cdp_supervisor.telling import tell_changes
+
+__all__ = ["run_demo"]
+
+SHOP = "https://shop.example/"
+CHECKOUT = "checkout()"
+SCRIPT = Script(
+    pages={SHOP: (AddFrame("news", "https://shop.example/news"), AddFrame("payment", "https://pay.example/form"))},
+    answers={CHECKOUT: Answer("paid", (Dialog("prompt", "Your name?", "guest"), Console("thank you")))},
+)
+
+Say = Callable[[str], None]
+
+
+def _print(line: str) -> None:
+    print(line, flush=True)  # noqa: T201 - telling is what a demo is for
+
+
+async def run_demo(say: Say = _print) -> None:
+    """Tell the whole story."""
+    fake = FakeBrowser(SCRIPT)
+
+    async def dial() -> FakeTransport:
+        return FakeTransport(fake)
+
+    say(
+        "A supervisor and a fake browser, connected in memory. Lines with a dot are what the supervisor tells by itself.\n"
+    )
+    async with open_supervisor(dial) as supervisor, trio.open_nursery() as nursery:
+        await nursery.start(tell_changes, supervisor, say)
+        await _open_shop(supervisor, say)
+        await _answer(supervisor, say)
+        await _break_link(supervisor, fake, say)
+        nursery.cancel_scope.cancel()
+    report = supervisor.stop_report
+    left = "nothing" if report is None or not report.left else "; ".join(report.left)
+    counts = fake.statistics()
+    fake.assert_clean()
+    say(f"\nDone: {counts.received} commands, {counts.delivered} messages of the browser; left behind: {left}.")
+
+
+async def _open_shop(supervisor: Supervisor, say: Say) -> None:
+    say("── a page opens a shop, with a frame of its own site and one of another: that one is a process of its own")
+    await supervisor.call("Page.navigate", {"url": SHOP})
+    found = await supervisor.wait_for(_whole)
+    _show(found.pages[0], say)
+
+
+async def _answer(supervisor: Supervisor, say: Say) -> None:
+    say("── a script asks something, and stops the page; whoever called it is told at once")
+    try:
+        await supervisor.evaluate(CHECKOUT)
+    except BlockedByDialog as blocked:
+        say(f"   {blocked}")
+        answered = await supervisor.respond_to_dialog("accept", prompt_text="Ada")
+        say(
+            f"   answered: closed by {answered.closed_by}, and the call has come back with {await blocked.call.wait()!r}"
+        )
+
+
+async def _break_link(supervisor: Supervisor, fake: FakeBrowser, say: Say) -> None:
+    say("── it asks again, and the link is cut while the dialog is open")
+    try:
+        await supervisor.evaluate(CHECKOUT)
+    except BlockedByDialog:
+        fake.cut()
+    back = await supervisor.wait_for(lambda found: found.active and found.link.generation > 1 and _attached(found))
+    [dialog] = back.pending_dialogs
+    say(f"   the page is still stopped, and says why: {back.pages[0].health.why}")
+    say(f"   what frees it: {', '.join(dialog.cures)}; the first keeps what the page has")
+    await supervisor.recover(dialog.target_id, "same_document")
+    freed = await supervisor.wait_for(lambda found: not found.pending_dialogs and _whole(found))
+    past = freed.recent_dialogs[-1]
+    say(f"   freed: dialog {past.id} was closed by {past.closed_by} ({past.reason}); the frames are read anew")
+    _show(freed.pages[0], say)
+
+
+def _whole(found: Snapshot) -> bool:
+    page = found.pages[0]
+    return page.frame_count == 3 and not page.stale and all(frame.url != "about:blank" for frame in page.frames())
+
+
+def _attached(found: Snapshot) -> bool:
+    return bool(found.pages) and found.pages[0].session_id is not None
+
+
+def _show(page: PageView, say: Say) -> None:
+    for frame in page.frames():
+        depth = 1 if frame.parent_frame_id is None else 2
+        own = "  (its own process)" if frame.is_oopif else ""
+        say(f"   {'  ' * depth}frame {frame.frame_id[:8]}  {frame.url}{own}")

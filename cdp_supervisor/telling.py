@@ -1,0 +1,59 @@
+"""What changes, as lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import trio
+
+from cdp_core import Missed
+from cdp_supervisor.sansio.changes import (
+    Change,
+    DialogClosed,
+    DialogOpened,
+    FrameAdded,
+    FrameNavigated,
+    FrameRemoved,
+    LinkChanged,
+    PageCrashed,
+    PageGone,
+    PageOpened,
+)
+from cdp_supervisor.supervisor import Supervisor
+
+__all__ = ["line_of", "tell_changes"]
+
+
+async def tell_changes(
+    supervisor: Supervisor,
+    say: Callable[[str], None],
+    *,
+    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """One line for each change, until the supervisor ends or this is cancelled."""
+    with supervisor.changes() as changes:
+        task_status.started()
+        async for change in changes:
+            say(f" · {line_of(change)}")
+
+
+def line_of(change: Change | Missed) -> str:
+    """A change in a few words; of a page only ids, since what it wrote is its own affair."""
+    if isinstance(change, Missed):
+        return f"{change.count} changes were missed"
+    if isinstance(change, LinkChanged):
+        return f"link {change.phase}{f' ({change.reason})' if change.reason else ''}, generation {change.epoch}"
+    page = change.target_id[:8]
+    if isinstance(change, DialogOpened):
+        return f"page {page}: {change.type} {change.dialog_id} opened"
+    if isinstance(change, DialogClosed):
+        return f"page {page}: dialog {change.dialog_id} closed by {change.closed_by} ({change.reason})"
+    if isinstance(change, (FrameAdded, FrameNavigated, FrameRemoved)):
+        word = {FrameAdded: "is there", FrameNavigated: "shows another document", FrameRemoved: "is gone"}[type(change)]
+        return f"page {page}: frame {change.frame_id[:8]} {word}"
+    if isinstance(change, PageOpened):
+        return f"page {page} opened"
+    if isinstance(change, PageCrashed):
+        return f"page {page} crashed"
+    assert isinstance(change, PageGone)
+    return f"page {page} is gone ({change.reason})"
