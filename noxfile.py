@@ -55,6 +55,17 @@ def stdlib(session: nox.Session) -> None:
 
 
 @nox.session(python=NEWEST)
+def ecosystem(session: nox.Session) -> None:
+    """Other people's clients at the fake's address; wants node and npm."""
+    folder = session.create_tmp()
+    session.install(".[dev]", "-r", "tests/ecosystem/requirements.txt")
+    shutil.copy("tests/ecosystem/package.json", folder)
+    options = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"]
+    session.run("npm", "install", "--prefix", folder, *options, external=True)
+    session.run("pytest", "-q", "-p", "no:asyncio", "tests/ecosystem", env={"CI": "1", "CDP_CLIENTS_NODE": folder})
+
+
+@nox.session(python=NEWEST)
 def coverage(session: nox.Session) -> None:
     """Each pure module is covered completely by its own test file: one run, told apart by dynamic contexts."""
     session.install("-e", ".[dev]")

@@ -33,7 +33,7 @@ async def background_tasks() -> AsyncGenerator[trio.Nursery, None]:
         [*rest, last] = leaves(error)
         if rest or last is error:
             raise
-        raise last from None
+        raise last from last.__cause__  # and not from the group
     if body_error is not None:
         try:
             raise body_error

@@ -26,6 +26,7 @@ from cdp_supervisor.errors import (
     UnknownFrame,
     UnknownTarget,
 )
+from cdp_supervisor.opening import open_supervisor
 from cdp_supervisor.recording import replay
 from cdp_supervisor.sansio.changes import (
     Change,
@@ -47,7 +48,7 @@ from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, Res
 from cdp_supervisor.sansio.state import Deadline
 from cdp_supervisor.sansio.step import StopReport
 from cdp_supervisor.sansio.view import DialogView, FrameView, Health, LinkView, PageView, SessionView, Snapshot
-from cdp_supervisor.supervisor import BlockedCall, Supervisor, open_supervisor
+from cdp_supervisor.supervisor import BlockedCall, Supervisor
 
 __all__ = [
     "AmbiguousDialog",

@@ -11,8 +11,8 @@ import trio
 
 from cdp_core import CdpError
 from cdp_supervisor.demo import run_demo
+from cdp_supervisor.opening import open_supervisor
 from cdp_supervisor.sansio.options import Scope
-from cdp_supervisor.supervisor import open_supervisor
 from cdp_supervisor.telling import tell_changes
 
 

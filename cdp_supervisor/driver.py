@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import random
 import ssl
 import time
@@ -28,12 +29,15 @@ from cdp_core import (
     CdpError,
     CommandDone,
     CommandId,
+    ConnectionLost,
     DiscoveryError,
     Event,
     Gone,
+    InvalidArgument,
     Output,
     Overflow,
     PendingReply,
+    Result,
     SessionClosed,
     SessionGone,
     SessionId,
@@ -45,6 +49,7 @@ from cdp_core import (
 from cdp_supervisor.errors import SupervisorStopped
 from cdp_supervisor.feeding import closed_input, opened_input
 from cdp_supervisor.runner import Runner
+from cdp_supervisor.sansio.calls import value_of
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.effects import (
     Answer,
@@ -73,9 +78,9 @@ from cdp_supervisor.sansio.inputs import (
     NotSent,
     TimePassed,
 )
-from cdp_supervisor.sansio.questions import Question
+from cdp_supervisor.sansio.questions import Question, Stop
 from cdp_supervisor.sansio.state import State
-from cdp_supervisor.sansio.step import events_wanted
+from cdp_supervisor.sansio.step import StopReport, events_wanted
 
 __all__ = ["Driver", "LinkOptions", "Where"]
 
@@ -84,6 +89,7 @@ Where = Address | Callable[[], Awaitable[Address | Transport]]
 
 FINAL: Final = frozenset((401, 403, 404, 410))
 """HTTP answers after which there is no use in asking again."""
+STOP_WITHIN: Final = 2.0
 
 log = logging.getLogger("cdp_supervisor.driver")
 
@@ -117,9 +123,15 @@ class Driver:
     ) -> None:
         self.runner = Runner(state, self._perform, record=record)
         self.browser: BrowserSession | None = None
-        self.first_error: Exception | None = None
         self.started = trio.Event()
-        """The first link is up and its pages are known, or it could not be made."""
+        """The first link is up and its pages are known, or there will be none."""
+        self.start_failure: Exception | None = None
+        """Why there will be none."""
+        self.failure: Exception | None = None
+        """What a task of ours raised: a mistake in this library, or in the function that gives the address."""
+        self.on_failure: Callable[[], None] = lambda: None
+        self._tasks: list[trio.CancelScope] = []
+        self._over = False
         self._where = where
         self._options = options
         self._wanted = events_wanted(state)
@@ -129,6 +141,9 @@ class Driver:
         self._hang_up = trio.CancelScope()
         self._tickets: dict[CommandId, int] = {}
         self._replies: dict[int, PendingReply[Any]] = {}
+        self._opening: set[int] = set()
+        """The tickets under which a session of our own is opened."""
+        self._opened: list[SessionId] = []
         self._leases: dict[SessionId, list[Callable[[], None]]] = {}
         self._shared = ExitStack()
         """What gives auto-attach, discovery and the tap back."""
@@ -137,21 +152,34 @@ class Driver:
         self._subscriptions: list[tuple[tuple[type[Change], ...], Subscription[Any]]] = []
         self._alarm = trio.Event()
         self._alarm_at = math.inf
-        self.runner.watch(self._on_state)
+        self._unwatch = self.runner.watch(self._on_state)
 
     # ── the tasks ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def run(self, task: Callable[[], Awaitable[None]]) -> None:
+        """One of the tasks below, until `end`. Whoever cancels the block cancels neither, as its end needs both."""
+        scope = trio.CancelScope(shield=True)
+        self._tasks.append(scope)
+        try:
+            with scope:
+                if not self._over:
+                    await task()
+        except Exception as error:  # noqa: BLE001 - it leaves the block, once that has ended
+            self.failure = self.failure or error
+            self.on_failure()
+
+    def end(self) -> None:
+        """End the tasks, and with them the link, if it is ours."""
+        self._over = True
+        for scope in self._tasks:
+            scope.cancel()
 
     async def keep_link(self) -> None:
         """Hold a link, and dial anew when the machine wants one."""
         while True:
             await self._dial.wait()
             self._dial = trio.Event()
-            reason, final = await self._hold_one_link()
-            self.browser = None
-            self._forget_link()
-            jitter = random.random()  # noqa: S311 - it spreads clients out, and keeps no secret
-            self._feed(LinkDown(at=self.now(), epoch=self._epoch, reason=reason, jitter=jitter, final=final))
-            self.started.set()
+            await self._hold_one_link()
 
     async def keep_time(self) -> None:
         """Tell the machine of the time when it wants to be told."""
@@ -164,30 +192,28 @@ class Driver:
             if trio.current_time() >= self._alarm_at:
                 self._feed(TimePassed(at=self.now(), epoch=self._epoch))
 
-    async def _hold_one_link(self) -> tuple[str, bool]:
-        """Make a link and hold it to its end. The answer: why it ended, and whether that is final."""
+    async def _hold_one_link(self) -> None:
+        """Make a link and hold it to its end."""
         self._hang_up = trio.CancelScope()
         try:
             async with AsyncExitStack() as stack:
                 browser, owned = await self._open(stack)
-                reason = "half_open"
                 with self._hang_up:
                     self._link_is_up(browser, owned=owned)
-                    reason = (await browser.wait_closed()).reason
-        except (DiscoveryError, Gone) as error:
-            if self.first_error is None:
-                self.first_error = error
-            status = error.status if isinstance(error, DiscoveryError) else None
-            log.debug("no link: %s", type(error).__name__)
-            return getattr(error, "stage", "lost"), status in FINAL
+                    self._link_is_down((await browser.wait_closed()).reason)
+        except DiscoveryError as error:
+            self._no_link(error, error.stage, final=error.status in FINAL)
+        except Gone as error:
+            self._no_link(error, error.reason)
         else:
-            return reason, False
+            if self.browser is not None:  # only the machine said so
+                self._link_is_down("half_open")
 
     async def _open(self, stack: AsyncExitStack) -> tuple[BrowserSession, bool]:
         where = self._where
         if isinstance(where, BrowserSession):
             return where, False
-        target: Address | Transport = await where() if callable(where) else where
+        target = await _asked(where) if callable(where) else where
         options = self._options
         link = open_browser_session(target, headers=options.headers, ssl_context=options.ssl_context, taps=[self._tap])
         return await stack.enter_async_context(link), True
@@ -201,19 +227,41 @@ class Driver:
         for output in already:
             self._tap(output)
 
-    def _forget_link(self) -> None:
+    def _no_link(self, error: Exception, reason: str, *, final: bool = False) -> None:
+        log.debug("no link: %s", type(error).__name__)
+        if not self.started.is_set():
+            self.start_failure = error
+            self.started.set()
+        self._link_is_down(reason, final=final)
+
+    def _link_is_down(self, reason: str, *, final: bool = False) -> None:
         self._tickets.clear()
         self._replies.clear()
-        self._leases.clear()
+        self._opening.clear()
         self.let_go()
+        self.browser = None
+        jitter = random.random()  # noqa: S311 - it spreads clients out, and keeps no secret
+        self._feed(LinkDown(at=self.now(), epoch=self._epoch, reason=reason, jitter=jitter, final=final))
+        if not self.started.is_set() and self.runner.state.link.phase == "gave_up":
+            self.start_failure = ConnectionLost(f"The link ended before it was of use ({reason}).", reason=reason)
+            self.started.set()
 
     def let_go(self) -> None:
-        """Give back what is shared on the link: leases, auto-attach, discovery, the tap. Idempotent."""
+        """Give back what is shared on the link: leases, auto-attach, discovery, the tap, sessions. Idempotent."""
         for releases in self._leases.values():
             for release in releases:
                 release()
         self._leases.clear()
         self._shared.close()
+        opened, self._opened = self._opened, []
+        browser = self.browser
+        if browser is None or browser.targets.statistics().auto_attach_holders:
+            return  # whoever else attaches to everything has been given these sessions as well
+        for session_id in opened:
+            session = browser.sessions.get(session_id)
+            if session is not None and not session.holders:
+                with suppress(CdpError):
+                    browser.send_nowait("Target.detachFromTarget", {"sessionId": session_id}).on_end()
 
     # ── in ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -222,10 +270,13 @@ class Driver:
         return Instant(mono=trio.current_time(), wall=time.time())
 
     def _feed(self, input: Input) -> None:  # noqa: A002 - the word of the whole machine
-        self.runner.feed(input)
-        deadline = self.runner.deadline()
-        if deadline is not None and deadline.at < self._alarm_at:
+        if not self.runner.feed(input):
+            return
+        state = self.runner.state
+        if state.deadlines and state.deadlines[0][0] < self._alarm_at:
             self._alarm.set()
+        if state.link.phase in ("stopped", "gave_up"):
+            self._end_subscriptions()  # what the last input changed has been told
 
     def _tap(self, output: Output) -> None:
         """What the engine says, before anybody else hears of it."""
@@ -236,6 +287,9 @@ class Driver:
             ticket = self._tickets.pop(output.id, None)
             if ticket is not None:
                 self._replies.pop(ticket, None)
+                if ticket in self._opening and isinstance(output.outcome, Result):
+                    self._opened.append(SessionId(str(value_of(output.outcome).get("sessionId"))))
+                self._opening.discard(ticket)
                 self._feed(CommandEnded(at=self.now(), epoch=self._epoch, ticket=ticket, outcome=output.outcome))
         elif isinstance(output, SessionOpened):
             self._feed(opened_input(output, self.now(), self._epoch))
@@ -246,8 +300,8 @@ class Driver:
     def _on_state(self, state: State) -> None:
         if not self.started.is_set() and state.link.listed and not any(_is_new(page) for page in state.pages.values()):
             self.started.set()
-        if state.link.phase in ("stopped", "gave_up"):
-            self._end_subscriptions(state)
+        if self.started.is_set():
+            self._unwatch()
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -273,6 +327,18 @@ class Driver:
         ask_id = self._last_ask
         self._feed(Ask(at=self.now(), epoch=self._epoch, ask_id=ask_id, question=question))
         return ask_id, asker
+
+    async def stop(self) -> StopReport:
+        """Settle what can be settled, in bounded time, and give back what is shared."""
+        _, asker = self.ask_nowait(Stop(timeout=STOP_WITHIN * 0.75))
+        with trio.move_on_after(STOP_WITHIN, shield=True):
+            await asker.came.wait()
+        if asker.answer is None:  # whoever keeps the time has failed
+            at = Instant(mono=trio.current_time() + STOP_WITHIN, wall=time.time())
+            self._feed(TimePassed(at=at, epoch=self._epoch))
+        self.let_go()
+        report = None if asker.answer is None else asker.answer.value
+        return report if isinstance(report, StopReport) else StopReport(left=("whatever there was",))
 
     # ── out ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -327,6 +393,8 @@ class Driver:
         if effect.ticket:
             self._tickets[reply.id] = effect.ticket
             self._replies[effect.ticket] = reply
+            if effect.method == "Target.attachToTarget":
+                self._opening.add(effect.ticket)
 
     def _share(self, effect: Discover | AutoAttach | Enable | Resume | Detach) -> None:
         """What belongs to the connection, and to all who use it."""
@@ -343,9 +411,18 @@ class Driver:
             if session is not None:
                 self._leases.setdefault(effect.session_id, []).append(session.lease(effect.domain))
         elif isinstance(effect, Detach) and not isinstance(self._where, BrowserSession):
-            parent = browser if effect.parent is None else browser.sessions.get(effect.parent)
-            if parent is not None:
-                parent.send_nowait("Target.detachFromTarget", {"sessionId": effect.session_id}).on_end()
+            self._detach(browser, effect)
+
+    def _detach(self, browser: BrowserSession, effect: Detach) -> None:
+        """End a session that is out of scope, unless somebody else attaches to everything on this link of ours."""
+        session = browser.sessions.get(effect.session_id)
+        if session is None or browser.targets.statistics().auto_attach_holders > 1:
+            return
+        session.armed = True  # the bridge has nothing to do with a session that ends
+        session.resume()
+        parent = browser if effect.parent is None else browser.sessions.get(effect.parent)
+        if parent is not None:
+            parent.send_nowait("Target.detachFromTarget", {"sessionId": effect.session_id}).on_end()
 
     # ── who listens ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -360,16 +437,33 @@ class Driver:
             close=self._unsubscribe,
         )
         self._subscriptions.append((kinds, subscription))
-        self._on_state(self.runner.state)
+        if self.runner.state.link.phase in ("stopped", "gave_up"):
+            self._end_subscriptions()
         return subscription
 
     def _unsubscribe(self, sink: object) -> None:
         self._subscriptions = [entry for entry in self._subscriptions if entry[1] is not sink]
 
-    def _end_subscriptions(self, state: State) -> None:
-        reason = "stopped" if state.link.phase == "stopped" else "gave_up" if state.link.owned else "link_not_owned"
+    def _end_subscriptions(self) -> None:
+        link = self.runner.state.link
+        reason = "stopped" if link.phase == "stopped" else "gave_up" if link.owned else "link_not_owned"
         for _, subscription in self._subscriptions:
             subscription.end(lambda: SupervisorStopped(reason))
+
+
+async def _asked(where: Callable[[], Awaitable[Address | Transport]]) -> Address | Transport:
+    """What the embedder's function gives. That its own network fails is a link that cannot be made."""
+    try:
+        given = await where()
+    except CdpError:
+        raise
+    except OSError as error:
+        raise DiscoveryError("The address could not be asked for.", address="(asked for)", stage="address") from error
+    if not isinstance(given, (str, os.PathLike)) and not all(
+        callable(getattr(given, name, None)) for name in ("receive", "send", "aclose")
+    ):
+        raise InvalidArgument(f"The function gave neither an address nor a transport, but {type(given).__name__}.")
+    return given
 
 
 def _is_new(page: Any) -> bool:

@@ -10,12 +10,14 @@
 It can ride on a connection that another client owns: command ids begin at `first_command_id` (the client stays below),
 `receive` is True only for what answers us, events stay the client's as well. With `sessions="adopt"` it follows the
 sessions that the client attaches, and never sends an auto-attach, since the last one on a connection wins.
+
+`record=partial(recorder, writer)` (recording.py) writes down what it is fed, for `replay`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from cdp_core.errors import CdpError, InvalidArgument
@@ -31,6 +33,7 @@ from cdp_supervisor.sansio.inputs import (
     AskDropped,
     BrowserEvent,
     CommandEnded,
+    Input,
     Instant,
     LinkDown,
     LinkUp,
@@ -61,6 +64,7 @@ class SupervisorEngine:
         keepalive: float | None = 60.0,
         limits: Limits | None = None,
         machines: Iterable[Machine[Any]] = (),
+        record: Callable[[State], Callable[[Input], None]] | None = None,
     ) -> None:
         if sessions not in ("own", "adopt"):
             raise InvalidArgument(f"sessions must be 'own' or 'adopt', not {sessions!r}.")
@@ -76,7 +80,7 @@ class SupervisorEngine:
             machines=(ConsoleRing(), *machines),
         )
         self._wanted = events_wanted(state)
-        self._runner = Runner(state, self._perform)
+        self._runner = Runner(state, self._perform, record=None if record is None else record(state))
         self._at = Instant(mono=0.0)
         self._out: list[bytes] = []
         self._tickets: dict[CommandId, int] = {}

@@ -40,7 +40,8 @@ def opened_input(opened: SessionOpened, at: Instant, epoch: int) -> Input:
 
 def closed_input(closed: SessionClosed, at: Instant, epoch: int) -> Input:
     """A session closed."""
-    return inputs.SessionClosed(at=at, epoch=epoch, session_id=closed.session_id, reason=closed.loss.reason)
+    reason = "link_lost" if closed.loss.kind == "connection" else closed.loss.reason
+    return inputs.SessionClosed(at=at, epoch=epoch, session_id=closed.session_id, reason=reason)
 
 
 def command_of(effect: Effect) -> Command | None:

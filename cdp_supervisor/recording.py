@@ -2,16 +2,20 @@
 
 The records are lines of a `TraceWriter` (see cdp_core.sansio.trace). One of kind `supervisor` has the options; each input is
 one of kind `input`, with its moment exactly as it was. What a browser said follows in a message record of its own, so that
-its limits and its redaction hook see it; a hook that keeps the JSON's shape and ids leaves the trace replayable.
+its limits and its redaction hook see it; a hook that keeps the JSON's shape and ids leaves the trace replayable. A trace
+that ends early, torn or full, is a beginning of the run.
 
 What somebody asked is recorded without what it carried: neither params of calls nor texts for prompts, of which no state
-depends.
+depends. Recording never raises, whatever it is given: a value that no question can have is written down as one that gets
+the same answer.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import attrs
@@ -19,8 +23,19 @@ import attrs
 from cdp_core.errors import InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.trace import MessageRecord, OtherRecord, TraceRecord
-from cdp_core.sansio.wire import Event, Json, Malformed, Refusal, Result, SessionId, TargetId, decode, is_object
-from cdp_core.transports.tracefile import TraceWriter
+from cdp_core.sansio.wire import (
+    BrowserContextId,
+    Event,
+    Json,
+    Malformed,
+    Refusal,
+    Result,
+    SessionId,
+    TargetId,
+    decode,
+    is_object,
+)
+from cdp_core.transports.tracefile import TraceWriter, read_trace
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio import questions
 from cdp_supervisor.sansio.console import ConsoleRing
@@ -48,21 +63,103 @@ __all__ = ["recorder", "replay"]
 
 OPTIONS, INPUT = "supervisor", "input"
 CONN: Final = "supervisor"
-PRIVATE: Final = frozenset(("params", "prompt_text"))
-PLAIN: Final[dict[str, Any]] = {
-    kind.__name__: kind for kind in (LinkUp, LinkDown, SessionOpened, SessionClosed, AskDropped, TimePassed)
-}
-QUESTIONS: Final[dict[str, Any]] = {
-    kind.__name__: kind
-    for kind in (
-        questions.RespondToDialog,
-        questions.Call,
-        questions.AwaitCall,
-        questions.Focus,
-        questions.Recover,
-        questions.Stop,
+UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError)
+"""What reading fields raises that are not as they were written."""
+
+
+# ── fields, there and back ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+@attrs.frozen
+class _Form:
+    """How a field is written, whatever it is, and read, or refused with one of UNREADABLE."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+def _exactly(kind: type, *, or_none: bool = False) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if type(value) is not kind and not (or_none and value is None):
+            raise TypeError
+        return value
+
+    return read
+
+
+def _write_text(value: object) -> str:
+    return str(value) if isinstance(value, str) else ""
+
+
+def _write_text_or_none(value: object) -> str | None:
+    return None if value is None else _write_text(value)
+
+
+def _write_number(value: object) -> object:
+    """Numbers that JSON has no word for are texts; what is no number is none that anybody would take."""
+    if value is None or (type(value) in (int, float) and math.isfinite(value)):  # type: ignore[arg-type]
+        return value
+    return str(value) if type(value) is float else "nan"
+
+
+def _read_number(value: Any) -> float:
+    if type(value) not in (int, float) and value not in ("inf", "-inf", "nan"):
+        raise TypeError
+    return value if type(value) is int else float(value)
+
+
+def _read_number_or_none(value: Any) -> float | None:
+    return None if value is None else _read_number(value)
+
+
+_TEXT: Final = _Form(_write_text, _exactly(str))
+_TEXT_OR_NONE: Final = _Form(_write_text_or_none, _exactly(str, or_none=True))
+_HIDDEN: Final = _Form(lambda value: None if value is None else "", _exactly(str, or_none=True))
+_PARAMS: Final = _Form(lambda _value: None, lambda _value: None)
+_FLAG: Final = _Form(bool, _exactly(bool))
+_COUNT: Final = _Form(int, _exactly(int))
+_NUMBER: Final = _Form(_write_number, _read_number)
+_SECONDS: Final = _Form(_write_number, _read_number_or_none)
+
+INPUTS: Final[Mapping[str, tuple[Any, Mapping[str, _Form]]]] = {
+    kind.__name__: (kind, forms)
+    for kind, forms in (
+        (LinkUp, {"browser_id": _TEXT_OR_NONE, "owned": _FLAG}),
+        (LinkDown, {"reason": _TEXT, "jitter": _NUMBER, "final": _FLAG}),
+        (
+            SessionOpened,
+            dict.fromkeys(("session_id", "target_id", "target_type"), _TEXT)
+            | {"parent": _TEXT_OR_NONE, "waiting": _FLAG},
+        ),
+        (SessionClosed, {"session_id": _TEXT, "reason": _TEXT}),
+        (AskDropped, {"ask_id": _COUNT}),
+        (TimePassed, {}),
     )
 }
+"""Inputs that are nothing but fields; the others are told of below."""
+QUESTIONS: Final[Mapping[str, tuple[Any, Mapping[str, _Form]]]] = {
+    kind.__name__: (kind, forms)
+    for kind, forms in (
+        (questions.RespondToDialog, {"action": _TEXT, "prompt_text": _HIDDEN, "dialog_id": _TEXT_OR_NONE}),
+        (
+            questions.Call,
+            dict.fromkeys(("frame_id", "target_id", "session_id"), _TEXT_OR_NONE)
+            | {"method": _TEXT, "params": _PARAMS, "timeout": _SECONDS, "when_blocked": _TEXT},
+        ),
+        (questions.AwaitCall, {"call_id": _TEXT, "timeout": _SECONDS}),
+        (questions.Focus, {"target_id": _TEXT_OR_NONE}),
+        (questions.Recover, {"target_id": _TEXT, "cure": _TEXT}),
+        (questions.Stop, {"timeout": _NUMBER}),
+    )
+}
+
+
+def _fields_of(value: object, forms: Mapping[str, _Form]) -> Json:
+    return {name: form.write(getattr(value, name)) for name, form in forms.items()}
+
+
+def _read_fields(fields: Json, forms: Mapping[str, _Form]) -> Json:
+    return {name: form.read(fields[name]) for name, form in forms.items()}
 
 
 # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -70,30 +167,42 @@ QUESTIONS: Final[dict[str, Any]] = {
 
 def recorder(writer: TraceWriter, state: State) -> Callable[[Input], None]:
     """What writes down each input of a machine that begins so."""
-    options: Json = {
-        "policy": state.policy.to_json(),
-        "scope": state.scope.to_json(),
-        "reconnect": state.reconnect.to_json(),
-        "limits": attrs.asdict(state.limits),
-        "keepalive": state.keepalive,
-        "adopting": state.adopting,
-        "machines": [each.machine.name for each in state.extensions],
-    }
-    begun = False
+    last: float | None = None
 
     def record(input: Input) -> None:  # noqa: A002 - the word of the whole machine
-        nonlocal begun
-        at = input.at.mono
-        if not begun:
-            begun = True
-            writer.other(OPTIONS, options, at=at, conn=CONN)
+        nonlocal last
+        mono = input.at.mono
+        at = mono if math.isfinite(mono) else last or 0.0
+        if last is None:
+            writer.other(OPTIONS, _options_to_json(state), at=at, conn=CONN)
+        last = at
         fields, text = _written(input)
-        fields |= {"type": type(input).__name__, "mono": at, "wall": input.at.wall, "epoch": input.epoch}
+        moment = {"mono": _write_number(mono), "wall": _write_number(input.at.wall), "epoch": input.epoch}
+        fields |= {"type": type(input).__name__, **moment}
+        if text is not None:
+            fields["message"] = True
         writer.other(INPUT, fields, at=at, conn=CONN)
         if text is not None:
             writer.message("in", text, at=at, conn=CONN)
 
     return record
+
+
+def _options_to_json(state: State) -> Json:
+    reconnect, limits = state.reconnect, state.limits
+    return {
+        "policy": _policy_to_json(state.policy),
+        "scope": state.scope.to_json(),
+        "reconnect": _fields_of(reconnect, dict.fromkeys(attrs.asdict(reconnect), _NUMBER)),
+        "limits": _fields_of(limits, dict.fromkeys(attrs.asdict(limits), _NUMBER)),
+        "keepalive": _write_number(state.keepalive),
+        "adopting": state.adopting,
+        "machines": [each.machine.name for each in state.extensions],
+    }
+
+
+def _policy_to_json(policy: Policy) -> Json:
+    return {**policy.to_json(), "prompt_text": _HIDDEN.write(policy.prompt_text)}
 
 
 def _written(input: Input) -> tuple[Json, bytes | None]:  # noqa: A002
@@ -105,20 +214,19 @@ def _written(input: Input) -> tuple[Json, bytes | None]:  # noqa: A002
         return _written_end(input)
     if isinstance(input, Ask):
         return {"ask_id": input.ask_id, "question": _question_to_json(input.question)}, None
-    names = [name for name in type(input).__struct_fields__ if name not in ("at", "epoch")]
-    return {name: getattr(input, name) for name in names}, None
+    return _fields_of(input, INPUTS[type(input).__name__][1]), None
 
 
 def _written_end(ended: CommandEnded) -> tuple[Json, bytes | None]:
     outcome = ended.outcome
-    fields: Json = {"ticket": ended.ticket, "outcome": type(outcome).__name__}
+    fields: Json = {"ticket": ended.ticket}
     if isinstance(outcome, Refusal):
         return {**fields, "outcome": "Refusal", "code": outcome.code}, None
     if isinstance(outcome, Result):
         return {**fields, "outcome": "Result"}, b'{"id":%d,"result":%s}' % (ended.ticket, _raw(outcome))
     if isinstance(outcome, Loss):
-        return {**fields, "loss": outcome.kind, "reason": outcome.reason}, None
-    return fields, None
+        return {**fields, "outcome": "Loss", "loss": outcome.kind, "reason": outcome.reason}, None
+    return {**fields, "outcome": type(outcome).__name__}, None
 
 
 def _event_text(event: Event) -> bytes:
@@ -132,33 +240,38 @@ def _raw(message: Event | Result) -> bytes:
         return raw
     try:  # of a large message nothing is kept raw
         return json.dumps(message.params if isinstance(message, Event) else message.value).encode()
-    except RemoteProtocolError:
+    except (RemoteProtocolError, RecursionError):
         return b"null"
 
 
 def _question_to_json(question: Any) -> Json:
     name = type(question).__name__
     if isinstance(question, questions.SetPolicy):
-        return {"type": name, "policy": question.policy.to_json()}
-    fields: Json = attrs.asdict(question)
-    for private in PRIVATE & fields.keys():
-        fields[private] = None if fields[private] is None else {} if private == "params" else ""
-    return {"type": name, **fields}
+        return {"type": name, "policy": _policy_to_json(question.policy)}
+    return {"type": name, **(_fields_of(question, QUESTIONS[name][1]) if name in QUESTIONS else {})}
 
 
 # ── running it again ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def replay(
-    trace: Iterable[TraceRecord], /, *, until: float | None = None, machines: Iterable[Machine[Any]] = ()
+    trace: str | os.PathLike[str] | Iterable[TraceRecord],
+    /,
+    *,
+    until: float | None = None,
+    machines: Iterable[Machine[Any]] = (),
 ) -> Iterator[Snapshot]:
     """The snapshots of a recorded run, one for each state that was published, without network or clock.
 
-    `trace` is what `read_trace` gives; `until` is a moment of it (its `t`). Raises InvalidArgument where it holds no
-    supervisor's records, or cannot be read.
+    `trace` is a file, or what `read_trace` gives; `until` is a moment of it (its `t`); `machines` are those that the run
+    had. Raises InvalidArgument where it holds no supervisor's records, or (as it is come to) what cannot be read.
     """
-    records = iter(trace)
+    records = iter(read_trace(trace) if isinstance(trace, (str, os.PathLike)) else trace)
     state = _options_of(records, tuple(machines))
+    return _snapshots(state, records, until)
+
+
+def _snapshots(state: State, records: Iterator[TraceRecord], until: float | None) -> Iterator[Snapshot]:
     runner = Runner(state, _nothing)
     for t, input in _inputs_of(records):  # noqa: A001
         if until is not None and t > until:
@@ -176,55 +289,73 @@ def _nothing(_effect: Effect) -> None:
 def _options_of(records: Iterator[TraceRecord], machines: tuple[Machine[Any], ...]) -> State:
     for record in records:
         if isinstance(record, OtherRecord) and record.kind == OPTIONS:
-            fields = record.fields
             try:
-                scope = fields["scope"]
-                targets = scope["targets"]
-                return initial_state(
-                    policy=Policy.from_mapping(fields["policy"]),
-                    scope=Scope(
-                        target_ids=None if targets is None else frozenset(map(TargetId, targets)),
-                        context_id=scope["context"],
-                        observing=scope["observing"],
-                    ),
-                    reconnect=Reconnect(**fields["reconnect"]),
-                    limits=Limits(**fields["limits"]),
-                    keepalive=fields["keepalive"],
-                    adopting=fields["adopting"],
-                    machines=(ConsoleRing(), *machines),
-                )
-            except (KeyError, TypeError) as error:
+                had = [str(name) for name in record.fields["machines"]]
+                state = _read_options(record.fields, (ConsoleRing(), *machines))
+            except UNREADABLE as error:
                 raise InvalidArgument(f"The options in the trace cannot be read: {type(error).__name__}.") from None
+            given = [each.machine.name for each in state.extensions]
+            if had != given:
+                raise InvalidArgument(
+                    f"The run had the machines {', '.join(had[1:]) or 'of nobody'}, in this order; "
+                    f"give the same to replay, not {', '.join(given[1:]) or 'none'}."
+                )
+            return state
     raise InvalidArgument("This trace holds no records of a supervisor; record one with open_supervisor(trace=…).")
 
 
+def _read_options(fields: Json, machines: tuple[Machine[Any], ...]) -> State:
+    scope, reconnect, limits = fields["scope"], fields["reconnect"], fields["limits"]
+    targets, context = scope["targets"], _TEXT_OR_NONE.read(scope["context"])
+    return initial_state(
+        policy=Policy.from_mapping(fields["policy"]),
+        scope=Scope(
+            target_ids=None if targets is None else frozenset(TargetId(_TEXT.read(each)) for each in targets),
+            context_id=None if context is None else BrowserContextId(context),
+            observing=_FLAG.read(scope["observing"]),
+        ),
+        reconnect=Reconnect(**_read_fields(reconnect, dict.fromkeys(reconnect, _NUMBER))),
+        limits=Limits(**_read_fields(limits, dict.fromkeys(limits, _NUMBER))),
+        keepalive=_SECONDS.read(fields["keepalive"]),
+        adopting=_FLAG.read(fields["adopting"]),
+        machines=machines,
+    )
+
+
 def _inputs_of(records: Iterator[TraceRecord]) -> Iterator[tuple[float, Input]]:
+    """Each input with its moment in the trace. One whose message is missing was the last that was recorded, in part."""
     waiting: tuple[float, Json] | None = None
     for record in records:
-        if isinstance(record, OtherRecord) and record.kind == INPUT:
+        if isinstance(record, OtherRecord) and record.kind in (OPTIONS, INPUT):
+            if record.kind == OPTIONS:
+                raise InvalidArgument("The trace holds two supervisors; record each into a file of its own.")
             if waiting is not None:
-                yield waiting[0], _read(waiting[1], None)
-            waiting = (record.t or 0.0, record.fields)
+                raise InvalidArgument("A message in the trace is missing: only its input is there.")
+            moment = (record.t or 0.0, record.fields)
+            if record.fields.get("message") is True:
+                waiting = moment
+            else:
+                yield moment[0], _read(moment[1], None)
         elif isinstance(record, MessageRecord) and record.conn == CONN and waiting is not None:
             yield waiting[0], _read(waiting[1], None if record.cut else record.text)
             waiting = None
-    if waiting is not None:
-        yield waiting[0], _read(waiting[1], None)
 
 
 def _read(fields: Json, text: bytes | None) -> Input:
     try:
-        at = Instant(mono=fields["mono"], wall=fields["wall"])
-        epoch, kind = fields["epoch"], fields["type"]
+        at = Instant(mono=_read_number(fields["mono"]), wall=_read_number(fields["wall"]))
+        epoch, kind = _COUNT.read(fields["epoch"]), fields["type"]
         if kind == "BrowserEvent":
             return BrowserEvent(at=at, epoch=epoch, event=_read_event(fields, text))
         if kind == "CommandEnded":
-            return CommandEnded(at=at, epoch=epoch, ticket=fields["ticket"], outcome=_read_outcome(fields, text))
+            ticket = _COUNT.read(fields["ticket"])
+            return CommandEnded(at=at, epoch=epoch, ticket=ticket, outcome=_read_outcome(fields, text))
         if kind == "Ask":
-            return Ask(at=at, epoch=epoch, ask_id=fields["ask_id"], question=_read_question(fields["question"]))
-        others = {name: fields[name] for name in PLAIN[kind].__struct_fields__ if name in fields}
-        made: Input = PLAIN[kind](**{**others, "at": at, "epoch": epoch})
-    except (KeyError, TypeError) as error:
+            ask_id = _COUNT.read(fields["ask_id"])
+            return Ask(at=at, epoch=epoch, ask_id=ask_id, question=_read_question(fields["question"]))
+        make, forms = INPUTS[kind]
+        made: Input = make(at=at, epoch=epoch, **_read_fields(fields, forms))
+    except UNREADABLE as error:
         raise InvalidArgument(f"An input in the trace cannot be read: {type(error).__name__}.") from None
     return made
 
@@ -233,8 +364,8 @@ def _read_event(fields: Json, text: bytes | None) -> Event:
     message = None if text is None else decode(text)
     if isinstance(message, Event):
         return message
-    session = fields["session_id"]
-    return Event(method=fields["method"], session_id=None if session is None else SessionId(session))
+    session = _TEXT_OR_NONE.read(fields["session_id"])
+    return Event(method=_TEXT.read(fields["method"]), session_id=None if session is None else SessionId(session))
 
 
 def _read_outcome(fields: Json, text: bytes | None) -> Result | Refusal | Loss | Malformed | NotSent:
@@ -243,19 +374,22 @@ def _read_outcome(fields: Json, text: bytes | None) -> Result | Refusal | Loss |
         message = None if text is None else decode(text)
         return message if isinstance(message, Result) else Malformed(reason="it was cut in the trace", size=0)
     if kind == "Refusal":
-        return Refusal(id=fields["ticket"], code=fields["code"], message="")
+        return Refusal(id=fields["ticket"], code=_COUNT.read(fields["code"]), message="")
     if kind == "Loss":
-        return Loss(kind=fields["loss"], reason=fields["reason"], detail="")
+        return Loss(kind=_TEXT.read(fields["loss"]), reason=_TEXT.read(fields["reason"]), detail="")
     if kind == "NotSent":
         return NotSent(error=InvalidArgument("It was not sent."))
+    if kind != "Malformed":
+        raise ValueError(kind)
     return Malformed(reason="recorded", size=0)
 
 
 def _read_question(fields: object) -> questions.Question:
     if not is_object(fields):
-        raise InvalidArgument("A question in the trace is no object.")
+        raise TypeError
     name = fields["type"]
     if name == "SetPolicy":
         return questions.SetPolicy(policy=Policy.from_mapping(fields["policy"]))
-    made: questions.Question = QUESTIONS[name](**{key: value for key, value in fields.items() if key != "type"})
+    make, forms = QUESTIONS[name]
+    made: questions.Question = make(**_read_fields(fields, forms))
     return made

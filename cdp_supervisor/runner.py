@@ -37,17 +37,19 @@ class Runner:
         self._views = Views()
         self._watchers: tuple[Watch, ...] = ()
 
-    def feed(self, input: Input) -> None:  # noqa: A002 - the word of the whole machine
-        """Let the machine know, and do what it wants."""
-        self._inputs.append(input)
+    def feed(self, input: Input) -> bool:  # noqa: A002 - the word of the whole machine
+        """Let the machine know, and do what it wants. False: an input is being worked on, and this one comes behind it."""
         if self._working:
-            return
+            self._inputs.append(input)
+            return False
         self._working = True
         try:
+            self._work(input)
             while self._inputs:
                 self._work(self._inputs.popleft())
         finally:
             self._working = False
+        return True
 
     def _work(self, input: Input) -> None:  # noqa: A002
         if self._record is not None:

@@ -1,4 +1,4 @@
-"""A running supervisor, and how one is opened.
+"""A running supervisor: what it shows, and what can be asked of it.
 
     async with open_supervisor("http://127.0.0.1:9222", policy=Policy.unattended()) as supervisor:
         supervisor.snapshot().pending_dialogs
@@ -8,12 +8,8 @@ Whatever is asked of it is answered once: with a value, or with an error that sa
 
 from __future__ import annotations
 
-import logging
-import ssl
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar, overload
 
@@ -27,19 +23,14 @@ from cdp_core import (
     Missed,
     PageSession,
     Subscription,
-    TraceWriter,
     TypedCommand,
 )
 from cdp_core.sansio.wire import CommandId, WholeResult
-from cdp_core.scopes import background_tasks, check_timeout
-from cdp_supervisor.driver import Driver, LinkOptions, Where
-from cdp_supervisor.errors import BlockedByDialog, SupervisorStopped, UnknownTarget
-from cdp_supervisor.recording import recorder
+from cdp_supervisor.driver import Driver
+from cdp_supervisor.errors import AmbiguousTarget, BlockedByDialog, SupervisorStopped, UnknownTarget
 from cdp_supervisor.sansio.calls import read_evaluation, session_of
 from cdp_supervisor.sansio.changes import Change
-from cdp_supervisor.sansio.console import ConsoleRing
-from cdp_supervisor.sansio.machines import Machine
-from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
+from cdp_supervisor.sansio.options import Policy
 from cdp_supervisor.sansio.questions import (
     AwaitCall,
     Call,
@@ -48,26 +39,21 @@ from cdp_supervisor.sansio.questions import (
     Recover,
     RespondToDialog,
     SetPolicy,
-    Stop,
     WhenBlocked,
 )
-from cdp_supervisor.sansio.state import State, initial_state
+from cdp_supervisor.sansio.state import State
 from cdp_supervisor.sansio.step import StopReport
 from cdp_supervisor.sansio.view import DialogView, Health, Snapshot
 
-__all__ = ["BlockedCall", "Supervisor", "SupervisorStatistics", "open_supervisor"]
+__all__ = ["BlockedCall", "Supervisor", "SupervisorStatistics"]
 
 R = TypeVar("R")
 C = TypeVar("C", bound=Change)
 
-NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
-STOP_WITHIN: Final = 2.0
 STATES_KEPT: Final = 1024
 """Published states that a slow `wait_for` has not looked at; the oldest go first."""
 
 SupervisorStatistics = Mapping[str, int]
-
-log = logging.getLogger("cdp_supervisor")
 
 
 class BlockedCall:
@@ -143,9 +129,12 @@ class Supervisor:
         """How a page fares; the focused one, where none is named."""
         snapshot = self.snapshot()
         wanted = target_id if target_id is not None else snapshot.focus
-        page = None if wanted is None else snapshot.page(wanted)
+        known = [each.target_id for each in snapshot.pages]
+        if wanted is None:
+            raise AmbiguousTarget(known)
+        page = snapshot.page(wanted)
         if page is None:
-            raise UnknownTarget(wanted or "", known=[each.target_id for each in snapshot.pages])
+            raise UnknownTarget(wanted, known=known)
         return page.health
 
     def statistics(self) -> SupervisorStatistics:
@@ -287,88 +276,14 @@ class Supervisor:
     def session(self, *, target_id: str | None = None, frame_id: str | None = None) -> PageSession:
         """The session of a page, a worker, or a frame with a process of its own; the focused page's by default."""
         session_id = session_of(self._driver.runner.state, target_id=target_id, frame_id=frame_id)
-        return self.browser.sessions[session_id]
+        found = self.browser.sessions.get(session_id)
+        if found is None:
+            raise ConnectionLost("The link to the browser has just ended; wait until it is back.", reason="down")
+        return found
 
     def __repr__(self) -> str:
         state = self._driver.runner.state
         return f"<Supervisor {state.link.phase}, {len(state.pages)} pages, {len(state.dialog_on)} dialogs>"
-
-
-@asynccontextmanager
-async def open_supervisor(
-    where: Where | BrowserSession,
-    /,
-    *,
-    policy: Policy | None = None,
-    scope: Scope | None = None,
-    reconnect: Reconnect | None = None,
-    keepalive: float | None = 60.0,
-    headers: Mapping[str, str] = NO_HEADERS,
-    ssl_context: ssl.SSLContext | None = None,
-    machines: Iterable[Machine[Any]] = (),
-    limits: Limits | None = None,
-    trace: TraceWriter | Path | None = None,
-    start_timeout: float = 15.0,
-) -> AsyncGenerator[Supervisor, None]:
-    """Supervise a browser for the block.
-
-    It is reached by its address (asked anew before each dial, where it is a function), or over a session that is open
-    already, which is never closed here.
-
-    The body's exception leaves as it is. A lost link is no exception of the block: it is dialled again, and the snapshot
-    says so. With `trace`, all that the machine is fed is recorded for `replay`. The end is bounded: open dialogs are settled, what was paused or leased is given back, and `stop_report` says
-    what was left. Raises DiscoveryError where the first link cannot be made.
-    """
-    check_timeout("start_timeout", start_timeout)
-    if keepalive is not None:
-        check_timeout("keepalive", keepalive)
-    state = initial_state(
-        policy=policy,
-        scope=scope,
-        reconnect=reconnect,
-        keepalive=keepalive,
-        limits=limits,
-        machines=(ConsoleRing(), *machines),
-    )
-    with _tracing(trace) as writer:
-        record = None if writer is None else recorder(writer, state)
-        driver = Driver(state, where, LinkOptions(headers=headers, ssl_context=ssl_context), record=record)
-        async with _run(driver, start_timeout) as supervisor:
-            yield supervisor
-
-
-@asynccontextmanager
-async def _run(driver: Driver, start_timeout: float) -> AsyncGenerator[Supervisor, None]:
-    supervisor = Supervisor(driver)
-    async with background_tasks() as nursery:
-        nursery.start_soon(driver.keep_link)
-        nursery.start_soon(driver.keep_time)
-        try:
-            with trio.move_on_after(start_timeout):
-                await driver.started.wait()
-            if driver.runner.state.link.phase != "up":
-                raise driver.first_error or ConnectionLost(
-                    f"No link to a browser came up within {start_timeout:g} s.", reason="start_timeout"
-                )
-            yield supervisor
-        finally:
-            with trio.move_on_after(STOP_WITHIN, shield=True):
-                try:
-                    supervisor.stop_report = await driver.ask(Stop(timeout=STOP_WITHIN * 0.75))
-                except SupervisorStopped:
-                    supervisor.stop_report = StopReport(left=("the link was given up",))
-                driver.let_go()
-                if supervisor.stop_report is not None and supervisor.stop_report.left:
-                    log.warning("stopped, and left behind: %s", "; ".join(supervisor.stop_report.left))
-
-
-@contextmanager
-def _tracing(trace: TraceWriter | Path | None) -> Generator[TraceWriter | None, None, None]:
-    if isinstance(trace, Path):
-        with TraceWriter(trace) as writer:
-            yield writer
-    else:
-        yield trace
 
 
 def _raise_if_ended(state: State) -> None:

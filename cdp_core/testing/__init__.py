@@ -5,17 +5,25 @@
 
 In the same thread without a loop: `FakeBrowser.connect()`. Under trio: `FakeTransport`, `serve_fake_browser`. For anything
 else: `start_fake_browser`, and `python -m cdp_core.testing serve`, over a port or a pipe. `check_transport` is the
-conformance test for a transport of your own. Nothing here imports pytest or Hypothesis.
+conformance test for a transport of your own.
+
+`Pump` runs clients without sockets under a `Schedule`, or a seed; `faults` are what goes wrong on purpose; `hunt` looks for
+what a client does wrong, and `python -m cdp_core.testing fuzz` does so for programs. `cdp_core.testing.strategies` makes
+scripts, schedules and faults for Hypothesis; nothing here imports that, or pytest.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cdp_core.testing import steps
+    from cdp_core.testing import faults, schedules, steps
     from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
     from cdp_core.testing.fake.truth import Truth
     from cdp_core.testing.fake_transport import FakeTransport
+    from cdp_core.testing.hunts import Example, Find, hunt
+    from cdp_core.testing.judge import Complaint
+    from cdp_core.testing.pump import DeliveryOrder, Pump, Run
+    from cdp_core.testing.schedules import Schedule
     from cdp_core.testing.serving import FakeEndpoint, serve_fake_browser
     from cdp_core.testing.steps import Answer, Script
     from cdp_core.testing.threads import start_fake_browser
@@ -24,13 +32,23 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "ClientEnd",
+    "Complaint",
+    "DeliveryOrder",
+    "Example",
     "FakeBrowser",
     "FakeEndpoint",
     "FakeTransport",
+    "Find",
+    "Pump",
+    "Run",
+    "Schedule",
     "Script",
     "TransportPair",
     "Truth",
     "check_transport",
+    "faults",
+    "hunt",
+    "schedules",
     "serve_fake_browser",
     "start_fake_browser",
     "steps",
@@ -39,22 +57,33 @@ __all__ = [
 _HOMES = {
     "Answer": "steps",
     "ClientEnd": "fake.browser",
+    "Complaint": "judge",
+    "DeliveryOrder": "pump",
+    "Example": "hunts",
     "FakeBrowser": "fake.browser",
     "FakeEndpoint": "serving",
     "FakeTransport": "fake_transport",
+    "Find": "hunts",
+    "Pump": "pump",
+    "Run": "pump",
+    "Schedule": "schedules",
     "Script": "steps",
     "TransportPair": "transport_check",
     "Truth": "fake.truth",
     "check_transport": "transport_check",
+    "hunt": "hunts",
     "serve_fake_browser": "serving",
     "start_fake_browser": "threads",
 }
 """Where each name comes from when it is first used: who imports this package may want one thing of it."""
 
+_MODULES = ("faults", "schedules", "steps")
+"""Values by the dozen: who wants them takes the module."""
+
 
 def __getattr__(name: str) -> Any:
-    if name == "steps":
-        return import_module("cdp_core.testing.steps")
+    if name in _MODULES:
+        return import_module(f"cdp_core.testing.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"cdp_core.testing.{_HOMES[name]}"), name)

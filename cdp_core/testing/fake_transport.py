@@ -17,6 +17,7 @@ import trio
 import trio.testing
 
 from cdp_core.errors import ConnectionLost
+from cdp_core.testing.byte_stream import ByteStream
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.pump import DeliveryOrder
 from cdp_core.testing.schedules import Schedule
@@ -38,6 +39,9 @@ class FakeTransport:
         self.fake = fake
         self._end = fake.connect(path, edges=None if schedule is None else schedule.edges)
         self._order = DeliveryOrder(self._end, schedule=schedule, seed=seed)
+        self._together = ByteStream(fake.faults, self._end.number).together
+        self._rest: list[bytes] = []
+        """What was taken, and comes with the next batch: where a fault says how many come at once."""
         self._end.on_message(self._wake)
         self._arrived = trio.Event()
         self._begun: float | None = None
@@ -48,8 +52,10 @@ class FakeTransport:
         await trio.lowlevel.checkpoint()  # before the messages are taken: a cancelled call must lose none
         while True:
             self._catch_up()
-            batch = self._order.take()
-            if batch:
+            self._rest += self._order.take()
+            if self._rest:
+                most = self._together or len(self._rest)
+                batch, self._rest = self._rest[:most], self._rest[most:]
                 return batch
             if self._order.waits_for_client:
                 # Whatever the program still does, it does before this returns.
@@ -89,6 +95,7 @@ class FakeTransport:
         """See Transport."""
         if not self._closed:
             self._closed = True
+            self._rest = []
             self._end.lost()
         await trio.lowlevel.checkpoint()
 

@@ -3,60 +3,47 @@
     python -m cdp_core.testing fuzz --client "python my_client.py {url}" --runs 200
     python -m cdp_core.testing fuzz --client "python my_client.py {url}" --reproduce found.json
 
-For each example a fake browser is served, and the program started with its address. Virtual time passes when it is quiet.
-When the script is over and nothing is said any more, the client is judged by what the browser saw, the browser closes its
-links, and the program has some seconds to end. Wrong are: what `judge` complains of, an end with another code than 0, no
-end at all. A program that prints `{"observed": …}` lines is compared with the truth by the last of them.
+How one run goes, and what is wrong, is told in `program_runs`; how examples are searched, in `campaigns`. The least
+example of each kind of wrong is printed, with how often it happened again of ten times, and written to the file of
+`--save` with everything that was decided in its run. `--reproduce` takes these decisions again, ten times.
 
-The least example that was found is printed, and written to a file with `--save`; `--reproduce` runs such a file ten times
-and says how often it happened again. What cannot be done ends with 2, a find with 1, none with 0.
+    --schedule observed | hostile | FILE    what may cross over: what Chromium was seen to do, all that causes allow; or
+                                            one schedule for all (`Schedule.to_json`); without it, both by chance
+    --database DIR | redis://…              keep what failed there, and try first what failed there before
+
+A campaign that is sharded over eight jobs, which share what they find:
+
+    python -m cdp_core.testing fuzz --client "…{url}" --runs 4000 --shard $JOB/8 --database redis://cache:6379/0
+
+What cannot be done ends with 2, a find with 1, none with 0.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import shlex
-import subprocess
 import sys
-from contextlib import suppress
+from collections import Counter
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-import attrs
-import trio
+from typing import Any, Final
 
 from cdp_core.errors import CdpError, InvalidArgument
 from cdp_core.sansio.wire import Json, is_object
-from cdp_core.testing.fake.browser import FakeBrowser
-from cdp_core.testing.hunts import Example, Find, examples_of, hunt_with
-from cdp_core.testing.judge import Complaint, judge
+from cdp_core.testing.campaigns import Campaign, Shard, Told, open_database
+from cdp_core.testing.conducting import Decision, decisions_from_json, decisions_to_json
+from cdp_core.testing.fake.streams import EDGES, Edges
+from cdp_core.testing.fake.world import PROFILES
+from cdp_core.testing.hunts import Example, examples_of
+from cdp_core.testing.program_runs import Limits, Outcome, try_program
+from cdp_core.testing.schedules import Schedule
 from cdp_core.testing.serve_command import PROGRAM, OneLineParser
-from cdp_core.testing.serving import open_server
 from cdp_core.testing.steps import Script
 
-if TYPE_CHECKING:
-    from hypothesis.database import ExampleDatabase
+__all__ = ["add_fuzz", "run_fuzz"]
 
-__all__ = ["add_fuzz", "run_fuzz", "try_program"]
-
-QUIET: Final = 0.08
-"""Nothing said for so long is quiet: a client on this machine answers in a hundredth of that."""
-STARTING: Final = 10.0
-"""How long a program may take until it connects."""
-ENDING: Final = 5.0
-"""How long it may take to end when its browser has gone."""
-LONGEST_RUN: Final = 60.0
 TIMES: Final = 10
-
-
-@attrs.frozen(kw_only=True)
-class Limits:
-    """How long a program may take."""
-
-    starting: float = STARTING
-    ending: float = ENDING
-    quiet: float = QUIET
+EDGES_OF: Final[dict[str, Edges]] = {"observed": "observed", "hostile": "causal"}
 
 
 def add_fuzz(commands: argparse._SubParsersAction[OneLineParser]) -> None:
@@ -65,12 +52,24 @@ def add_fuzz(commands: argparse._SubParsersAction[OneLineParser]) -> None:
         "fuzz", help="put a client program to generated scripts, and shrink what it does wrong"
     )
     parser.add_argument("--client", required=True, metavar="COMMAND", help="how it is started; {url} is the address")
-    parser.add_argument("--runs", type=int, default=100, help="how many examples (%(default)s)")
-    parser.add_argument("--shrinks", type=int, default=60, help="how many more to make a find small (%(default)s)")
-    parser.add_argument("--database", metavar="FOLDER", help="keep failures there, and try those of before first")
-    parser.add_argument("--save", metavar="FILE", help="write the least example that was found")
+    parser.add_argument("--runs", type=_count, default=100, help="how many examples (%(default)s)")
+    parser.add_argument("--shrinks", type=_count, default=60, help="how many more to make a find small (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="what the examples are made of, where there is no database")
+    parser.add_argument("--shard", metavar="K/N", default="1/1", help="the K-th of N parts of the campaign")
+    parser.add_argument("--schedule", metavar="HOW", help="observed, hostile, or a FILE with a schedule; default: any")
+    parser.add_argument("--database", metavar="WHERE", help="keep failures in this folder, or at this redis:// address")
+    parser.add_argument("--name", help="whose failures they are; default: the command")
+    parser.add_argument("--save", metavar="FILE", default="found.json", help="write what was found (%(default)s)")
     parser.add_argument("--reproduce", metavar="FILE", help=f"run such a file {TIMES} times instead")
+    parser.add_argument("--quiet", type=float, default=Limits().quiet, help="seconds of silence that are quiet")
     parser.set_defaults(run=run_fuzz)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError(text)
+    return number
 
 
 def run_fuzz(options: argparse.Namespace) -> int:
@@ -78,154 +77,149 @@ def run_fuzz(options: argparse.Namespace) -> int:
     try:
         if "{url}" not in options.client:
             raise InvalidArgument("--client names no {url}; write it where the program takes the address.")
+        limits = Limits(quiet=options.quiet)
         if options.reproduce is not None:
-            return _reproduce(options.client, _read_example(options.reproduce))
-        return _search(options)
+            example, decisions, schedule = _read_find(options.reproduce)
+            again = partial(try_program, options.client, example, limits, decisions=decisions, schedule=schedule)
+            return _reproduce([again() for _ in range(TIMES)])
+        return _search(options, limits)
     except (CdpError, OSError) as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)  # noqa: T201
         return 2
 
 
-def _search(options: argparse.Namespace) -> int:
-    tried = 0
+# ── searching ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def attempt(example: Example) -> tuple[Complaint, ...]:
-        nonlocal tried
-        tried += 1
-        return try_program(options.client, example)
 
-    database = _database(options.database)
-    found = hunt_with(attempt, examples_of(), runs=options.runs, shrinks=options.shrinks, database=database)
-    if found is None:
-        print(f"{tried} examples, and nothing that it does wrong")  # noqa: T201
+def _search(options: argparse.Namespace, limits: Limits) -> int:
+    edges, schedule = _read_how(options.schedule)
+    attempt = partial(try_program, options.client, limits=limits, schedule=schedule)
+    campaign = Campaign(
+        attempt,
+        examples_of(edges=edges, asked=False),
+        runs=options.runs,
+        shrinks=options.shrinks,
+        seed=options.seed,
+        shard=Shard.from_text(options.shard),
+        database=open_database(options.database),
+        name=options.name or options.client,
+    )
+    saved: list[Json] = []
+    for told in campaign.finds():
+        again = [attempt(told.find.example, decisions=told.outcome.decisions) for _ in range(TIMES)]
+        saved.append(_written(told, schedule, _wrong_again(told, again)))
+        _write(Path(options.save), saved)
+        _print_find(told, saved, options)
+    if not saved:
+        print(f"{campaign.tried} examples, and nothing that it does wrong")  # noqa: T201
         return 0
-    print(f"after {tried} examples, {found}")  # noqa: T201
-    if options.save is not None:
-        Path(options.save).write_text(json.dumps(_written(found), indent=1) + "\n", encoding="utf-8")
+    print(f"{campaign.tried} examples, {len(saved)} kinds of wrong, written to {options.save}")  # noqa: T201
     return 1
 
 
-def _database(folder: str | None) -> ExampleDatabase | None:
-    if folder is None:
-        return None
-    from hypothesis.database import DirectoryBasedExampleDatabase  # noqa: PLC0415 - imports stay cheap
-
-    return DirectoryBasedExampleDatabase(folder)
+def _wrong_again(told: Told, again: list[Outcome]) -> int:
+    laws = {complaint.law for complaint in told.find.complaints}
+    return sum(any(each.law in laws for each in outcome.complaints) for outcome in again)
 
 
-def _reproduce(client: str, example: Example) -> int:
-    again = [try_program(client, example) for _ in range(TIMES)]
-    happened = sum(map(bool, again))
-    complaints = sorted({str(complaint) for each in again for complaint in each})
-    print("\n".join([f"it happened {happened} times of {TIMES}", *(f"- {each}" for each in complaints)]))  # noqa: T201
+def _print_find(told: Told, saved: list[Json], options: argparse.Namespace) -> None:
+    happened = saved[-1]["again"]
+    command = f"python -m {PROGRAM} fuzz --client '{options.client}' --reproduce {options.save}"
+    at = "" if len(saved) == 1 else f":{len(saved)}"
+    print(  # noqa: T201
+        f"after {told.tried} examples, {told.find}\nit happened again {happened} times of {TIMES}; "
+        f"{len(told.outcome.decisions)} decisions are written down:\n    {command}{at}",
+        flush=True,
+    )
+
+
+def _read_how(how: str | None) -> tuple[Edges | None, Schedule | None]:
+    if how is None or how in EDGES_OF:
+        return None if how is None else EDGES_OF[how], None
+    try:
+        schedule = Schedule.from_json(Path(how).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidArgument(
+            f"{how!r} is no schedule ({error.strerror}); there are observed, hostile, or a file."
+        ) from None
+    return schedule.edges, schedule
+
+
+# ── reproducing ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _reproduce(again: list[Outcome]) -> int:
+    complaints = Counter(str(each) for outcome in again for each in set(outcome.complaints))
+    happened = sum(bool(outcome.complaints) for outcome in again)
+    lines = [f"- {count} times: {complaint}" for complaint, count in sorted(complaints.items())]
+    astray = [outcome.followed for outcome in again if outcome.followed and outcome.followed[0] < outcome.followed[1]]
+    if astray:
+        lines.append(
+            f"in {len(astray)} runs it did not do what was written down, at the earliest after {min(astray)[0]}"
+        )
+    print("\n".join([f"it happened {happened} times of {TIMES}", *lines]))  # noqa: T201
     return 1 if happened else 0
-
-
-# ── one run ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def try_program(client: str, example: Example, limits: Limits = Limits()) -> tuple[Complaint, ...]:
-    """Put a program to one example. Raises OSError where it cannot be started."""
-    return trio.run(_try_program, client, example, limits)
-
-
-async def _try_program(client: str, example: Example, limits: Limits) -> tuple[Complaint, ...]:
-    fake = FakeBrowser(example.script, profile=example.profile)
-    async with open_server(fake, port=0, control=False) as server, trio.open_nursery() as nursery:
-        words = [word.replace("{url}", server.endpoint.ws_url) for word in shlex.split(client)]
-        program = await trio.lowlevel.open_process(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        said = _Said()
-        assert program.stdout is not None
-        nursery.start_soon(said.listen, program.stdout)
-        try:
-            with trio.move_on_after(LONGEST_RUN):
-                await _play(fake, program, limits)
-            complaints = judge(fake, said.observed)
-            fake.cut()
-            complaints += await _end(program, fake, limits)
-        finally:
-            nursery.cancel_scope.cancel()
-            with suppress(ProcessLookupError):
-                program.kill()
-            with trio.CancelScope(shield=True):
-                await program.wait()
-    return complaints
-
-
-async def _play(fake: FakeBrowser, program: trio.Process, limits: Limits) -> None:
-    """Let time pass whenever it is quiet, until the script is over or the program has ended."""
-    with trio.move_on_after(limits.starting):
-        while not fake.commands and program.poll() is None:  # noqa: ASYNC110 - it is another process
-            await trio.sleep(0.005)
-    while program.poll() is None and fake.commands:
-        before = fake.statistics()
-        await trio.sleep(limits.quiet)
-        after = fake.statistics()
-        if (before.received, before.delivered) != (after.received, after.delivered) or after.waiting:
-            continue
-        due = fake.next_time()
-        if due is None:
-            return
-        fake.advance(max(due, fake.now))
-
-
-async def _end(program: trio.Process, fake: FakeBrowser, limits: Limits) -> tuple[Complaint, ...]:
-    with trio.move_on_after(limits.ending):
-        await program.wait()
-    if program.returncode is None:
-        return (Complaint(law="nothing-waits-for-ever", fact=58, said="it does not end when its browser has gone"),)
-    if program.returncode:
-        return (Complaint(law="errors-say-what-to-do", fact=None, said=f"it ended with {program.returncode}"),)
-    if not fake.commands:
-        return (Complaint(law="a-client-connects", fact=None, said="it ended without a word to the browser"),)
-    return ()
-
-
-class _Said:
-    """What a program prints: the last line that is an observation counts."""
-
-    def __init__(self) -> None:
-        self.observed: Json | None = None
-
-    async def listen(self, stream: trio.abc.ReceiveStream) -> None:
-        rest = b""
-        async with stream:
-            async for octets in stream:
-                *lines, rest = (rest + octets).split(b"\n")
-                for line in lines:
-                    self._take(line)
-
-    def _take(self, line: bytes) -> None:
-        with suppress(ValueError):
-            content: object = json.loads(line)
-            if is_object(content) and is_object(content.get("observed")):
-                self.observed = content["observed"]
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _written(found: Find) -> Json:
-    example = found.example
+def _written(told: Told, schedule: Schedule | None, again: int) -> Json:
+    example = told.find.example
     return {
         "script": example.script.to_json(),
         "seed": example.seed,
         "edges": example.edges,
         "profile": example.profile,
-        "complaints": list(map(str, found.complaints)),
+        "schedule": None if schedule is None else schedule.to_json(),
+        "complaints": list(map(str, told.find.complaints)),
+        "again": again,
+        "decisions": decisions_to_json(told.outcome.decisions),
     }
 
 
-def _read_example(name: str) -> Example:
+def _write(file: Path, saved: list[Json]) -> None:
+    """One find to a line, so that a file of several can be read by eye."""
+    lines = ",\n".join(json.dumps(each) for each in saved)
+    file.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
+def _read_find(name: str) -> tuple[Example, tuple[Decision, ...], Schedule | None]:
+    """The find of a file; `file:2` is the second."""
+    path, _, number = name.rpartition(":") if name.rpartition(":")[2].isdecimal() else (name, "", "1")
     try:
-        content: object = json.loads(Path(name).read_text(encoding="utf-8"))
+        content: Any = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidArgument(f"{path!r} cannot be read ({error.strerror}).") from None
     except ValueError:
         content = None
-    if not is_object(content) or "script" not in content:
-        raise InvalidArgument(f"{name!r} is no example; it is written by fuzz --save.")
-    return Example(
-        script=Script.from_json(content["script"]),
-        seed=content.get("seed", 0),
-        edges=content.get("edges", "observed"),
-        profile=content.get("profile", "headless-new"),
+    finds: list[Any] = content if isinstance(content, list) else [content]  # pyright: ignore[reportUnknownVariableType]
+    found = finds[int(number) - 1] if 1 <= int(number) <= len(finds) else None
+    if not is_object(found) or "script" not in found:
+        raise InvalidArgument(f"{name!r} is no find; it is written by fuzz --save.")
+    schedule = found.get("schedule")
+    decisions: Any = found.get("decisions", [])
+    if not isinstance(decisions, list):
+        raise InvalidArgument(f"The decisions of {name!r} are no list.")
+    return (
+        Example(
+            script=Script.from_json(found["script"]),
+            seed=_an_integer(found.get("seed", 0)),
+            edges=_one_of("edges", found.get("edges", "observed"), EDGES),
+            profile=_one_of("profile", found.get("profile", "headless-new"), PROFILES),
+        ),
+        decisions_from_json(decisions),  # pyright: ignore[reportUnknownArgumentType]
+        None if schedule is None else Schedule.from_json(schedule),
     )
+
+
+def _an_integer(given: object) -> int:
+    if not isinstance(given, int) or isinstance(given, bool):
+        raise InvalidArgument(f"seed must be an integer, not {given!r}.")
+    return given
+
+
+def _one_of(what: str, given: object, known: tuple[Any, ...]) -> Any:
+    if given not in known:
+        raise InvalidArgument(f"{given!r} is no {what}; there are {', '.join(known)}.")
+    return given

@@ -34,6 +34,7 @@ from cdp_core.testing.fake import targets
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.world import Target
 from cdp_core.testing.protocol_json import describe_protocol
+from cdp_core.testing.websocket_peer import Deflate, deflate_of
 
 __all__ = ["MAX_BODY_BYTES", "MAX_HEAD_BYTES", "HttpAnswer", "HttpRequest", "Upgrade", "answer"]
 
@@ -114,13 +115,15 @@ class Upgrade:
     path: str
     """What the fake browser knows it by."""
     accept: str
+    deflate: Deflate | None = None
 
     @property
     def octets(self) -> bytes:
         """The head of the answer, as Chromium writes it."""
+        deflate = "" if self.deflate is None else f"Sec-WebSocket-Extensions: {self.deflate}\r\n"
         return (
             "HTTP/1.1 101 WebSocket Protocol Handshake\r\nUpgrade: WebSocket\r\nConnection: Upgrade\r\n"
-            f"Sec-WebSocket-Accept: {self.accept}\r\n\r\n"
+            f"Sec-WebSocket-Accept: {self.accept}\r\n{deflate}\r\n"
         ).encode()
 
 
@@ -189,7 +192,8 @@ def _upgrade(fake: FakeBrowser, request: HttpRequest, port: int) -> HttpAnswer |
     if not key:
         return HttpAnswer(500, b"Invalid request format. Sec-WebSocket-Key is empty or isn't specified.")
     digest = sha1(key.encode("latin-1", "replace") + _ACCEPT_SALT, usedforsecurity=False).digest()
-    return Upgrade(path=path, accept=b64encode(digest).decode())
+    deflate = deflate_of(request.headers.get("sec-websocket-extensions", ""))
+    return Upgrade(path=path, accept=b64encode(digest).decode(), deflate=deflate)
 
 
 # ── /json ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -6,24 +6,32 @@
         assert try_example(MyClient, found.example) == found.complaints
 
 A client here is pure (`pump.PureClient`): it takes messages and gives messages. Where it has `observed()`, what it says is
-compared with the truth as well (`judge.py`). Hypothesis makes the examples, shrinks them, and keeps those that failed in
-its database, which a fleet may share.
+compared with the truth as well (`judge.py`). Where it has `ask(question)`, it is asked things at any moment, as a user
+would, and carries them out on the n-th of its sessions, round again; the 0th is the browser's own:
+
+    {"on": 1, "method": "Runtime.evaluate", "params": {"expression": "act()"}}      a command to send
+    {"on": 1, "detach": true}                                                       leave this session, from the one above
+
+Hypothesis makes the examples, shrinks them, and keeps those that failed in its database, which a fleet may share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import attrs
 
+from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.streams import EDGES, Edges
 from cdp_core.testing.fake.world import PROFILES, Profile
-from cdp_core.testing.judge import Complaint, judge
+from cdp_core.testing.judge import LAWS, Complaint, judge
 from cdp_core.testing.pump import Pump, PureClient
-from cdp_core.testing.steps import Script
+from cdp_core.testing.schedules import Ask
+from cdp_core.testing.steps import Script, Step
 
 if TYPE_CHECKING:
     from hypothesis.database import ExampleDatabase
@@ -31,8 +39,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Example", "Find", "examples_of", "hunt", "hunt_with", "try_example"]
 
+T = TypeVar("T")
 MOST_SEEDS: Final = 2**32
 MOST_SHRINKS: Final = 2000
+
+
+def _to_asks(asks: Iterable[Json]) -> tuple[Json, ...]:
+    return tuple(asks)
 
 
 @attrs.frozen(kw_only=True)
@@ -44,6 +57,8 @@ class Example:
     """Of the order in which everything happens."""
     edges: Edges = "observed"
     profile: Profile = "headless-new"
+    asks: tuple[Json, ...] = attrs.field(default=(), converter=_to_asks)
+    """What the client is asked, where it has `ask`."""
 
 
 @attrs.frozen(kw_only=True)
@@ -55,7 +70,8 @@ class Find:
 
     def __str__(self) -> str:
         lines = [f"- {complaint}" for complaint in self.complaints]
-        return "\n".join(["the client does wrong:", *lines, "with", repr(self.example)])
+        laws = [f"  {law}: {LAWS[law]}" for law in {each.law: None for each in self.complaints} if law in LAWS]
+        return "\n".join(["the client does wrong:", *lines, *laws, "with", repr(self.example)])
 
 
 def try_example(make_client: Callable[[], PureClient], example: Example) -> tuple[Complaint, ...]:
@@ -63,11 +79,12 @@ def try_example(make_client: Callable[[], PureClient], example: Example) -> tupl
     fake = FakeBrowser(example.script, profile=example.profile)
     client = make_client()
     try:
-        run = Pump(fake, [client], seed=example.seed, edges=example.edges).run()
+        asks = [Ask(1, question) for question in example.asks] if hasattr(client, "ask") else []
+        run = Pump(fake, [client], seed=example.seed, edges=example.edges, asks=asks, interrupt=True).run()
         observed = getattr(client, "observed", None)
         said: Json | None = None if observed is None else observed()
     except Exception as error:  # noqa: BLE001 - the client's own code
-        return (Complaint(law="nothing-the-peer-sends-raises", fact=None, said=f"it raised {type(error).__name__}"),)
+        return (Complaint(law="nothing-the-peer-sends-raises", fact=53, said=f"it raised {type(error).__name__}"),)
     complaints = judge(fake, said)
     if not run.quiet:
         never = Complaint(law="a-client-comes-to-rest", fact=None, said="it does not come to rest")
@@ -87,22 +104,27 @@ def hunt(
 
     Needs Hypothesis (the extra `testing`).
     """
-    examples = examples_of(edges=edges, race_free=race_free)
+    examples = examples_of(edges=edges, race_free=race_free, asked=hasattr(make_client(), "ask"))
     return hunt_with(lambda example: try_example(make_client, example), examples, runs=runs, database=database)
 
 
-def examples_of(*, edges: Edges | None = None, race_free: bool | None = None) -> SearchStrategy[Example]:
-    """Examples, as Hypothesis draws them."""
+def examples_of(
+    *, edges: Edges | None = None, race_free: bool | None = None, asked: bool = True
+) -> SearchStrategy[Example]:
+    """Examples, as Hypothesis draws them; without asks where the client cannot be `asked`."""
     from hypothesis import strategies as st  # noqa: PLC0415 - imports stay cheap
 
-    from cdp_core.testing.strategies import scripts  # noqa: PLC0415 - imports stay cheap
+    from cdp_core.testing.strategies import questions, scripts  # noqa: PLC0415 - imports stay cheap
 
     return st.builds(
         Example,
-        script=scripts(race_free=race_free),
+        script=st.booleans().flatmap(lambda calm: scripts(race_free=calm))
+        if race_free is None
+        else scripts(race_free=race_free),
         seed=st.integers(0, MOST_SEEDS),
         edges=st.sampled_from(EDGES) if edges is None else st.just(edges),
         profile=st.sampled_from(PROFILES),
+        asks=questions() if asked else st.just(()),
     )
 
 
@@ -143,4 +165,51 @@ def hunt_with(
         example = find(examples, is_wrong, settings=searched, database_key=key)
     except NoSuchExample:
         return None
+    example = _least(example, is_wrong)
     return Find(example=example, complaints=tried[repr(example)])
+
+
+# ── smaller ones ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _least(example: Example, is_wrong: Callable[[Example], bool]) -> Example:
+    """What is still wrong when nothing more can be taken away: Hypothesis takes away what it drew, this what there is."""
+    smaller = next(filter(is_wrong, _smaller(example)), None)
+    while smaller is not None:
+        example = smaller
+        smaller = next(filter(is_wrong, _smaller(example)), None)
+    return example
+
+
+def _smaller(example: Example) -> Iterator[Example]:
+    """The same without one of its parts."""
+    script = example.script
+    for number in range(len(example.asks)):
+        yield attrs.evolve(example, asks=_without(example.asks, number))
+    for timeline in _shorter(script.timeline):
+        yield from _with_script(example, timeline=timeline)
+    for url, steps in script.pages.items():
+        others = {each: made for each, made in script.pages.items() if each != url}
+        yield from _with_script(example, pages=others)
+        for shorter in _shorter(steps):
+            yield from _with_script(example, pages={**others, url: shorter})
+    for expression, answer in script.answers.items():
+        rest = {each: known for each, known in script.answers.items() if each != expression}
+        yield from _with_script(example, answers=rest)
+        for shorter in _shorter(answer.steps):
+            yield from _with_script(example, answers={**rest, expression: attrs.evolve(answer, steps=shorter)})
+
+
+def _shorter(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
+    for number in reversed(range(len(steps))):
+        yield _without(steps, number)
+
+
+def _without(parts: tuple[T, ...], number: int) -> tuple[T, ...]:
+    return (*parts[:number], *parts[number + 1 :])
+
+
+def _with_script(example: Example, **parts: Any) -> Iterator[Example]:
+    """Nothing where a step that is left needs what was taken away."""
+    with suppress(InvalidArgument):
+        yield attrs.evolve(example, script=attrs.evolve(example.script, **parts))

@@ -14,7 +14,7 @@ import trio
 
 from cdp_core.scopes import background_tasks
 from cdp_core.testing.fake.browser import FakeBrowser
-from cdp_core.testing.serving import Order, RealClock, ServedClient
+from cdp_core.testing.served_client import Order, RealClock, ServedClient
 
 __all__ = ["COMMANDS_FD", "MESSAGES_FD", "serve_pipe"]
 
@@ -33,7 +33,8 @@ async def serve_pipe(
     async with trio.lowlevel.FdStream(read_fd) as commands, trio.lowlevel.FdStream(write_fd) as messages:
 
         async def write(texts: list[bytes]) -> None:
-            await messages.send_all(b"\0".join([*texts, b""]))
+            for piece in client.stream.pieces([text + b"\0" for text in texts]):
+                await messages.send_all(piece)
 
         clock = RealClock(fake)
         client = ServedClient(fake, clock, write, order=order)

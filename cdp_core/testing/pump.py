@@ -24,6 +24,8 @@ from cdp_core.testing.schedules import Advance, Ask, Chance, Consume, Deliver, S
 __all__ = ["AskableClient", "DeliveryOrder", "Pump", "PureClient", "Run", "StartingClient"]
 
 MOST_TURNS: Final = 100_000
+INTERRUPTION: Final = 24
+"""Once in so many turns somebody may ask in between."""
 
 
 # ── the clients ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -62,8 +64,14 @@ class _Party:
     client: PureClient
     end: ClientEnd
     written: deque[bytes] = attrs.Factory(deque["bytes"])
+    knew: deque[int] = attrs.Factory(deque["int"])
+    """How much it had been told when it wrote each of them."""
     octets: int = 0
     """Of the first that is written, how much was heard."""
+
+    def write(self, payloads: Iterable[bytes]) -> None:
+        self.written.extend(payloads)
+        self.knew.extend([self.end.told] * (len(self.written) - len(self.knew)))
 
 
 @attrs.frozen(kw_only=True)
@@ -94,8 +102,8 @@ class Pump:
         again = Pump(FakeBrowser(script), [another], schedule=run.schedule, exact=True).run()
 
     With a `seed`, chance chooses among all turns that can be taken; time passes only when it is quiet, unless `hurry`.
-    `asks` are asked in their order. With a `schedule` (else that of the browser) its turns come first, its asks among
-    them. `watch` is called after each turn.
+    `asks` are asked in their order, when it is quiet, or with `interrupt` also in between. With a `schedule` (else that of
+    the browser) its turns come first, its asks among them. `watch` is called after each turn.
     """
 
     def __init__(
@@ -109,6 +117,7 @@ class Pump:
         asks: Iterable[Ask] = (),
         exact: bool = False,
         hurry: bool = False,
+        interrupt: bool = False,
         watch: Callable[[Turn], None] | None = None,
         most_turns: int = MOST_TURNS,
     ) -> None:
@@ -121,6 +130,7 @@ class Pump:
         self._asks = deque(asks)
         self._exact = exact
         self._hurry = hurry
+        self._interrupt = interrupt
         self._watch = watch
         self._most_turns = most_turns
         self._taken: list[Turn] = []
@@ -136,7 +146,7 @@ class Pump:
         end = self.fake.connect(path, edges=self._edges)
         party = self._parties[end.number] = _Party(client, end)
         if isinstance(client, StartingClient):
-            party.written.extend(client.start())
+            party.write(client.start())
         return end
 
     @property
@@ -198,8 +208,10 @@ class Pump:
         turns: list[Turn] = [Consume(number) for number, party in self._parties.items() if self._writes(party)]
         ready = [(number, party.end.ready()) for number, party in self._parties.items()]
         waiting = sum(len(deliveries) for _, deliveries in ready)
-        if self._hurry or not (turns or waiting):
-            turns += [self._asks[0]] if self._asks else []
+        quiet = not (turns or waiting)
+        if self._asks and (self._hurry or quiet or (self._interrupt and not self._chance.below(INTERRUPTION))):
+            turns.append(self._asks[0])
+        if self._hurry or quiet:
             time = self._next_time()
             turns += [] if time is None else [time]
         if not turns and not waiting:
@@ -240,6 +252,7 @@ class Pump:
     def _writes(self, party: _Party) -> bool:
         if not party.end.connected:
             party.written.clear()
+            party.knew.clear()
         return bool(party.written)
 
     def _named(self, party: _Party, turn: Deliver) -> Delivery | None:
@@ -259,7 +272,7 @@ class Pump:
         if isinstance(turn, Consume):
             return self._consume(party, turn)
         if isinstance(party.client, AskableClient):
-            party.written.extend(party.client.ask(turn.question))
+            party.write(party.client.ask(turn.question))
         return turn
 
     def _deliver(self, party: _Party, turn: Deliver) -> Turn:
@@ -268,7 +281,7 @@ class Pump:
         self._hostile += party.end.is_early(delivery)
         payload = self.fake.deliver(party.end, delivery)
         self._told.append((turn.client, payload))
-        party.written.extend(party.client.receive(payload))
+        party.write(party.client.receive(payload))
         return Deliver(turn.client, delivery.number)
 
     def _consume(self, party: _Party, turn: Consume) -> Turn:
@@ -281,7 +294,7 @@ class Pump:
                 party.octets -= len(party.written[0])
             payload = party.written.popleft()
             self._heard.append((turn.client, payload))
-            party.end.receive(payload)
+            party.end.receive(payload, knew=party.knew.popleft())
             heard += 1
         return Consume(turn.client, heard)
 

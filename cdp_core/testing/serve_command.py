@@ -27,7 +27,8 @@ from cdp_core.scopes import background_tasks
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.world import PROFILES
 from cdp_core.testing.pipe_peer import COMMANDS_FD, MESSAGES_FD, serve_pipe
-from cdp_core.testing.serving import ORDERS, open_server
+from cdp_core.testing.served_client import ORDERS
+from cdp_core.testing.serving import open_server
 from cdp_core.testing.steps import Script
 
 __all__ = ["PROGRAM", "OneLineParser", "add_serve", "run_serve"]

@@ -17,7 +17,18 @@ import attrs
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Json, is_object
-from cdp_core.testing.plain import Plain, a_flag, a_name, a_text, from_json, object_of, one_of, some_seconds, to_json
+from cdp_core.testing.plain import (
+    Plain,
+    a_flag,
+    a_name,
+    a_number,
+    a_text,
+    from_json,
+    object_of,
+    one_of,
+    some_seconds,
+    to_json,
+)
 
 __all__ = [
     "AddFrame",
@@ -31,7 +42,9 @@ __all__ = [
     "Navigate",
     "NavigateFrame",
     "Popup",
+    "PushState",
     "RemoveFrame",
+    "Request",
     "Script",
     "ScriptError",
     "Step",
@@ -72,6 +85,14 @@ class NavigateFrame(Plain):
 
 
 @attrs.frozen(repr=False)
+class PushState(Plain):
+    """A script gives its document another address, as `history.pushState` does: nothing is loaded."""
+
+    url: str = attrs.field(validator=a_text)
+    frame: str = attrs.field(default=MAIN, validator=a_name)
+
+
+@attrs.frozen(repr=False)
 class RemoveFrame(Plain):
     """A script removes an iframe."""
 
@@ -102,6 +123,8 @@ class Console(Plain):
     text: str = attrs.field(validator=a_text)
     type: str = attrs.field(default="log", validator=a_text)
     frame: str = attrs.field(default=MAIN, validator=a_name)
+    times: int = attrs.field(default=1, validator=a_number(1))
+    """How often the text stands there: how large messages are told in few words."""
 
 
 @attrs.frozen(repr=False)
@@ -110,6 +133,18 @@ class ScriptError(Plain):
 
     message: str = attrs.field(validator=a_text)
     frame: str = attrs.field(default=MAIN, validator=a_name)
+
+
+@attrs.frozen(repr=False)
+class Request(Plain):
+    """A script asks for something, by XMLHttpRequest, and writes to the console what came: status and body, or `failed`.
+
+    It asks when it is over; with `sync` it asks at once and waits for it, and so does its whole process.
+    """
+
+    url: str = attrs.field(validator=a_text)
+    frame: str = attrs.field(default=MAIN, validator=a_name)
+    sync: bool = attrs.field(default=False, validator=a_flag)
 
 
 @attrs.frozen(repr=False)
@@ -168,7 +203,9 @@ Step = (
     | Navigate
     | NavigateFrame
     | Popup
+    | PushState
     | RemoveFrame
+    | Request
     | ScriptError
     | Wait
     | Worker

@@ -37,7 +37,9 @@ from cdp_core.testing.steps import (
     Navigate,
     NavigateFrame,
     Popup,
+    PushState,
     RemoveFrame,
+    Request,
     Script,
     ScriptError,
     Step,
@@ -52,13 +54,21 @@ except ImportError as missing:  # pragma: no cover
         "cdp_core.testing.strategies needs Hypothesis: install cdp-supervisor[testing].", name=missing.name
     ) from missing
 
-__all__ = ["faults", "is_race_free", "schedules", "scripts", "steps"]
+__all__ = ["faults", "is_race_free", "questions", "schedules", "scripts", "steps"]
 
-PLAIN_URLS: Final = ("about:blank", "https://shop.example/", "https://shop.example/help", "https://pay.example/")
-"""Documents without a script of their own; the last is of another site, and thus of another process."""
+PLAIN_URLS: Final = (
+    "about:blank",
+    "https://shop.example/",
+    "https://shop.example/help",
+    "https://pay.example/",
+    "https://gone.invalid/",
+)
+"""Documents without a script of their own; of two sites, and thus processes; the last cannot be had."""
 DOCUMENTS: Final = ("https://ads.example/1", "https://shop.example/2", "https://pay.example/3")
 """Documents that may have one. Each brings only documents further on: none brings itself."""
 EXPRESSIONS: Final = ("act()", "ask()")
+LARGE: Final = 1 << 20
+"""Characters of a message that is larger than 1 MiB."""
 ASKING: Final = ("alert", "confirm", "prompt")
 TEXTS: Final = st.sampled_from(["", "a", "é", "\N{PILE OF POO}", "\ud800", "a\r\nb", '"\\'])
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -105,15 +115,18 @@ _ACT: Final = st.sampled_from((Console, ScriptError, Dialog, AddFrame, Popup))
 
 @st.composite
 def _scripts(draw: Draw, max_steps: int, race_free: bool) -> Script:
-    pages = {url: _document(draw, place, race_free) for place, url in enumerate(DOCUMENTS) if draw(_FLAG)}
+    pages = {url: tuple(_document(draw, place, race_free)) for place, url in enumerate(DOCUMENTS) if draw(_FLAG)}
     answers = {
         expression: Answer(draw(_VALUE), [_act(draw, draw(_ACT), f"a{number}") for _ in range(draw(_FEW))])
         for number, expression in enumerate(EXPRESSIONS)
         if draw(_FLAG)
     }
+    met: list[_Snare] = draw(_CALM_LAID if race_free else _LAID)
+    pages.update((url, steps) for snare in met for url, steps in snare.pages.items() if draw(_KEPT))
+    laid = [step for snare in met for step in snare.steps if draw(_KEPT)]
     # Of one list Hypothesis draws a third empty; of three, few, and each shrinks by itself.
     part = st.lists(_ROUGHLY, max_size=(max_steps + 1) // 2)
-    timeline = _timeline([*draw(part), *draw(part), *draw(part)][:max_steps], race_free)
+    timeline = _timeline([*laid, *draw(part), *draw(part), *draw(part)][:max_steps], race_free)
     if draw(_SELDOM):
         timeline += [Wait(1), Cut()]
     return Script(pages=pages, timeline=timeline, answers=answers)
@@ -166,10 +179,62 @@ _ROUGH: Final[st.SearchStrategy[Any]] = st.one_of(
     st.builds(Popup, _NEW, _ANY_URL, _PLACE, _FLAG),
     st.builds(Worker, _NEW, frame=_PLACE),
     st.builds(ScriptError, TEXTS, _PLACE),
+    st.builds(PushState, _NEW, _PLACE),
+    st.builds(Request, _ANY_URL, _PLACE, _FLAG),
     st.builds(Close, _PLACE),
     st.builds(Crash, _PLACE),
 )
 _ROUGHLY: Final = st.tuples(_FLAG, _ROUGH)
+
+
+@attrs.frozen
+class _Snare:
+    """A few steps that chance brings together too seldom, and that many clients are caught in; more steps follow."""
+
+    steps: tuple[tuple[bool, Step], ...] = ()
+    pages: dict[str, tuple[Step, ...]] = attrs.Factory(dict["str", "tuple[Step, ...]"])
+
+
+def _snare_of(*rough: tuple[bool, Step], pages: dict[str, list[Step]] | None = None) -> _Snare:
+    return _Snare(rough, {url: tuple(made) for url, made in (pages or {}).items()})
+
+
+_SHOP, _PAY = PLAIN_URLS[1], PLAIN_URLS[3]
+_CALM_SNARES: Final = (
+    _snare_of(),
+    # Frames out of process within each other: a session that ends takes those below it with it (fact 50).
+    _snare_of((True, AddFrame("new", _PAY, "0")), (True, AddFrame("new", _SHOP, "1"))),
+    _snare_of((True, AddFrame("new", _PAY, "0")), (True, Worker("new", frame="1"))),
+    # More than many WebSockets take (fact 57).
+    _snare_of((True, Console("x", frame="0", times=LARGE))),
+)
+_SNARES: Final = (
+    *_CALM_SNARES,
+    # Sessions that end while a client still writes to them (facts 8, 55).
+    _snare_of((True, Popup("new", _PAY, "0", noopener=True)), (False, Close("1"))),
+    _snare_of((True, AddFrame("new", _PAY, "0")), (False, RemoveFrame("0"))),
+    # Two dialogs of one page (fact 3).
+    _snare_of(
+        (True, Navigate(DOCUMENTS[0], "0")),
+        pages={
+            DOCUMENTS[0]: [AddFrame("d00", DOCUMENTS[2]), Wait(1), Dialog("confirm", "a")],
+            DOCUMENTS[2]: [Wait(1), Dialog("confirm", "b")],
+        },
+    ),
+    _snare_of(
+        (True, AddFrame("new", DOCUMENTS[2], "0")),
+        (True, Dialog("confirm", "a", frame="0")),
+        pages={DOCUMENTS[2]: [Wait(1), Dialog("confirm", "b")]},
+    ),
+    # One of a frame out of process, which its page answers for (fact 2).
+    _snare_of((True, AddFrame("new", DOCUMENTS[2], "0")), pages={DOCUMENTS[2]: [Dialog("confirm", "b")]}),
+    # A popup that asks before it has been listened to for long (fact 40).
+    _snare_of((True, Popup("new", DOCUMENTS[1], "0")), pages={DOCUMENTS[1]: [Dialog("confirm", "c")]}),
+)
+_KEPT: Final = st.integers(0, 15).map(bool)
+"""So that a snare can shrink, too."""
+_LAID: Final = st.lists(st.sampled_from(_SNARES), min_size=1, max_size=2)
+_CALM_LAID: Final = st.lists(st.sampled_from(_CALM_SNARES), min_size=1, max_size=2)
 
 
 class _Stage:
@@ -179,6 +244,8 @@ class _Stage:
         self._pages = [MAIN]
         self._frames: dict[str, str] = {}
         """Frame → the frame or page above."""
+        self._urls: dict[str, str] = {}
+        """Where they are, but for what they went to by pushState."""
         self._crashed: set[str] = set()
         self._named = 0
 
@@ -194,13 +261,17 @@ class _Stage:
             step = AddFrame("new", parent=step.label)  # so that there is one for the next
         if isinstance(step, AddFrame) and documents:
             self._frames[self._name()] = parent = _nth(documents, step.parent)
+            self._urls[f"x{self._named}"] = step.url
             return AddFrame(f"x{self._named}", step.url, parent)
+        if isinstance(step, PushState) and documents:
+            return self._push(_nth(documents, step.frame))
         if isinstance(step, Popup) and documents:
             self._pages.append(self._name())
+            self._urls[self._pages[-1]] = step.url
             return Popup(f"x{self._named}", step.url, _nth(documents, step.opener), step.noopener)
         if isinstance(step, Worker) and documents:
             return Worker(self._name(), frame=_nth(documents, step.frame))
-        if isinstance(step, (Console, Dialog, ScriptError)) and documents:
+        if isinstance(step, (Console, Dialog, Request, ScriptError)) and documents:
             return attrs.evolve(step, frame=_nth(documents, step.frame))
         return None
 
@@ -213,6 +284,8 @@ class _Stage:
             self._pages.remove(page)
         elif isinstance(step, Crash):
             self._crashed.add(page)
+        else:
+            self._urls[page] = step.url
         return attrs.evolve(step, page=page)
 
     def _play_frame(self, step: RemoveFrame | MoveFrame | NavigateFrame, frames: list[str]) -> Step:
@@ -220,7 +293,16 @@ class _Stage:
         self._clear(label)
         if isinstance(step, RemoveFrame):
             del self._frames[label]
+        elif isinstance(step, NavigateFrame):
+            self._urls[label] = step.url
         return attrs.evolve(step, label=label)
+
+    def _push(self, document: str) -> Step | None:
+        """No document may have an address of another origin; one without an address of its own has none to go to."""
+        url = self._urls.get(document, "")
+        if not url.startswith("https://") or url == PLAIN_URLS[-1]:
+            return None
+        return PushState(url.rpartition("/")[0] + "/pushed", document)
 
     def _name(self) -> str:
         self._named += 1
@@ -244,11 +326,53 @@ def steps() -> st.SearchStrategy[Step]:
         st.builds(Dialog, _TYPE, TEXTS, TEXTS, names),
         st.builds(Console, TEXTS, _LEVEL, names),
         st.builds(ScriptError, TEXTS, names),
+        st.builds(PushState, TEXTS, names),
+        st.builds(Request, TEXTS, names, _FLAG),
         st.builds(Wait, st.floats(0, 1e6) | st.integers(0, 5)),
         st.builds(Navigate, TEXTS, names),
         st.one_of([st.builds(kind, names) for kind in (RemoveFrame, MoveFrame, Crash, Close)]),
         st.just(Cut()),
     )
+
+
+# ── questions ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_LARGE_VALUE: Final = f"'x'.repeat({LARGE})"
+_ON: Final = st.sampled_from((1, 0, 2, 1))
+
+
+def questions(*, max_questions: int = 6) -> st.SearchStrategy[tuple[Any, ...]]:
+    """What a client may be asked at any moment (hunts.py)."""
+    return _FLAG.flatmap(
+        lambda asked: st.lists(_QUESTION, min_size=asked, max_size=max_questions if asked else 0).map(tuple)
+    )
+
+
+def _asked(on: int, what: Any) -> Any:
+    return {"on": on, **what}
+
+
+def _a_command(method: str, params: Any) -> Any:
+    return {"method": method, "params": params}
+
+
+_LOADS: Final = st.sampled_from((PLAIN_URLS[-1], *PLAIN_URLS[:2], DOCUMENTS[0])).map(lambda url: {"url": url})
+_QUESTION: Final[st.SearchStrategy[Any]] = st.builds(
+    _asked,
+    _ON,
+    st.one_of(
+        st.just({"detach": True}),
+        st.builds(
+            _a_command,
+            st.just("Runtime.evaluate"),
+            st.sampled_from((*EXPRESSIONS, "1+1", _LARGE_VALUE)).map(lambda each: {"expression": each}),
+        ),
+        st.sampled_from(("Page.getFrameTree", "Target.getTargets", "Page.reload", "Page.close")).map(
+            lambda each: _a_command(each, {})
+        ),
+        st.builds(_a_command, st.just("Page.navigate"), _LOADS),
+    ),
+)
 
 
 # ── schedules ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -13,7 +13,7 @@ A script that cannot be played raises InvalidArgument where the block ends.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager, suppress
@@ -23,10 +23,12 @@ from typing import Any, Final, TypeVar
 import trio
 
 from cdp_core.errors import LocalProtocolError
-from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser, FakeStatistics, ReceivedCommand
+from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser, FakeStatistics
+from cdp_core.testing.fake.ledger import LedgerEntry, ReceivedCommand, ToldSoFar
 from cdp_core.testing.fake.streams import Delivery
 from cdp_core.testing.fake.truth import Truth
-from cdp_core.testing.serving import FakeEndpoint, Order, serve_fake_browser
+from cdp_core.testing.served_client import Order
+from cdp_core.testing.serving import FakeEndpoint, serve_fake_browser
 from cdp_core.testing.steps import Step
 
 __all__ = ["FakeElsewhere", "start_fake_browser"]
@@ -171,6 +173,18 @@ class FakeElsewhere(FakeBrowser):
         """See FakeBrowser."""
         self._ask(self._there.cut)
 
+    def ledger(self, client: int | None = None) -> tuple[LedgerEntry, ...]:
+        """See FakeBrowser."""
+        return self._ask(lambda: self._there.ledger(client))
+
+    def told(self, client: int) -> ToldSoFar:
+        """See FakeBrowser."""
+        return self._ask(lambda: self._there.told(client))
+
+    def ended_with(self, client: int) -> Mapping[str, str]:
+        """See FakeBrowser."""
+        return self._ask(lambda: self._there.ended_with(client))
+
     def truth(self) -> Truth:
         """See FakeBrowser."""
         return self._ask(self._there.truth)
@@ -187,9 +201,9 @@ class FakeElsewhere(FakeBrowser):
         """See FakeBrowser."""
         return self._ask(lambda: self._there.is_connected(client))
 
-    def paused(self) -> tuple[tuple[str, str], ...]:
+    def paused(self, client: int | None = None) -> tuple[tuple[str, str], ...]:
         """See FakeBrowser."""
-        return self._ask(self._there.paused)
+        return self._ask(lambda: self._there.paused(client))
 
     def connect(self, path: str | None = None, **_options: Any) -> ClientEnd:  # noqa: ARG002
         """Refused: an end belongs to the thread of its fake. Raises LocalProtocolError."""

@@ -93,6 +93,8 @@ class UpgradedTransport:
         self._masks = _MaskPool()
         self._ended: ConnectionLost | RemoteProtocolError | None = None
         self._closing: trio.Event | None = None
+        # Who is cancelled still closes politely, for which trio-websocket has to live: it ends with `aclose`.
+        self._speaking = trio.CancelScope(shield=True)
         # A second object for the same descriptor, for non-blocking calls of our own; it never closes it.
         self._socket: socket.socket | None = None
         self._tail = b""
@@ -133,21 +135,25 @@ class UpgradedTransport:
     async def _speak(self, headers: list[tuple[bytes, bytes]]) -> None:
         """Run trio-websocket in a nursery of its own, and keep what it raises: none of it may reach the caller's."""
         try:
-            async with trio.open_nursery() as nursery:
-                self._websocket = await trio_websocket.wrap_client_stream(
-                    nursery,
-                    cast("trio.SocketStream", self.stream_below()),  # it names two classes, and uses the interface
-                    self._address.host_header,
-                    self._address.target,
-                    extra_headers=headers,
-                    max_message_size=self._max_message_bytes,
-                    receive_buffer_size=1 << 16,
-                )
-                self._settled.set()
+            with self._speaking:
+                await self._upgrade(headers)
         except Exception as error:  # noqa: BLE001 - every kind, single or grouped, becomes an error of ours
             log.debug("trio-websocket raised %s", type(leaves(error)[0]).__name__)
             self.fail_handshake(leaves(error)[0])
             await self.shut_stream()  # after the handshake this is what wakes our reader
+
+    async def _upgrade(self, headers: list[tuple[bytes, bytes]]) -> None:
+        async with trio.open_nursery() as nursery:
+            self._websocket = await trio_websocket.wrap_client_stream(
+                nursery,
+                cast("trio.SocketStream", self.stream_below()),  # it names two classes, and uses the interface
+                self._address.host_header,
+                self._address.target,
+                extra_headers=headers,
+                max_message_size=self._max_message_bytes,
+                receive_buffer_size=1 << 16,
+            )
+            self._settled.set()
 
     def _handshake_error(self, seconds: float) -> DiscoveryError:
         failure, status = self._failure, None
@@ -257,6 +263,7 @@ class UpgradedTransport:
         finally:
             with trio.CancelScope(shield=True):
                 await self.shut_stream()
+            self._speaking.cancel()
             self._closing.set()
 
     async def close_politely(self, websocket: trio_websocket.WebSocketConnection, code: int) -> None:

@@ -53,7 +53,6 @@ __all__ = [
     "recover",
     "result_of",
     "session_of",
-    "stopped_session",
     "value_of",
     "waiter_due",
 ]
@@ -235,7 +234,7 @@ def cure_due(turn: Turn, number: str) -> None:
         turn.forget(int(number))
         page = turn.page(ticket.page_id)
         health = None if page is None else view_health(turn.state, page)
-        waited = turn.state.now - ticket.since.mono
+        waited = turn.now - ticket.since.mono
         turn.answer(int(ticket.call_id[2:]), error=CallTimedOut("The cure", waited=waited, health=health))
 
 
@@ -276,6 +275,7 @@ def dropped(turn: Turn, ask_id: int) -> None:
     """An asker was cancelled. What it called ends here: a late reply is nobody's."""
     for record in tuple(turn.state.calls.values()):
         if record.ask_id == ask_id and record.ended is None:
+            turn.calm(f"waiter:{record.id}")
             if record.blocked:
                 turn.put(calls=turn.state.calls.set(record.id, replace(record, ask_id=None)))
             else:
@@ -289,6 +289,11 @@ def end_all(turn: Turn, error_for: Any) -> None:
         if record.ended is None:
             turn.forget(record.ticket)
             _end(turn, record, None, error_for())
+    for number, ticket in sorted(turn.state.tickets.items()):
+        if ticket.purpose == "cure":
+            turn.calm(f"cure:{number}")
+            turn.forget(number)
+            turn.answer(int(ticket.call_id[2:]), error=error_for())
 
 
 def _end(turn: Turn, record: CallRecord, value: Any, error: Exception | None) -> None:
@@ -317,7 +322,7 @@ def _forget(turn: Turn, record: CallRecord) -> None:
 
 def _timed_out(turn: Turn, record: CallRecord) -> CallTimedOut:
     page = turn.page(record.page_id)
-    waited = turn.state.now - record.since.mono
+    waited = turn.now - record.since.mono
     return CallTimedOut(record.method, waited=waited, health=None if page is None else view_health(turn.state, page))
 
 
@@ -401,7 +406,7 @@ def _check_free(turn: Turn, question: Call, place: _Place) -> None:
     stopping = tuple(
         dialog.id
         for dialog in page.dialogs
-        if dialog.phase != "closed" and stopped_session(turn, page, dialog.frame_id) == place.session_id
+        if dialog.phase != "closed" and turn.process_of(page, dialog.frame_id) == place.session_id
     )
     if stopping and question.when_blocked == "raise":
         raise BlockedByDialog(stopping, method=question.method)
@@ -416,14 +421,6 @@ def session_of(state: State, *, target_id: str | None, frame_id: str | None) -> 
     place = _place_of(turn, question)
     assert place.session_id is not None
     return place.session_id
-
-
-def stopped_session(turn: Turn, page: Page, frame_id: str) -> SessionId | None:
-    """The session of the process that a dialog of this frame stops."""
-    frame = page.frames.get(frame_id)
-    if frame is None or frame.session_id not in turn.state.sessions:
-        return page.session_id
-    return frame.session_id
 
 
 def _answered_meanwhile(method: str) -> bool:

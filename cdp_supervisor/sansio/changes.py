@@ -107,3 +107,4 @@ Change = (
     | PageGone
     | LinkChanged
 )
+"""One of the changes."""

@@ -30,7 +30,7 @@ PAGES: Final = 4_000
 LOGGED, THROWN = "Runtime.consoleAPICalled", "Runtime.exceptionThrown"
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class Line(Struct, frozen=True, kw_only=True, gc=False):
     """One line, as it came; `read` is what it says, where it was large."""
 
     at: Instant
@@ -57,13 +57,14 @@ class ConsoleRing:
         if type(input) is not BrowserEvent or input.page is None or input.event.method not in self.events:
             return state, ()
         event = input.event
-        line = Line(at=input.at, session_id=event.session_id, event=event)
         if event.size > LARGE:
             line = Line(at=input.at, session_id=event.session_id, event=None, read=_read(event))
+        else:
+            line = Line(at=input.at, session_id=event.session_id, event=event)
         lines = state.get(input.page, ())
         if not lines and len(state) >= PAGES:
             state = state.delete(next(iter(state)))
-        return state.set(input.page, (*lines[-LINES + 1 :], line)), ()
+        return state.set(input.page, lines[1 - LINES :] + (line,)), ()  # noqa: RUF005 - one copy less
 
     def next_deadline(self, _state: Rings, /) -> float | None:
         """Time does nothing here."""

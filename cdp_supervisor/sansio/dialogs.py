@@ -1,10 +1,5 @@
 """Native dialogs: from the moment one opens to the moment it is known to be over, and who ended it.
 
-    open ──answer──▶ answering(by) ──closed──▶ closed(by) ──our reply──▶ settled(by)
-      │                   │  └──our reply──▶ answered(by) ──closed──▶ settled(by)
-      │                   └──refused, silent──▶ stuck(why)
-      └──superseded, its session ended──▶ stuck(why) ──the page replies, closed──▶ settled(remote)
-
 What is easily got wrong, and therefore is a table:
 
 * The event that a dialog closed comes before the reply to our answer (fact 1): whose answer it was is known only at the
@@ -15,15 +10,13 @@ What is easily got wrong, and therefore is a table:
   applied unasked.
 * The two browser profiles differ in which of two dialogs survives (facts 3, 26).
 
-`TABLE` has every move there is; what is not in it cannot happen, and is counted if it does.
+`TABLE` (dialog_table.py) has every move there is; what is not in it cannot happen, and is counted if it does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final, Literal
-
-import attrs
+from collections.abc import Iterable
+from typing import Final
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.records import replace
@@ -38,6 +31,7 @@ from cdp_supervisor.errors import (
     UnknownDialog,
 )
 from cdp_supervisor.sansio import changes
+from cdp_supervisor.sansio.dialog_table import PHASES, TABLE, Move, Phase, Trigger
 from cdp_supervisor.sansio.inputs import Ask, NotSent
 from cdp_supervisor.sansio.params import flag, text
 from cdp_supervisor.sansio.questions import RespondToDialog, SetPolicy
@@ -46,10 +40,6 @@ from cdp_supervisor.sansio.turn import Turn
 from cdp_supervisor.sansio.view import CURES, view_dialog
 
 __all__ = [
-    "PHASES",
-    "TABLE",
-    "TRIGGERS",
-    "Move",
     "answer_ended",
     "closed",
     "due",
@@ -63,107 +53,11 @@ __all__ = [
     "target_gone",
 ]
 
-Phase = Literal["open", "answering", "answered", "closed", "stuck"]
-Trigger = Literal[
-    "answer",
-    "closed",
-    "reply_ok",
-    "refused_none",
-    "refused_inactive",
-    "reply_gone",
-    "superseded",
-    "session_lost",
-    "page_replies",
-    "target_gone",
-    "due",
-]
-PHASES: Final[tuple[Phase, ...]] = ("open", "answering", "answered", "closed", "stuck")
-TRIGGERS: Final[tuple[Trigger, ...]] = (
-    "answer",
-    "closed",
-    "reply_ok",
-    "refused_none",
-    "refused_inactive",
-    "reply_gone",
-    "superseded",
-    "session_lost",
-    "page_replies",
-    "target_gone",
-    "due",
-)
 NONE_SHOWING: Final = -32602
 """Our params are right, so the browser can only mean that no dialog is showing (rule 4)."""
 HELD: Final = 0.5
 """Seconds in which it is known which of two dialogs on one page is left."""
 ACTIONS: Final = ("accept", "dismiss")
-
-
-@attrs.frozen
-class Move:
-    """What a trigger does to a phase.
-
-    `go` is the next phase, `settle` who ended it (`by`: whoever answered), `stick` why nobody can answer it any more;
-    `refuse` is what an answer gets, `overdue` that its time is over. All empty: nothing changes.
-    """
-
-    go: str = ""
-    settle: str = ""
-    reason: str = ""
-    stick: str = ""
-    probe: bool = False
-    refuse: str = ""
-    overdue: bool = False
-
-
-_STAY: Final = Move()
-_BUSY: Final = Move(refuse="it is being answered already")
-_UNCONFIRMED: Final = Move(settle="remote", reason="unconfirmed")
-_OTHERS: Final = Move(settle="remote", reason="other_client")
-_OURS: Final = Move(settle="by", reason="answered")
-_GONE: Final = Move(settle="remote", reason="target_gone")
-
-TABLE: Final[Mapping[tuple[Phase, Trigger], Move]] = {
-    ("open", "answer"): Move(go="answering"),
-    ("open", "closed"): Move(settle="remote", reason="elsewhere"),
-    ("open", "superseded"): Move(stick="superseded"),
-    ("open", "session_lost"): Move(stick="orphaned"),
-    ("open", "target_gone"): _GONE,
-    ("open", "due"): Move(go="answering"),
-    ("answering", "answer"): _BUSY,
-    ("answering", "closed"): Move(go="closed"),
-    ("answering", "reply_ok"): Move(go="answered"),
-    ("answering", "refused_none"): Move(stick="unseen", probe=True),
-    ("answering", "refused_inactive"): Move(stick="page_inactive"),
-    ("answering", "reply_gone"): _STAY,
-    ("answering", "superseded"): Move(stick="superseded"),
-    ("answering", "session_lost"): Move(stick="orphaned"),
-    ("answering", "target_gone"): _UNCONFIRMED,
-    ("answering", "due"): Move(stick="unseen", probe=True),
-    ("answered", "answer"): _BUSY,
-    ("answered", "closed"): _OURS,
-    ("answered", "session_lost"): _OURS,
-    ("answered", "target_gone"): _OURS,
-    ("answered", "due"): _OURS,
-    ("closed", "answer"): _BUSY,
-    ("closed", "reply_ok"): _OURS,
-    ("closed", "refused_none"): _OTHERS,
-    ("closed", "refused_inactive"): _OTHERS,
-    ("closed", "reply_gone"): _UNCONFIRMED,
-    ("closed", "session_lost"): _UNCONFIRMED,
-    ("closed", "target_gone"): _UNCONFIRMED,
-    ("closed", "due"): _UNCONFIRMED,
-    ("stuck", "answer"): Move(refuse="it cannot be answered any more"),
-    ("stuck", "closed"): Move(settle="remote", reason="elsewhere"),
-    ("stuck", "reply_ok"): _STAY,
-    ("stuck", "refused_none"): _STAY,
-    ("stuck", "refused_inactive"): _STAY,
-    ("stuck", "reply_gone"): _STAY,
-    ("stuck", "superseded"): _STAY,
-    ("stuck", "session_lost"): Move(stick="orphaned"),
-    ("stuck", "page_replies"): Move(settle="remote", reason="why"),
-    ("stuck", "target_gone"): _GONE,
-    ("stuck", "due"): Move(overdue=True),
-}
 
 
 # ── what the browser says ────────────────────────────────────────────────────────────────────────────────────────────
@@ -173,11 +67,12 @@ def opened(turn: Turn, page: Page, session_id: SessionId, params: Json) -> None:
     """`Page.javascriptDialogOpening`."""
     limits = turn.state.limits
     frame_id = text(params, "frameId", limits.text_kept) or page.id
+    process = turn.process_of(page, frame_id) or session_id
     for other in page.dialogs:
-        if other.phase == "stuck" and _session_of(turn, page, other.frame_id) == _session_of(turn, page, frame_id):
+        if other.phase == "stuck" and turn.process_of(page, other.frame_id) == process:
             _move(turn, other.id, "page_replies")  # what it stopped runs scripts again
-        elif other.frame_id == frame_id and other.phase != "stuck":
-            _settle(turn, other, "remote", "unconfirmed")  # one frame has one at a time
+        elif other.frame_id == frame_id and other.phase == "answered":
+            _move(turn, other.id, "superseded")
     page = _kept(turn, page)
     if len(page.dialogs) >= limits.dialogs_kept:
         turn.count("dialogs_left_out")
@@ -213,7 +108,8 @@ def closed(turn: Turn, page: Page, params: Json) -> None:
     frame_id = text(params, "frameId", turn.state.limits.text_kept)
     there = [each for each in page.dialogs if each.phase != "closed"]
     mine = [each for each in there if each.frame_id == frame_id] if frame_id else []
-    dialog = next(iter(mine or ([] if frame_id else there)), None)
+    found = mine or ([] if frame_id else there)  # a frame has two while its next document has one already
+    dialog = next((each for each in found if each.why != "superseded"), next(iter(found), None))
     if dialog is None:
         turn.count("closed_without_opening")
         return
@@ -254,7 +150,7 @@ def replied(turn: Turn, page: Page, session_id: SessionId | None, ticket_number:
         if (
             dialog.phase == "stuck"
             and ticket_number > dialog.since_ticket
-            and _session_of(turn, page, dialog.frame_id) == session_id
+            and turn.process_of(page, dialog.frame_id) == session_id
         ):
             _move(turn, dialog.id, "page_replies")
 
@@ -360,7 +256,7 @@ def _meet(turn: Turn, dialog: Dialog) -> None:
     if dialog.held:
         turn.wake(_key(dialog), HELD, f"which of two dialogs is left ({dialog.id})")
     elif policy == "must_respond":
-        elapsed = max(turn.state.now - dialog.opened.mono, 0.0)
+        elapsed = max(turn.now - dialog.opened.mono, 0.0)
         at = turn.wake(_key(dialog), turn.state.policy.dialog_timeout - elapsed, f"nobody answered dialog {dialog.id}")
         _put(turn, replace(dialog, deadline=at))
     else:
@@ -443,14 +339,14 @@ def _stick(turn: Turn, page: Page, dialog: Dialog, move: Move) -> None:
     if dialog.phase != "stuck":
         turn.note("warning", "a dialog cannot be answered any more", dialog=dialog.id, why=move.stick)
         _time_what_is_stuck(turn, stuck)
-    if move.probe and page.session_id is not None:
-        session_id = _session_of(turn, page, dialog.frame_id)
+    session_id = turn.process_of(page, dialog.frame_id)
+    if move.probe and session_id is not None:
         turn.send(session_id, "Runtime.evaluate", {"expression": "0"}, purpose="probe", page_id=page.id)
 
 
 def _time_what_is_stuck(turn: Turn, dialog: Dialog) -> None:
     """Its time goes on running, whatever happened to its link: then it is overdue."""
-    left = turn.state.policy.dialog_timeout - max(turn.state.now - dialog.opened.mono, 0.0)
+    left = turn.state.policy.dialog_timeout - max(turn.now - dialog.opened.mono, 0.0)
     at = turn.wake(_key(dialog), left, f"dialog {dialog.id} is stuck")
     _put(turn, replace(dialog, deadline=at))
 
@@ -529,14 +425,6 @@ def _put(turn: Turn, dialog: Dialog) -> None:
     assert page is not None
     kept = tuple(dialog if each.id == dialog.id else each for each in page.dialogs)
     turn.put_page(replace(page, dialogs=kept))
-
-
-def _session_of(turn: Turn, page: Page, frame_id: str) -> SessionId | None:
-    """The session of the process that a frame is in, as far as it is known."""
-    frame = page.frames.get(frame_id)
-    if frame is None or frame.session_id not in turn.state.sessions:
-        return page.session_id
-    return frame.session_id
 
 
 def _phase(dialog: Dialog) -> Phase:

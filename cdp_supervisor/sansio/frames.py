@@ -6,14 +6,17 @@ overtake each other (fact 38), so the rules are made to hold in every order that
 * A frame is told of by one session: its own where it is out of process, else that of the process above. What another
   session says of it is older, and passed over.
 * Navigation says nothing of the frames that it ends (fact 9): all below are dropped, but what has come of the new document.
-* A frame whose process ends its session is gone with it: it comes back by an event of its own where it only changed its
-  process (demotion), and by nothing where it was removed (facts 39, 42).
+* A frame whose own session is ended is gone with it: it comes back by an event of its own where it only changed its
+  process (demotion), and by nothing where it was removed (facts 39, 42). Where the session ended because of another one, or
+  of the link, the frame stays, adrift, until it is attached to again, or its target is known to be gone.
 * `Page.getFrameTree` says what a session really has: at attach, when a document came back from the back/forward cache,
   after a crash (facts 41, 43, 49). What it does not name, and that session told of, is gone.
 * A frame may be told of before the one above it; it is shown when that one is known.
 """
 
 from __future__ import annotations
+
+from collections.abc import Container
 
 from immutables import Map
 
@@ -26,10 +29,11 @@ from cdp_supervisor.sansio.turn import Turn
 
 __all__ = [
     "attached",
-    "attached_out_of_process",
+    "attached_as_oopif",
     "context_created",
     "contexts_cleared",
     "detached",
+    "gone",
     "navigated",
     "navigated_within",
     "read_tree",
@@ -125,7 +129,7 @@ def contexts_cleared(turn: Turn, page: Page, session_id: SessionId) -> None:
 # ── targets and sessions ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def attached_out_of_process(turn: Turn, page: Page, attachment: Attachment, info: Json) -> None:
+def attached_as_oopif(turn: Turn, page: Page, attachment: Attachment, info: Json) -> None:
     """A frame has a session of its own from now on."""
     frame_id = str(attachment.target_id)
     known = page.frames.get(frame_id)
@@ -148,10 +152,21 @@ def target_changed(turn: Turn, page: Page, frame_id: str, info: Json) -> None:
         _put(turn, page, replace(frame, url=url))
 
 
-def session_ended(turn: Turn, page: Page, attachment: Attachment) -> None:
-    """The session of a frame out of process has ended."""
+def session_ended(turn: Turn, page: Page, attachment: Attachment, heir: SessionId | None) -> None:
+    """The session of a frame out of process has ended; it stays where another session tells of it (`heir`)."""
     frame = page.frames.get(str(attachment.target_id))
-    if frame is not None and frame.session_id == attachment.session_id:
+    if frame is None or frame.session_id != attachment.session_id:
+        return
+    if heir is None:
+        _drop(turn, page, [frame.id, *_below(page, frame.id)], "frame_gone")
+    else:
+        _put(turn, page, replace(frame, session_id=heir, context=""))
+
+
+def gone(turn: Turn, page: Page, frame_id: str) -> None:
+    """The target of a frame is no more. Where another session tells of the frame by now, it only changed its process."""
+    frame = page.frames.get(frame_id)
+    if frame is not None and frame.session_id not in turn.state.sessions:
         _drop(turn, page, [frame.id, *_below(page, frame.id)], "frame_gone")
 
 
@@ -170,17 +185,7 @@ def read_tree(turn: Turn, page: Page, attachment: Attachment, result: Json) -> N
             stack.extend((child, frame_id) for child in reversed(members(node, "childFrames")))
     if text(member(root, "frame"), "id") != attachment.target_id:
         return
-    below = frozenset(_below(page, str(attachment.target_id)))
-    whole = attachment.target_id == page.id
-    gone = [
-        frame.id
-        for frame in page.frames.values()
-        if frame.id not in found
-        and frame.id != page.id
-        and not _is_others(turn, frame, session_id)
-        and (frame.session_id == session_id or whole or frame.id in below)
-    ]
-    page = _drop(turn, page, gone, "frame_gone")
+    page = _drop(turn, page, _not_found(turn, page, attachment, found), "frame_gone")
     for frame_id, (parent_id, shown) in found.items():
         known = page.frames.get(frame_id)
         if known is None:
@@ -208,6 +213,29 @@ def _add(turn: Turn, page: Page, frame_id: str, parent_id: str | None, session_i
         children = children.set(parent_id, children.get(parent_id, Map()).set(frame_id, None))
     turn.tell(changes.FrameAdded(frame_id=frame_id, target_id=page.id, parent_id=parent_id))
     return turn.put_page(replace(page, frames=page.frames.set(frame_id, frame), children=children, last_frame=number))
+
+
+def _not_found(turn: Turn, page: Page, attachment: Attachment, found: Container[str]) -> list[str]:
+    """What the tree of a session would name if it were there: not what has a process of its own (fact 41)."""
+    own = {str(attachment.target_id)}
+    stack = [*own]
+    while stack:
+        below = [each for each in page.children.get(stack.pop(), ()) if each in page.frames and each not in own]
+        inside = [each for each in below if not page.frames[each].oopif]
+        own.update(inside)
+        stack += inside
+    hanging = frozenset(_below(page, page.id)) if attachment.target_id == page.id else page.frames
+    missing = [
+        frame.id
+        for frame in page.frames.values()
+        if frame.id not in found
+        and frame.id != page.id
+        and not frame.oopif
+        and not _is_others(turn, frame, attachment.session_id)
+        and (frame.id in own or frame.session_id == attachment.session_id or frame.id not in hanging)
+    ]
+    below = [each for frame_id in missing for each in _below(page, frame_id)]
+    return missing + [each for each in below if not _is_others(turn, page.frames[each], attachment.session_id)]
 
 
 def _drop(turn: Turn, page: Page, frame_ids: list[str], reason: str) -> Page:

@@ -54,7 +54,7 @@ class LinkDown(Struct, frozen=True, kw_only=True):
     final: bool = False
 
 
-class BrowserEvent(Struct, frozen=True, kw_only=True):
+class BrowserEvent(Struct, frozen=True, kw_only=True, gc=False):
     """The browser said something. `page` is filled in by the machine, for those that come after it."""
 
     at: Instant

@@ -92,7 +92,7 @@ def keepalive_due(turn: Turn) -> None:
     if link.unanswered >= HALF_OPEN:
         turn.note("warning", "the browser does not answer any more", unanswered=link.unanswered)
         turn.order(effects.Disconnect(reason="half_open"))
-    elif link.unanswered or turn.state.now - link.last_sent >= period:
+    elif link.unanswered or turn.now - link.last_sent >= period:
         turn.send(None, "Browser.getVersion", purpose="keepalive")
         turn.put(link=replace(turn.state.link, unanswered=link.unanswered + 1))
     _keep_alive(turn)
@@ -114,7 +114,7 @@ def alive(turn: Turn) -> None:
 
 def _keep_alive(turn: Turn) -> None:
     if turn.state.keepalive is not None:
-        quiet = turn.state.now - turn.state.link.last_sent
+        quiet = turn.now - turn.state.link.last_sent
         left = turn.state.keepalive - quiet if quiet < turn.state.keepalive else turn.state.keepalive
         turn.wake("keepalive", left, "the link is quiet")
 

@@ -18,7 +18,9 @@ from cdp_supervisor.errors import InvalidPolicy
 __all__ = ["DialogPolicy", "DialogType", "Limits", "Policy", "Reconnect", "Scope"]
 
 DialogPolicy = Literal["must_respond", "auto_dismiss", "auto_accept"]
+"""How dialogs of a type are met: see `Policy`."""
 DialogType = Literal["alert", "confirm", "prompt", "beforeunload"]
+"""The types of native dialogs."""
 POLICIES: Final[tuple[str, ...]] = get_args(DialogPolicy)
 TYPES: Final[tuple[str, ...]] = get_args(DialogType)
 DEFAULT: Final[DialogPolicy] = "must_respond"

@@ -42,6 +42,8 @@ __all__ = [
 
 WITH_FRAMES: Final = frozenset(("page", "iframe"))
 SCRIPTED: Final = frozenset(("page", "iframe", "worker", "shared_worker", "service_worker", "webview", "worklet"))
+WITH_OTHERS: Final = frozenset(("parent_ended", "link_lost"))
+"""Reasons of a session's end that say nothing of its target."""
 REOPEN_AFTER: Final = 1.0
 """Seconds after which a page whose session ended, and that is still there, is attached to again."""
 
@@ -72,6 +74,10 @@ def session_opened(turn: Turn, opened: SessionOpened) -> None:
     turn.put(sessions=state.sessions.set(opened.session_id, attachment))
     if primary:
         turn.put(primary_on=state.primary_on.set(opened.target_id, opened.session_id))
+    else:
+        others = (*state.also_on.get(opened.target_id, ()), opened.session_id)
+        turn.put(also_on=state.also_on.set(opened.target_id, others))
+    _found(turn, opened.target_id)
 
 
 def attached_to_target(turn: Turn, params: Json) -> None:
@@ -90,21 +96,43 @@ def session_closed(turn: Turn, closed: SessionClosed) -> None:
     page_of = state.page_of.delete(closed.session_id) if closed.session_id in state.page_of else state.page_of
     turn.put(sessions=state.sessions.delete(closed.session_id), page_of=page_of)
     turn.calm(f"setup:{closed.session_id}")
-    if not attachment.primary:
-        return
-    if state.primary_on.get(attachment.target_id) == closed.session_id:
-        turn.put(primary_on=state.primary_on.delete(attachment.target_id))
-    page = turn.page(attachment.page_id)
-    if page is None:
-        return
-    if attachment.type == "iframe":
-        frames.session_ended(turn, page, attachment)
-    elif page.session_id == closed.session_id:
+    heir = _leave(turn, attachment)
+    page = turn.page(attachment.page_id) if attachment.primary else None
+    if page is not None and attachment.type == "iframe":
+        if heir is None and closed.reason in WITH_OTHERS and len(state.adrift) < state.limits.sessions_kept:
+            turn.put(adrift=turn.state.adrift.set(attachment.target_id, page.id))
+        else:
+            frames.session_ended(turn, page, attachment, None if heir is None else heir.session_id)
+    elif page is not None and page.session_id == closed.session_id:
         dialogs.link_or_session_lost(turn, page)
         page = _now(turn, page.id)
         turn.put_page(replace(page, session_id=None, blocked=None))
         if state.link.phase == "up" and not state.adopting:
             turn.wake(f"target:{page.id}", REOPEN_AFTER, "a page may still be there without its session")
+    if heir is not None and heir.begun:
+        if heir.type == "page":
+            _page_attached(turn, heir, {})
+        _set_up(turn, heir)
+
+
+def _leave(turn: Turn, attachment: Attachment) -> Attachment | None:
+    """A session is not on its target any more. Who is listened to from now on, where somebody else is on it."""
+    state, target_id = turn.state, attachment.target_id
+    others = tuple(each for each in state.also_on.get(target_id, ()) if each != attachment.session_id)
+    heir = None
+    if state.primary_on.get(target_id) == attachment.session_id:
+        turn.put(primary_on=state.primary_on.delete(target_id))
+        if others:
+            heir, others = replace(state.sessions[others[0]], primary=True), others[1:]
+            turn.put(
+                sessions=turn.state.sessions.set(heir.session_id, heir),
+                primary_on=state.primary_on.set(target_id, heir.session_id),
+            )
+    if others:
+        turn.put(also_on=state.also_on.set(target_id, others))
+    elif target_id in state.also_on:
+        turn.put(also_on=state.also_on.delete(target_id))
+    return heir
 
 
 def _begin(turn: Turn, attachment: Attachment, info: Json) -> None:
@@ -112,8 +140,7 @@ def _begin(turn: Turn, attachment: Attachment, info: Json) -> None:
     attachment = replace(attachment, begun=True)
     if attachment.type == "page" and not _in_scope(turn, attachment.target_id, info):
         turn.put(sessions=turn.state.sessions.delete(attachment.session_id))
-        if turn.state.primary_on.get(attachment.target_id) == attachment.session_id:
-            turn.put(primary_on=turn.state.primary_on.delete(attachment.target_id))
+        _leave(turn, attachment)
         turn.order(effects.Resume(session_id=attachment.session_id))
         if not turn.state.adopting:
             turn.order(effects.Detach(session_id=attachment.session_id, parent=attachment.parent))
@@ -127,7 +154,7 @@ def _begin(turn: Turn, attachment: Attachment, info: Json) -> None:
         elif attachment.type == "iframe":
             page = turn.page(attachment.page_id)
             if page is not None:
-                frames.attached_out_of_process(turn, page, attachment, info)
+                frames.attached_as_oopif(turn, page, attachment, info)
     _set_up(turn, attachment)
 
 
@@ -239,9 +266,25 @@ def info_changed(turn: Turn, params: Json) -> None:
 
 def destroyed(turn: Turn, params: Json) -> None:
     """`Target.targetDestroyed`."""
-    page = turn.page(TargetId(text(params, "targetId")))
+    target_id = TargetId(text(params, "targetId"))
+    page = turn.page(target_id)
     if page is not None:
         page_gone(turn, page, "closed")
+    else:
+        _frame_gone(turn, target_id)
+
+
+def _frame_gone(turn: Turn, frame_id: TargetId) -> None:
+    """A frame that is adrift is no more."""
+    page = turn.page(turn.state.adrift.get(frame_id))
+    _found(turn, frame_id)
+    if page is not None:
+        frames.gone(turn, page, str(frame_id))
+
+
+def _found(turn: Turn, frame_id: TargetId) -> None:
+    if frame_id in turn.state.adrift:
+        turn.put(adrift=turn.state.adrift.delete(frame_id))
 
 
 def page_gone(turn: Turn, page: Page, reason: str) -> None:
@@ -302,6 +345,9 @@ def targets_listed(turn: Turn, result: Json) -> None:
     changed = bool(old) and len(gone) == len(old)
     for page in gone:
         page_gone(turn, page, "link_lost")
+    for frame_id in turn.state.adrift:
+        if frame_id not in listed:
+            _frame_gone(turn, frame_id)
     for page in old:
         if page.id in listed and page.session_id is None and not turn.state.adopting:
             turn.wake(f"target:{page.id}", REOPEN_AFTER, "a page is there, and has not been attached to")
@@ -333,10 +379,20 @@ def link_lost(turn: Turn) -> None:
         page = _now(turn, page.id)  # noqa: PLW2901 - the same page, as it is now
         turn.put_page(replace(page, session_id=None, blocked=None, stale=True, curing=False))
         turn.calm(f"target:{page.id}")
-    for session_id in turn.state.sessions:
-        turn.calm(f"setup:{session_id}")
+    adrift = turn.state.adrift
+    for attachment in turn.state.sessions.values():
+        turn.calm(f"setup:{attachment.session_id}")
+        room = len(adrift) < turn.state.limits.sessions_kept
+        if attachment.type == "iframe" and attachment.page_id is not None and room:
+            adrift = adrift.set(attachment.target_id, attachment.page_id)
     empty = type(turn.state.sessions)()
-    turn.put(sessions=empty, page_of=type(turn.state.page_of)(), primary_on=type(turn.state.primary_on)())
+    turn.put(
+        sessions=empty,
+        adrift=adrift,
+        page_of=type(turn.state.page_of)(),
+        primary_on=type(turn.state.primary_on)(),
+        also_on=type(turn.state.also_on)(),
+    )
 
 
 def _in_scope(turn: Turn, target_id: TargetId, info: Json) -> bool:

@@ -15,6 +15,7 @@ from immutables import Map
 
 from cdp_core.sansio.records import Struct
 from cdp_core.sansio.wire import BrowserContextId, SessionId, TargetId
+from cdp_supervisor.errors import InvalidPolicy
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.machines import Machine
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
@@ -45,7 +46,7 @@ class Deadline:
     why: str
 
 
-class Dialog(Struct, frozen=True, kw_only=True):
+class Dialog(Struct, frozen=True, kw_only=True, gc=False):
     """A native dialog. Its phases are told in dialogs.py."""
 
     id: str
@@ -80,7 +81,7 @@ class Dialog(Struct, frozen=True, kw_only=True):
     accepted: bool | None = None
 
 
-class Frame(Struct, frozen=True, kw_only=True):
+class Frame(Struct, frozen=True, kw_only=True, gc=False):
     """A frame of a page."""
 
     id: str
@@ -99,7 +100,7 @@ class Frame(Struct, frozen=True, kw_only=True):
     """The unique id of its own execution context, where it is known."""
 
 
-class Page(Struct, frozen=True, kw_only=True):
+class Page(Struct, frozen=True, kw_only=True, gc=False):
     """A page: what `Target` calls so, with its frames, in whichever process they are."""
 
     id: TargetId
@@ -128,7 +129,7 @@ class Page(Struct, frozen=True, kw_only=True):
     """Whether something of ours is on its way that ends its dialogs: a navigation, a cure."""
 
 
-class Attachment(Struct, frozen=True, kw_only=True):
+class Attachment(Struct, frozen=True, kw_only=True, gc=False):
     """A session, and what it is for."""
 
     session_id: SessionId
@@ -145,7 +146,7 @@ class Attachment(Struct, frozen=True, kw_only=True):
     """Of its frame tree, beyond the first."""
 
 
-class Ticket(Struct, frozen=True, kw_only=True):
+class Ticket(Struct, frozen=True, kw_only=True, gc=False):
     """Why something was sent."""
 
     purpose: str
@@ -199,6 +200,8 @@ class Extension(Struct, frozen=True, kw_only=True):
     state: Any
     off: str = ""
     """Why it was switched off."""
+    timed: bool = False
+    """Whether it waits for a time."""
     sent: int = 0
 
 
@@ -222,6 +225,10 @@ class State(Struct, frozen=True, kw_only=True):
     sessions: Map[SessionId, Attachment] = Map()
     primary_on: Map[TargetId, SessionId] = Map()
     """The session that is listened to, by target."""
+    also_on: Map[TargetId, tuple[SessionId, ...]] = Map()
+    """Further sessions on a target, the oldest first: the next one is listened to when that one ends."""
+    adrift: Map[TargetId, TargetId] = Map()
+    """Frames, with their pages, whose session ended with another one's: nothing was said of the frame itself."""
     dialog_on: Map[str, TargetId] = Map()
     """The page of each pending dialog."""
     tickets: Map[int, Ticket] = Map()
@@ -255,7 +262,18 @@ def initial_state(
     adopting: bool = False,
     machines: tuple[Machine[Any], ...] = (),
 ) -> State:
-    """Before anything happened."""
+    """Before anything happened. Raises InvalidPolicy where an option is none."""
+    for name, given, kind in (
+        ("policy", policy, Policy),
+        ("scope", scope, Scope),
+        ("reconnect", reconnect, Reconnect),
+        ("limits", limits, Limits),
+    ):
+        if given is not None and not isinstance(given, kind):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidPolicy(f"{name} must be a {kind.__name__}, not {type(given).__name__}")
+    names = [machine.name for machine in machines]
+    if len(set(names)) < len(names):
+        raise InvalidPolicy(f"Two machines have one name; the names are {', '.join(sorted(names))}")
     return State(
         policy=policy or Policy(),
         scope=scope or Scope.browser(),

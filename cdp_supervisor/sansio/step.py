@@ -19,6 +19,7 @@ else. After it the next deadline is later than all that was seen, so a `TimePass
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, Final
 
 import attrs
@@ -52,7 +53,7 @@ from cdp_supervisor.sansio.turn import Turn
 __all__ = ["EVENTS", "RULES", "Step", "StopReport", "events_wanted", "next_deadline", "step"]
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class Step(Struct, frozen=True, kw_only=True, gc=False):
     """What came of an input."""
 
     state: State
@@ -68,15 +69,15 @@ class StopReport:
 
 def step(state: State, input: Input) -> Step:
     """See the module."""
-    now = input.at.mono if state.now < input.at.mono < float("inf") else state.now
-    if now != state.now:
-        state = replace(state, now=now)
-    turn = Turn(state, input.at if input.at.mono == now else Instant(mono=now, wall=input.at.wall))
+    at = input.at
+    if not state.now < at.mono < inf and at.mono != state.now:
+        at = Instant(mono=state.now, wall=at.wall)
+    turn = Turn(state, at)
     if input.epoch == state.epoch or isinstance(input, (Ask, AskDropped, TimePassed)):
         rule = RULES.get(type(input))
         if rule is not None:
             rule(turn, input)
-        input = _feed_machines(turn, input)
+        _feed_machines(turn, input)
     else:
         turn.count("inputs_of_older_links")
     while (key := turn.due()) is not None:
@@ -84,9 +85,14 @@ def step(state: State, input: Input) -> Step:
         DUE[kind](turn, name)
     if turn.state.stopping is not None:
         _finish_stop(turn)
-    if turn.state is not state:
-        turn.put(sequence=state.sequence + 1)
-    return Step(state=turn.state, effects=tuple(turn.effects))
+    return Step(state=_ended(turn, state), effects=tuple(turn.effects))
+
+
+def _ended(turn: Turn, before: State) -> State:
+    """The state, with what each step writes: once, as a state is large."""
+    if turn.state is not before or turn.extensions is not before.extensions:
+        return replace(turn.state, now=turn.now, sequence=before.sequence + 1, extensions=turn.extensions)
+    return before if turn.now == before.now else replace(before, now=turn.now)
 
 
 def next_deadline(state: State) -> Deadline | None:
@@ -143,7 +149,7 @@ def _opening(turn: Turn, page: Any, session_id: SessionId, params: Json) -> None
     if now is not None:
         stopping = next((each for each in now.dialogs if each.id == dialog_id), None)
         frame_id = page.id if stopping is None else stopping.frame_id
-        calls.overtaken(turn, now, (dialog_id,), calls.stopped_session(turn, now, frame_id))
+        calls.overtaken(turn, now, (dialog_id,), turn.process_of(now, frame_id))
 
 
 def _closing(turn: Turn, page: Any, session_id: SessionId, params: Json) -> None:
@@ -270,9 +276,9 @@ def _finish_stop(turn: Turn) -> None:
     left += [f"page {page.id[:8]} (blocked)" for page in state.pages.values() if page.blocked is not None]
     if state.link.phase != "up":
         left.insert(0, f"the link is {state.link.phase}")
-    for each in found:
-        for ask_id in each.ask_ids:
-            turn.answer(ask_id, error=SupervisorStopped("stopped"))
+    waiting = [ask_id for page in state.pages.values() for each in page.dialogs for ask_id in each.ask_ids]
+    for ask_id in waiting:
+        turn.answer(ask_id, error=SupervisorStopped("stopped"))
     calls.end_all(turn, lambda: SupervisorStopped("stopped"))
     turn.answer(state.stopping, StopReport(left=tuple(left)))
     cleared = {"deadlines": (), "deadline_of": type(state.deadline_of)(), "tickets": type(state.tickets)()}
@@ -282,30 +288,33 @@ def _finish_stop(turn: Turn) -> None:
 # ── machines of others ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _feed_machines(turn: Turn, input: Input) -> Input:
-    if not turn.state.extensions:
-        return input
-    if isinstance(input, BrowserEvent):
-        session_id = input.event.session_id
-        page = None if session_id is None else turn.state.page_of.get(session_id)
-        input = replace(input, page=page)
-        if not any(input.event.method in each.machine.events for each in turn.state.extensions):
-            return input
-    fed = tuple(_fed(turn, each, input) for each in turn.state.extensions)
-    if any(new is not old for new, old in zip(fed, turn.state.extensions, strict=True)):
-        turn.put(extensions=fed)
-    return input
+def _feed_machines(turn: Turn, input: Input) -> None:
+    told = input
+    for place, extension in enumerate(turn.extensions):
+        if extension.off:
+            continue
+        if isinstance(input, BrowserEvent):
+            if input.event.method not in extension.machine.events:
+                continue
+            if told is input:
+                session_id = input.event.session_id
+                told = replace(input, page=None if session_id is None else turn.state.page_of.get(session_id))
+        _put_extension(turn, place, _fed(turn, extension, told))
+
+
+def _put_extension(turn: Turn, place: int, extension: Extension) -> None:
+    extensions = turn.extensions
+    if extension is not extensions[place]:
+        turn.extensions = (*extensions[:place], extension, *extensions[place + 1 :])
 
 
 def _fed(turn: Turn, extension: Extension, input: Input) -> Extension:
     machine = extension.machine
-    if extension.off or (isinstance(input, BrowserEvent) and input.event.method not in machine.events):
-        return extension
     try:
         state, wanted = machine.step(extension.state, input)
         orders = tuple(wanted)
         deadline = machine.next_deadline(state)
-        reason = _beyond(orders)
+        reason = _beyond(orders) if orders else ""
     except Exception as error:  # noqa: BLE001 - a stranger's code: it ends, and nothing else does
         state, orders, deadline, reason = extension.state, (), None, f"it raised {type(error).__name__}"
     if reason:
@@ -315,10 +324,12 @@ def _fed(turn: Turn, extension: Extension, input: Input) -> Extension:
         return replace(extension, off=reason)
     for order in orders:
         turn.order(attrs.evolve(order, ticket=0) if isinstance(order, effects.Send) else order)
-    _wake_machine(turn, machine.name, deadline)
-    if state is extension.state and not orders:
+    if deadline is not None or extension.timed:
+        _wake_machine(turn, machine.name, deadline)
+    if state is extension.state and not orders and extension.timed == (deadline is not None):
         return extension
-    return replace(extension, state=state, sent=extension.sent + sum(isinstance(each, effects.Send) for each in orders))
+    sent = extension.sent + sum(isinstance(each, effects.Send) for each in orders) if orders else extension.sent
+    return replace(extension, state=state, timed=deadline is not None, sent=sent)
 
 
 def _beyond(orders: tuple[Any, ...]) -> str:
@@ -333,13 +344,14 @@ def _wake_machine(turn: Turn, name: str, deadline: float | None) -> None:
     if deadline is None:
         turn.calm(key)
     elif turn.state.deadline_of.get(key) != deadline:
-        turn.wake(key, max(deadline - turn.state.now, 0.0), f"machine {name} asked for it")
+        turn.wake(key, max(deadline - turn.now, 0.0), f"machine {name} asked for it")
 
 
 def _machine_due(turn: Turn, name: str) -> None:
     tick = TimePassed(at=turn.at, epoch=turn.state.epoch)
-    fed = tuple(_fed(turn, each, tick) if each.machine.name == name else each for each in turn.state.extensions)
-    turn.put(extensions=fed)
+    for place, extension in enumerate(turn.extensions):
+        if extension.machine.name == name and not extension.off:
+            _put_extension(turn, place, _fed(turn, extension, tick))
 
 
 # ── the tables ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -33,11 +33,15 @@ def later(now: float, seconds: float) -> float:
 class Turn:
     """See the module."""
 
-    __slots__ = ("at", "effects", "state")
+    __slots__ = ("at", "effects", "extensions", "now", "state")
 
     def __init__(self, state: State, at: Instant) -> None:
         self.state = state
         self.at = at
+        self.now = at.mono
+        """The latest moment. In the state it stands from the end of the step on."""
+        self.extensions = state.extensions
+        """As they are now. In the state they stand from the end of the step on."""
         self.effects: list[effects.Effect] = []
 
     # ── the state ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -58,6 +62,17 @@ class Turn:
     def page_of(self, session_id: SessionId | None) -> Page | None:
         """The page that a session belongs to."""
         return None if session_id is None else self.page(self.state.page_of.get(session_id))
+
+    def process_of(self, page: Page, frame_id: str) -> SessionId | None:
+        """The session of the process that a frame is in; None where it has no session now."""
+        seen: set[str] = set()
+        frame = page.frames.get(frame_id)
+        while frame is not None and frame.id not in seen:
+            if frame.oopif:
+                return frame.session_id if frame.session_id in self.state.sessions else None
+            seen.add(frame.id)
+            frame = None if frame.parent_id is None else page.frames.get(frame.parent_id)
+        return page.session_id
 
     def count(self, what: str, number: int = 1) -> None:
         """Count something for the statistics."""
@@ -89,7 +104,7 @@ class Turn:
         self.put(
             last_ticket=number,
             tickets=self.state.tickets.set(number, ticket),
-            link=replace(self.state.link, last_sent=self.state.now),
+            link=replace(self.state.link, last_sent=self.now),
         )
         self.order(effects.Send(ticket=number, session_id=session_id, method=method, params=params))
         return number
@@ -124,7 +139,7 @@ class Turn:
     def wake(self, key: str, seconds: float, why: str) -> float:
         """Come back in so many seconds; what was to be done under this key before is not. The answer is the moment."""
         self.calm(key)
-        at = later(self.state.now, seconds if seconds >= 0 else 0.0)
+        at = later(self.now, seconds if seconds >= 0 else 0.0)
         entries = list(self.state.deadlines)
         insort(entries, (at, key, why))
         self.put(deadlines=tuple(entries), deadline_of=self.state.deadline_of.set(key, at))
@@ -146,7 +161,7 @@ class Turn:
     def due(self) -> str | None:
         """The key of a deadline that has come, which is taken out; None where none has."""
         entries = self.state.deadlines
-        if not entries or entries[0][0] > self.state.now:
+        if not entries or entries[0][0] > self.now:
             return None
         key = entries[0][1]
         self.put(deadlines=entries[1:], deadline_of=self.state.deadline_of.delete(key))

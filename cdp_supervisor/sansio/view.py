@@ -321,8 +321,10 @@ class Views:
             return last[1]
         pages = sorted(state.pages.values(), key=lambda page: page.number)
         views = tuple(self._page(state, page) for page in pages)
-        if len(self._pages) > 2 * len(views) + 8:
-            self._pages = {page.id: self._pages[page.id] for page in pages}
+        kept = self._pages
+        if len(kept) > 2 * len(views) + 8:
+            # another thread may have been here meanwhile
+            self._pages = {page.id: kept[page.id] for page in pages if page.id in kept}
         made = _assemble(state, views)
         self._last = (state, made)
         return made

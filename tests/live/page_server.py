@@ -1,5 +1,7 @@
 """A web server in a program of its own: `python page_server.py` prints its port and serves until its input ends.
 
+With a file that has a key and its certificate it serves over TLS.
+
 `GET /?html=<text>` answers with that very text, under whatever host name was asked, so that a test holds its page itself.
 It is no thread of the tests because Chromium keeps sockets open that it may need later, and each of them would be
 something that a test left behind.
@@ -7,6 +9,7 @@ something that a test left behind.
 
 from __future__ import annotations
 
+import ssl
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -29,6 +32,10 @@ class Page(BaseHTTPRequestHandler):
 def main() -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
     server.daemon_threads = True
+    if sys.argv[1:]:
+        secure = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        secure.load_cert_chain(sys.argv[1])
+        server.socket = secure.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     sys.stdout.write(f"{server.server_port}\n")
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The public names of `cdp_core`: each has one home and a docstring, and the list with signatures changes knowingly.
+"""The public names of `cdp_core` and `cdp_supervisor`: each has one home and a docstring, and the list with signatures changes knowingly.
 
 `public_names.txt` is that list, read out of the source, so that it is the same on every Python. Who changes the public
 surface on purpose writes it anew and lets the difference be reviewed:
@@ -19,11 +19,12 @@ from pathlib import Path
 import pytest
 
 import cdp_core
+import cdp_supervisor
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "cdp_core"
+PACKAGES = {package.__name__: package for package in (cdp_core, cdp_supervisor)}
 GOLDEN = Path(__file__).with_name("public_names.txt")
-NAMES = [name for name in cdp_core.__all__ if name != "__version__"]
+NAMES = [f"{package}.{name}" for package in PACKAGES for name in PACKAGES[package].__all__ if name != "__version__"]
 DUNDERS = {"__init__", "__enter__", "__exit__", "__aenter__", "__aexit__", "__aiter__", "__anext__", "__iter__"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -33,7 +34,9 @@ def dotted(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-TREES = {dotted(path): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = {
+    dotted(path): ast.parse(path.read_text()) for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))
+}
 
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -54,21 +57,23 @@ def assigned(statement: ast.stmt) -> str | None:
     return None
 
 
-def homes(name: str) -> list[str]:
-    """The modules that define a name, not those that only import it."""
+def homes(qualified: str) -> list[str]:
+    """The modules of the package that define a name, not those that only import it."""
+    package, _, name = qualified.partition(".")
     return [
         module
         for module, tree in TREES.items()
+        if module.startswith(package)
         if any(getattr(each, "name", None) == name or assigned(each) == name for each in statements(tree.body))
     ]
 
 
-def imports_of_the_package() -> dict[str, str]:
-    """Where `cdp_core/__init__.py` takes each name from, for the type checkers."""
+def imports_of(package: str) -> dict[str, str]:
+    """Where the package's `__init__.py` takes each name from, for the type checkers."""
     return {
         alias.asname or alias.name: statement.module or ""
-        for statement in statements(TREES["cdp_core"].body)
-        if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("cdp_core")
+        for statement in statements(TREES[package].body)
+        if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith(package)
         for alias in statement.names
     }
 
@@ -76,19 +81,23 @@ def imports_of_the_package() -> dict[str, str]:
 # ── the names ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_list_is_sorted_and_complete() -> None:
-    assert cdp_core.__all__ == sorted(set(cdp_core.__all__))
-    assert set(imports_of_the_package()) == set(cdp_core.__all__)
-    assert set(dir(cdp_core)) == set(cdp_core.__all__)
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_list_is_sorted_and_complete(package: str) -> None:
+    exported = PACKAGES[package].__all__
+    assert exported == sorted(set(exported))
+    assert set(imports_of(package)) == set(exported)
+    if package == "cdp_core":
+        assert set(dir(cdp_core)) == set(exported)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_is_defined_in_one_module_and_is_that_object(name: str) -> None:
+    package, _, bare = name.partition(".")
     [home] = homes(name)
-    assert imports_of_the_package()[name] == home
+    assert imports_of(package)[bare] == home
     module = importlib.import_module(home)
-    assert name in module.__all__
-    assert getattr(cdp_core, name) is getattr(module, name)
+    assert bare in module.__all__
+    assert getattr(PACKAGES[package], bare) is getattr(module, bare)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
@@ -98,7 +107,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 @pytest.mark.parametrize("module", TREES)
 def test_what_a_module_exports_it_has(module: str) -> None:
-    if module == "cdp_core.__main__":
+    if module.endswith(".__main__"):
         return  # importing it runs it
     found = importlib.import_module(module)
     exported = getattr(found, "__all__", None)
@@ -115,6 +124,7 @@ def test_what_a_module_exports_it_has(module: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_is_documented(name: str) -> None:
     [home] = homes(name)
+    name = name.partition(".")[2]
     body = list(statements(TREES[home].body))
     for place, statement in enumerate(body):
         if getattr(statement, "name", None) == name and isinstance(statement, (ast.ClassDef, Function)):
@@ -171,12 +181,13 @@ def described() -> str:
 
 def describe(name: str) -> Iterator[str]:
     [home] = homes(name)
+    qualified, name = name, name.partition(".")[2]
     for statement in statements(TREES[home].body):
         if isinstance(statement, ast.ClassDef) and statement.name == name:
             bases = ", ".join(ast.unparse(each) for each in [*statement.bases, *statement.keywords])
             yield f"class {name}({bases})"
             members: dict[str, list[str]] = {}
-            for node in class_nodes(name):  # the class itself first, so that what it overrides is its own
+            for node in class_nodes(qualified):  # the class itself first, so that what it overrides is its own
                 own: dict[str, list[str]] = {}
                 for member, line in describe_members(node):
                     own.setdefault(member, []).append(line)
@@ -190,13 +201,14 @@ def describe(name: str) -> Iterator[str]:
 
 def class_nodes(name: str) -> list[ast.ClassDef]:
     """A class and its bases of ours that are not public themselves, since their members are this class's."""
-    value = getattr(cdp_core, name)
+    package, _, bare = name.partition(".")
+    value = getattr(PACKAGES[package], bare)
     if not isinstance(value, type):
         return []
     return [
         statement
         for each in value.__mro__
-        if each.__module__.startswith("cdp_core") and (each is value or each.__name__ not in NAMES)
+        if each.__module__ in TREES and (each is value or f"{package}.{each.__name__}" not in NAMES)
         for statement in statements(TREES[each.__module__].body)
         if isinstance(statement, ast.ClassDef) and statement.name == each.__name__
     ]

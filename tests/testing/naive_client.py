@@ -160,10 +160,18 @@ class NaiveClient:
         self.frames[frame["id"]] = {"parent": parent, "url": frame["url"], "session": session}
 
     def on_navigated_within(self, _session: str | None, params: Json) -> None:
-        self.frames[params["frameId"]]["url"] = params["url"]
+        if params["frameId"] in self.frames:  # else the tree is still to come, and has it
+            self.frames[params["frameId"]]["url"] = params["url"]
 
-    def on_frame_detached(self, _session: str | None, params: Json) -> None:
-        self._drop(params["frameId"], itself=params["reason"] == "remove")
+    def on_frame_detached(self, session: str | None, params: Json) -> None:
+        if params["reason"] == "remove":
+            self._drop(params["frameId"])
+            return
+        # Its process has changed; what the new one has told of its frames already stays (fact 38).
+        told_here = [each for each, found in self.frames.items() if found["session"] == session]
+        for child in told_here:
+            if self.frames.get(child, {}).get("parent") == params["frameId"]:
+                self._drop(child)
 
     def _drop(self, frame: str, *, itself: bool = True) -> None:
         for child in [each for each, found in self.frames.items() if found["parent"] == frame]:

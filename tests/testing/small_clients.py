@@ -11,7 +11,8 @@ why each names the law that catches it.
 from __future__ import annotations
 
 import json
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 Json = dict[str, Any]
@@ -21,16 +22,21 @@ class RightClient:
     """Watches everything, answers every dialog with yes."""
 
     law: ClassVar[str] = ""
-    """For a wrong one: what it breaks."""
+    """For a wrong one: what it breaks first; what comes of that may break others."""
 
     def __init__(self) -> None:
         self._last_id = 0
-        self.pending: dict[Any, tuple[str | None, str]] = {}
+        self.pending: dict[Any, tuple[str | None, str, Any]] = {}
+        self.ended: list[Json] = []
+        """The commands that are over, and how."""
+        self.heard: Counter[str] = Counter()
+        self.listening: set[str | None] = set()
+        self.targets: dict[str, str] = {}
         self.sessions: dict[str, Json] = {}
         self.frames: dict[str, Json] = {}
-        self.dialogs: dict[tuple[str, str], Json] = {}
+        self.dialogs: dict[tuple[str, str], list[Json]] = {}
+        """Those that are open, by session and frame: a frame may raise one in its next document before the last ends."""
         self.closed: list[Json] = []
-        self.console: list[str] = []
         self.answering: dict[Any, tuple[str, str]] = {}
         self.errors: list[str] = []
         self._out: list[bytes] = []
@@ -50,33 +56,56 @@ class RightClient:
             self.on_event(message)
         return self.take()
 
+    def ask(self, question: Json) -> list[bytes]:
+        """What a user wants of it, on the n-th of its sessions; the 0th is the browser's own."""
+        session = [None, *self.sessions][question["on"] % (len(self.sessions) + 1)]
+        if "method" in question:
+            self.send(session, question["method"], question["params"])
+        elif session is not None:
+            self.send(self.sessions[session]["parent"], "Target.detachFromTarget", {"sessionId": session})
+        return self.take()
+
     def take(self) -> list[bytes]:
         taken, self._out = self._out, []
         return taken
 
     def send(self, session: str | None, method: str, params: Json | None = None) -> Any:
         self._last_id += 1
-        message: Json = {"id": self._last_id, "method": method, "params": params or {}}
+        number = self.number()
+        message: Json = {"id": number, "method": method, "params": params or {}}
         if session is not None:
             message["sessionId"] = session
-        self.pending[self.key(self._last_id, session)] = (session, method)
+        self.pending[self.key(number, session)] = (session, method, number)
         self._out.append(json.dumps(message).encode())
-        return self.key(self._last_id, session)
+        return self.key(number, session)
 
-    def key(self, number: int, _session: str | None) -> Any:
+    def number(self) -> Any:
+        return self._last_id
+
+    def key(self, number: Any, _session: str | None) -> Any:
         return number
+
+    def finish(self, key: Any, outcome: str) -> tuple[str | None, str]:
+        session, method, number = self.pending.pop(key)
+        self.ended.append({"session": session, "id": number, "outcome": outcome})
+        return session, method
+
+    def give_up(self, session: str | None) -> None:
+        for key in [key for key, value in self.pending.items() if value[0] == session]:
+            self.finish(key, "gone")
 
     # ── replies ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def on_reply(self, message: Json) -> None:
         key = self.key(message["id"], message.get("sessionId"))
-        command = self.pending.pop(key, None)
-        if command is None:
+        if key not in self.pending:
             return
-        session, method = command
         error = message.get("error")
+        session, method = self.finish(key, "result" if error is None else "refused")
         if error is not None:
             self.on_refusal(key, session, method, error)
+        elif method == "Target.setAutoAttach":
+            self.on_watching(session)
         elif method == "Page.getFrameTree":
             self.take_tree(session, message["result"]["frameTree"])
         elif method == "Page.handleJavaScriptDialog":
@@ -89,16 +118,16 @@ class RightClient:
             self.answering.pop(key, None)
 
     def on_answered(self, key: Any) -> None:
-        where = self.answering.pop(key, None)
-        for dialog in self.closed:
-            if dialog.get("by_answer") == key:
-                dialog["closed_by"] = "us"
-        if where in self.dialogs:
-            self.dialogs[where]["answered"] = True
+        """An answer names no dialog: it closed the one of whose end was told just before (facts 1, 3)."""
+        session, _frame = self.answering.pop(key)
+        last = next((each for each in reversed(self.closed) if each["session"] == session), None)
+        if last is not None:
+            last["closed_by"] = "us"
 
     # ── events ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def on_event(self, message: Json) -> None:
+        self.heard[message["method"]] += 1
         name = message["method"].replace(".", "_")
         act = getattr(self, f"on_{name}", None)
         if act is None:
@@ -110,16 +139,28 @@ class RightClient:
         """Most events interest nobody."""
 
     def watch(self, session: str | None) -> None:
+        self.listen(session)
         params = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
         self.send(session, "Target.setAutoAttach", params)
 
+    def listen(self, session: str | None) -> None:
+        self.listening.add(session)
+
+    def on_watching(self, session: str | None) -> None:
+        """It listens already."""
+
     def on_Target_attachedToTarget(self, session: str | None, params: Json) -> None:  # noqa: N802 - the protocol's name
+        if session not in self.listening:
+            return
         own, info = params["sessionId"], params["targetInfo"]
         self.sessions[own] = {"parent": session, "target": info["targetId"], "type": info["type"]}
+        self.set_up(own, info)
+
+    def set_up(self, session: str, info: Json) -> None:
         if info["type"] in ("page", "iframe"):
-            self.enable(own, info)
-        self.watch(own)
-        self.let_run(own)
+            self.enable(session, info)
+        self.watch(session)
+        self.let_run(session)
 
     def enable(self, session: str, info: Json) -> None:
         self.send(session, "Page.enable")
@@ -134,12 +175,13 @@ class RightClient:
 
     def on_Inspector_targetCrashed(self, session: str | None, _params: Json) -> None:  # noqa: N802
         """Nothing that was asked of it is answered (fact 49)."""
-        self.pending = {key: value for key, value in self.pending.items() if value[0] != session}
+        self.give_up(session)
         for where in [where for where in self.dialogs if where[0] == session]:
             self.dialogs.pop(where)
 
     def on_Target_detachedFromTarget(self, _session: str | None, params: Json) -> None:  # noqa: N802
         self.end_session(params["sessionId"])
+        self.send(None, "Target.getTargets")
 
     def end_session(self, session: str) -> None:
         ended = self.subtree(session)
@@ -147,10 +189,8 @@ class RightClient:
             gone = self.sessions.pop(each, None)
             if gone is None:
                 continue
-            self.pending = {key: value for key, value in self.pending.items() if value[0] != each}
-            for frame in [name for name, frame in self.frames.items() if frame["session"] == each]:
-                if gone["type"] == "page" or frame == gone["target"]:
-                    self.drop(frame, own=gone["type"] == "page")
+            self.give_up(each)
+            self.drop(gone["target"], own=True)  # one that came back into the process above is told of again
             for where in [where for where in self.dialogs if where[0] == each]:
                 self.dialogs.pop(where)
 
@@ -160,10 +200,20 @@ class RightClient:
             found += [child for child, record in self.sessions.items() if record["parent"] == each]
         return found
 
-    def on_Target_targetInfoChanged(self, _session: str | None, params: Json) -> None:  # noqa: N802
-        info = params["targetInfo"]
-        if info["type"] == "iframe" and info["targetId"] in self.frames and info["url"]:
-            self.frames[info["targetId"]]["url"] = info["url"]
+    def on_Target_targetCreated(self, _session: str | None, params: Json) -> None:  # noqa: N802
+        self.targets[params["targetInfo"]["targetId"]] = params["targetInfo"]["url"]
+
+    def on_Target_targetDestroyed(self, _session: str | None, params: Json) -> None:  # noqa: N802
+        self.targets.pop(params["targetId"], None)
+
+    def on_Target_targetInfoChanged(self, session: str | None, params: Json) -> None:  # noqa: N802
+        """Told by discovery, and by the session above, each in its own order; the second ends with the own session."""
+        target, url = params["targetInfo"]["targetId"], params["targetInfo"]["url"]
+        if session is None and target in self.targets:
+            self.targets[target] = url
+        own = self.sessions.get(str(self.frames.get(target, {}).get("session")))
+        if own is not None and own["target"] == target and own["parent"] == session and url:
+            self.frames[target]["url"] = url
 
     # ── frames ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -183,9 +233,20 @@ class RightClient:
             self.drop(child, own=True)
         self.frames[frame["id"]] = {"parent": frame.get("parentId"), "session": session, "url": frame["url"]}
 
-    def on_Page_frameDetached(self, _session: str | None, params: Json) -> None:  # noqa: N802
+    def on_Page_navigatedWithinDocument(self, _session: str | None, params: Json) -> None:  # noqa: N802
+        if params["frameId"] in self.frames:
+            self.frames[params["frameId"]]["url"] = params["url"]
+
+    def on_Page_frameDetached(self, session: str | None, params: Json) -> None:  # noqa: N802
+        """A frame that changes its process leaves those inside behind, and what this session still told of them."""
         if params["reason"] != "swap":
             self.drop(params["frameId"], own=True)
+        else:
+            self.drop_where(lambda frame: frame["parent"] == params["frameId"] and frame["session"] == session)
+
+    def drop_where(self, chosen: Callable[[Json], bool]) -> None:
+        for name in [name for name, frame in self.frames.items() if chosen(frame)]:
+            self.drop(name, own=True)
 
     def drop(self, frame: str, *, own: bool) -> None:
         for child in [name for name, each in self.frames.items() if each["parent"] == frame]:
@@ -193,29 +254,27 @@ class RightClient:
         if own:
             self.frames.pop(frame, None)
 
-    # ── dialogs and the console ──────────────────────────────────────────────────────────────────────────────────────
+    # ── dialogs ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def on_Page_javascriptDialogOpening(self, session: str | None, params: Json) -> None:  # noqa: N802
         assert session is not None
         where = (session, params["frameId"])
-        self.dialogs[where] = {"message": params["message"], "answered": False}
+        shown = {"message": params["message"], "native": params["hasBrowserHandler"]}
+        self.dialogs.setdefault(where, []).append({"session": session, "closed_by": "?", **shown})
         self.answer(session, where)
 
     def answer(self, session: str, where: tuple[str, str]) -> None:
         key = self.send(session, "Page.handleJavaScriptDialog", {"accept": True})
         self.answering[key] = where
-        self.dialogs[where]["key"] = key
 
     def on_Page_javascriptDialogClosed(self, session: str | None, params: Json) -> None:  # noqa: N802
         assert session is not None
-        dialog = self.dialogs.pop((session, params["frameId"]), None)
-        if dialog is not None:
-            self.closed.append(
-                {"message": dialog["message"], "result": params["result"], "by_answer": dialog["key"], "closed_by": "?"}
-            )
-
-    def on_Runtime_consoleAPICalled(self, _session: str | None, params: Json) -> None:  # noqa: N802
-        self.console += [str(argument.get("value")) for argument in params["args"]]
+        """Of two of one frame the newer took the place of the older, but where no browser shows them (facts 3, 26)."""
+        of_frame = self.dialogs.get((session, params["frameId"]))
+        if of_frame:
+            self.closed.append(of_frame.pop(0 if of_frame[0]["native"] else -1))
+        if not of_frame:
+            self.dialogs.pop((session, params["frameId"]), None)
 
     # ── what it believes ─────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -223,9 +282,13 @@ class RightClient:
         """What it would tell its user."""
         return {
             "sessions": sorted(self.sessions),
+            "targets": self.targets,
             "frames": {name: frame["url"] for name, frame in sorted(self.frames.items())},
             "dialogs": [{"message": each["message"], "closed_by": each["closed_by"]} for each in self.closed],
+            "pending": [{"frame": frame} for _session, frame in self.dialogs if frame in self.frames],
+            "commands": self.ended,
             "unanswered": len(self.pending),
+            "heard": dict(self.heard),
         }
 
 
@@ -235,7 +298,7 @@ class RightClient:
 class WaitsInItsReader(RightClient):
     """Its handler of dialogs waits for the reply, in the task that would read it."""
 
-    law = "never-block-the-reader"
+    law = "detached-commands-never-answer"
     stuck = False
 
     def receive(self, payload: bytes) -> list[bytes]:
@@ -249,7 +312,7 @@ class WaitsInItsReader(RightClient):
 class CountsPerSession(RightClient):
     """Ids per session; a reply without a session is taken for the root's (fact 8)."""
 
-    law = "dead-session-replies-lose-their-session"
+    law = "every-command-ends-once"
 
     def __init__(self) -> None:
         super().__init__()
@@ -263,6 +326,18 @@ class CountsPerSession(RightClient):
 
     def key(self, number: int, session: str | None) -> Any:
         return (session, number)
+
+
+class ListensAfterTheAct(RightClient):
+    """Looks for sessions when it was told that they will be announced (fact 47)."""
+
+    law = "nested-sessions-die-silently"
+
+    def listen(self, session: str | None) -> None:
+        pass
+
+    def on_watching(self, session: str | None) -> None:
+        self.listening.add(session)
 
 
 class NoCascade(RightClient):
@@ -300,7 +375,7 @@ class DropsOnFullQueue(RightClient):
 class DiesOnUnknownEvent(RightClient):
     """An event that it has no entry for ends its reader."""
 
-    law = "nothing-the-peer-sends-raises"
+    law = "a-subscription-never-ends-silently"
     dead = False
     expected = frozenset(("Page.frameStartedLoading", "Page.frameStoppedLoading", "Page.loadEventFired"))
 
@@ -355,7 +430,7 @@ class NoFrameTree(RightClient):
 class OneMebibyte(RightClient):
     """Its WebSocket gives up above 1 MiB."""
 
-    law = "large-messages-arrive"
+    law = "detached-commands-never-answer"
     dead = False
 
     def receive(self, payload: bytes) -> list[bytes]:
@@ -363,8 +438,110 @@ class OneMebibyte(RightClient):
         return [] if self.dead else super().receive(payload)
 
 
+class RunsFirst(RightClient):
+    """Lets a page run, and then says what it wants to hear of it (fact 40)."""
+
+    law = "listen-before-you-let-run"
+
+    def set_up(self, session: str, info: Json) -> None:
+        self.let_run(session)
+        if info["type"] in ("page", "iframe"):
+            self.enable(session, info)
+        self.watch(session)
+
+
+class AnswersOnTheFramesSession(RightClient):
+    """Answers a dialog where its frame lives (fact 2)."""
+
+    law = "a-dialog-stops-its-page"
+
+    def answer(self, session: str, where: tuple[str, str]) -> None:
+        frame = self.frames.get(where[1])
+        own = session if frame is None else frame["session"]
+        key = self.send(own, "Page.handleJavaScriptDialog", {"accept": True})
+        self.answering[key] = where
+
+
+class AnswersTwice(RightClient):
+    """To be sure (fact 13)."""
+
+    law = "a-dialog-is-answered-once"
+
+    def answer(self, session: str, where: tuple[str, str]) -> None:
+        super().answer(session, where)
+        self.send(session, "Page.handleJavaScriptDialog", {"accept": True})
+
+
+class IgnoresDetach(RightClient):
+    """Sessions end with the link, it thinks (fact 55)."""
+
+    law = "nested-sessions-die-silently"
+
+    def on_Target_detachedFromTarget(self, session: str | None, params: Json) -> None:  # noqa: N802
+        self.send(None, "Target.getTargets")
+
+
+class TidiesUpEndedSessions(RightClient):
+    """Switches off what it had switched on, in sessions that have ended."""
+
+    law = "nothing-is-sent-to-an-ended-session"
+
+    def on_Target_detachedFromTarget(self, session: str | None, params: Json) -> None:  # noqa: N802
+        super().on_Target_detachedFromTarget(session, params)
+        self.send(params["sessionId"], "Runtime.disable")
+
+
+class KeepsFramesOnNavigation(RightClient):
+    """Waits for a frameDetached that does not come (fact 9)."""
+
+    law = "page-enable-replays-no-frames"
+
+    def on_Page_frameNavigated(self, session: str | None, params: Json) -> None:  # noqa: N802
+        frame = params["frame"]
+        self.frames[frame["id"]] = {"parent": frame.get("parentId"), "session": session, "url": frame["url"]}
+
+
+class WritesIdsAsText(RightClient):
+    """An id is a name, and a name is a text, it thinks (fact 53)."""
+
+    law = "nothing-the-peer-sends-raises"
+
+    def number(self) -> Any:
+        return str(super().number())
+
+
+class WaitsForRefusedLoads(RightClient):
+    """A load that failed is none that has ended, it thinks (fact 56)."""
+
+    law = "detached-commands-never-answer"
+
+    def on_reply(self, message: Json) -> None:
+        if "errorText" not in message.get("result", {}):
+            super().on_reply(message)
+
+
+class IgnoresTargetInfo(RightClient):
+    """A target's address is that of its creation, it thinks (fact 40)."""
+
+    law = "target-info-changes"
+
+    def on_Target_targetInfoChanged(self, session: str | None, params: Json) -> None:  # noqa: N802
+        pass
+
+
+class GivesUpRefusedCommands(RightClient):
+    """Takes a refusal for the end of the session."""
+
+    law = "every-command-ends-once"
+
+    def on_refusal(self, key: Any, session: str | None, method: str, error: Json) -> None:
+        super().on_refusal(key, session, method, error)
+        self.give_up(session)
+
+
 WRONG = (
     WaitsInItsReader,
+    ListensAfterTheAct,
     CountsPerSession,
     NoCascade,
     DropsOnFullQueue,
@@ -374,4 +551,14 @@ WRONG = (
     OldestDialogFirst,
     NoFrameTree,
     OneMebibyte,
+    RunsFirst,
+    AnswersOnTheFramesSession,
+    AnswersTwice,
+    IgnoresDetach,
+    TidiesUpEndedSessions,
+    KeepsFramesOnNavigation,
+    WritesIdsAsText,
+    WaitsForRefusedLoads,
+    IgnoresTargetInfo,
+    GivesUpRefusedCommands,
 )

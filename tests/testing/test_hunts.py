@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from types import ModuleType
 from typing import Any
 
@@ -11,21 +13,36 @@ from cdp_core.testing import judge as judging
 from cdp_core.testing import steps
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.hunts import Example, examples_of, hunt, hunt_with, try_example
-from cdp_core.testing.judge import Complaint, judge
+from cdp_core.testing.judge import LAWS, Complaint, judge
 from cdp_core.testing.pump import Pump
-from cdp_core.testing.steps import AddFrame, Cut, Dialog, Popup, Script, Wait
+from cdp_core.testing.steps import AddFrame, Answer, Cut, Dialog, Popup, Script, Wait
 
 pytest.importorskip("hypothesis")
 
-MANY = 300
+MANY = {"ci": 300, "deep": 5000}.get(os.environ.get("HYPOTHESIS_PROFILE", "ci"), 200)
 """What the right client is put to."""
-CAUGHT = (
-    "DiesOnUnknownEvent",
-    "DropsOnFullQueue",
-    "ForgetsToRun",
-    "NoFrameTree",
-    "TrustsReplyBeforeClosed",
+NAMES = (
     "WaitsInItsReader",
+    "ListensAfterTheAct",
+    "CountsPerSession",
+    "NoCascade",
+    "DropsOnFullQueue",
+    "DiesOnUnknownEvent",
+    "TrustsReplyBeforeClosed",
+    "ForgetsToRun",
+    "OldestDialogFirst",
+    "NoFrameTree",
+    "OneMebibyte",
+    "RunsFirst",
+    "AnswersOnTheFramesSession",
+    "AnswersTwice",
+    "IgnoresDetach",
+    "TidiesUpEndedSessions",
+    "KeepsFramesOnNavigation",
+    "WritesIdsAsText",
+    "WaitsForRefusedLoads",
+    "IgnoresTargetInfo",
+    "GivesUpRefusedCommands",
 )
 
 
@@ -33,14 +50,27 @@ def test_nothing_is_said_of_the_right_client(small_clients: ModuleType) -> None:
     assert hunt(small_clients.RightClient, runs=MANY) is None
 
 
-@pytest.mark.parametrize("name", CAUGHT)
+def test_all_of_the_wrong_ones_are_tried(small_clients: ModuleType) -> None:
+    assert [wrong.__name__ for wrong in small_clients.WRONG] == list(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_wrong_client_is_caught_and_the_example_is_small(small_clients: ModuleType, name: str) -> None:
     wrong = getattr(small_clients, name)
     found = hunt(wrong, runs=200)
     assert found is not None
-    assert len(found.example.script.timeline) + sum(map(len, found.example.script.pages.values())) <= 3
+    assert size_of(found.example) <= (4 if name in NEED_TWO_DIALOGS else 3)
+    assert {complaint.law for complaint in found.complaints} <= LAWS.keys()
     assert try_example(wrong, found.example) == found.complaints, "it is not the example that shows it"
     assert try_example(small_clients.RightClient, found.example) == (), "it is not the client that is wrong"
+
+
+NEED_TWO_DIALOGS = ("OldestDialogFirst", "GivesUpRefusedCommands")
+"""Two documents that each ask, one in the other, and the way there."""
+
+
+def size_of(example: Example) -> int:
+    return sum(not isinstance(step, Wait) for step in example.script.steps()) + len(example.asks)
 
 
 def test_a_find_prints_the_python_that_shows_it_again(small_clients: ModuleType) -> None:
@@ -91,6 +121,13 @@ def run(small_clients: ModuleType, *timeline: steps.Step) -> tuple[FakeBrowser, 
         ({"frames": {"GHOST": "about:blank"}}, "page-enable-replays-no-frames"),
         ({"dialogs": []}, "closed-precedes-reply"),
         ({"unanswered": 1}, "detached-commands-never-answer"),
+        ({"targets": {}}, "target-info-changes"),
+        ({"pending": [{"frame": "GHOST"}]}, "dialogs-are-matched-by-frame"),
+        ({"dialogs": [{"message": "another", "closed_by": "us"}]}, "dialogs-are-matched-by-frame"),
+        ({"heard": {"Page.frameAttached": 0}}, "a-subscription-never-ends-silently"),
+        ({"commands": [{"session": None, "id": 1, "outcome": "refused"}]}, "every-command-ends-once"),
+        ({"commands": [{"session": None, "id": 1, "outcome": "gone"}]}, "every-command-ends-once"),
+        ({"commands": 2 * [{"session": None, "id": 1, "outcome": "result"}]}, "every-command-ends-once"),
     ],
 )
 def test_each_difference_is_named(small_clients: ModuleType, wrong: dict[str, Any], law: str) -> None:
@@ -111,6 +148,53 @@ def test_another_address_of_a_frame_is_named(small_clients: ModuleType) -> None:
 def test_nothing_is_asked_of_a_client_whose_link_broke(small_clients: ModuleType) -> None:
     fake, _client = run(small_clients, Wait(1), Cut())
     assert judge(fake, {"sessions": ["GHOST"]}) == ()
+
+
+def test_the_ledger_tells_what_became_of_each_command() -> None:
+    fake = FakeBrowser(Script(answers={"ask()": Answer(1, [Dialog()])}))
+    end = fake.connect()
+    page = fake.truth().pages[0]
+    sent: list[tuple[str | None, str, Any]] = [
+        (None, "Target.attachToTarget", {"targetId": page, "flatten": True}),
+        (None, "Page.enable", {}),
+        ("S", "Runtime.evaluate", {"expression": "ask()"}),
+        (None, "Target.detachFromTarget", {"sessionId": "S"}),
+        ("S", "Runtime.enable", {}),
+    ]
+    own = ""
+    for number, (session, method, params) in enumerate(sent, 1):
+        own = fake.truth().sessions[0][1] if fake.truth().sessions else own
+        named = {key: own if value == "S" else value for key, value in params.items()}
+        command = {"id": number, "method": method, "params": named, **({} if session is None else {"sessionId": own})}
+        if number == 4:
+            assert [entry.fate for entry in fake.ledger()] == ["result", "refused", "waiting"]
+        end.receive(json.dumps(command).encode(), knew=0)
+    assert [(entry.fate, entry.code) for entry in fake.ledger(1)] == [
+        ("result", None),
+        ("refused", -32601),
+        ("ended", None),
+        ("result", None),
+        ("refused", -32001),
+    ]
+    end.lost()
+    assert [entry.fate for entry in fake.ledger(2)] == []
+
+
+def test_what_is_sent_after_the_end_is_judged_by_what_was_known() -> None:
+    for knew, laws in ((0, []), (99, ["nothing-is-sent-to-an-ended-session"]), (None, [])):
+        fake = FakeBrowser()
+        end = fake.connect()
+        attach = {"targetId": fake.truth().pages[0], "flatten": True}
+        end.receive(json.dumps({"id": 1, "method": "Target.attachToTarget", "params": attach}).encode())
+        session = fake.truth().sessions[0][1]
+        leave = {"id": 2, "method": "Target.detachFromTarget", "params": {"sessionId": session}}
+        end.receive(json.dumps(leave).encode())
+        end.drain()
+        late = {"id": 3, "method": "Runtime.enable", "sessionId": session}
+        end.receive(json.dumps(late).encode(), knew=knew)
+        assert [complaint.law for complaint in judge(fake)] == laws
+    end.receive(json.dumps({"id": 4, "method": "Runtime.enable", "sessionId": "NEVER"}).encode())
+    assert [complaint.law for complaint in judge(fake)] == ["sessions-open-on-the-event"]
 
 
 def test_what_was_sent_is_judged() -> None:

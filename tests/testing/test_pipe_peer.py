@@ -15,7 +15,7 @@ import trio
 
 from cdp_core import ConnectionLost, open_pipe_session
 from cdp_core.testing import FakeBrowser, Script
-from cdp_core.testing import serving as serving_module
+from cdp_core.testing import served_client as served_client_module
 from cdp_core.testing.pipe_peer import serve_pipe
 from cdp_core.testing.steps import Answer, Console, Cut, Dialog, Wait
 
@@ -181,7 +181,7 @@ async def test_a_cut_ends_it() -> None:
 
 
 async def test_a_client_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving_module, "MAX_BACKLOG_BYTES", 1 << 20)
+    monkeypatch.setattr(served_client_module, "MAX_BACKLOG_BYTES", 1 << 20)
     async with peer() as pipe:
         page = pipe.fake.truth().pages[0]
         attach = {"id": 1, "method": "Target.attachToTarget", "params": {"targetId": page, "flatten": True}}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ENV = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+ENV = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 INI = "[pytest]\nfilterwarnings = error\naddopts = --strict-markers -p no:cacheprovider -p no:cdp_core\n"
 
 
@@ -19,7 +19,7 @@ def run(folder: Path, text: str, *more: str) -> subprocess.CompletedProcess[str]
     (folder / "pytest.ini").write_text(INI)
     (folder / "test_it.py").write_text(text)
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--tb=line", "-p", "cdp_core.testing.pytest_plugin", *more],
+        [sys.executable, "-m", "pytest", "-q", "--tb=line", "-p", "cdp_core_pytest", *more],
         cwd=folder,
         env=ENV,
         capture_output=True,
@@ -170,8 +170,9 @@ import threading
 def test_it(request):
     assert threading.active_count() == 1
     assert not [name for name in request.fixturenames if "fake" in name]
-    modules = {name for name in sys.modules if name.startswith("cdp_core.testing")}
-    assert modules == {"cdp_core.testing", "cdp_core.testing.pytest_plugin"}
+    modules = {name.split(".")[0] for name in sys.modules}
+    assert "cdp_core_pytest" in modules
+    assert not modules & {"cdp_core", "cdp_supervisor", "trio", "attrs", "attr", "msgspec", "hypothesis", "ssl"}
 """,
         1,
     )
@@ -179,17 +180,23 @@ def test_it(request):
 
 def test_the_module_names_only_pytest_and_the_standard_library() -> None:
     program = (
-        "import sys, json, pytest\nbefore = set(sys.modules)\nimport cdp_core\nours = set(sys.modules)\n"
-        "import cdp_core.testing.pytest_plugin\nprint(json.dumps(sorted(set(sys.modules) - ours)))"
+        "import sys, json, pytest\nbefore = set(sys.modules)\n"
+        "import cdp_core_pytest\nprint(json.dumps(sorted(set(sys.modules) - before)))"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program], env=ENV, capture_output=True, text=True, timeout=60, check=True
     )
-    assert set(json.loads(ran.stdout)) <= {"cdp_core.testing", "cdp_core.testing.pytest_plugin"}
+    assert json.loads(ran.stdout) == ["cdp_core_pytest"]
+
+
+def test_it_is_also_there_under_a_name_in_the_package(tmp_path: Path) -> None:
+    text = "def test_it(fake_browser): fake_browser.connect()"
+    ran = run(tmp_path, text, "-p", "cdp_core.testing.pytest_plugin", "-p", "no:cdp_core_pytest")
+    assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
 
 
 def test_pytest_finds_it_and_our_own_runs_do_without(pytestconfig: pytest.Config) -> None:
     project = (ROOT / "pyproject.toml").read_text()
-    assert '[project.entry-points.pytest11]\ncdp_core = "cdp_core.testing.pytest_plugin"\n' in project
+    assert '[project.entry-points.pytest11]\ncdp_core = "cdp_core_pytest"\n' in project
     assert "-p no:cdp_core" in project
     assert not pytestconfig.pluginmanager.has_plugin("cdp_core")

@@ -20,11 +20,12 @@ from cdp_core.bindings._catalog import domain_named, domain_names
 from cdp_core.bindings._tables import Table, read_protocol
 from cdp_core.discovery import fetch_protocol, list_targets_http
 from cdp_core.testing import FakeBrowser, FakeEndpoint, Script, serve_fake_browser
+from cdp_core.testing import served_client as served_client_module
 from cdp_core.testing import serving as serving_module
 from cdp_core.testing.fake.truth import Truth
 from cdp_core.testing.protocol_json import write_protocol
 from cdp_core.testing.schedules import Consume, Deliver, Schedule
-from cdp_core.testing.serving import RealClock, ServedClient
+from cdp_core.testing.served_client import RealClock, ServedClient
 from cdp_core.testing.steps import Answer, Close, Console, Crash, Cut, Dialog, Navigate, Popup, RemoveFrame, Wait
 
 LIMIT = 10.0
@@ -616,7 +617,7 @@ async def test_closing_the_browser_ends_everything_without_a_close_frame() -> No
 
 
 async def test_a_client_that_does_not_read_delays_nobody_and_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving_module, "MAX_BACKLOG_BYTES", 4 << 20)
+    monkeypatch.setattr(served_client_module, "MAX_BACKLOG_BYTES", 4 << 20)
     async with (
         serve_fake_browser() as endpoint,
         open_browser_session(endpoint.ws_url) as browser,

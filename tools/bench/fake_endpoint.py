@@ -31,13 +31,14 @@ import urllib.parse
 from collections.abc import Callable
 from typing import Any
 
-from fake_messages import BROWSER_TARGET, CANNED, TARGET, flood, frame_head, repeated, session_id, wrap
+from fake_messages import BROWSER_TARGET, CANNED, TARGET, flood, frame_head, frame_tree, repeated, session_id, wrap
 
 READ_SIZE = 262144
 PIPE_IN, PIPE_OUT = 3, 4
 ID = re.compile(rb'"id"\s*:\s*(\d+)')
 METHOD = re.compile(rb'"method"\s*:\s*"([^"]+)"')
 SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"]+)"')
+ATTACHED = re.compile(rb'"targetId"\s*:\s*"([^"]+)"')
 REPEAT = re.compile(rb"'(.)'\.repeat\((\d+)\)")
 
 
@@ -50,6 +51,7 @@ class Client:
         self._write, self._pipe = write, pipe
         self._writing = threading.Lock()
         self._numbers = itertools.count()
+        self._targets: dict[bytes, str] = {}
         self.opened = 0
 
     def write(self, *parts: bytes) -> None:
@@ -82,6 +84,9 @@ class Client:
             opened = session_id(next(self._numbers)).encode()
             self.opened += 1
             info = TARGET if name == b"Target.attachToTarget" else BROWSER_TARGET
+            if (named := ATTACHED.search(message)) is not None:
+                self._targets[opened] = named[1].decode()
+                info = info.replace('"T1"', f'"{self._targets[opened]}"')
             before = wrap(
                 b'{"method":"Target.attachedToTarget","params":{"sessionId":"%s","targetInfo":%s,'
                 b'"waitingForDebugger":false}}' % (opened, info.encode()),
@@ -93,6 +98,8 @@ class Client:
                 created = b'{"method":"Target.targetCreated","params":%s}' % CANNED[b"Target.getTargetInfo"]
                 before = wrap(created, pipe=self._pipe)
             result = CANNED.get(name, b"{}")
+            if session and name == b"Page.getFrameTree":
+                result = frame_tree(self._targets.get(session[1], "T1"))
         return before + wrap(b'{"id":%s,"result":%s%s' % (number, result, end), pipe=self._pipe)
 
     def _reply_big(self, number: bytes, repeat: re.Match[bytes], end: bytes) -> None:

@@ -1,7 +1,8 @@
 """The bytes a fake endpoint says: canned replies, and floods of events made beforehand.
 
 Shapes and sizes are those of Chromium: `method` or `id` first, `sessionId` last, pure ASCII, one unfragmented text frame
-per message. A flood goes round-robin over the sessions and comes in chunks of about 256 KiB, as a busy browser's socket
+per message. The shape `mixed` is what a supervisor lives on: of `MIX` events of a page, one after the other, four are about
+a frame that comes and goes, two about a dialog, the rest is console. A flood goes round-robin over the sessions and comes in chunks of about 256 KiB, as a busy browser's socket
 delivers it. Everything is built before the clock starts, so that the client is the bottleneck.
 """
 
@@ -17,6 +18,7 @@ TARGET = (
     '{"targetId":"T1","type":"page","title":"","url":"about:blank","attached":true,'
     '"canAccessOpener":false,"browserContextId":"C1"}'
 )
+MIX = 20
 BROWSER_TARGET = TARGET.replace("page", "browser")
 CANNED = {
     b"Runtime.evaluate": b'{"result":{"type":"number","value":2,"description":"2"}}',
@@ -47,9 +49,25 @@ def wrap(payload: bytes, *, pipe: bool) -> bytes:
     return payload + b"\0" if pipe else frame_head(len(payload)) + payload
 
 
-def event(number: int, shape: str, session: str) -> bytes:
-    """The nth event of a flood; without a session where that is empty."""
+def page_id(number: int) -> str:
+    """The id of the nth page, whose session is the nth that a connection opens."""
+    return hashlib.md5(b"page%d" % number).hexdigest().upper()
+
+
+def frame_tree(target_id: str) -> bytes:
+    """The result of Page.getFrameTree of a page without iframes."""
+    frame = f'{{"id":"{target_id}","loaderId":"L","url":"about:blank","securityOrigin":"://","mimeType":"text/html"}}'
+    return f'{{"frameTree":{{"frame":{frame}}}}}'.encode()
+
+
+def event(number: int, shape: str, session: str, index: int = 0, turn: int = 0) -> bytes:
+    """The nth event of a flood; without a session where that is empty. For `mixed`: of which page, and its nth."""
     tail = f',"sessionId":"{session}"}}' if session else "}"
+    if shape == "mixed":
+        of_page = _of_page(page_id(index), *divmod(turn, MIX))
+        if of_page is not None:
+            method, params = of_page
+            return f'{{"method":"{method}","params":{params}{tail}'.encode()
     if shape == "dialog":
         kind = ("alert", "confirm", "prompt", "beforeunload")[number % 4]
         params = (
@@ -75,6 +93,30 @@ def event(number: int, shape: str, session: str) -> bytes:
     return f'{{"method":"Runtime.consoleAPICalled","params":{params}{tail}'.encode()
 
 
+def _of_page(page: str, turn: int, at: int) -> tuple[str, str] | None:
+    """What is not console, of a page whose frame comes and goes `turn` times."""
+    frame = hashlib.md5(f"{page}{turn}".encode()).hexdigest().upper()
+    url = f'"url":"https://frame.test/{turn}.html"'
+    if at == 0:
+        return "Page.frameAttached", f'{{"frameId":"{frame}","parentFrameId":"{page}"}}'
+    if at == 3:
+        about = f'"auxData":{{"isDefault":true,"type":"default","frameId":"{frame}"}}'
+        context = f'"id":{turn},"origin":"https://frame.test","name":"","uniqueId":"-1.{turn}",{about}'
+        return "Runtime.executionContextCreated", f'{{"context":{{{context}}}}}'
+    if at == 6:
+        shown = f'"id":"{frame}","parentId":"{page}","loaderId":"{turn}",{url},"domainAndRegistry":"frame.test"'
+        more = '"securityOrigin":"https://frame.test","mimeType":"text/html","adFrameStatus":{"adFrameType":"none"}'
+        return "Page.frameNavigated", f'{{"frame":{{{shown},{more}}},"type":"Navigation"}}'
+    if at == 10:
+        what = '"message":"Are you sure?","type":"confirm","hasBrowserHandler":false,"defaultPrompt":""'
+        return "Page.javascriptDialogOpening", f'{{{url},"frameId":"{page}",{what}}}'
+    if at == 12:
+        return "Page.javascriptDialogClosed", f'{{"frameId":"{page}","result":true,"userInput":""}}'
+    if at == 18:
+        return "Page.frameDetached", f'{{"frameId":"{frame}","reason":"remove"}}'
+    return None
+
+
 @functools.lru_cache(4)
 def repeated(character: bytes, count: int) -> bytes:
     """The body of a big result."""
@@ -88,7 +130,7 @@ def _flood(n: int, k: int, shape: str, *, pipe: bool) -> list[bytes]:
     part: list[bytes] = []
     size = 0
     for i in range(n):
-        message = wrap(event(i, shape, sessions[i % len(sessions)]), pipe=pipe)
+        message = wrap(event(i, shape, sessions[i % len(sessions)], i % len(sessions), i // len(sessions)), pipe=pipe)
         part.append(message)
         size += len(message)
         if size > CHUNK:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import socket
 from collections.abc import Awaitable, Callable, Sequence
 from types import ModuleType
 
@@ -16,13 +17,20 @@ async def _gather(functions: Sequence[Callable[[], Awaitable[None]]]) -> None:
     await asyncio.gather(*(function() for function in functions))
 
 
+async def _readable(connection: socket.socket) -> None:
+    loop, came = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(connection, came.set)
+    await came.wait()
+    loop.remove_reader(connection)
+
+
 def run(job: Job, adapter: ModuleType) -> None:
     """Measure and leave."""
 
     async def main() -> None:
         try:
             async with asyncio.timeout(job.timeout):
-                leaving.with_result(await measure(job, adapter.Client(), Loop(_gather, asyncio.Event)))
+                leaving.with_result(await measure(job, adapter.Client(), Loop(_gather, asyncio.Event, _readable)))
         except BaseException:
             leaving.with_error()
 

@@ -9,6 +9,8 @@ The values that come back are checked: a client that drops, invents or misreads 
 * params: the same, and the callback is given two of each event's params, read in the client's own way.
 * typed: events as objects, of a class made for them; the callback is given three fields of a flat one, with an enumeration.
   nested: the same of a console message, two levels deep. field: the callback is given one field, of an object or a dict.
+* supervise: a flood of console, frame and dialog events of many pages, until a command's answer that comes behind it; what
+  is known then is checked. A bare client reads nothing, or two params.
 * flood: a flood at a consumer that never reads. The interesting number is memory.
 * big: results of `mb` MB. connect: from nothing to the first answer.
 """
@@ -18,10 +20,11 @@ from __future__ import annotations
 import select
 import socket
 import urllib.parse
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from fake_messages import MIX
 from job import Job
 from meter import Meter
 
@@ -57,6 +60,16 @@ class Client(Protocol):
         """`callback(requestId, dataLength)` for every Network.dataReceived, read the library's own way."""
 
 
+class SupervisingClient(Client, Protocol):
+    """What an adapter that supervises offers besides; a bare client counts."""
+
+    def watch(self) -> None:
+        """From now on, everything that is said on any session, until `known`."""
+
+    def known(self) -> Mapping[str, int]:
+        """What it knows of the pages: of `_supervise`'s list whatever it keeps."""
+
+
 class TypedClient(Client, Protocol):
     """What an adapter with typed events offers besides."""
 
@@ -76,6 +89,7 @@ class Loop:
 
     gather: Callable[[Sequence[Callable[[], Awaitable[None]]]], Awaitable[None]]
     event: Callable[[], Any]
+    readable: Callable[[socket.socket], Awaitable[None]]
 
 
 def request_flood(job: Job) -> socket.socket:
@@ -216,6 +230,18 @@ async def _nested(job: Job, client: Any, loop: Loop) -> Measured:
     return meter.result()
 
 
+async def _supervise(job: Job, client: Any, loop: Loop) -> Measured:
+    client.watch()
+    with Meter() as meter, request_flood(job) as asking:
+        await loop.readable(asking)
+        await client.evaluate("1+1")  # its answer comes after the last event
+    known = client.known()
+    turns = job.n // job.k // MIX
+    expected = {"events": job.n, "frames": job.k, "pending": 0, "dialogs": job.k * turns, "lines": 50}
+    assert known == {name: expected[name] for name in known}, known
+    return meter.result()
+
+
 async def _flood(job: Job, client: Client, _loop: Loop) -> Measured:
     hold = getattr(client, "hold_events", None)
     if hold is None:
@@ -253,6 +279,7 @@ WORKLOADS: dict[str, Callable[[Job, Client, Loop], Awaitable[Measured]]] = {
     "typed": _typed,
     "nested": _nested,
     "field": _field,
+    "supervise": _supervise,
     "flood": _flood,
     "big": _big,
 }

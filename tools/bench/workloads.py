@@ -76,6 +76,7 @@ FAKE = _by_name(
     Workload("typed100", _job("typed", 100000, k=100, shape="dialog")),
     Workload("nested1", _job("nested", 100000, shape="console")),
     Workload("field1", _job("field", 100000, shape="dialog")),
+    Workload("supervise100", _job("supervise", 100000, k=100, shape="mixed")),
     Workload("flood", _job("flood", 100000), unit=GROWTH),
     Workload("big1", _job("big", 20, mb=1), unit=SPEED),
     Workload("big10", _job("big", 5, mb=10), unit=SPEED),

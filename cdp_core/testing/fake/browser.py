@@ -7,7 +7,8 @@
 
 Several clients may connect. What they are told waits in streams: `fake.ready()` are the messages that may come next,
 `fake.deliver(one)` delivers it, `end.drain()` all of one client's in the order of arising. `fake.play(step, …)` lets pages
-act, `fake.advance(to)` lets time pass, `fake.truth()` is what is really so, whatever any client was told.
+act, `fake.advance(to)` lets time pass, `fake.truth()` is what is really so, whatever any client was told, and `fake.ledger()`
+what became of each command.
 
 `faults` say what goes wrong on purpose (faults.py); `schedule` is for whoever drives it (pump.py), but for its edges, which
 are the browser's own choice of what may cross over.
@@ -26,32 +27,21 @@ from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Json, is_object
 from cdp_core.testing import faults as kinds
 from cdp_core.testing.fake import commands as table
-from cdp_core.testing.fake import targets
+from cdp_core.testing.fake import fetching, targets
 from cdp_core.testing.fake.dispatch_errors import MAX_MESSAGE_BYTES, Refused, Request, Unreadable, read_request, refuse
+from cdp_core.testing.fake.ledger import LedgerEntry, ReceivedCommand, ToldSoFar, entry_of
 from cdp_core.testing.fake.player import Player
 from cdp_core.testing.fake.streams import Delivery, Edges, Streams
 from cdp_core.testing.fake.truth import Truth, truth_of
-from cdp_core.testing.fake.world import PROFILES, Client, Profile, Session, World, packed
+from cdp_core.testing.fake.world import PROFILES, Client, Profile, Session, World, lines_of, packed
 from cdp_core.testing.schedules import Schedule
 from cdp_core.testing.steps import MAIN, Script, Step
 
-__all__ = ["ClientEnd", "FakeBrowser", "FakeStatistics", "ReceivedCommand"]
+__all__ = ["ClientEnd", "FakeBrowser", "FakeStatistics"]
 
 _NOW: Final = sys.maxsize
 """A refusal is caused by nothing that was said."""
 SESSION_NOT_FOUND: Final[Json] = {"code": -32001, "message": "Session with given id not found."}
-
-
-@attrs.frozen(kw_only=True)
-class ReceivedCommand:
-    """One command that a client sent."""
-
-    client: int
-    session_id: str | None
-    id: int
-    method: str
-    params: Json
-    at: float
 
 
 @attrs.frozen(kw_only=True)
@@ -144,6 +134,7 @@ class FakeBrowser:
         payload = end._client.streams.take(delivery)
         self._delivered += 1
         end.told += 1
+        end.told_so_far.add(end.told, delivery.session_id, delivery.what, payload)
         if self._faulty:
             if not end.faults.passes("out", "after", end.told):
                 end.lost()
@@ -180,6 +171,22 @@ class FakeBrowser:
         """Every readable command, in the order of arrival."""
         return tuple(self._commands)
 
+    def ledger(self, client: int | None = None) -> tuple[LedgerEntry, ...]:
+        """The same, each with what became of it; of one client, or of all."""
+        clients = self._world.clients
+        return tuple(
+            entry_of(each, clients[each.client - 1]) for each in self._commands if client in (None, each.client)
+        )
+
+    def told(self, client: int) -> ToldSoFar:
+        """What was delivered to the client of that number."""
+        end = self._ends.get(client)
+        return ToldSoFar() if end is None else end.told_so_far
+
+    def ended_with(self, client: int) -> Mapping[str, str]:
+        """The sessions of a client that have ended, each with the one whose end was told: itself, or one above."""
+        return dict(self._world.clients[client - 1].ended) if client in self._ends else {}
+
     def truth(self) -> Truth:
         """What is really so."""
         return truth_of(self._world, self._player)
@@ -189,10 +196,12 @@ class FakeBrowser:
         end = self._ends.get(client)
         return end is not None and end.connected
 
-    def paused(self) -> tuple[tuple[str, str], ...]:
-        """The targets, with their types, that wait for somebody's `runIfWaitingForDebugger`."""
+    def paused(self, client: int | None = None) -> tuple[tuple[str, str], ...]:
+        """The targets, with their types, that wait for `runIfWaitingForDebugger` of somebody, or of that client."""
         return tuple(
-            (target.id, target.type) for target in self._world.targets.values() if target.held and not target.crashed
+            (target.id, target.type)
+            for target in self._world.targets.values()
+            if not target.crashed and any(client in (None, session.client.number) for session in target.held)
         )
 
     def statistics(self) -> FakeStatistics:
@@ -221,7 +230,7 @@ class FakeBrowser:
 
     # ── commands ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _receive(self, client: Client, payload: bytes) -> None:
+    def _receive(self, client: Client, payload: bytes, knew: int | None = None) -> None:
         if not client.connected:
             return
         if len(payload) >= MAX_MESSAGE_BYTES:
@@ -239,11 +248,11 @@ class FakeBrowser:
         met = end.faults.heard(request.method) if end.faults.any else []
         late = sum(fault.seconds for fault in met if isinstance(fault, kinds.Delay))
         if late:
-            end.stall(late, partial(self._carry_out, client, request, met))
+            end.stall(late, partial(self._carry_out, client, request, met, knew))
         else:
-            self._carry_out(client, request, met)
+            self._carry_out(client, request, met, knew)
 
-    def _carry_out(self, client: Client, request: Request, met: Iterable[kinds.Fault]) -> None:
+    def _carry_out(self, client: Client, request: Request, met: Iterable[kinds.Fault], knew: int | None) -> None:
         self._commands.append(
             ReceivedCommand(
                 client=client.number,
@@ -252,13 +261,15 @@ class FakeBrowser:
                 method=request.method,
                 params=request.params if is_object(request.params) else {},
                 at=self._world.now,
+                knew=knew,
             )
         )
         session = client.sessions.get(request.session)
         if session is None:
             unknown = packed({"id": request.id, "error": SESSION_NOT_FOUND})
+            client.outcomes[request.session, request.id] = SESSION_NOT_FOUND["code"]
             # It is refused because the session has ended, of which the client was told before.
-            lines = (("replies", None), ("session", request.session))
+            lines = (("replies", None), *lines_of(request.session))
             client.streams.add(None, f"reply to {request.method}", unknown, after=lines)
             return
         for fault in met:
@@ -291,7 +302,7 @@ class FakeBrowser:
         session.in_flight[request.id] = request.method if waits else ""
         run = partial(self._run, session, request, command, params)
         target = session.target
-        if command.parks and target is not None and target.renderer.dialog is not None:
+        if command.parks and target is not None and target.renderer.stopped:
             target.renderer.parked.append(run)
         else:
             run()
@@ -354,10 +365,12 @@ class FakeBrowser:
             targets.detach(self._world, session, told=False)
         if client.page is not None and client.root in client.page.sessions:
             client.page.sessions.remove(client.root)
+        fetching.leave(self._world, client.root)
         client.streams.clear()
         client.end()
         for context in [each for each in self._world.contexts.values() if each.owner is client]:
             table.dispose(self._world, context)
+        self._world.do_soon()
 
 
 class ClientEnd:
@@ -369,6 +382,7 @@ class ClientEnd:
         self.faults = kinds.LinkFaults(fake.faults, client.number)
         self.told = self._heard = 0
         """How many messages were delivered."""
+        self.told_so_far = ToldSoFar()
         self._stalled: list[bytes] | None = None
 
     @property
@@ -381,10 +395,10 @@ class ClientEnd:
         """Whether the connection stands; what was said before its end can still be drained."""
         return self._client.connected
 
-    def receive(self, payload: bytes) -> None:
-        """The client sent a message. Never raises on what it sent."""
+    def receive(self, payload: bytes, *, knew: int | None = None) -> None:
+        """The client sent a message. Never raises on what it sent. `knew` is how much it had been told when it wrote it."""
         if not self.faults.any:
-            self.fake._receive(self._client, payload)
+            self.fake._receive(self._client, payload, knew)
             return
         self._heard += 1
         if not self.faults.passes("in", "before", self._heard):

@@ -17,9 +17,9 @@ from collections.abc import Callable
 from typing import Final
 
 from cdp_core.testing.fake.dispatch_errors import Refused
-from cdp_core.testing.fake.world import Client, Dialog, Frame, Session, Target, World
+from cdp_core.testing.fake.world import Client, Dialog, Frame, Renderer, Session, Target, World
 
-__all__ = ["MAX_MESSAGE_UNITS", "answer", "close_all", "leave", "raise_dialog", "vanish", "when_free"]
+__all__ = ["MAX_MESSAGE_UNITS", "answer", "close_all", "go_on", "leave", "raise_dialog", "vanish", "when_free"]
 
 MAX_MESSAGE_UNITS: Final = 10_240
 """A message is cut there, in UTF-16 units (fact 19)."""
@@ -40,10 +40,13 @@ def raise_dialog(
         len(world.dialogs) + 1,
     )
     world.dialogs.append(dialog)
-    older = [each for each in page.dialogs if not each.superseded]
+    older = (
+        [*page.dialogs] if world.profile == "headless-new" else [each for each in page.dialogs if not each.superseded]
+    )
     page.dialogs.append(dialog)
     frame.renderer.dialog = dialog
     dialog.seen_by = {session for session in page.sessions if "Page" in session.domains}
+    dialog.missed_by = tuple(each for each in page.sessions if each.held and each not in dialog.seen_by)
     if not dialog.seen_by:
         if world.profile == "headless-shell":
             _close(world, dialog, accepted=False, text="", by=None, told=False)
@@ -99,6 +102,9 @@ def close_all(world: World, target: Target, *, told_of: Callable[[], None] = lam
     `told_of` is called when that was told, and before any script goes on; in a process that is no more, none does.
     """
     page = target.page
+    for each in [*page.dialogs] if world.profile == "headless-shell" else []:
+        if each.superseded and each.frame.target is not page:
+            vanish(each.frame.target)  # nothing is known of it any more (fact 26)
     ending = [each for each in page.dialogs if target is page or each.frame.target is target]
     for number, dialog in enumerate(ending):
         _close(world, dialog, accepted=False, text="", by=None, told_of=told_of if number == 0 else lambda: None)
@@ -116,17 +122,28 @@ def leave(world: World, session: Session) -> None:
             continue
         dialog.seen_by.discard(session)
         if world.profile == "headless-shell":
-            _close(world, dialog, accepted=False, text="", by=None, told=False)
+            _close(world, dialog, accepted=False, text="", by=None)
 
 
 def when_free(owner: Target | Frame, act: Callable[[], None]) -> bool:
     """Do it now, or when the dialog that stops this process is gone. Whether it was done now."""
-    renderer = owner.renderer
-    if renderer.dialog is None:
+    return _when_free(owner.renderer, act)
+
+
+def _when_free(renderer: Renderer, act: Callable[[], None]) -> bool:
+    if not renderer.stopped:
         act()
         return True
     renderer.parked.append(act)
     return False
+
+
+def go_on(renderer: Renderer) -> None:
+    """What stopped this process may be gone: then what had to wait happens, until something stops it again."""
+    if not renderer.stopped:
+        parked, renderer.parked = renderer.parked, []
+        for act in parked:
+            _when_free(renderer, act)
 
 
 def _close(
@@ -152,10 +169,7 @@ def _close(
     renderer.dialog = next((each for each in dialog.page.dialogs if each.frame.renderer is renderer), None)
     if not (dialog.frame.target.closed or dialog.frame.target.crashed):
         dialog.finish(accepted, text)
-    if renderer.dialog is None:
-        parked, renderer.parked = renderer.parked, []
-        for act in parked:
-            when_free(dialog.frame, act)
+    go_on(renderer)
 
 
 def cut(message: str) -> str:

@@ -13,6 +13,7 @@ Not known here: which methods and sessions there are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn, TypeAlias
 
@@ -163,8 +164,10 @@ Shape: TypeAlias = "str | list[Shape] | Mapping[str, tuple[Shape, bool]]"
 """What a value must be: `str`, `int`, `num` or `bool`, a list of one shape, or an object whose fields are given as
 name → (shape, required). Any other text is not looked into."""
 
+_BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _PLAIN: Final[Mapping[str, tuple[str, tuple[type[Any], ...]]]] = {
     "str": ("string", (str,)),
+    "binary": ("binary", (str,)),
     "int": ("int32", (int,)),
     "num": ("double", (int, float)),
     "bool": ("bool", (bool,)),
@@ -188,6 +191,8 @@ def _check(value: Any, shape: Shape, path: str, at: int) -> None:
         wanted = _PLAIN.get(shape)
         if wanted is not None and type(value) not in wanted[1]:
             raise _misfit(path, f"BINDINGS: {wanted[0]} value expected", at)
+        if shape == "binary" and not _BASE64.fullmatch(value):
+            raise _misfit(path, "BINDINGS: invalid base64 string", at)
     elif isinstance(shape, list):
         if not isinstance(value, list):
             raise _misfit(path, "CBOR: array start expected", at + ENVELOPE * isinstance(value, dict))

@@ -1,8 +1,8 @@
 """`Runtime.evaluate` without JavaScript: expressions that a script knows, and a few that every test writes.
 
-A script's `answers` come first. Then literals, sums, `document.title`, `location.href`, `alert(…)`, `confirm(…)`,
-`prompt(…)`, `console.log(…)` and `window.open(…)`. Anything else brings `undefined`, and is counted: a fake that made up
-values would make tests pass that a browser would fail.
+A script's `answers` come first. Then literals, sums, `'x'.repeat(n)`, `document.title`, `location.href`, `alert(…)`,
+`confirm(…)`, `prompt(…)`, `console.log(…)` and `window.open(…)`. Anything else brings `undefined`, and is counted: a fake
+that made up values would make tests pass that a browser would fail.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake.player import Player, remote
-from cdp_core.testing.fake.world import Frame, World
+from cdp_core.testing.fake.world import Frame
 
-__all__ = ["by_reference", "evaluate"]
+__all__ = ["UNDEFINED", "by_reference", "evaluate", "is_understood"]
 
 UNDEFINED: Final[Json] = {"type": "undefined"}
 _CALL: Final = re.compile(
@@ -26,6 +26,7 @@ _CALL: Final = re.compile(
     re.DOTALL,
 )
 _LEVELS: Final = {"warn": "warning"}
+_REPEATED: Final = re.compile(r"(?P<text>'[^'\\]*')\.repeat\((?P<times>\d{1,7})\)")
 _SUM: Final = re.compile(r"\s*-?\d+(?:\s*[-+*]\s*-?\d+)*\s*")
 
 
@@ -51,16 +52,24 @@ def evaluate(
     return value is not None
 
 
-def by_reference(world: World, value: Json) -> Json:
-    """A remote object without its value, where it is an array or another object."""
+def is_understood(player: Player, frame: Frame, expression: str) -> bool:
+    """Whether it is more than `undefined` that `evaluate` would bring of it."""
+    call = _CALL.fullmatch(expression)
+    if expression in player.script.answers or (call is not None and _literals(call["arguments"]) is not None):
+        return True
+    return _value_of(frame, expression) is not None
+
+
+def by_reference(value: Json) -> Json | None:
+    """How a value is shown that is not sent, as an array or another object is not; None for the others."""
     content = value.get("value")
     if isinstance(content, list):
         named = {"subtype": "array", "className": "Array", "description": f"Array({len(content)})"}  # pyright: ignore[reportUnknownArgumentType]
     elif isinstance(content, dict):
         named = {"className": "Object", "description": "Object"}
     else:
-        return value
-    return {"type": "object", **named, "objectId": f"{world.ids.unique('object')}.1"}
+        return None
+    return {"type": "object", **named}
 
 
 def _run_call(
@@ -108,6 +117,9 @@ def _value_of(frame: Frame, expression: str) -> Json | None:
         return remote("")
     if _SUM.fullmatch(text):
         return remote(_sum(text))
+    repeated = _REPEATED.fullmatch(text)
+    if repeated is not None:
+        return remote(repeated["text"][1:-1] * int(repeated["times"]))
     if text == "undefined":
         return UNDEFINED
     literal = _literals(text[1:-1] if text.startswith("({") and text.endswith("})") else text)

@@ -18,10 +18,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import attrs
-
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake import dialogs, targets
+from cdp_core.testing.fake import contexts, dialogs, fetching, lifecycle, targets
+from cdp_core.testing.fake.contexts import document_url
+from cdp_core.testing.fake.fetching import Answered, Asked
+from cdp_core.testing.fake.frame_shapes import described, tree
+from cdp_core.testing.fake.navigations import (
+    Navigation,
+    failure_by,
+    has_no_script,
+    referrer_of,
+    tell_begin,
+    tell_wish,
+    type_of,
+)
 from cdp_core.testing.fake.world import (
     ERROR_PAGE,
     Frame,
@@ -36,13 +46,15 @@ from cdp_core.testing.fake.world import (
 )
 
 __all__ = [
+    "abort",
     "add_frame",
-    "announce_contexts",
     "described",
     "navigate",
     "navigate_within",
     "open_document",
+    "push_state",
     "remove_frame",
+    "stop",
     "tree",
 ]
 
@@ -53,23 +65,6 @@ Loaded = Callable[[Frame, Callable[[], None]], None]
 # ── one document ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@attrs.frozen(eq=False)
-class Navigation:
-    """One that is on its way."""
-
-    frame: Frame
-    target: Target
-    """The one that the frame had when it began."""
-    url: str
-    loader: str
-    kind: str
-
-    @property
-    def begun(self) -> Json:
-        """How its beginning is told."""
-        return {"frameId": self.frame.id, "url": self.url, "loaderId": self.loader, "navigationType": self.kind}
-
-
 def navigate(
     world: World,
     frame: Frame,
@@ -78,30 +73,43 @@ def navigate(
     *,
     reason: str = "",
     kind: str = "differentDocument",
-    started: Callable[[str], None] = lambda _loader: None,
+    started: Callable[[str, str | None], None] = lambda _loader, _failure: None,
 ) -> None:
     """Begin a navigation; it is committed when that was answered, and its target may run, and nothing stops its process.
 
-    `started` is told the loader: the reply to a command comes before what it leads to (fact 56), and after the dialogs
-    that it closes. `reason` is why, where no command asked for it.
+    `started` is told the loader, and the failure if it comes to nothing: the reply to a command comes before what it leads
+    to (fact 56), and after the dialogs that it closes. `reason` is why, where no command asked for it.
     """
+    abort(world, frame)
     going = Navigation(frame, frame.target, url, world.ids.new("loader"), kind)
     if frame.parent is None:
         targets.revive(world, frame.target)
     frame.navigating, frame.begun = going.loader, going.begun
+    if kind != "reload":
+        frame.referrer = referrer_of(frame, reason)
     if reason:
-        _request(world, going, reason)
+        tell_wish(world, going, reason)
     else:
-        _begin(world, going)
+        tell_begin(world, going)
+    tell = started
     if kind == "reload":
-        started(going.loader)
+        started(going.loader, None)
+        tell = _nobody
     if frame.parent is None:
         dialogs.close_all(world, frame.target)
 
+    def answered(came: Answered) -> None:
+        frame.ended = lambda _why: None
+        tell(going.loader, failure_by(came))
+        world.soon(partial(_arrive, world, going, loaded, came))
+
     def go_on() -> None:
-        if kind != "reload":
-            started(going.loader)
-        world.soon(partial(_arrive, world, going, loaded))
+        asked = Asked(url=url, kind="Document", frame=frame, target=going.target, referrer=frame.referrer)
+        if url.startswith("http") and fetching.concerned(world, asked):
+            frame.ended = partial(tell, going.loader)
+            world.soon(partial(_ask, world, going, asked, answered))
+        else:
+            answered(Answered(failure=failure_of(url)))
 
     if frame.target.held:
         frame.target.when_run.append(partial(world.soon, go_on))
@@ -109,40 +117,65 @@ def navigate(
         go_on()
 
 
-def _request(world: World, going: Navigation, reason: str) -> None:
-    """A script asks for it, of its own frame or of one inside; of its own it only begins when the script is over."""
-    frame = going.frame
-    own_process = reason == "scriptInitiated" and frame.target is _above(frame)
-    if own_process:
-        scheduled = {"frameId": frame.id, "delay": 0, "reason": reason, "url": going.url}
-        world.emit_to(frame.target, "Page", "Page.frameScheduledNavigation", scheduled, frame)
-    requested = {"frameId": frame.id, "reason": reason, "url": going.url, "disposition": "currentTab"}
-    world.emit_to(_above(frame), "Page", "Page.frameRequestedNavigation", requested, frame)
-    if own_process and frame.parent is None:
-        world.soon(partial(_begin, world, going))
-    else:
-        _begin(world, going)
-    if own_process:
-        world.emit_to(frame.target, "Page", "Page.frameClearedScheduledNavigation", {"frameId": frame.id}, frame)
+def abort(world: World, frame: Frame) -> None:
+    """A navigation that somebody has a say in, and that is not answered yet, comes to nothing."""
+    fetching.drop(world, frame)
+    ended, frame.ended = frame.ended, _of_no_interest
+    ended("net::ERR_ABORTED")
 
 
-def _begin(world: World, going: Navigation) -> None:
-    world.emit_to(going.target, "Page", "Page.frameStartedNavigating", going.begun, going.frame)
-    world.emit_to(going.target, "Page", "Page.frameStartedLoading", {"frameId": going.frame.id}, going.frame)
+def stop(world: World, frame: Frame) -> None:
+    """The same, with nothing in its place."""
+    if any(request.asked.frame is frame and request.asked.kind == "Document" for request in world.requests):
+        abort(world, frame)
+        _stay(world, frame, frame.target)
 
 
-def _arrive(world: World, going: Navigation, loaded: Loaded) -> None:
+def _of_no_interest(_why: str | None) -> None:
+    """Nobody asked for the navigation, or it was answered."""
+
+
+def _nobody(_loader: str, _failure: str | None) -> None:
+    """Who was answered before is not answered again."""
+
+
+def _ask(world: World, going: Navigation, asked: Asked, answered: Callable[[Answered], None]) -> None:
+    if not going.target.closed and going.frame.navigating == going.loader:
+        fetching.ask(world, asked, answered)
+
+
+def _arrive(world: World, going: Navigation, loaded: Loaded, came: Answered) -> None:
     """The document is there, unless the frame or its wish for it has gone meanwhile."""
-    frame, url = going.frame, going.url
+    frame, url, failure = going.frame, going.url, failure_by(came)
     if going.target.closed or world.frames.get(frame.id) is not frame or frame.navigating != going.loader:
         return
-    if frame.parent is not None and frame.renderer.dialog is not None:
-        frame.renderer.parked.append(partial(_arrive, world, going, loaded))
+    if failure == "net::ERR_ABORTED":
+        _stay(world, frame, going.target)
         return
-    frame.navigating, frame.begun = "", None
-    frame.unreachable = url if failure_of(url) else ""
+    if frame.parent is not None and frame.renderer.stopped:
+        frame.renderer.parked.append(partial(_arrive, world, going, loaded, came))
+        return
+    if frame.renderer.asked is not None and site_of(url) == site_of(frame.url):
+        # The script that waits is not heard of any more, and still holds the process (fact 33).
+        targets.break_off(world, frame.target, "Inspected target navigated or closed")
+        frame.left = True
+        frame.renderer.parked.insert(0, partial(_arrive, world, going, loaded, came))
+        return
+    frame.navigating, frame.begun, frame.left = "", None, False
+    frame.unreachable = url if failure else ""
+    frame.mime = "" if failure else type_of(came)
+    if came.body is not None:
+        loaded = has_no_script
     shown = ERROR_PAGE if frame.unreachable else url
     _commit(world, frame, shown, going.loader, loaded, gone_for_good=going.kind == "reload")
+
+
+def _stay(world: World, frame: Frame, told: Target) -> None:
+    """The document stays that was there."""
+    frame.navigating, frame.begun = "", None
+    world.emit_to(told, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
+    if frame.parent is not None:
+        _end_load(world, frame.parent)
 
 
 def open_document(world: World, frame: Frame, url: str, loaded: Loaded) -> None:
@@ -154,8 +187,23 @@ def open_document(world: World, frame: Frame, url: str, loaded: Loaded) -> None:
     def load() -> None:
         if target.closed or frame.navigating or frame.url != url:
             return
-        targets.retitled(world, target, title_of(url))
-        _begin_load(world, frame, loaded)
+        asked = Asked(url=url, kind="Document", frame=frame, target=target)
+        if url.startswith("http") and fetching.concerned(world, asked):
+            fetching.ask(world, asked, come)
+        else:
+            come(Answered())
+
+    def come(came: Answered) -> None:
+        if target.closed or frame.navigating or frame.url != url or failure_by(came) == "net::ERR_ABORTED":
+            return
+        world.new_document(frame)
+        if failure_by(came) is None:
+            targets.retitled(world, target, title_of(url))
+            contexts.run_scripts(world, frame)
+            _begin_load(world, frame, loaded if came.body is None else has_no_script)
+        else:
+            frame.unreachable = url
+            _show(world, frame, ERROR_PAGE, frame.loader, loaded, keep=False)
 
     if target.held:
         target.when_run.append(load)
@@ -172,17 +220,36 @@ def navigate_within(world: World, frame: Frame, url: str, started: Callable[[], 
     world.emit_to(target, "Page", "Page.frameStartedLoading", {"frameId": frame.id}, frame)
     dialogs.close_all(world, target, told_of=started)
     frame.url = url
-    params = {"frameId": frame.id, "url": url, "navigationType": "fragment"}
-    world.emit_to(target, "Page", "Page.navigatedWithinDocument", params, frame)
+    world.emit_to(target, "Page", "Page.navigatedWithinDocument", _within(frame, "fragment"), frame)
+    _move_to(world, frame, url)
+    world.emit_to(target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
+
+
+def push_state(world: World, frame: Frame, url: str) -> None:
+    """A script says that its document has another address now: that is told as a load, unless one is on its way."""
+    if frame.load is None:
+        world.emit_to(frame.target, "Page", "Page.frameStartedLoading", {"frameId": frame.id}, frame)
+    _move_to(world, frame, url)
+    world.emit_to(frame.target, "Page", "Page.navigatedWithinDocument", _within(frame, "historyApi"), frame)
+    if frame.load is None:
+        world.emit_to(frame.target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
+
+
+def _within(frame: Frame, kind: str) -> Json:
+    return {"frameId": frame.id, "url": frame.url, "navigationType": kind}
+
+
+def _move_to(world: World, frame: Frame, url: str) -> None:
+    target = frame.target
+    frame.url = url
     if frame is target.frame:
         target.url, target.title = url, url
         targets.changed(world, target)
-    world.emit_to(target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
 
 
 def _commit(world: World, frame: Frame, url: str, loader: str, loaded: Loaded, *, gone_for_good: bool) -> None:
     own = frame.target.type == "iframe" and frame.target.frame is frame
-    outside = frame.parent is not None and site_of(url) not in ("", site_of(_document_url(frame.parent)))
+    outside = frame.parent is not None and site_of(url) not in ("", site_of(document_url(frame.parent)))
     waiting = _own_target(world, frame)
     if waiting is not None and not own and not outside:  # it was to change its process, and has not yet
         waiting.frame = None
@@ -192,35 +259,63 @@ def _commit(world: World, frame: Frame, url: str, loader: str, loaded: Loaded, *
     elif own and not outside:
         _demote(world, frame, url, loader, loaded)
     else:
-        keep = frame.parent is None and frame.target.opener is None and not gone_for_good
+        alone = frame.parent is None and frame.target.opener is None
+        keep = alone and not gone_for_good and world.profile != "headless-shell"  # that has no such cache (fact 26)
         _show(world, frame, url, loader, loaded, keep=keep)
 
 
 def _show(world: World, frame: Frame, url: str, loader: str, loaded: Loaded, *, keep: bool) -> None:
     """The new document is there: told where the frame is, on the sessions of its own target."""
     left = _drop_children(world, frame)
+    forwarded: list[Callable[[], None]] = []
     top = frame is frame.target.frame
-    if top:
+    kept_window = top and _keeps_window(frame, url)
+    if kept_window:
+        lifecycle.begin(world, frame, loader)  # its scripts have the window that they had before there was a document
+    elif top:
         targets.break_off(world, frame.target, "Inspected target navigated or closed")
         frame.target.said.clear()
         if site_of(url) != site_of(frame.url) and (frame.url != "about:blank" or frame.target.type == "iframe"):
+            forwarded = _taken_over(frame.renderer)
             _move(frame, world.new_renderer())
         world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
         _forget(world, frame.target, left, keep=keep)
+        lifecycle.begin(world, frame, loader)
         # Once for the process that is left, once for the one that is come to.
         world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
     else:
-        if frame.context:
-            _destroy_context(world, frame)
+        _end_contexts(world, frame.target, frame)
         _forget(world, frame.target, left, keep=False)
-    frame.url, frame.loader, frame.context = url, loader, 0
-    navigated = {"frame": described(frame), "type": "Navigation"}
+        lifecycle.begin(world, frame, loader)
+    frame.url, frame.loader = url, loader
+    world.new_document(frame)
+    if not kept_window:
+        frame.context = 0
+    navigated = {"frame": described(world, frame), "type": "Navigation"}
     world.emit_to(frame.target, "Page", "Page.frameNavigated", navigated, frame, *left)
     if top:
-        frame.target.url, frame.target.title = url, title_of(url) if frame.parent is None else url
+        address = frame.unreachable or url
+        frame.target.url, frame.target.title = address, title_of(address) if frame.parent is None else address
         targets.changed(world, frame.target)
-    _make_context(world, frame)
+    if not frame.context:
+        contexts.make(world, frame)
+    for act in forwarded:
+        act()
     _begin_load(world, frame, loaded)
+
+
+def _taken_over(left: Renderer) -> list[Callable[[], None]]:
+    """What a process was asked that a script holds: the process of the next document answers it."""
+    if left.asked is None:
+        return []
+    parked, left.parked = left.parked, []
+    return parked
+
+
+def _keeps_window(frame: Frame, url: str) -> bool:
+    """The empty document of a popup is its opener's; the first one that comes from the same place takes its window over."""
+    empty = frame.url == "about:blank" and not frame.loader and frame.target.can_access_opener
+    return empty and origin_of(url) == origin_of(document_url(frame)) != "://"
 
 
 # ── loading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -237,6 +332,7 @@ def _begin_load(world: World, frame: Frame, loaded: Loaded) -> None:
         if frame is frame.target.frame:
             moment = {"timestamp": world.timestamp}
             world.emit_to(frame.target, "Page", "Page.domContentEventFired", moment, frame)
+        lifecycle.reach(world, frame, lifecycle.PARSED)
         if frame.renderer.parked:  # what a dialog kept waiting comes first
             world.soon(lambda: _end_load(world, frame))
         else:
@@ -253,6 +349,7 @@ def _end_load(world: World, frame: Frame) -> None:
     target = frame.target
     if frame is target.frame:
         world.emit_to(target, "Page", "Page.loadEventFired", {"timestamp": world.timestamp}, frame)
+    lifecycle.reach(world, frame, "load")
     world.emit_to(target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
     if frame.parent is not None:
         _end_load(world, frame.parent)
@@ -263,12 +360,13 @@ def _end_load(world: World, frame: Frame) -> None:
 
 def add_frame(world: World, parent: Frame, url: str, name: str, loaded: Loaded) -> Frame:
     """A script adds an iframe element."""
-    frame = Frame(world.ids.new("frame"), parent.target, parent, parent.renderer, name=name)
+    frame = Frame(world.ids.new("frame"), parent.target, parent, parent.renderer, name=name, source=url)
     parent.children.append(frame)
     world.frames[frame.id] = frame
     call = {"functionName": "", "scriptId": "3", "url": parent.url, "lineNumber": 0, "columnNumber": 8}
     attached = {"frameId": frame.id, "parentFrameId": parent.id, "stack": {"callFrames": [call]}}
     world.emit_to(parent.target, "Page", "Page.frameAttached", attached, frame)
+    lifecycle.begin_empty(world, frame)
     if url == "about:blank":
         _show_empty(world, frame)
     else:
@@ -286,9 +384,14 @@ def _show_empty(world: World, frame: Frame) -> None:
         "disposition": "currentTab",
     }
     world.emit_to(frame.target, "Page", "Page.frameRequestedNavigation", requested, frame)
-    world.emit_to(frame.target, "Page", "Page.frameNavigated", {"frame": described(frame), "type": "Navigation"}, frame)
+    lifecycle.begin(world, frame, frame.loader)
+    world.emit_to(
+        frame.target, "Page", "Page.frameNavigated", {"frame": described(world, frame), "type": "Navigation"}, frame
+    )
     world.emit_to(frame.target, "Page", "Page.frameStartedLoading", {"frameId": frame.id}, frame)
-    _make_context(world, frame)
+    contexts.make(world, frame)
+    for name in (lifecycle.PARSED, "load"):
+        lifecycle.reach(world, frame, name)
     world.emit_to(frame.target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
 
 
@@ -302,8 +405,8 @@ def remove_frame(world: World, frame: Frame) -> None:
     left = _drop_children(world, frame)  # of a frame out of process nobody is left to tell
     detached = {"frameId": frame.id, "reason": "remove"}
     world.emit_to(parent.target, "Page", "Page.frameDetached", detached, frame, *left)
-    if frame.context and frame.target is parent.target:
-        _destroy_context(world, frame)
+    if frame.target is parent.target:
+        _end_contexts(world, frame.target, frame)
     parent.children.remove(frame)
     world.frames.pop(frame.id, None)
     own = _own_target(world, frame)
@@ -372,15 +475,16 @@ def _promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) 
         frame.navigating, frame.load = "", Load()
         left = _drop_children(world, frame)
         _forget(world, above, left, keep=False)
-        old_context, old_unique = frame.context, frame.context_unique
-        frame.target, frame.context = target, 0
+        old_contexts = contexts.ended(frame)
+        frame.target = target
         _move(frame, target.renderer)
         _tell_document(world, frame, url, loader, left)
-        world.emit_to(above, "Page", "Page.frameDetached", {"frameId": frame.id, "reason": "swap"}, frame)
-        if old_context:
-            gone = {"executionContextId": old_context, "executionContextUniqueId": old_unique}
-            world.emit_to(above, "Runtime", "Runtime.executionContextDestroyed", gone, frame)
-        _make_context(world, frame)
+        # The two processes go on by themselves: what the new one says next may come before this.
+        swapped = {"frameId": frame.id, "reason": "swap"}
+        world.emit_to(above, "Page", "Page.frameDetached", swapped, behind=(frame,))
+        for gone in old_contexts:
+            world.emit_to(above, "Runtime", "Runtime.executionContextDestroyed", gone, behind=(frame,))
+        contexts.make(world, frame)
         world.soon(lambda: _begin_load(world, frame, loaded))
 
     if target.held:
@@ -392,8 +496,10 @@ def _promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) 
 def _tell_document(world: World, frame: Frame, url: str, loader: str, left: list[Frame]) -> None:
     target = frame.target
     frame.url, frame.loader = url, loader
+    world.new_document(frame)
+    lifecycle.begin(world, frame, loader)
     world.emit_to(target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
-    navigated = {"frame": described(frame), "type": "Navigation"}
+    navigated = {"frame": described(world, frame), "type": "Navigation"}
     world.emit_to(target, "Page", "Page.frameNavigated", navigated, frame, *left)
     target.url, target.title = url, url
     targets.changed(world, target)
@@ -410,124 +516,22 @@ def _demote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -
     targets.close(world, own, demoted=True)
     _forget(world, own, left, keep=False)
     frame.url, frame.loader, frame.context = url, loader, 0
+    world.new_document(frame)
     attached = {"frameId": frame.id, "parentFrameId": parent.id}
     world.emit_to(parent.target, "Page", "Page.frameAttached", attached, frame)
-    navigated = {"frame": described(frame), "type": "Navigation"}
+    lifecycle.begin(world, frame, loader)
+    navigated = {"frame": described(world, frame), "type": "Navigation"}
     world.emit_to(parent.target, "Page", "Page.frameNavigated", navigated, frame, *left)
-    _make_context(world, frame)
+    contexts.make(world, frame)
     _begin_load(world, frame, loaded)
+
+
+def _end_contexts(world: World, target: Target, frame: Frame) -> None:
+    for gone in contexts.ended(frame):
+        world.emit_to(target, "Runtime", "Runtime.executionContextDestroyed", gone, frame)
 
 
 def _move(frame: Frame, renderer: Renderer) -> None:
     frame.renderer = renderer
     if frame is frame.target.frame:
         frame.target.renderer = renderer
-
-
-# ── execution contexts ───────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _make_context(world: World, frame: Frame) -> None:
-    frame.renderer.contexts += 1
-    frame.context = frame.renderer.contexts
-    frame.context_unique = world.ids.unique("execution context")
-    world.emit_to(frame.target, "Runtime", "Runtime.executionContextCreated", {"context": _context(frame)}, frame)
-
-
-def _destroy_context(world: World, frame: Frame) -> None:
-    gone = {"executionContextId": frame.context, "executionContextUniqueId": frame.context_unique}
-    world.emit_to(frame.target, "Runtime", "Runtime.executionContextDestroyed", gone, frame)
-    frame.context = 0
-
-
-def announce_contexts(world: World, target: Target) -> list[Json]:
-    """The contexts that `Runtime.enable` replays (fact 41), of a target's own frames, the newest first."""
-    if target.frame is None:
-        return []
-    own = [frame for frame in target.frame.subtree() if frame.target is target]
-    for frame in own:
-        if not frame.context:
-            frame.renderer.contexts += 1
-            frame.context = frame.renderer.contexts
-            frame.context_unique = world.ids.unique("execution context")
-    return [_context(frame) for frame in sorted(own, key=lambda each: -each.context)]
-
-
-def _context(frame: Frame) -> Json:
-    return {
-        "id": frame.context,
-        "origin": origin_of(_document_url(frame)),
-        "name": "",
-        "uniqueId": frame.context_unique,
-        "auxData": {"isDefault": True, "type": "default", "frameId": frame.id},
-    }
-
-
-# ── how frames are shown ─────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def described(frame: Frame) -> Json:
-    """A frame as events and results show it."""
-    shown: Json = {"id": frame.id}
-    if frame.parent is not None:
-        shown["parentId"] = frame.parent.id
-    shown["loaderId"] = frame.loader
-    if frame.parent is not None:
-        shown["name"] = frame.name
-    shown |= {
-        "url": frame.url,
-        **({"unreachableUrl": frame.unreachable} if frame.unreachable else {}),
-        "domainAndRegistry": _registry(frame.url),
-        "securityOrigin": frame.origin,
-        "securityOriginDetails": {"isLocalhost": _is_local(frame.url)},
-        "mimeType": "text/html",
-        "adFrameStatus": {"adFrameType": "none", **({} if frame.parent is None else {"explanations": []})},
-        "secureContextType": _secure(_document_url(frame)),
-        "crossOriginIsolatedContextType": "NotIsolated" if _shares_site(frame) else "NotIsolatedFeatureDisabled",
-        "gatedAPIFeatures": [],
-    }
-    return shown
-
-
-def tree(frame: Frame) -> Json:
-    """A frame and those below it that have the same target: OOPIFs are absent (fact 41)."""
-    shown: Json = {"frame": described(frame)}
-    children = [tree(child) for child in frame.children if child.target is frame.target]
-    if children:
-        shown["childFrames"] = children
-    return shown
-
-
-def _above(frame: Frame) -> Target:
-    """Where a frame's own element is: what is asked of a frame is told there."""
-    return frame.target if frame.parent is None else frame.parent.target
-
-
-def _document_url(frame: Frame) -> str:
-    """The URL that a frame's site is of: an empty document is its parent's."""
-    while frame.parent is not None and frame.url.startswith("about:"):
-        frame = frame.parent
-    return frame.url
-
-
-def _host(url: str) -> str:
-    return origin_of(url).partition("://")[2].partition(":")[0]
-
-
-def _registry(url: str) -> str:
-    host = _host(url)
-    return "" if not host or "." not in host or host.rpartition(".")[2].isdigit() else host
-
-
-def _shares_site(frame: Frame) -> bool:
-    return frame.parent is None or (frame.target is frame.parent.target and _shares_site(frame.parent))
-
-
-def _secure(url: str) -> str:
-    if url.startswith("https://"):
-        return "Secure"
-    return "SecureLocalhost" if _is_local(url) else "InsecureScheme"
-
-
-def _is_local(url: str) -> bool:
-    return _host(url) in ("localhost", "127.0.0.1") or _host(url).endswith(".localhost")

@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
+from urllib.parse import urljoin
+
+import attrs
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Json
 from cdp_core.testing import steps as kinds
-from cdp_core.testing.fake import dialogs, frames, targets
+from cdp_core.testing.fake import dialogs, fetching, frames, targets
+from cdp_core.testing.fake.fetching import Answered, Asked
 from cdp_core.testing.fake.world import Frame, Target, World
 
 __all__ = ["Player"]
@@ -44,10 +48,14 @@ class Player:
             kinds.Navigate: self._navigate,
             kinds.AddFrame: self._add_frame,
             kinds.NavigateFrame: self._navigate_frame,
+            kinds.PushState: lambda step, here: frames.push_state(world, self.frame(step.frame, here), step.url),
             kinds.RemoveFrame: lambda step, here: self._remove(self.frame(step.label, here)),
             kinds.MoveFrame: self._move_frame,
-            kinds.Console: lambda step, here: self.console(self.frame(step.frame, here), step.type, [step.text]),
+            kinds.Console: lambda step, here: self.console(
+                self.frame(step.frame, here), step.type, [step.text * step.times]
+            ),
             kinds.ScriptError: self._script_error,
+            kinds.Request: lambda step, here: self.request(self.frame(step.frame, here), step.url),
             kinds.Popup: self._popup,
             kinds.Worker: self._worker,
             kinds.Crash: lambda step, here: targets.crash(world, self.frame(step.page, here).target.page),
@@ -61,11 +69,13 @@ class Player:
         """One after the other; `done` when the last is over. `here` is whose document's script it is.
 
         A document's script runs without a pause, but for a step in a frame that is still on its way to its document.
-        Without a document each step comes to its end.
+        Without a document each step comes to its end, and one of a page whose scripts stand still waits until they run.
         """
         for number, step in enumerate(steps):
             if here is None:
                 self.world.do_soon()
+                if self._waits(step, partial(self.play, steps[number:], done=done)):
+                    return
             elif patient and self._is_on_its_way(step):
                 self.world.soon(partial(self.play, steps[number:], here=here, done=done, patient=False))
                 return
@@ -80,6 +90,9 @@ class Player:
                     frame = self.frame(step.frame, here)
                     self.dialog(frame, step.type, step.message, step.default_prompt, partial(_go_on, rest))
                     return
+                if isinstance(step, kinds.Request) and step.sync:
+                    self.wait_for(self.frame(step.frame, here), step.url, rest)
+                    return
                 self._acts[type(step)](step, here)
                 if isinstance(step, kinds.Popup) and stalled(step, self.labels[step.label].target):
                     self.labels[step.label].target.when_run.append(partial(self.world.soon, rest))
@@ -87,6 +100,20 @@ class Player:
             except GoneError:
                 continue
         done()
+
+    def _waits(self, step: kinds.Step, go_on: Done) -> bool:
+        """Whether what a script is to do has to wait: its page may not run yet, or a dialog stops it."""
+        if isinstance(step, (kinds.Close, kinds.Crash)):
+            return False
+        there = [self.labels[label] for label in sorted(kinds.labels_used((step,))) if label in self.labels]
+        for frame in there:
+            if frame.target.page.held:
+                frame.target.page.when_run.append(partial(self.world.soon, go_on))
+                return True
+            if frame.renderer.stopped:
+                frame.renderer.parked.append(go_on)
+                return True
+        return False
 
     def _is_on_its_way(self, step: kinds.Step) -> bool:
         named = (getattr(step, name, kinds.MAIN) for name in ("frame", "parent", "opener"))
@@ -151,6 +178,45 @@ class Player:
         """Raise a dialog, as soon as the frame's renderer is free."""
         dialogs.when_free(frame, lambda: void(dialogs.raise_dialog(self.world, frame, kind, message, default, finish)))
 
+    def request(self, frame: Frame, url: str) -> None:
+        """Ask for something when the script is over; what came is written to the console."""
+        asked = self._asked(frame, url, "High")
+        document = frame.document
+        self.world.soon(partial(fetching.ask, self.world, asked, lambda came: void(self._came(asked, document, came))))
+
+    def wait_for(self, frame: Frame, url: str, go_on: Done) -> None:
+        """Ask for something, as soon as the frame's renderer is free, and stop it until that came."""
+        document, renderer = frame.document, frame.renderer
+        asked = attrs.evolve(self._asked(frame, url, "VeryHigh"), stops=renderer)
+
+        def answered(came: Answered) -> None:
+            renderer.asked = None
+            if self._came(asked, document, came):
+                go_on()
+            dialogs.go_on(renderer)
+
+        def stop() -> None:
+            renderer.asked = asked
+            fetching.ask(self.world, asked, answered)
+
+        dialogs.when_free(frame, stop)
+
+    def _asked(self, frame: Frame, url: str, priority: str) -> Asked:
+        address = urljoin(frame.url, url)
+        return Asked(url=address, kind="XHR", frame=frame, target=frame.target, referrer=frame.url, priority=priority)
+
+    def _came(self, asked: Asked, document: int, came: Answered) -> bool:
+        """Write it to the console, where the document that asked for it is still there; that is the answer."""
+        frame = asked.frame
+        target = frame.target
+        if frame.document != document or frame.id not in self.world.frames or target.closed or target.crashed:
+            return False
+        if frame.left:
+            return False
+        text = fetching.text_of(asked, came)
+        self.console(frame, "log", ["failed" if text is None else f"{came.status} {text}"])
+        return True
+
     def _add_frame(self, step: kinds.AddFrame, here: Frame | None) -> None:
         parent = self.frame(step.parent, here)
 
@@ -166,6 +232,7 @@ class Player:
 
     def _navigate_frame(self, step: kinds.NavigateFrame, here: Frame | None) -> None:
         frame = self.frame(step.label, here)
+        frame.source = step.url
         frames.navigate(self.world, frame, step.url, self.loaded, reason="scriptInitiated")
 
     def _remove(self, frame: Frame) -> None:
@@ -175,7 +242,7 @@ class Player:
 
     def _move_frame(self, step: kinds.MoveFrame, here: Frame | None) -> None:
         frame = self.frame(step.label, here)
-        parent, url = frame.parent, frame.url
+        parent, url = frame.parent, frame.source
         self._remove(frame)
         assert parent is not None
         self.labels[step.label] = frames.add_frame(self.world, parent, url, frame.name, self.loaded)

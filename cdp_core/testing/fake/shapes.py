@@ -8,6 +8,8 @@ from cdp_core.testing.fake.dispatch_errors import Shape
 
 __all__ = ["params_of"]
 
+BINARY = frozenset((("Fetch.fulfillRequest", "body"), ("Fetch.fulfillRequest", "binaryResponseHeaders")))
+"""Texts that must be base64; the tables do not tell them from others."""
 DEEPEST = 4
 """Types hold types of their own kind; nobody is refused for what lies deeper."""
 
@@ -16,7 +18,8 @@ def params_of(method: str) -> dict[str, tuple[Shape, bool]]:
     """The parameters of a method that the protocol has: name → shape, and whether it must be there."""
     domain, _, name = method.partition(".")
     _, params, _ = _table(domain).commands[name]
-    return _fields(domain, params, DEEPEST)
+    fields = _fields(domain, params, DEEPEST)
+    return {name: ("binary" if (method, name) in BINARY else shape, needed) for name, (shape, needed) in fields.items()}
 
 
 def _fields(domain: str, texts: tuple[str, ...], depth: int) -> dict[str, tuple[Shape, bool]]:

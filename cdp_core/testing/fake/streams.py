@@ -9,7 +9,8 @@ Each message here names those that must be delivered before it, and it does so t
     causal     what can be no other way: one session is one stream, begun by its attach event and ended by its detach
                event; whatever else crosses over between sessions is hostile, and legal
 
-Events and the renderer's replies are one stream; a reply of the browser's own process may overtake the renderer's.
+Events and the renderer's replies are one stream; a reply of the browser's own process may overtake the renderer's, and so
+may the targets that it attaches to because it was asked to.
 `ready()` are the messages that may come next; whoever delivers, chooses. `first()` is the oldest of them.
 
 Every step costs the same however many messages, sessions and things there are: what a message waits for is counted when
@@ -79,18 +80,19 @@ class Streams:
         payload: bytes,
         *,
         after: Iterable[Hashable],
+        behind: Iterable[Hashable] = (),
         before: Iterable[Hashable] = (),
         since: int | None = None,
     ) -> None:
         """One message more.
 
-        It comes after the last ones under each key of `after`, and after all since the number `since`; what is added
-        later under a key of `after` or `before` comes after it. A key that is a pair is a line, which holds by cause;
+        It comes after the last ones under each key of `after` or `behind`, and after all since the number `since`; what
+        is added later under a key of `after` or `before` comes after it. A key that is a pair is a line, which holds by cause;
         any other is a thing, of which only the observed order speaks.
         """
         copies = self.copies(session_id, what)
         for _ in range(copies):
-            self._add(session_id, what, payload, after, before, since)
+            self._add(session_id, what, payload, after, behind, before, since)
         if copies:
             self.on_add()
 
@@ -100,6 +102,7 @@ class Streams:
         what: str,
         payload: bytes,
         after: Iterable[Hashable],
+        behind: Iterable[Hashable],
         before: Iterable[Hashable],
         since: int | None,
     ) -> None:
@@ -117,6 +120,8 @@ class Streams:
             if of_key is not None:
                 (causes if type(key) is tuple else earlier).update([each for each in of_key if each in waiting])
             last[key] = [number]
+        for key in behind:
+            (causes if type(key) is tuple else earlier).update([each for each in last.get(key, ()) if each in waiting])
         for key in before:
             last.setdefault(key, []).append(number)
         causes.update(self._holds)

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake import dialogs
-from cdp_core.testing.fake.world import Context, Frame, Session, Target, World
+from cdp_core.testing.fake import dialogs, fetching, tabs
+from cdp_core.testing.fake.world import AutoAttach, Context, Frame, Session, Target, World, lines_of
 
 __all__ = [
     "ALL_BUT_TABS",
@@ -29,6 +29,7 @@ __all__ = [
     "create_related",
     "detach",
     "discover",
+    "is_shelved",
     "matches",
     "retitled",
     "revive",
@@ -56,6 +57,14 @@ def create_page(
 ) -> Target:
     """A page with an empty document; a popup shares its opener's process where it may reach the opener."""
     renderer = opener.renderer if opener is not None and can_access_opener else world.new_renderer()
+    tab = tabs.new_tab(world, context)
+    _announce(world, tab)
+    watching: list[Session] = []
+    for root in world.roots():
+        wanted = root.auto_attach
+        if wanted is not None and matches(wanted.filter, "tab"):
+            session = attach(world, tab, root, automatic=True, waiting=wanted.wait)
+            watching += [] if matches(wanted.filter, "page") else [session]
     target = Target(
         world.ids.new("target"),
         "page",
@@ -66,6 +75,9 @@ def create_page(
         can_access_opener=can_access_opener,
     )
     target.frame = Frame(target.id, target, None, renderer)
+    target.tab, tab.tab_of = tab, target
+    if can_access_opener:
+        target.held.update(watching)
     world.targets[target.id] = target
     world.frames[target.id] = target.frame
     _announce(world, target)
@@ -95,7 +107,8 @@ def changed(world: World, target: Target) -> None:
     """Tell what is new about a target, to those who discover and to pages that auto-attached to it (fact 40)."""
     parents = [session.parent for session in target.sessions if session.parent is not None]
     pages = [parent for parent in parents if parent.auto_attach and parent.target is not None]
-    for session in dict.fromkeys((*pages, *world.discoverers)):
+    discoverers = (session for session in world.discoverers if matches(session.discovers, target.type))
+    for session in dict.fromkeys((*pages, *discoverers)):
         world.emit(session, "Target.targetInfoChanged", {"targetInfo": target.info()}, target)
 
 
@@ -106,13 +119,19 @@ def retitled(world: World, target: Target, title: str) -> None:
         changed(world, target)
 
 
-def discover(world: World, session: Session) -> None:
-    """From now on the session hears of every target; once."""
+def discover(world: World, session: Session, chosen: Iterable[Json] = ALL_BUT_TABS) -> None:
+    """From now on the session hears of every target that its filter lets through; once."""
     if session in world.discoverers:
         return
+    session.discovers = tuple(chosen)
     world.discoverers.append(session)
-    for target in world.targets.values():
-        world.emit(session, "Target.targetCreated", {"targetInfo": target.info()}, target)
+    if matches(session.discovers, "browser"):
+        for root in world.roots():
+            info = tabs.browser_info(world, root.client)
+            world.emit(session, "Target.targetCreated", {"targetInfo": info})
+    for target in (*world.tabs.values(), *world.targets.values()):
+        if matches(session.discovers, target.type):
+            world.emit(session, "Target.targetCreated", {"targetInfo": target.info()}, target)
 
 
 # ── sessions ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -126,6 +145,7 @@ def attach(
     automatic: bool = False,
     waiting: bool = False,
     holds: bool = False,
+    existing: bool = False,
 ) -> Session:
     """A new session on a target, opened on another session."""
     session = Session(parent.client, world.ids.new("session"), target, parent, automatic=automatic)
@@ -134,28 +154,41 @@ def attach(
     first = not target.sessions
     target.sessions.append(session)
     if holds:
+        session.held = True
         target.held.add(session)
     if first:
         _tell_discoverers(world, target, "targetInfoChanged", {"targetInfo": target.info()})
     params = {"sessionId": session.id, "targetInfo": target.info(), "waitingForDebugger": waiting}
-    world.emit(parent, "Target.attachedToTarget", params, target, ("session", session.id))
+    # What a command attaches to at once does not wait for the renderer that the command goes to.
+    line = lines_of(session.id)[0]
+    world.emit(parent, "Target.attachedToTarget", params, target, line, at_once=automatic and existing)
     return session
 
 
 def auto_attach_existing(world: World, session: Session) -> None:
-    """Attach to what is there already, as `setAutoAttach` does before it answers."""
-    wanted = session.auto_attach
-    assert wanted is not None
-    for target in tuple(world.targets.values()):
-        if target.frame is not None and target.frame.id not in world.frames:
-            continue  # of a document that was left, and may be come back to (fact 43)
+    """Attach to what is there already, as `setAutoAttach` does before it answers.
+
+    All sessions of a target do that together: another one gets back what it had detached from.
+    """
+    together = [session] if session.target is None else session.target.sessions
+    for each in tuple(together):
+        if each.auto_attach is not None:
+            _attach_existing(world, each, each.auto_attach)
+
+
+def _attach_existing(world: World, session: Session, wanted: AutoAttach) -> None:
+    for target in (*world.tabs.values(), *world.targets.values()):
+        if is_shelved(world, target):
+            continue
         if session.target is None:
-            related = target.type in ("page", "shared_worker", "service_worker")
+            related = target.type in ("tab", "page", "shared_worker", "service_worker")
+        elif session.target.type == "tab":
+            related = target is session.target.tab_of
         else:
             related = target.parent_frame is not None and target.parent_frame.target is session.target
         attached = any(each.parent is session and each.automatic for each in target.sessions)
         if related and not attached and matches(wanted.filter, target.type):
-            attach(world, target, session, automatic=True)
+            tabs.hand_over(target, session, attach(world, target, session, automatic=True, existing=True))
 
 
 def run(target: Target, session: Session) -> None:
@@ -174,17 +207,20 @@ def detach(world: World, session: Session, *, told: bool = True) -> None:
     ending = list(_with_descendants(session))
     for each in ending:
         _end(world, each)
+        each.client.ended[str(each.id)] = str(session.id)
     parent = session.parent
     assert parent is not None
     if told:
         params = {"sessionId": session.id, "targetId": target.id}
         # Nothing is said any more on those below either, though nothing is said of their end.
-        world.emit(parent, "Target.detachedFromTarget", params, target, *(("session", each.id) for each in ending))
+        lines = [line for each in ending for line in lines_of(each.id)]
+        world.emit(parent, "Target.detachedFromTarget", params, target, *lines)
     if not target.sessions and not target.closed:
         changed(world, target)
     for each in ending:
         assert each.target is not None
-        run(each.target, each)
+        for held in (each.target, each.target.tab_of or each.target):
+            run(held, each)
 
 
 def _with_descendants(session: Session) -> Iterable[Session]:
@@ -196,13 +232,14 @@ def _with_descendants(session: Session) -> Iterable[Session]:
 
 def _end(world: World, session: Session) -> None:
     assert session.target is not None
-    dialogs.leave(world, session)
     session.open = False
+    fetching.leave(world, session)
     session.in_flight.clear()
     session.client.sessions.pop(session.id, None)
     session.target.sessions.remove(session)
     if session in world.discoverers:
         world.discoverers.remove(session)
+    dialogs.leave(world, session)  # what is raised next it does not see any more
 
 
 def _end_socket(world: World, target: Target, session: Session) -> None:
@@ -223,28 +260,53 @@ def close(world: World, target: Target, *, demoted: bool = False) -> None:
     """
     if target.closed:
         return
-    for related in _related(world, target):
-        close(world, related)
+    _close_related(world, target)
     target.closed = True
+    fetching.forget(world, target)
     if target.type == "page":
         dialogs.close_all(world, target)
     else:
         dialogs.vanish(target)
-    left = {"targetInfo": {**target.info(), "attached": False}} if target.sessions else None
-    if left is not None and not demoted:
+    if not demoted:
         _tell_end(world, target)
-        _tell_discoverers(world, target, "targetInfoChanged", left)
-    for session in tuple(target.sessions):
-        if session.open and session.parent is None:
-            _end_socket(world, target, session)
-        elif session.open:
-            detach(world, session)
-    if left is not None and demoted:
-        _tell_discoverers(world, target, "targetInfoChanged", left)
+    _end_sessions(world, target, demoted=demoted)
     _tell_discoverers(world, target, "targetDestroyed", {"targetId": target.id})
     world.targets.pop(target.id, None)
     for frame in [] if target.frame is None else [*target.frame.subtree()]:
         world.frames.pop(frame.id, None)
+    if target.tab is not None:
+        _close_tab(world, target.tab)
+
+
+def _end_sessions(world: World, target: Target, *, demoted: bool) -> None:
+    left = {"targetInfo": {**target.info(), "attached": False}}
+    ending = tuple(target.sessions)
+    for session in ending:
+        if session is ending[-1] and not demoted:
+            _tell_discoverers(world, target, "targetInfoChanged", left)
+        if session.open and session.parent is None:
+            _end_socket(world, target, session)
+        elif session.open:
+            detach(world, session)
+    if ending and demoted:
+        _tell_discoverers(world, target, "targetInfoChanged", left)
+
+
+def _close_tab(world: World, tab: Target) -> None:
+    left = {"targetInfo": tabs.end_tab(world, tab)}
+    if tab.sessions:
+        _tell_discoverers(world, tab, "targetInfoChanged", left)
+    for session in tuple(tab.sessions):
+        detach(world, session)
+    _tell_discoverers(world, tab, "targetDestroyed", {"targetId": tab.id})
+
+
+def _close_related(world: World, target: Target) -> None:
+    for related in _related(world, target):
+        if target.type == "page" and related.type == "iframe":
+            gone = {"frameId": related.id, "reason": "remove"}
+            world.emit_to(target, "Page", "Page.frameDetached", gone, related.frame)
+        close(world, related)
 
 
 def _related(world: World, target: Target) -> list[Target]:
@@ -255,6 +317,8 @@ def _related(world: World, target: Target) -> list[Target]:
 
 def _tell_end(world: World, target: Target) -> None:
     """Sessions of a page are told of the end of its process, if it had not ended before; they need no domain for it."""
+    if target.frame is not None:
+        target.frame.ended(None)
     if target.type == "page" and not target.crashed:
         for session in tuple(target.sessions):
             world.emit(session, "Inspector.detached", {"reason": "Render process gone."}, target)
@@ -271,12 +335,29 @@ def shelve(world: World, target: Target) -> None:
 
 
 def crash(world: World, target: Target) -> None:
-    """The renderer died: sessions stay, and nothing that they asked or ask is answered (fact 49)."""
-    target.crashed = True
+    """The renderer died: sessions stay, and nothing that they asked or ask is answered (fact 49).
+
+    What it had out of process goes first: frames are told of as removed, and they and workers as gone.
+    """
+    inside = _related(world, target)
+    for each in (target, *inside):
+        each.crashed = True
     dialogs.close_all(world, target)
+    fetching.forget(world, target)
+    for each in inside:
+        frame = each.frame
+        if frame is not None and frame.parent is not None and frame in frame.parent.children:
+            world.emit_to(target, "Page", "Page.frameDetached", {"frameId": frame.id, "reason": "remove"}, frame)
+            frame.parent.children.remove(frame)
+        close(world, each)
     for session in tuple(target.sessions):
         world.emit(session, "Inspector.targetCrashed", {}, target)
     _tell_discoverers(world, target, "targetCrashed", {"targetId": target.id, "status": "crashed", "errorCode": 5})
+
+
+def is_shelved(world: World, target: Target) -> bool:
+    """Whether it is of a document that was left, and may be come back to (fact 43): it is there, and not to be found."""
+    return target.frame is not None and target.frame.id not in world.frames
 
 
 def revive(world: World, target: Target) -> None:
@@ -289,18 +370,21 @@ def revive(world: World, target: Target) -> None:
         world.emit(session, "Inspector.targetReloadedAfterCrash", {}, target)
 
 
-OUTLIVE_A_DOCUMENT = frozenset(("Runtime.runIfWaitingForDebugger", "Target.setAutoAttach"))
-"""The first is what lets the other document come."""
+ENDED_BY_NAVIGATION = frozenset(
+    f"Runtime.{name}" for name in ("awaitPromise", "callFunctionOn", "evaluate", "runScript")
+)
+"""The others are asked of the process of the next document."""
 
 
 def break_off(world: World, target: Target, why: str, *, target_died: bool = False) -> None:
     """What the renderer was to answer it never will (fact 55)."""
     for session in tuple(target.sessions):
         for command_id, method in tuple(session.in_flight.items()):
-            if method and (target_died or method not in OUTLIVE_A_DOCUMENT):
+            if method in ENDED_BY_NAVIGATION or (method and target_died):
                 world.reply(session, command_id, method, {"error": {"code": -32000, "message": why}})
 
 
 def _tell_discoverers(world: World, target: Target, event: str, params: Json) -> None:
     for session in world.discoverers:
-        world.emit(session, f"Target.{event}", params, target)
+        if matches(session.discovers, target.type):
+            world.emit(session, f"Target.{event}", params, target)

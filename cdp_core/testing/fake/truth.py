@@ -5,12 +5,14 @@ Things are named by the script's own labels where it has one, else by their ids.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import attrs
 
 from cdp_core.testing.fake.player import Player
-from cdp_core.testing.fake.world import Dialog, Frame, World
+from cdp_core.testing.fake.world import Dialog, Frame, Session, World
 
-__all__ = ["TrueDialog", "TrueFrame", "Truth", "truth_of"]
+__all__ = ["TrueDialog", "TrueFrame", "TruePause", "Truth", "truth_of"]
 
 
 @attrs.frozen(kw_only=True)
@@ -20,10 +22,12 @@ class TrueFrame:
     id: str
     label: str | None
     parent: str | None
+    target: str
+    """Whose sessions tell of it."""
     url: str
     out_of_process: bool
     silent: bool
-    """Its renderer is stopped by a dialog, or crashed: nobody can ask it anything."""
+    """Its renderer is stopped by a dialog or a request, or crashed: nobody can ask it anything."""
 
 
 @attrs.frozen(kw_only=True)
@@ -40,6 +44,23 @@ class TrueDialog:
     accepted: bool | None
     closed_by: int | None
     """The client whose answer closed it; None where it was something else."""
+    seen_by: tuple[tuple[int, str], ...]
+    """The open sessions, each after its client, that were told when it opened; the page's own link is ''."""
+    missed_by: tuple[tuple[int, str], ...]
+    """Those that had let the page run before, and did not listen yet."""
+
+
+@attrs.frozen(kw_only=True)
+class TruePause:
+    """A request that a client holds."""
+
+    client: int
+    session: str | None
+    request_id: str
+    frame: str
+    url: str
+    answered: bool
+    """Whether it is held on its way back."""
 
 
 @attrs.frozen(kw_only=True)
@@ -47,12 +68,16 @@ class Truth:
     """All of it."""
 
     pages: tuple[str, ...]
+    targets: tuple[tuple[str, str, str], ...]
+    """Id, type, URL."""
     frames: tuple[TrueFrame, ...]
     dialogs: tuple[TrueDialog, ...]
     sessions: tuple[tuple[int, str, str], ...]
     """Client, session, target."""
+    paused_requests: tuple[TruePause, ...]
+    """In the order of pausing, for each session."""
     blocked: tuple[tuple[str, int], ...]
-    """Targets whose renderer a dialog stops, with how many commands wait there."""
+    """Targets whose renderer a dialog or a request stops, with how many commands wait there."""
     crashed: tuple[str, ...]
     """Targets whose renderer has died, and that were not reloaded."""
 
@@ -61,6 +86,7 @@ def truth_of(world: World, player: Player) -> Truth:
     """Take it down."""
     return Truth(
         pages=tuple(page.id for page in world.pages()),
+        targets=tuple((each.id, each.type, each.url) for each in world.targets.values()),
         frames=tuple(_frame(frame, player) for frame in world.frames.values()),
         dialogs=tuple(map(_dialog, world.dialogs)),
         sessions=tuple(
@@ -70,10 +96,9 @@ def truth_of(world: World, player: Player) -> Truth:
             for session in client.sessions.values()
             if session.id is not None and session.target is not None
         ),
+        paused_requests=tuple(_pauses(world)),
         blocked=tuple(
-            (target.id, len(target.renderer.parked))
-            for target in world.targets.values()
-            if target.renderer.dialog is not None
+            (target.id, len(target.renderer.parked)) for target in world.targets.values() if target.renderer.stopped
         ),
         crashed=tuple(target.id for target in world.targets.values() if target.crashed),
     )
@@ -84,9 +109,10 @@ def _frame(frame: Frame, player: Player) -> TrueFrame:
         id=frame.id,
         label=player.label_of(frame),
         parent=None if frame.parent is None else frame.parent.id,
+        target=frame.target.id,
         url=frame.url,
         out_of_process=frame.parent is not None and frame.target is not frame.parent.target,
-        silent=frame.renderer.dialog is not None or frame.target.crashed,
+        silent=frame.renderer.stopped or frame.target.crashed,
     )
 
 
@@ -101,4 +127,26 @@ def _dialog(dialog: Dialog) -> TrueDialog:
         answerable=dialog.open and bool(dialog.seen_by) and not dialog.superseded and not dialog.unreachable,
         accepted=dialog.accepted,
         closed_by=None if dialog.closed_by is None else dialog.closed_by.number,
+        seen_by=_named(dialog.seen_by),
+        missed_by=_named(dialog.missed_by),
     )
+
+
+def _pauses(world: World) -> Iterator[TruePause]:
+    for client in world.clients:
+        for session in client.sessions.values() if client.connected else ():
+            held = {} if session.interceptor is None else session.interceptor.paused
+            for name, pause in held.items():
+                asked = pause.request.asked
+                yield TruePause(
+                    client=client.number,
+                    session=session.id,
+                    request_id=name,
+                    frame=asked.frame.id,
+                    url=asked.url,
+                    answered=pause.answered is not None,
+                )
+
+
+def _named(sessions: Iterable[Session]) -> tuple[tuple[int, str], ...]:
+    return tuple(sorted((each.client.number, each.id or "") for each in sessions))

@@ -11,13 +11,17 @@ import heapq
 import json
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import attrs
 
 from cdp_core.sansio.wire import Json
+from cdp_core.testing.fake.addresses import failure_of, is_trustworthy, origin_of, site_of, title_of
 from cdp_core.testing.fake.ids import Ids
 from cdp_core.testing.fake.streams import Streams
+
+if TYPE_CHECKING:
+    from cdp_core.testing.fake.fetching import Asked, Interceptor, Request
 
 __all__ = [
     "AutoAttach",
@@ -26,17 +30,21 @@ __all__ = [
     "Context",
     "Dialog",
     "Frame",
+    "IsolatedWorld",
     "Load",
     "Profile",
     "Renderer",
     "Session",
     "Target",
     "World",
+    "failure_of",
+    "is_trustworthy",
+    "origin_of",
+    "site_of",
+    "title_of",
 ]
 
 Profile = Literal["headless-new", "headless-shell"]
-UNSAFE_PORTS: Final = frozenset(map(str, (1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 53, 110, 143, 6667)))
-"""Some of those that Chromium never connects to."""
 MAX_REMEMBERED: Final = 1000
 ERROR_PAGE: Final = "chrome-error://chromewebdata/"
 PROFILES: Final[tuple[Profile, ...]] = ("headless-new", "headless-shell")
@@ -53,13 +61,34 @@ class Context:
 
 @attrs.define(eq=False)
 class Renderer:
-    """A renderer. A dialog stops it; what its sessions are asked meanwhile waits."""
+    """A renderer. A dialog stops it, or a request that a script waits for; what its sessions are asked meanwhile waits."""
 
     number: int
     dialog: Dialog | None = None
+    asked: Asked | None = None
+    """What a script of it waits for."""
     parked: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
     contexts: int = 0
     """Execution contexts so far: their ids count per process."""
+    isolate: str = ""
+    """What the ids of its objects begin with."""
+    objects_given: int = 0
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it runs nothing now."""
+        return self.dialog is not None or self.asked is not None
+
+
+@attrs.define(eq=False)
+class IsolatedWorld:
+    """A further execution context of a document."""
+
+    id: int
+    unique: str
+    name: str
+    origin: str
+    renderer: Renderer
 
 
 @attrs.define(eq=False)
@@ -80,11 +109,19 @@ class Frame:
     renderer: Renderer
     url: str = "about:blank"
     name: str = ""
+    source: str = "about:blank"
+    """What its element asks for."""
     loader: str = ""
     children: list[Frame] = attrs.Factory(list["Frame"])
     context: int = 0
     """The id of the execution context of its document; 0 where there is none yet."""
     context_unique: str = ""
+    worlds: list[IsolatedWorld] = attrs.Factory(list["IsolatedWorld"])
+    """Its other execution contexts, in the order of making."""
+    objects: dict[str, Json] = attrs.Factory(dict["str", "Json"])
+    """What clients were given of its document, by id."""
+    moments: dict[str, float] | None = None
+    """How far its document has come, and when; None for the empty one that it began with."""
     unreachable: str = ""
     """The address that an error page stands for."""
     begun: Json | None = None
@@ -93,6 +130,18 @@ class Frame:
     """The loader of the navigation that has begun and was not committed yet."""
     load: Load | None = None
     """While its document loads."""
+    referrer: str = ""
+    """Where its document was asked for from."""
+    left: bool = False
+    """Another document is there and waits only for this one's process."""
+    document: int = 0
+    """Which document of the browser it is, by the order of coming."""
+    wired: int = 0
+    """When the way of its requests was laid, counted as documents are."""
+    ended: Callable[[str | None], None] = lambda _why: None
+    """Told that the navigation that has begun comes to nothing, and by which failure."""
+    mime: str = ""
+    """The type of its document, where a client made it."""
 
     @property
     def busy(self) -> bool:
@@ -132,6 +181,12 @@ class Target:
     when_run: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
     crashed: bool = False
     closed: bool = False
+    tab: Target | None = None
+    """The tab of a page."""
+    tab_of: Target | None = None
+    """The page of a tab; as long as it is there, a tab is shown as its page."""
+    strip: Json | None = None
+    """Where a tab stands among the others."""
     said: list[tuple[str, Json]] = attrs.Factory(list["tuple[str, Json]"])
     """Console lines and exceptions of its documents, for who enables Runtime later."""
     dialogs: list[Dialog] = attrs.Factory(list["Dialog"])
@@ -147,24 +202,25 @@ class Target:
 
     def info(self) -> Json:
         """As events and results show it."""
+        shown = self.tab_of or self
         info: Json = {
             "targetId": self.id,
             "type": self.type,
-            "title": self.title,
-            "url": self.url,
+            "title": shown.title,
+            "url": shown.url,
             "attached": bool(self.sessions),
         }
         if self.parent_frame is not None:
             info["parentId"] = self.parent_frame.target.id if self.type == "iframe" else self.parent_frame.id
-        if self.opener is not None:
-            info["openerId"] = self.opener.target.page.id
-        info["canAccessOpener"] = self.can_access_opener
-        if self.opener is not None:
-            info["openerFrameId"] = self.opener.id
+        if shown.opener is not None:
+            info["openerId"] = shown.opener.target.page.id
+        info["canAccessOpener"] = shown.can_access_opener
+        if shown.opener is not None:
+            info["openerFrameId"] = shown.opener.id
         if self.parent_frame is not None:
             info["parentFrameId"] = self.parent_frame.id
         info["browserContextId"] = self.context.id
-        return info
+        return info if self.strip is None else {**info, "embedderData": self.strip}
 
 
 @attrs.define(eq=False)
@@ -180,6 +236,8 @@ class Dialog:
     """What the script that raised it goes on with."""
     number: int
     seen_by: set[Session] = attrs.Factory(set["Session"])
+    missed_by: tuple[Session, ...] = ()
+    """Those that had let the page run, and did not listen."""
     superseded: bool = False
     unreachable: bool = False
     """It was raised in a document that is being left (fact 22)."""
@@ -210,7 +268,15 @@ class Session:
     """The ids of unanswered commands; with the method where the renderer is to answer."""
     automatic: bool = False
     """Whether auto-attach opened it: these end when it is switched off."""
+    interceptor: Interceptor | None = None
+    """Where it has Fetch enabled."""
+    held: bool = False
+    """Whether its target had to wait for it, at first."""
+    discovers: tuple[Json, ...] = ()
+    """The filter of what it is told of."""
     scripts: dict[str, str] = attrs.Factory(dict["str", "str"])
+    """Those for new documents: the names of the worlds that they run in, nothing for a page's own."""
+    scripts_added: int = 0
     open: bool = True
 
     @property
@@ -229,7 +295,13 @@ class Client:
     connected: bool = True
     page: Target | None = None
     """Where it connected to a page's own address."""
+    outcomes: dict[tuple[str | None, int], int] = attrs.Factory(dict["tuple[str | None, int]", "int"])
+    """How commands were answered, by session and id: 0 for a result, else the code of the refusal."""
+    ended: dict[str, str] = attrs.Factory(dict["str", "str"])
+    """Sessions that have ended, and the one at or above each whose end was told."""
     on_end: Callable[[], None] = lambda: None
+    target_id: str = ""
+    """Of the target that it itself is."""
 
     @property
     def root(self) -> Session:
@@ -265,12 +337,18 @@ class World:
         self.clients: list[Client] = []
         self.contexts: dict[str, Context] = {}
         self.targets: dict[str, Target] = {}
+        self.tabs: dict[str, Target] = {}
         self.frames: dict[str, Frame] = {}
         self.dialogs: list[Dialog] = []
         self.discoverers: list[Session] = []
         """The sessions that are told of every target."""
         self.closed = False
         self.renderers = 0
+        self.documents = 0
+        """How many there were."""
+        self.requests: list[Request] = []
+        """Those that somebody may hold."""
+        self.fetch_jobs = 0
         self.unmodelled: Counter[str] = Counter()
         self.clocks: list[Clock] = []
         """Those that let its time pass."""
@@ -292,22 +370,54 @@ class World:
         self.renderers += 1
         return Renderer(self.renderers)
 
+    def new_document(self, frame: Frame) -> None:
+        """A frame has a document that was not there before."""
+        self.documents += 1
+        frame.document = frame.wired = self.documents
+
     # ── saying ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def emit(self, session: Session, method: str, params: Json, *about: Hashable) -> None:
-        """Say an event on a session; it comes after what was said on it, and of the same things elsewhere."""
+    def emit(
+        self,
+        session: Session,
+        method: str,
+        params: Json,
+        *about: Hashable,
+        behind: tuple[Hashable, ...] = (),
+        at_once: bool = False,
+    ) -> None:
+        """Say an event on a session; it comes after what was said on it, and of the same things elsewhere.
+
+        Behind what was said of `behind` it comes too, but what is said of that later need not wait for it. The browser
+        says a thing `at_once` whatever its renderer is about to say.
+        """
         if not session.open or not session.client.connected:
             return
         message: Json = {"method": method, "params": params}
         if session.id is not None:
             message["sessionId"] = session.id
-        session.client.streams.add(session.id, method, packed(message), after=(("session", session.id), *about))
+        line, renderer = lines_of(session.id)
+        if at_once:
+            after = (line, *about)
+        elif method.startswith("Target."):
+            after = (line, renderer, *about)
+        else:
+            after, behind = (renderer, *about), (line, *behind)
+        session.client.streams.add(session.id, method, packed(message), after=after, behind=behind)
 
-    def emit_to(self, target: Target, domain: str, method: str, params: Json, *about: Hashable) -> None:
+    def emit_to(
+        self,
+        target: Target,
+        domain: str,
+        method: str,
+        params: Json,
+        *about: Hashable,
+        behind: tuple[Hashable, ...] = (),
+    ) -> None:
         """Say an event on every session of a target that has the domain enabled."""
         for session in tuple(target.sessions):
             if domain in session.domains:
-                self.emit(session, method, params, *about)
+                self.emit(session, method, params, *about, behind=behind)
 
     def reply(self, session: Session, command_id: int, method: str, outcome: Json, *, since: int | None = None) -> None:
         """Answer a command with `{"result": …}` or `{"error": …}`; one of a session that has ended is never answered.
@@ -318,12 +428,16 @@ class World:
         session.in_flight.pop(command_id, None)
         if not session.open or not session.client.connected:
             return
+        error = outcome.get("error")
+        session.client.outcomes[session.id, command_id] = 0 if error is None else error["code"]
         message: Json = {"id": command_id, **outcome}
         if session.id is not None:
             message["sessionId"] = session.id
-        line, own = ("session", session.id), ("replies", session.id)
+        (line, renderer), own = lines_of(session.id), ("replies", session.id)
         if since is None:
-            session.client.streams.add(session.id, f"reply to {method}", packed(message), after=(line,))
+            session.client.streams.add(
+                session.id, f"reply to {method}", packed(message), after=(renderer,), behind=(line,)
+            )
         else:
             session.client.streams.add(
                 session.id, f"reply to {method}", packed(message), after=(own,), before=(line,), since=since
@@ -395,38 +509,11 @@ class World:
         return [target for target in self.targets.values() if target.type == "page"]
 
 
+def lines_of(session_id: str | None) -> tuple[Hashable, Hashable]:
+    """What the browser says on a session is in line, and so is what its renderer says, which comes behind it."""
+    return ("session", session_id), ("renderer", session_id)
+
+
 def packed(message: Any) -> bytes:
     """A message as it stands on the wire: ASCII, as Chromium writes it."""
     return json.dumps(message, separators=(",", ":")).encode()
-
-
-def title_of(url: str) -> str:
-    """The title of a document that has none: its URL, as it is shown to people."""
-    scheme, _, rest = url.partition("://")
-    return rest if scheme in ("http", "https") else url
-
-
-def origin_of(url: str) -> str:
-    """Scheme, host and port of a URL; `://` where it has none."""
-    scheme, found, rest = url.partition("://")
-    if not found or scheme not in ("http", "https"):
-        return "://"
-    return f"{scheme}://{rest.partition('/')[0].partition('?')[0]}"
-
-
-def failure_of(url: str) -> str | None:
-    """Why a document cannot be had, where that does not depend on any network."""
-    host = origin_of(url).partition("://")[2]
-    if host.rpartition(":")[2] in UNSAFE_PORTS:
-        return "net::ERR_UNSAFE_PORT"
-    return "net::ERR_NAME_NOT_RESOLVED" if host.partition(":")[0].endswith(".invalid") else None
-
-
-def site_of(url: str) -> str:
-    """What decides about the process of a frame: under --site-per-process, scheme and host."""
-    scheme, found, rest = url.partition("://")
-    if not found:
-        return url.partition(":")[0] + ":" if not url.startswith("about:") else ""
-    host = rest.partition("/")[0].partition("?")[0].rpartition("@")[2].partition(":")[0]
-    labels = host.split(".")
-    return f"{scheme}://{host if labels[-1].isdigit() else '.'.join(labels[-2:])}"

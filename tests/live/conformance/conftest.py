@@ -308,10 +308,18 @@ def script_of(step: kinds.Step) -> str:
     if isinstance(step, kinds.Dialog):
         default = f",{quoted(step.default_prompt)}" if step.type == "prompt" else ""
         return f"{step.type}({quoted(step.message)}{default});"
+    if isinstance(step, kinds.Request):
+        return (
+            f"{{let x=new XMLHttpRequest;x.open('GET',{quoted(step.url)},{'false' if step.sync else 'true'});"
+            "let f=()=>console.log('failed');x.onload=()=>console.log(x.status+' '+x.responseText);"
+            f"{'try{x.send()}catch{f()}' if step.sync else 'x.onerror=x.onabort=f;setTimeout(()=>x.send())'}}};"
+        )
     if isinstance(step, kinds.Popup):
         return f"window.open({quoted(step.url)},'_blank'{',' + quoted('noopener') if step.noopener else ''});"
     if isinstance(step, kinds.ScriptError):
         return f"throw new Error({quoted(step.message)});"
+    if isinstance(step, kinds.PushState):
+        return f"history.pushState({{}},'',{quoted(step.url)});"
     if isinstance(step, kinds.Navigate):
         return f"location.href={quoted(step.url)};"
     raise TypeError(f"no JavaScript is known for {step!r}")
@@ -675,6 +683,8 @@ class Labels:
         for name, kind in (("targetId", "frame"), ("frameId", "frame"), ("loaderId", "loader")):
             if isinstance(value.get(name), str):
                 self._note(value[name], kind, url)
+        if isinstance(value.get("requestId"), str) and "request" in value:
+            self._note(value["requestId"], "request", value["request"]["url"])
         if isinstance(value.get("id"), str) and "loaderId" in value:
             self._note(value["id"], "frame", url)
         if isinstance(value.get("browserContextId"), str):
@@ -912,12 +922,14 @@ async def judge(scenario: Scenario, site: Site, run: Run) -> None:
     mine = comparable(made_up.told, site.origins)
     seen: list[list[Message]] = []
     left: list[str] = []
+    learned: list[str] = []
     for number in range(RUNS):
         seen.append(comparable(await run(scenario, number, SLOW if number % 2 else 0), site.origins))
         left = deviations(seen, mine, made_up.told.free)
         if not left:
             break
-    listing = "\n".join(["", "Chromium:", *map(str, seen[0]), "", "the fake:", *map(str, mine), ""])
+        learned += [f"after {number + 1} runs:", *left]
+    listing = "\n".join(["", "Chromium:", *map(str, seen[0]), "", "the fake:", *map(str, mine), "", *learned, ""])
     sys.stdout.write(listing)  # shown for a failure, and by `pytest -rP`
     if problem or left:
         pytest.fail("\n".join(filter(None, [problem, *left])), pytrace=False)

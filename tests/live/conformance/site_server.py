@@ -1,7 +1,8 @@
 """The pages of the scenarios, in a program of its own: `python site_server.py` prints its port and serves until its input ends.
 
 Each line of its input is JSON, path → HTML, which replaces the one before, and is answered with a line; `{a}` and `{b}` in the HTML become its two
-addresses, which are two sites. A path that it was not told of has an empty document.
+addresses, which are two sites. A path that it was not told of has an empty document, or an
+empty text.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ PAGES: dict[str, str] = {}
 
 class Page(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        body = PAGES.get(self.path, "<!doctype html>").encode()
-        self.send_response(200)
+        empty = "" if self.path.endswith(".txt") else "<!doctype html>"
+        body = PAGES.get(self.path, empty).encode()
+        self.send_response_only(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Cache-Control", "no-cache")
         self.send_header("Content-Length", str(len(body)))

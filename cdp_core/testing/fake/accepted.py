@@ -1,0 +1,122 @@
+"""The commands that clients send at their start and that change nothing here: what they set, nothing in a fake browser has.
+
+There is no layout, no network, no fonts and no downloads; so a viewport, headers or an emulated medium are taken note of
+and no more. Which kinds of target take a command, and whether it waits while a dialog stops the renderer (fact 15), is as
+Chromium has it; so are the refusals. A client that relies on what one of these does needs a real browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from cdp_core.sansio.wire import Json
+from cdp_core.testing.fake.call import FRAMES, ROOT, SCRIPTED, Call, modelled
+from cdp_core.testing.fake.dispatch_errors import Refused
+
+Check = Callable[[Call], None]
+
+
+def _nothing(_call: Call) -> None:
+    pass
+
+
+def _demand_top(call: Call) -> None:
+    call.demand_top()
+
+
+def _demand_document(call: Call) -> None:
+    if call.target.type not in FRAMES:
+        raise Refused(-32000, "Operation is only supported for pages, not workers")
+
+
+def _demand_both(call: Call) -> None:
+    _demand_document(call)
+    _demand_top(call)
+
+
+def _check_downloads(call: Call) -> None:
+    wanted = call.params.get("browserContextId")
+    if wanted is not None and wanted not in call.world.contexts:
+        raise Refused(-32602, f"Failed to find browser context for id {wanted}")
+    if call.params["behavior"] in ("allow", "allowAndName") and not call.params.get("downloadPath"):
+        raise Refused(-32602, "downloadPath not provided")
+
+
+def _accept(
+    methods: Iterable[str], where: frozenset[str], check: Check = _nothing, *, by_renderer: bool = True
+) -> None:
+    def run(call: Call) -> Json:
+        check(call)
+        return {}
+
+    for method in methods:
+        modelled(method, where, by_renderer=by_renderer)(run)
+
+
+DOCUMENTS: Final = (
+    "DOMStorage.enable",
+    "DOMStorage.disable",
+    "Page.setBypassCSP",
+    "Page.setFontFamilies",
+    "Page.setInterceptFileChooserDialog",
+    "WebMCP.enable",
+    "WebMCP.disable",
+)
+WORKERS_TOO: Final = (
+    "Audits.enable",
+    "Audits.disable",
+    "Debugger.setAsyncCallStackDepth",
+    "Emulation.setLocaleOverride",
+    "Emulation.setTimezoneOverride",
+    "Emulation.setUserAgentOverride",
+    "Network.setBypassServiceWorker",
+    "Network.setCacheDisabled",
+    "Network.setExtraHTTPHeaders",
+    "Network.setUserAgentOverride",
+    "Runtime.addBinding",
+    "Runtime.removeBinding",
+    "Runtime.setAsyncCallStackDepth",
+)
+NOT_WORKERS: Final = (
+    "Emulation.setAutoDarkModeOverride",
+    "Emulation.setCPUThrottlingRate",
+    "Emulation.setDefaultBackgroundColorOverride",
+    "Emulation.setEmulatedMedia",
+    "Emulation.setEmulatedVisionDeficiency",
+    "Emulation.setFocusEmulationEnabled",
+    "Emulation.setScriptExecutionDisabled",
+    "Emulation.setTouchEmulationEnabled",
+)
+PAGES: Final = ("Emulation.clearDeviceMetricsOverride", "Emulation.setDeviceMetricsOverride")
+OF_THE_BROWSER: Final = (
+    "Emulation.clearGeolocationOverride",
+    "Emulation.clearIdleOverride",
+    "Emulation.setGeolocationOverride",
+    "Emulation.setIdleOverride",
+    "Input.dispatchKeyEvent",
+    "Input.dispatchMouseEvent",
+    "Input.setIgnoreInputEvents",
+    "Page.setAdBlockingEnabled",
+    "ServiceWorker.enable",
+)
+OF_THE_BROWSER_FOR_PAGES: Final = (
+    "Emulation.setEmitTouchEventsForMouse",
+    "Page.setDownloadBehavior",
+    "Page.setPrerenderingAllowed",
+    "Page.setWebLifecycleState",
+)
+OF_THE_ROOT_TOO: Final = (
+    "Browser.grantPermissions",
+    "Browser.resetPermissions",
+    "Security.setIgnoreCertificateErrors",
+)
+
+_accept(DOCUMENTS, FRAMES)
+_accept(WORKERS_TOO, SCRIPTED)
+_accept(NOT_WORKERS, SCRIPTED, _demand_document)
+_accept(PAGES, SCRIPTED, _demand_both)
+_accept(OF_THE_BROWSER, FRAMES, by_renderer=False)
+_accept(OF_THE_BROWSER_FOR_PAGES, FRAMES, _demand_top, by_renderer=False)
+_accept(OF_THE_ROOT_TOO, FRAMES | ROOT, by_renderer=False)
+_accept(("Browser.setDownloadBehavior",), FRAMES | ROOT, _check_downloads, by_renderer=False)

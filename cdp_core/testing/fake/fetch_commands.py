@@ -1,0 +1,122 @@
+"""The commands of the Fetch domain, on the root session as on those of pages and frames (facts 29, 30)."""
+
+from __future__ import annotations
+
+import base64
+
+from cdp_core.sansio.wire import Json
+from cdp_core.testing.fake import fetching
+from cdp_core.testing.fake.call import FRAMES, LATER, ROOT, Call, modelled
+from cdp_core.testing.fake.dispatch_errors import Refused
+from cdp_core.testing.fake.fetching import FAILURES, Answered, Interceptor, Pattern, Pause
+
+HERE = FRAMES | ROOT
+KINDS = frozenset(
+    (
+        *("Document", "Stylesheet", "Image", "Media", "Font", "Script", "TextTrack", "XHR", "Fetch", "Prefetch"),
+        *("EventSource", "WebSocket", "Manifest", "SignedExchange", "Ping", "CSPViolationReport", "Preflight"),
+        *("FedCM", "Other"),
+    )
+)
+
+
+@modelled("Fetch.enable", HERE)
+def _enable(call: Call) -> Json:
+    given: list[Json] = call.params.get("patterns") or [{}]
+    patterns = tuple(map(_pattern, given))
+    session = call.session
+    if session.interceptor is None:
+        session.interceptor = Interceptor(session, call.world.documents)
+        fetching.rewire(call.world, session)
+    session.interceptor.patterns = patterns
+    return {}
+
+
+def _pattern(given: Json) -> Pattern:
+    kind, stage = given.get("resourceType"), given.get("requestStage", "Request")
+    if kind is not None and kind not in KINDS:
+        raise Refused(-32602, f"Unknown resource type in fetch filter: '{kind}'")
+    if stage not in ("Request", "Response"):
+        raise Refused(-32602, f"Unsupported request stage '{stage}'")
+    return Pattern(url=given.get("urlPattern", "*"), kind=kind, response=stage == "Response")
+
+
+@modelled("Fetch.disable", HERE)
+def _disable(call: Call) -> Json:
+    call.answer({"result": {}})
+    fetching.leave(call.world, call.session)
+    return LATER
+
+
+@modelled("Fetch.continueRequest", HERE)
+def _continue_request(call: Call) -> Json:
+    pause = _taken(call)
+    if call.params.get("interceptResponse"):
+        pause.request.also_back(pause.place)
+    call.answer({"result": {}})
+    pause.go_on()
+    return LATER
+
+
+@modelled("Fetch.continueResponse", HERE)
+def _continue_response(call: Call) -> Json:
+    pause = _taken(call)
+    call.answer({"result": {}})
+    pause.go_on()
+    return LATER
+
+
+@modelled("Fetch.failRequest", HERE)
+def _fail(call: Call) -> Json:
+    failure = FAILURES.get(call.params["errorReason"])
+    _interceptor(call)
+    if failure is None:
+        raise Refused(-32602, "Unknown errorReason")
+    pause = _taken(call)
+    call.answer({"result": {}})
+    pause.end(Answered(failure=failure, headers=()))
+    return LATER
+
+
+@modelled("Fetch.fulfillRequest", HERE)
+def _fulfill(call: Call) -> Json:
+    _interceptor(call)
+    status = call.params["responseCode"]
+    if not 100 <= status < 1000:
+        raise Refused(-32602, "Invalid http status code or phrase")
+    given = call.params.get("responseHeaders", [])
+    headers = tuple((each["name"], each["value"]) for each in given)
+    body = base64.b64decode(call.params.get("body", ""))
+    pause = _taken(call)
+    call.answer({"result": {}})
+    pause.end(Answered(status=status, headers=headers, body=body))
+    return LATER
+
+
+@modelled("Fetch.getResponseBody", HERE)
+def _get_response_body(call: Call) -> Json:
+    if call.session.interceptor is None:
+        raise Refused(-32602, "Invalid InterceptionId.")
+    pause = _paused(call)
+    if pause.answered is None:
+        raise Refused(-32000, "Can only get response body on HeadersReceived pattern matched requests.")
+    return fetching.body_of(pause.answered)
+
+
+def _interceptor(call: Call) -> Interceptor:
+    if call.session.interceptor is None:
+        raise Refused(-32000, "Fetch domain is not enabled")
+    return call.session.interceptor
+
+
+def _paused(call: Call) -> Pause:
+    pause = _interceptor(call).paused.get(call.params["requestId"])
+    if pause is None:
+        raise Refused(-32602, "Invalid InterceptionId.")
+    return pause
+
+
+def _taken(call: Call) -> Pause:
+    pause = _paused(call)
+    del _interceptor(call).paused[call.params["requestId"]]
+    return pause

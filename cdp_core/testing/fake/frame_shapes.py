@@ -1,0 +1,74 @@
+"""How frames are shown, in events as in results: one frame, and the tree that one session is told of."""
+
+from __future__ import annotations
+
+from cdp_core.sansio.wire import Json
+from cdp_core.testing.fake.contexts import document_url
+from cdp_core.testing.fake.world import Frame, World, origin_of
+
+__all__ = ["described", "tree"]
+
+
+def described(world: World, frame: Frame) -> Json:
+    """A frame as events and results show it."""
+    unexplained = frame.parent is None or world.profile == "headless-shell"
+    shown: Json = {"id": frame.id}
+    if frame.parent is not None:
+        shown["parentId"] = frame.parent.id
+    shown["loaderId"] = frame.loader
+    if frame.parent is not None:
+        shown["name"] = frame.name
+    address, found, fragment = frame.url.partition("#")
+    shown |= {
+        "url": address,
+        **({"urlFragment": f"#{fragment}"} if found else {}),
+        **({"unreachableUrl": frame.unreachable} if frame.unreachable else {}),
+        "domainAndRegistry": _registry(frame.url),
+        "securityOrigin": frame.origin,
+        "securityOriginDetails": {"isLocalhost": _is_local(frame.url)},
+        "mimeType": frame.mime or _mime_of(frame.url),
+        "adFrameStatus": {"adFrameType": "none", **({} if unexplained else {"explanations": []})},
+        "secureContextType": _secure(document_url(frame)),
+        "crossOriginIsolatedContextType": "NotIsolated" if _shares_site(frame) else "NotIsolatedFeatureDisabled",
+        "gatedAPIFeatures": [],
+    }
+    return shown
+
+
+def tree(world: World, frame: Frame) -> Json:
+    """A frame and those below it that have the same target: OOPIFs are absent (fact 41)."""
+    shown: Json = {"frame": described(world, frame)}
+    children = [tree(world, child) for child in frame.children if child.target is frame.target]
+    if children:
+        shown["childFrames"] = children
+    return shown
+
+
+def _host(url: str) -> str:
+    return origin_of(url).partition("://")[2].partition(":")[0]
+
+
+def _registry(url: str) -> str:
+    host = _host(url)
+    return "" if not host or "." not in host or host.rpartition(".")[2].isdigit() else host
+
+
+def _mime_of(url: str) -> str:
+    """Every document is HTML, unless its URL says otherwise."""
+    if not url.startswith("data:"):
+        return "text/html"
+    return url.removeprefix("data:").partition(",")[0].partition(";")[0] or "text/plain"
+
+
+def _shares_site(frame: Frame) -> bool:
+    return frame.parent is None or (frame.target is frame.parent.target and _shares_site(frame.parent))
+
+
+def _secure(url: str) -> str:
+    if url.startswith("https://"):
+        return "Secure"
+    return "SecureLocalhost" if _is_local(url) else "InsecureScheme"
+
+
+def _is_local(url: str) -> bool:
+    return _host(url) in ("localhost", "127.0.0.1") or _host(url).endswith(".localhost")

@@ -1,0 +1,92 @@
+"""One navigation on its way: how its wish and its beginning are told, and what its answer means for the frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import attrs
+
+from cdp_core.sansio.wire import Json
+from cdp_core.testing.fake.fetching import Answered
+from cdp_core.testing.fake.world import Frame, Target, World
+
+__all__ = ["Navigation", "above", "failure_by", "has_no_script", "referrer_of", "tell_begin", "tell_wish", "type_of"]
+
+
+@attrs.frozen(eq=False)
+class Navigation:
+    """One that is on its way."""
+
+    frame: Frame
+    target: Target
+    """The one that the frame had when it began."""
+    url: str
+    loader: str
+    kind: str
+
+    @property
+    def begun(self) -> Json:
+        """How its beginning is told."""
+        return {"frameId": self.frame.id, "url": self.url, "loaderId": self.loader, "navigationType": self.kind}
+
+
+def referrer_of(frame: Frame, reason: str) -> str:
+    """The address of the document whose script asks."""
+    if reason and frame.parent is not None:
+        return frame.parent.url
+    if frame.target.opener is not None and not frame.loader:
+        return frame.target.opener.url
+    return frame.url if reason else ""
+
+
+def tell_wish(world: World, going: Navigation, reason: str) -> None:
+    """A script asks for it, of its own frame or of one inside; of its own it only begins when the script is over."""
+    frame = going.frame
+    own_process = reason == "scriptInitiated" and frame.target is above(frame)
+    if own_process:
+        scheduled = {"frameId": frame.id, "delay": 0, "reason": reason, "url": going.url}
+        world.emit_to(frame.target, "Page", "Page.frameScheduledNavigation", scheduled, frame)
+    requested = {"frameId": frame.id, "reason": reason, "url": going.url, "disposition": "currentTab"}
+    world.emit_to(above(frame), "Page", "Page.frameRequestedNavigation", requested, frame)
+    if own_process and frame.parent is None:
+        world.soon(partial(tell_begin, world, going))
+    else:
+        tell_begin(world, going)
+    if own_process:
+        world.emit_to(frame.target, "Page", "Page.frameClearedScheduledNavigation", {"frameId": frame.id}, frame)
+
+
+def tell_begin(world: World, going: Navigation) -> None:
+    """It begins."""
+    world.emit_to(going.target, "Page", "Page.frameStartedNavigating", going.begun, going.frame)
+    world.emit_to(going.target, "Page", "Page.frameStartedLoading", {"frameId": going.frame.id}, going.frame)
+
+
+def above(frame: Frame) -> Target:
+    """Where a frame's own element is: what is asked of a frame is told there."""
+    return frame.target if frame.parent is None else frame.parent.target
+
+
+def failure_by(came: Answered) -> str | None:
+    """By what a navigation fails that was answered so; the browser stays where it is where that is ERR_ABORTED."""
+    if came.status in (204, 205):
+        return "net::ERR_ABORTED"
+    if came.status >= 400 and came.body == b"":
+        return "net::ERR_HTTP_RESPONSE_CODE_FAILURE"
+    return came.failure
+
+
+def type_of(came: Answered) -> str:
+    """The type of what a client made up; what it does not say is guessed from the body, as browsers do."""
+    if came.body is None:
+        return ""
+    said = came.header("Content-Type")
+    if said is not None:
+        return said.partition(";")[0].strip()
+    return "text/html" if came.body.lstrip().startswith(b"<") else "text/plain"
+
+
+def has_no_script(_frame: Frame, done: Callable[[], None]) -> None:
+    """The script tells what documents of the network do, and nothing of those that a client made."""
+    done()

@@ -1,0 +1,175 @@
+"""The commands of the browser itself: its version and end, its targets, sessions and contexts."""
+
+from __future__ import annotations
+
+from cdp_core.sansio.wire import Json
+from cdp_core.testing.fake import dialogs, tabs, targets
+from cdp_core.testing.fake.call import ANYWHERE, LATER, Call, modelled
+from cdp_core.testing.fake.dispatch_errors import Refused
+from cdp_core.testing.fake.world import AutoAttach, Context, World
+
+__all__ = ["dispose"]
+
+
+# ── the browser ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@modelled("Browser.getVersion", ANYWHERE)
+def _get_version(call: Call) -> Json:
+    shell = "HeadlessChrome" if call.world.profile == "headless-shell" else "Chrome"
+    return {
+        "protocolVersion": "1.3",
+        "product": f"{shell}/156.0.8078.79",
+        "revision": "@a21ce95c24ce3964416f09ae1862f53f319eb4d0",
+        "userAgent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
+        "HeadlessChrome/156.0.0.0 Safari/537.36",
+        "jsVersion": "15.6.75.27",
+    }
+
+
+@modelled("Browser.close", ANYWHERE)
+def _close_browser(call: Call) -> Json:
+    call.answer({"result": {}})
+    call.close_browser()
+    return LATER
+
+
+# ── targets ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@modelled("Target.getTargets", ANYWHERE)
+def _get_targets(call: Call) -> Json:
+    chosen = call.params.get("filter", targets.ALL_BUT_TABS)
+    every = (*call.world.tabs.values(), *call.world.targets.values())
+    there = (target for target in every if not targets.is_shelved(call.world, target))
+    return {"targetInfos": [target.info() for target in there if targets.matches(chosen, target.type)]}
+
+
+@modelled("Target.getTargetInfo", ANYWHERE)
+def _get_target_info(call: Call) -> Json:
+    if "targetId" not in call.params:
+        if call.session.target is None:
+            return {"targetInfo": tabs.browser_info(call.world, call.session.client)}
+        return {"targetInfo": call.target.info()}
+    return {"targetInfo": call.named_target().info()}
+
+
+@modelled("Target.setDiscoverTargets", ANYWHERE)
+def _set_discover(call: Call) -> Json:
+    if call.params["discover"]:
+        targets.discover(call.world, call.session, call.params.get("filter") or targets.ALL_BUT_TABS)
+    elif call.session in call.world.discoverers:
+        call.world.discoverers.remove(call.session)
+    return {}
+
+
+@modelled("Target.setAutoAttach", ANYWHERE)
+def _set_auto_attach(call: Call) -> Json:
+    # The browser attaches at once, and the answer waits for the renderer (fact 15).
+    session = call.session
+    if session.target is None and not call.params.get("flatten"):
+        raise Refused(-32602, "Only flatten protocol is supported with browser level auto-attach")
+    if not call.params["autoAttach"]:
+        session.auto_attach = None
+        for child in [each for each in session.client.sessions.values() if each.parent is session and each.automatic]:
+            targets.detach(call.world, child)
+        return {}
+    chosen = tuple(call.params.get("filter") or targets.ALL_BUT_TABS)
+    session.auto_attach = AutoAttach(wait=call.params["waitForDebuggerOnStart"], filter=chosen)
+    targets.auto_attach_existing(call.world, session)
+    if session.target is None:
+        return {}
+    if not session.target.crashed:
+        dialogs.when_free(session.target, lambda: call.answer({"result": {}}))
+    return LATER
+
+
+@modelled("Target.attachToTarget", ANYWHERE)
+def _attach_to_target(call: Call) -> Json:
+    session = targets.attach(call.world, call.named_target(), call.session)
+    return {"sessionId": session.id}
+
+
+@modelled("Target.detachFromTarget", ANYWHERE)
+def _detach_from_target(call: Call) -> Json:
+    wanted, named = call.params.get("sessionId"), call.params.get("targetId")
+    if wanted is None and named is None:
+        raise Refused(-32602, "Session id must be specified")
+    own = [each for each in call.session.client.sessions.values() if each.parent is call.session]
+    if wanted is None:
+        session = next((each for each in own if each.target is not None and each.target.id == named), None)
+    else:
+        session = next((each for each in own if each.id == wanted), None)
+    if session is None:
+        raise Refused(-32602, "No session with given id" if wanted else "No session for given target id")
+    targets.detach(call.world, session)
+    return {}
+
+
+@modelled("Target.createTarget", ANYWHERE)
+def _create_target(call: Call) -> Json:
+    context = _context_of(call)
+    url = call.params["url"] or "about:blank"
+    target = call.player.open_page(f"page {len(call.player.labels) + 1}", url, context=context)
+    if call.params.get("forTab") and target.tab is not None:
+        return {"targetId": target.tab.id}
+    return {"targetId": target.id}
+
+
+def _context_of(call: Call) -> Context:
+    wanted = call.params.get("browserContextId")
+    if wanted is None:
+        return call.world.default_context
+    if wanted not in call.world.contexts:
+        raise Refused(-32000, f"Failed to find browser context with id {wanted}")
+    return call.world.contexts[wanted]
+
+
+@modelled("Target.closeTarget", ANYWHERE)
+def _close_target(call: Call) -> Json:
+    target = call.named_target()
+    target = target.tab_of or target
+    if target.crashed or target.dialogs:  # otherwise the renderer is heard first
+        targets.close(call.world, target)
+        return {"success": True}
+    call.answer({"result": {"success": True}})
+    dialogs.when_free(target, lambda: targets.close(call.world, target))
+    return LATER
+
+
+@modelled("Target.activateTarget", ANYWHERE)
+def _activate_target(call: Call) -> Json:
+    call.named_target()
+    return {}
+
+
+@modelled("Target.createBrowserContext", ANYWHERE)
+def _create_context(call: Call) -> Json:
+    call.demand_root()
+    owner = call.session.client if call.params.get("disposeOnDetach") else None
+    return {"browserContextId": call.world.new_context(owner).id}
+
+
+@modelled("Target.getBrowserContexts", ANYWHERE)
+def _get_contexts(call: Call) -> Json:
+    call.demand_root()
+    default = call.world.default_context
+    others = [context.id for context in call.world.contexts.values() if context is not default]
+    return {"browserContextIds": others, "defaultBrowserContextId": default.id}
+
+
+@modelled("Target.disposeBrowserContext", ANYWHERE)
+def _dispose_context(call: Call) -> Json:
+    call.demand_root()
+    context = call.world.contexts.get(call.params["browserContextId"])
+    if context is None or context is call.world.default_context:
+        raise Refused(-32000, f"Failed to find context with id {call.params['browserContextId']}")
+    dispose(call.world, context)
+    return {}
+
+
+def dispose(world: World, context: Context) -> None:
+    """A context ends, with its pages."""
+    for target in [each for each in world.pages() if each.context is context]:
+        targets.close(world, target)
+    del world.contexts[context.id]

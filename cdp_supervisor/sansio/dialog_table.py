@@ -1,0 +1,117 @@
+"""The phases of a dialog, and every move there is between them; dialogs.py takes them.
+
+    open ──answer──▶ answering(by) ──closed──▶ closed(by) ──our reply──▶ settled(by)
+      │                   │  └──our reply──▶ answered(by) ──closed──▶ settled(by)
+      │                   └──refused, silent──▶ stuck(why)
+      └──superseded, its session ended──▶ stuck(why) ──the page replies, closed──▶ settled(remote)
+
+Who ended a dialog is known at the later of its closed event and the reply to our answer, which comes second (fact 1);
+where it is not known it is `remote`, never `agent` (docs/cdp/closed-precedes-reply.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+import attrs
+
+__all__ = ["PHASES", "TABLE", "TRIGGERS", "Move", "Phase", "Trigger"]
+
+Phase = Literal["open", "answering", "answered", "closed", "stuck"]
+Trigger = Literal[
+    "answer",
+    "closed",
+    "reply_ok",
+    "refused_none",
+    "refused_inactive",
+    "reply_gone",
+    "superseded",
+    "session_lost",
+    "page_replies",
+    "target_gone",
+    "due",
+]
+PHASES: Final[tuple[Phase, ...]] = ("open", "answering", "answered", "closed", "stuck")
+TRIGGERS: Final[tuple[Trigger, ...]] = (
+    "answer",
+    "closed",
+    "reply_ok",
+    "refused_none",
+    "refused_inactive",
+    "reply_gone",
+    "superseded",
+    "session_lost",
+    "page_replies",
+    "target_gone",
+    "due",
+)
+
+
+@attrs.frozen
+class Move:
+    """What a trigger does to a phase.
+
+    `go` is the next phase, `settle` who ended it (`by`: whoever answered), `stick` why nobody can answer it any more;
+    `refuse` is what an answer gets, `overdue` that its time is over. All empty: nothing changes.
+    """
+
+    go: str = ""
+    settle: str = ""
+    reason: str = ""
+    stick: str = ""
+    probe: bool = False
+    refuse: str = ""
+    overdue: bool = False
+
+
+_STAY: Final = Move()
+_BUSY: Final = Move(refuse="it is being answered already")
+_UNCONFIRMED: Final = Move(settle="remote", reason="unconfirmed")
+_OTHERS: Final = Move(settle="remote", reason="other_client")
+_OURS: Final = Move(settle="by", reason="answered")
+_GONE: Final = Move(settle="remote", reason="target_gone")
+
+TABLE: Final[Mapping[tuple[Phase, Trigger], Move]] = {
+    ("open", "answer"): Move(go="answering"),
+    ("open", "closed"): Move(settle="remote", reason="elsewhere"),
+    ("open", "superseded"): Move(stick="superseded"),
+    ("open", "session_lost"): Move(stick="orphaned"),
+    ("open", "target_gone"): _GONE,
+    ("open", "due"): Move(go="answering"),
+    ("answering", "answer"): _BUSY,
+    ("answering", "closed"): Move(go="closed"),
+    ("answering", "reply_ok"): Move(go="answered"),
+    ("answering", "refused_none"): Move(stick="unseen", probe=True),
+    ("answering", "refused_inactive"): Move(stick="page_inactive"),
+    ("answering", "reply_gone"): _STAY,
+    ("answering", "superseded"): Move(stick="superseded"),
+    ("answering", "session_lost"): Move(stick="orphaned"),
+    ("answering", "target_gone"): _UNCONFIRMED,
+    ("answering", "due"): Move(stick="unseen", probe=True),
+    ("answered", "answer"): _BUSY,
+    ("answered", "closed"): _OURS,
+    ("answered", "superseded"): _OURS,
+    ("answered", "session_lost"): _OURS,
+    ("answered", "target_gone"): _OURS,
+    ("answered", "due"): _OURS,
+    ("closed", "answer"): _BUSY,
+    ("closed", "reply_ok"): _OURS,
+    ("closed", "refused_none"): _OTHERS,
+    ("closed", "refused_inactive"): _OTHERS,
+    ("closed", "reply_gone"): _UNCONFIRMED,
+    ("closed", "session_lost"): _UNCONFIRMED,
+    ("closed", "target_gone"): _UNCONFIRMED,
+    ("closed", "due"): _UNCONFIRMED,
+    ("stuck", "answer"): Move(refuse="it cannot be answered any more"),
+    ("stuck", "closed"): Move(settle="remote", reason="elsewhere"),
+    ("stuck", "reply_ok"): _STAY,
+    ("stuck", "refused_none"): _STAY,
+    ("stuck", "refused_inactive"): _STAY,
+    ("stuck", "reply_gone"): _STAY,
+    ("stuck", "superseded"): _STAY,
+    ("stuck", "session_lost"): Move(stick="orphaned"),
+    ("stuck", "page_replies"): Move(settle="remote", reason="why"),
+    ("stuck", "target_gone"): _GONE,
+    ("stuck", "due"): Move(overdue=True),
+}

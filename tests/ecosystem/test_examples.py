@@ -1,0 +1,55 @@
+"""The worked examples run as they stand there, and they can fail."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+INI = """[pytest]
+filterwarnings = error
+addopts = --strict-markers -p no:cacheprovider
+asyncio_default_fixture_loop_scope = function
+"""
+Run = Callable[[list[str]], subprocess.CompletedProcess[str]]
+
+
+def test_puppeteer_with_node_test(node_folder: Path, run: Run) -> None:
+    copied = shutil.copy(EXAMPLES / "puppeteer_dialogs.test.mjs", node_folder)
+    printed = run(["node", "--test", "--test-reporter=tap", copied]).stdout
+    assert "\n# pass 2\n" in printed
+    assert "\n# fail 0\n" in printed
+
+
+def test_a_wrong_answer_fails_the_puppeteer_example(node_folder: Path, run: Run) -> None:
+    text = (EXAMPLES / "puppeteer_dialogs.test.mjs").read_text()
+    wrong = node_folder / "wrong.test.mjs"
+    wrong.write_text(text.replace(": dialog.dismiss()", ": dialog.accept()"))
+    with pytest.raises(AssertionError, match=r"# fail 1\n"):
+        run(["node", "--test", "--test-reporter=tap", "--test-name-pattern=its answer", str(wrong)])
+
+
+def asyncio_pytest(python: str, example: Path, folder: Path) -> list[str]:
+    ini = folder / "pytest.ini"
+    ini.write_text(INI)
+    plugins = ["-p", "no:trio", "-p", "no:cdp_core", "-p", "cdp_core_pytest"]
+    return [python, "-m", "pytest", "-q", "-c", str(ini), *plugins, str(example)]
+
+
+def test_cdp_use_with_pytest_asyncio(clients_python: Callable[..., str], run: Run, tmp_path: Path) -> None:
+    python = clients_python("cdp_use", "pytest_asyncio", "trio")
+    printed = run(asyncio_pytest(python, EXAMPLES / "test_cdp_use_dialogs.py", tmp_path)).stdout
+    assert "3 passed" in printed
+
+
+def test_a_wrong_answer_fails_the_cdp_use_example(clients_python: Callable[..., str], run: Run, tmp_path: Path) -> None:
+    python = clients_python("cdp_use", "pytest_asyncio", "trio")
+    wrong = tmp_path / "test_wrong.py"
+    text = (EXAMPLES / "test_cdp_use_dialogs.py").read_text()
+    wrong.write_text(text.replace('"accept": "cookies" in', '"accept": True or "cookies" in'))
+    with pytest.raises(AssertionError, match="2 failed, 1 passed"):
+        run(asyncio_pytest(python, wrong, tmp_path))

@@ -1,0 +1,212 @@
+"""Dialogs that can be answered: by whom they are, what the page gets, and who is said to have done it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import trio
+
+from cdp_supervisor import BlockedByDialog, DialogAnswerRefused, NoPendingDialog, Policy
+
+pytestmark = pytest.mark.chromium
+
+Pages = Callable[..., str]
+THERE = "localhost"
+
+ASKED = (
+    ("alert('a')", "accept", None, None),
+    ("confirm('c')", "accept", None, True),
+    ("confirm('c')", "dismiss", None, False),
+    ("prompt('p', 'guest')", "accept", "Ada", "Ada"),
+    ("prompt('p', 'guest')", "accept", None, "guest"),
+    ("prompt('p', 'guest')", "dismiss", None, None),
+)
+
+
+async def value_of(reply: Any) -> Any:
+    """What a script came to."""
+    with trio.fail_after(8):
+        return (await reply.wait())["result"].get("value")
+
+
+async def test_an_agent_answers_each_type(stage: Any, sites: Pages) -> None:
+    target = await stage.open(sites("<p>quiet"))
+    for expression, action, prompt_text, value in ASKED:
+        reply = await stage.start(target, expression)
+        dialog = await stage.dialog()
+        assert dialog.answerable
+        assert (dialog.type, dialog.target_id) == (expression.partition("(")[0], target)
+        assert dialog.default_prompt == ("guest" if dialog.type == "prompt" else "")
+        answered = await stage.sup.respond_to_dialog(action, prompt_text=prompt_text)
+        assert (answered.id, answered.closed_by, answered.reason) == (dialog.id, "agent", "answered")
+        assert await value_of(reply) == value
+    assert stage.sup.snapshot().pending_dialogs == ()
+    assert stage.page(target).health.state == "ok"
+    with pytest.raises(NoPendingDialog):
+        await stage.sup.respond_to_dialog("accept")
+
+
+@pytest.mark.parametrize(
+    ("policy", "values"),
+    [
+        (Policy.unattended(), [None, False, None]),
+        (Policy("auto_dismiss"), [None, False, None]),
+        (Policy("auto_accept", prompt_text="policy"), [None, True, "policy"]),
+        (Policy({"alert": "auto_accept", "confirm": "auto_accept", "prompt": "auto_accept"}), [None, True, "guest"]),
+    ],
+)
+async def test_a_policy_answers_each_type(stage: Any, pages: Pages, policy: Policy, values: list[Any]) -> None:
+    target = await stage.open(pages("<p>quiet"))
+    await stage.sup.set_policy(policy)
+    reply = await stage.start(target, "[alert('a') ?? null, confirm('c'), prompt('p', 'guest')]")
+    assert await value_of(reply) == values
+    found = await stage.until(lambda s: len(s.recent_dialogs) == 3)
+    assert [(each.type, each.closed_by, each.reason) for each in found.recent_dialogs] == [
+        (kind, "auto_policy", "answered") for kind in ("alert", "confirm", "prompt")
+    ]
+
+
+async def test_a_new_policy_answers_what_is_open(stage: Any, pages: Pages) -> None:
+    target = await stage.open(pages("<p>quiet"))
+    reply = await stage.start(target, "confirm('c')")
+    dialog = await stage.dialog()
+    await stage.sup.set_policy(Policy("auto_accept"))
+    assert await value_of(reply) is True
+    assert (await stage.ended(dialog.id)).closed_by == "auto_policy"
+
+
+async def test_the_watchdog_dismisses_what_nobody_answers(open_stage: Any, pages: Pages) -> None:
+    async with open_stage(policy=Policy(dialog_timeout=0.3)) as stage:
+        target = await stage.open(pages("<p>quiet"))
+        for expression, value in (("alert('a')", None), ("confirm('c')", False), ("prompt('p', 'guest')", None)):
+            reply = await stage.start(target, expression)
+            dialog = await stage.dialog()
+            assert await value_of(reply) is value
+            ended = await stage.ended(dialog.id)
+            assert (ended.closed_by, ended.reason) == ("watchdog", "answered")
+            assert ended.closed_at - ended.opened_at >= 0.3
+
+
+async def test_a_dialog_of_another_process_is_the_pages(stage: Any, sites: Pages) -> None:
+    target = await stage.open(sites(f'<iframe src="{sites("<p>far", THERE)}"></iframe>'))
+    (frame,) = [each for each in stage.page(target).frames() if each.is_oopif]
+    with pytest.raises(BlockedByDialog) as blocked:
+        await stage.sup.evaluate("confirm('from far')", frame_id=frame.frame_id)
+    dialog = await stage.dialog()
+    assert blocked.value.dialogs == (dialog.id,)
+    assert (dialog.frame_id, dialog.session_id) == (frame.frame_id, stage.page(target).session_id)
+    assert dialog.session_id != frame.session_id
+    assert (await stage.sup.respond_to_dialog("accept", dialog_id=dialog.id)).closed_by == "agent"
+    assert await blocked.value.call.wait(timeout=8) is True
+    assert await stage.sup.evaluate("1 + 1", frame_id=frame.frame_id) == 2
+
+
+async def test_a_blocked_call_is_told_at_once_and_ends_later(stage: Any, pages: Pages) -> None:
+    target = await stage.open(pages("<p>quiet"))
+    with pytest.raises(BlockedByDialog) as first:
+        await stage.sup.evaluate("window.times = (window.times ?? 0) + 1; confirm('go on?') ? times : -1", target_id=target)
+    assert [each.call_id for each in stage.sup.snapshot().blocked_calls] == [first.value.call.call_id]
+    with pytest.raises(BlockedByDialog) as second:  # it would wait: it is not even sent
+        await stage.sup.evaluate("window.times = 100", target_id=target)
+    assert second.value.call is None
+    health = stage.sup.health(target)
+    assert health.state == "blocked_by_dialog"
+    navigation = await stage.sup.call("Page.getNavigationHistory", target_id=target)  # the browser answers this one
+    assert navigation["entries"]
+    await stage.sup.respond_to_dialog("accept")
+    assert await first.value.call.wait(timeout=8) == 1
+    assert stage.sup.snapshot().blocked_calls == ()
+
+
+async def test_another_client_answers(stage: Any, pages: Pages) -> None:
+    target = await stage.open(pages("<p>quiet"))
+    theirs = await stage.attach(target)
+    async with theirs.enabled("Page"):
+        for accept, value, reason in ((True, True, "other_client"), (False, False, "closed_elsewhere")):
+            with theirs.expect("Page.javascriptDialogOpening") as opening:
+                reply = await stage.start(target, "confirm('whose?')")
+                await opening.wait()
+            dialog = await stage.dialog()
+            await theirs.send("Page.handleJavaScriptDialog", {"accept": accept})
+            ended = await stage.ended(dialog.id)
+            assert (ended.closed_by, ended.reason) == ("remote", reason)
+            assert await value_of(reply) is value
+
+
+async def test_three_pages_ask_at_once(stage: Any, pages: Pages) -> None:
+    targets = [await stage.open(pages(f"<p>{number}")) for number in range(3)]
+    replies = [await stage.start(each, "prompt('which?')") for each in targets]
+    found = await stage.until(lambda s: len(s.pending_dialogs) == 3)
+    by_page = {each.target_id: each.id for each in found.pending_dialogs}
+    for target in reversed(targets):
+        answered = await stage.sup.respond_to_dialog("accept", prompt_text=target, dialog_id=by_page[target])
+        assert (answered.target_id, answered.closed_by) == (target, "agent")
+    assert [await value_of(each) for each in replies] == targets
+
+
+LEAVING = "<script>onbeforeunload = event => { event.preventDefault(); event.returnValue = 'x' }</script>"
+
+
+@pytest.mark.parametrize("accept", [True, False])
+async def test_beforeunload_decides_on_a_navigation(stage: Any, pages: Pages, accept: bool) -> None:
+    target = await stage.open(pages(LEAVING))
+    there = pages("<p>next")
+    await stage.sup.evaluate("1", target_id=target, user_gesture=True)
+    with pytest.raises(BlockedByDialog) as blocked:
+        await stage.sup.call("Page.navigate", {"url": there}, target_id=target)
+    assert (await stage.dialog()).type == "beforeunload"
+    answered = await stage.sup.respond_to_dialog("accept" if accept else "dismiss")
+    assert answered.closed_by == "agent"
+    ended = await blocked.value.call.wait(timeout=8)
+    assert ended.get("errorText") == (None if accept else "net::ERR_ABORTED")
+    if accept:
+        await stage.until(lambda s: s.page(target).url == there)
+    assert (await stage.agree(target))[target][1] == (there if accept else pages(LEAVING))
+
+
+async def test_a_navigation_ends_an_open_dialog(stage: Any, pages: Pages) -> None:
+    target = await stage.open(pages("<p>quiet"))
+    await stage.start(target, "confirm('c')")
+    dialog = await stage.dialog()
+    await stage.sup.call("Page.navigate", {"url": pages("<p>next")}, target_id=target)
+    ended = await stage.ended(dialog.id)
+    assert (ended.closed_by, ended.reason) == ("remote", "navigation")
+    await stage.agree(target)
+
+
+async def test_a_frame_that_goes_takes_its_dialog_along(stage: Any, pages: Pages) -> None:
+    far = pages("<script>setTimeout(() => confirm('far'), 50)</script>", THERE)
+    target = await stage.open(pages(f'<iframe src="{far}"></iframe>'))
+    dialog = await stage.dialog()
+    await stage.sup.evaluate("document.querySelector('iframe').remove()", target_id=target)
+    ended = await stage.ended(dialog.id)
+    assert ended.closed_by == "remote"
+    assert len(await stage.agree(target)) == 1
+    with pytest.raises(NoPendingDialog):
+        await stage.sup.respond_to_dialog("accept")
+
+
+async def test_an_answer_that_comes_second_is_not_ours(stage: Any, pages: Pages) -> None:
+    """Two clients answer at the same moment: whoever was second is never said to have done it."""
+    target = await stage.open(pages("<p>quiet"))
+    theirs = await stage.attach(target)
+    async with theirs.enabled("Page"):
+        await theirs.send("Page.enable")
+        for _ in range(5):
+            reply = await stage.start(target, "confirm('whose?')")
+            dialog = await stage.dialog()
+            answer = theirs.send_nowait("Page.handleJavaScriptDialog", {"accept": False})
+            try:
+                ended = await stage.sup.respond_to_dialog("accept", dialog_id=dialog.id)
+            except DialogAnswerRefused:
+                ended = await stage.ended(dialog.id)
+            except NoPendingDialog:
+                ended = await stage.ended(dialog.id)
+            ours = await value_of(reply) is True
+            assert ended.closed_by == ("agent" if ours else "remote")
+            try:
+                await answer.wait()
+            except Exception:
+                assert ours

@@ -1,0 +1,383 @@
+"""A supervisor on a fake browser, without an event loop: the pure pump around `SupervisorEngine`.
+
+The engine is the pump's client, on one link after the other: a link that the browser lost is down for the engine, and when
+the engine wants one, a new client joins. Time is the pump's: a turn of it comes when the browser or the engine has
+something to do then, up to a `horizon`. What anybody asks are turns, too, so a recorded schedule gives the same run again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.fake.truth import TrueDialog, Truth
+from cdp_core.testing.pump import Pump, Run
+from cdp_core.testing.schedules import Advance, Ask, Turn
+from cdp_core.testing.steps import Script
+from cdp_supervisor.engine import SupervisorEngine
+from cdp_supervisor.sansio.changes import DialogClosed
+from cdp_supervisor.sansio.effects import Answer, Effect
+from cdp_supervisor.sansio.inputs import Input, Instant
+from cdp_supervisor.sansio.options import Policy, Reconnect
+from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Question, Recover, RespondToDialog, SetPolicy, Stop
+from cdp_supervisor.sansio.state import Dialog
+
+Json = dict[str, Any]
+SOON = 60.0
+"""Seconds that are awaited after the last that the script does: all of the machine's patience but a dialog's own."""
+EPOCH = 1_700_000_000.0
+
+
+# ── the supervisor ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@attrs.define(kw_only=True)
+class Told:
+    """An opening that was delivered, and what was said of it later."""
+
+    link: int
+    session: str
+    frame: str
+    place: int
+    """It is the n-th that was delivered on this session."""
+    closed: bool = False
+
+
+class WatchedEngine(SupervisorEngine):
+    """It keeps what it was fed and what it ordered."""
+
+    def __init__(self, **options: Any) -> None:
+        self.inputs: list[Input] = []
+        self.answered: Counter[int] = Counter()
+        super().__init__(**options)
+        self._runner._record = self.inputs.append
+
+    def _perform(self, effect: Effect) -> None:
+        if isinstance(effect, Answer):
+            self.answered[effect.ask_id] += 1
+        super()._perform(effect)
+
+
+class Supervised:
+    """The engine as a client of the pump; beside it what it was told of dialogs, taken down as it came."""
+
+    def __init__(self, fake: FakeBrowser, **options: Any) -> None:
+        self.fake = fake
+        self.engine = WatchedEngine(**{"keepalive": None, **options})
+        self.link = 0
+        """The number of the client that it is now; 0 for none."""
+        self.told: list[Told] = []
+        self.asked: list[int] = []
+        self.answers: dict[int, Answer] = {}
+        self.listening: dict[str, str] = {}
+        """The sessions that are listened to, with their targets."""
+        self._sent: dict[int, Json] = {}
+        self.confirmed: set[int] = set()
+        """The links' own answers that the browser confirmed, by the number of the dialog that closed last before."""
+
+    @property
+    def at(self) -> Instant:
+        return Instant(mono=self.fake.now, wall=EPOCH + self.fake.now)
+
+    def start(self) -> list[bytes]:
+        self.listening.clear()
+        self.engine.link_up(self.at)
+        return self.take()
+
+    def receive(self, payload: bytes) -> list[bytes]:
+        self._take_down(json.loads(payload))
+        self.engine.receive(payload, self.at)
+        return self.take()
+
+    def ask(self, question: Json) -> list[bytes]:
+        self.asked.append(self.engine.ask(self._question(question), self.at))
+        return self.take()
+
+    def take(self) -> list[bytes]:
+        self.answers.update(self.engine.answers())
+        return self.engine.outgoing()
+
+    def _take_down(self, message: Json) -> None:
+        session, params = message.get("sessionId", ""), message.get("params", {})
+        method = message.get("method")
+        if method == "Target.attachedToTarget":
+            if params["targetInfo"]["targetId"] not in self.listening.values():
+                self.listening[params["sessionId"]] = params["targetInfo"]["targetId"]
+        elif method == "Target.detachedFromTarget":
+            self.listening.pop(params["sessionId"], None)
+        elif method == "Page.javascriptDialogOpening" and session in self.listening:
+            place = sum(each.session == session for each in self.told)
+            self.told.append(Told(link=self.link, session=session, frame=params["frameId"], place=place))
+        elif method == "Page.javascriptDialogClosed":
+            mine = [each for each in self.told if each.session == session and each.frame == params["frameId"]]
+            for each in [each for each in mine if not each.closed][:1]:
+                each.closed = True
+
+    def _question(self, asked: Json) -> Question:
+        """What is asked, made of JSON; things are meant by their rank among what is shown."""
+        snapshot = self.engine.snapshot()
+        pages = [page.target_id for page in snapshot.pages] or ["none"]
+        frames = [frame.frame_id for page in snapshot.pages for frame in page.frames()] or ["none"]
+        match asked:
+            case {"respond": action, "rank": rank}:
+                dialogs = [dialog.id for dialog in snapshot.pending_dialogs] or ["d-0"]
+                return RespondToDialog(action=action, dialog_id=dialogs[rank % len(dialogs)])
+            case {"respond": action}:
+                return RespondToDialog(action=action)
+            case {"call": method, "params": params, "page": rank}:
+                return Call(method=method, params=params, target_id=pages[rank % len(pages)])
+            case {"call": method, "params": params, "frame": rank}:
+                return Call(method=method, params=params, frame_id=frames[rank % len(frames)])
+            case {"await": number}:
+                return AwaitCall(call_id=f"c-{number}", timeout=5.0)
+            case {"policy": policy}:
+                return SetPolicy(policy=Policy(policy))
+            case {"recover": cure, "page": rank}:
+                return Recover(target_id=pages[rank % len(pages)], cure=cure)
+            case {"focus": rank}:
+                return Focus(target_id=pages[rank % len(pages)])
+            case {"stop": timeout}:
+                return Stop(timeout=timeout)
+        raise AssertionError(asked)
+
+
+# ── the run ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class SupervisedPump(Pump):
+    """See the module."""
+
+    def __init__(self, supervised: Supervised, *, horizon: float = SOON, **how: Any) -> None:
+        super().__init__(supervised.fake, [], **how)
+        self.supervised = supervised
+        self.horizon = horizon
+        self.numbers: dict[str, list[int]] = {}
+        """The dialogs that were announced to a session, by number."""
+        self.labels: dict[str, str] = {}
+        self.links = 0
+        self._mind_the_link()
+        self._look()
+
+    def _next_time(self) -> Turn | None:
+        self._last_act = at = self.fake.next_time()
+        own = self.supervised.engine.next_deadline()
+        if own is not None and (at is None or own.at < at) and own.at <= self.horizon:
+            at = own.at
+        return (
+            None
+            if at is None
+            else Advance(at - self.fake.now)
+            if self.fake.now + (at - self.fake.now) >= at
+            else (super()._next_time() if at == self._last_act else Advance((at - self.fake.now) * (1 + 1e-15)))
+        )
+
+    def _take(self, turn: Turn) -> Turn:
+        supervised = self.supervised
+        if isinstance(turn, Ask):
+            taken: Turn = turn
+            self._write(supervised.ask(turn.question))
+        else:
+            taken = super()._take(turn)
+        if isinstance(turn, Advance):
+            supervised.engine.time_passed(supervised.at)
+        self._write(supervised.take())
+        self._mind_the_link()
+        self._look()
+        check_moment(self)
+        return taken
+
+    def _write(self, payloads: Iterable[bytes]) -> None:
+        if supervised_on := self._parties.get(self.supervised.link):
+            supervised_on.write(payloads)
+
+    def _mind_the_link(self) -> None:
+        supervised, engine = self.supervised, self.supervised.engine
+        party = self._parties.get(supervised.link)
+        if party is not None and engine.wants_end:
+            party.end.lost()
+        if party is not None and not party.end.connected:
+            engine.link_down(engine.wants_end or "cut", supervised.at)
+            supervised.take()
+            supervised.link = 0
+        if engine.wants_link:
+            self.links += 1
+            supervised.link = len(self._parties) + 1
+            self.join(supervised)
+
+    def _look(self) -> None:
+        """Take down what truth forgets: whom a dialog was announced to, and what things are called."""
+        for dialog in self.fake._world.dialogs:
+            for session in dialog.seen_by:
+                known = self.numbers.setdefault(session.id or "", [])
+                if dialog.number not in known:
+                    known.append(dialog.number)
+        for label, frame in self.fake._player.labels.items():
+            self.labels[getattr(frame, "id", "")] = label
+
+    def dialog(self, number: int) -> tuple[Told, TrueDialog]:
+        """The n-th opening that was delivered, and the dialog that it was of."""
+        told = self.supervised.told[number - 1]
+        true = self.fake.truth().dialogs[self.numbers[told.session][told.place] - 1]
+        assert true.frame == told.frame
+        return told, true
+
+
+@attrs.frozen(kw_only=True)
+class Played:
+    """A run that came to rest."""
+
+    run: Run
+    pump: SupervisedPump
+
+    @property
+    def engine(self) -> WatchedEngine:
+        return self.pump.supervised.engine
+
+    @property
+    def truth(self) -> Truth:
+        return self.pump.fake.truth()
+
+
+def play(
+    script: Script,
+    *,
+    profile: str = "headless-new",
+    faults: Any = (),
+    asks: Iterable[Json] = (),
+    policy: Any = "must_respond",
+    horizon: float = SOON,
+    options: Json | None = None,
+    **how: Any,
+) -> Played:
+    """A script, played until nothing is left to do."""
+    fake = FakeBrowser(script, profile=profile, faults=faults)  # type: ignore[arg-type]
+    chosen: Json = {"policy": Policy(policy), "reconnect": Reconnect(budget=1_000), **(options or {})}
+    supervised = Supervised(fake, **chosen)
+    pump = SupervisedPump(supervised, horizon=horizon, asks=[Ask(1, each) for each in asks], **how)
+    run = pump.run()
+    assert run.quiet, "it did not come to rest"
+    return Played(run=run, pump=pump)
+
+
+# ── what holds at every moment ───────────────────────────────────────────────────────────────────────────────────────
+
+OURS = ("agent", "auto_policy", "watchdog")
+
+
+def kept_dialogs(engine: SupervisorEngine) -> list[Dialog]:
+    """Every dialog that the state has, over or not."""
+    state = engine.state
+    kept = [dialog for page in state.pages.values() for dialog in (*page.dialogs, *page.recent)]
+    return [*kept, *state.departed]
+
+
+def check_moment(pump: SupervisedPump) -> None:
+    """No delivered opening lost, none twice, none pending that is known closed; nobody is given credit who has none."""
+    supervised = pump.supervised
+    engine = supervised.engine
+    state = engine.state
+    numbers = sorted(int(dialog.id[2:]) for dialog in kept_dialogs(engine))
+    assert len(set(numbers)) == len(numbers), "a dialog is there twice"
+    assert state.last_dialog == len(supervised.told), "an opening was lost, or made up"
+    if not state.totals.get("dialogs_left_out", 0) and len(numbers) < state.limits.recent_dialogs:
+        assert numbers == list(range(1, len(supervised.told) + 1)), "a dialog was forgotten"
+    assert not state.totals.get("impossible_dialog_moves", 0)
+    if supervised.told:
+        for dialog in engine.snapshot().pending_dialogs:
+            assert not supervised.told[int(dialog.id[2:]) - 1].closed, "it is known closed, and shown as pending"
+    for change in engine.changes():
+        if isinstance(change, DialogClosed) and change.closed_by in OURS:
+            told, true = pump.dialog(int(change.dialog_id[2:]))
+            assert true.closed_by == told.link, f"{change.closed_by} did not close {change.dialog_id}"
+
+
+# ── what holds when it is quiet ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def check_quiet(played: Played) -> None:
+    """N(snapshot) = N(truth)."""
+    check_sessions(played)
+    check_frames(played)
+    check_dialogs(played)
+    check_asks(played)
+
+
+def check_sessions(played: Played) -> None:
+    link = played.pump.supervised.link
+    true = {(session, target) for client, session, target in played.truth.sessions if client == link and session}
+    shown = {(each.session_id, each.target_id) for each in played.engine.snapshot().sessions}
+    assert shown == true
+
+
+def silent_pages(truth: Truth) -> set[str]:
+    """The pages of which a client cannot know all: a renderer of theirs is stopped by a dialog, or dead."""
+    parents = {frame.id: frame.parent for frame in truth.frames}
+    silent: set[str] = set()
+    for frame in truth.frames:
+        if frame.silent:
+            top = frame.id
+            while (above := parents[top]) is not None:
+                top = above
+            silent.add(top)
+    return silent
+
+
+def true_trees(truth: Truth) -> dict[str, dict[str, tuple[str | None, str, bool]]]:
+    """The frames of each page."""
+    parents = {frame.id: frame.parent for frame in truth.frames}
+    trees: dict[str, dict[str, tuple[str | None, str, bool]]] = {page: {} for page in truth.pages}
+    for frame in truth.frames:
+        top = frame.id
+        while (above := parents[top]) is not None:
+            top = above
+        trees.setdefault(top, {})[frame.id] = (frame.parent, frame.url, frame.out_of_process)
+    return trees
+
+
+def check_frames(played: Played) -> None:
+    snapshot, truth = played.engine.snapshot(), played.truth
+    if snapshot.link.phase != "up":
+        return
+    trees, silent = true_trees(truth), silent_pages(truth)
+    ailing = {dialog.page for dialog in truth.dialogs if dialog.open} | {*truth.crashed}  # else it is another's dialog
+    assert {page.target_id for page in snapshot.pages} == set(truth.pages)
+    for page in snapshot.pages:
+        if page.target_id in silent:
+            assert page.health.state != "ok" or page.target_id not in ailing, "a stopped page passes for a healthy one"
+            continue
+        shown = {frame.frame_id: (frame.parent_frame_id, frame.url, frame.is_oopif) for frame in page.frames()}
+        assert shown == trees[page.target_id]
+        assert len(shown) == page.frame_count, "there are frames that hang nowhere"
+        assert page.health.state == "ok", page.health
+        assert not page.stale
+        assert page.url == trees[page.target_id][page.target_id][1]
+
+
+def check_dialogs(played: Played) -> None:
+    pump, engine = played.pump, played.engine
+    state = engine.state
+    for dialog in kept_dialogs(engine):
+        told, true = pump.dialog(int(dialog.id[2:]))
+        seen = (told.link, told.session) in true.seen_by
+        if dialog.closed_by:
+            assert not true.open, f"{dialog.id} is open"
+        else:
+            assert dialog.phase in ("open", "stuck"), f"{dialog.id} is still {dialog.phase}"
+            if state.link.phase == "up":
+                assert true.open, f"{dialog.id} is over"
+        if dialog.phase == "open" and not dialog.closed_by:
+            assert true.answerable, f"{dialog.id} is offered, and nobody can answer it"
+            assert seen, f"{dialog.id} is offered, and we cannot answer it"
+        if not dialog.closed_by and dialog.phase == "stuck":
+            assert not (true.answerable and seen), f"{dialog.id} could be answered, and is not offered"
+
+
+def check_asks(played: Played) -> None:
+    supervised = played.pump.supervised
+    assert set(supervised.answers) == set(supervised.asked), "an ask was not answered"
+    assert all(number == 1 for number in played.engine.answered.values()), "an ask was answered twice"

@@ -1,0 +1,225 @@
+"""`python -m cdp_core.testing fuzz`: what it finds, prints and writes; failures that are shared; what cannot be done."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import strategies as st
+
+from cdp_core.errors import InvalidArgument
+from cdp_core.testing.__main__ import main
+from cdp_core.testing.campaigns import Campaign, Shard, open_database
+from cdp_core.testing.hunts import Example
+from cdp_core.testing.judge import Complaint
+from cdp_core.testing.program_runs import Outcome
+from cdp_core.testing.schedules import Consume, Schedule
+
+PROGRAM = Path(__file__).with_name("small_program.py")
+
+
+def command(how: str) -> str:
+    return f"{shlex.quote(sys.executable)} -S -E {shlex.quote(str(PROGRAM))} {{url}} {shlex.quote(how)}"
+
+
+def fuzz(how: str, *more: str) -> int:
+    return main(["fuzz", "--client", command(how), *more])
+
+
+# ── the command ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_find_is_printed_written_and_happens_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = tmp_path / "found.json"
+    assert fuzz("exits with 3", "--runs", "4", "--shrinks", "3", "--save", str(found)) == 1
+    said = capsys.readouterr().out
+    assert "it ended with 3" in said
+    assert "it happened again 10 times of 10" in said
+    assert f"--reproduce {found}" in said
+    [written] = json.loads(found.read_text())
+    assert written["again"] == 10
+    assert written["script"].keys() == {"pages", "timeline", "answers"}
+    assert fuzz("exits with 3", "--reproduce", str(found)) == 1
+    assert "it happened 10 times of 10" in capsys.readouterr().out
+    assert fuzz("well", "--reproduce", f"{found}:1") == 0
+
+
+@pytest.mark.parametrize("how", [[], ["--schedule", "observed"], ["--schedule", "hostile"], ["--shard", "2/3"]])
+def test_who_does_nothing_wrong_has_no_finds(
+    how: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert fuzz("well", "--runs", "3", "--save", str(tmp_path / "found.json"), *how) == 0
+    assert "nothing that it does wrong" in capsys.readouterr().out
+    assert not (tmp_path / "found.json").exists()
+
+
+def test_a_schedule_of_a_file_is_taken_for_all(tmp_path: Path) -> None:
+    (tmp_path / "schedule.json").write_text(json.dumps(Schedule((Consume(1, 2),)).to_json()))
+    save = ["--save", str(tmp_path / "found.json")]
+    assert fuzz("well", "--runs", "2", "--schedule", str(tmp_path / "schedule.json"), *save) == 0
+
+
+GOOD = {"script": {"timeline": []}}
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("{", "is no find"),
+        ("[]", "is no find"),
+        ("{}", "is no find"),
+        ({"script": {"timeline": [{"step": "Jump"}]}}, "timeline[0] is no step"),
+        ({**GOOD, "seed": "x"}, "seed must be an integer"),
+        ({**GOOD, "edges": "wild"}, "no edges; there are observed, causal"),
+        ({**GOOD, "profile": "lynx"}, "no profile; there are headless-new"),
+        ({**GOOD, "schedule": {"turns": [{"turn": "Jump"}]}}, "turns[0] is no turn"),
+        ({**GOOD, "decisions": 3}, "are no list"),
+        ({**GOOD, "decisions": [{"decision": "Jump"}]}, "decisions[0] is no decision"),
+    ],
+)
+def test_a_file_that_is_no_find_is_one_line(
+    tmp_path: Path, written: object, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "found.json"
+    file.write_text(written if isinstance(written, str) else json.dumps(written))
+    assert fuzz("well", "--reproduce", str(file)) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--schedule", "/no/such"], "observed, hostile, or a file"),
+        (["--shard", "0/3"], "3/8 is the third of eight"),
+        (["--shard", "4/3"], "3/8 is the third of eight"),
+        (["--database", "/proc/none"], "can be no database"),
+        (["--database", "redis://127.0.0.1:1/0"], "does not answer"),
+        (["--reproduce", "/no/such"], "cannot be read"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(more: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz("well", "--runs", "1", *more) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+
+
+def test_a_program_that_is_none_and_a_command_without_an_address(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fuzz", "--client", "/no/such/program {url}"]) == 2
+    assert "/no/such/program" in capsys.readouterr().err
+    assert main(["fuzz", "--client", "true"]) == 2
+    assert "{url}" in capsys.readouterr().err
+
+
+# ── campaigns ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def broken(*laws: str) -> Outcome:
+    return Outcome(complaints=tuple(Complaint(law=law, fact=None, said=law) for law in laws), decisions=())
+
+
+def attempt(example: Example) -> Outcome:
+    """One law breaks from a seed of 10 on, another where that is odd."""
+    return broken(*["high"] * (example.seed >= 10), *["odd"] * (example.seed % 2))
+
+
+EXAMPLES = st.builds(Example, seed=st.integers(0, 1000))
+
+
+def test_a_find_does_not_end_the_campaign_and_each_kind_is_the_least_of_its_own() -> None:
+    campaign = Campaign(attempt, EXAMPLES, runs=60, shrinks=500)
+    found = {told.find.complaints[0].law: told.find.example.seed for told in campaign.finds()}
+    assert found == {"high": 10, "odd": 1}
+
+
+def test_who_never_connects_is_not_tried_for_ever() -> None:
+    campaign = Campaign(lambda _example: broken("a-client-connects"), EXAMPLES, runs=500)
+    assert [told.find.complaints[0].law for told in campaign.finds()] == ["a-client-connects"]
+    assert campaign.tried == 1
+
+
+def test_shards_share_the_runs_and_try_other_examples() -> None:
+    assert [Shard(number, 3).share(100) for number in (1, 2, 3)] == [34, 33, 33]
+    seen: list[set[int]] = []
+    for number in (1, 2):
+        tried: set[int] = set()
+
+        def note(example: Example, tried: set[int] = tried) -> Outcome:
+            tried.add(example.seed)
+            return broken()
+
+        assert list(Campaign(note, EXAMPLES, runs=60, shard=Shard(number, 2)).finds()) == []
+        seen.append(tried)
+    assert len(seen[0] & seen[1]) < 15
+    with pytest.raises(InvalidArgument):
+        Shard.from_text("1/0")
+
+
+def rare(example: Example) -> Outcome:
+    return broken("rare") if example.seed == 777 else broken()
+
+
+def found_by(database: str, name: str = "client") -> list[int]:
+    """What a campaign of one single example finds."""
+    campaign = Campaign(rare, EXAMPLES, runs=1, database=open_database(database), name=name)
+    return [told.find.example.seed for told in campaign.finds()]
+
+
+def share(database: str) -> None:
+    """One finds it the hard way, all others at once; a client of another name has failures of its own."""
+    assert found_by(database) == []
+    only = st.builds(Example, seed=st.integers(0, 1000).map(lambda seed: 777 if seed else 0))
+    [told] = Campaign(rare, only, runs=50, database=open_database(database), name="client").finds()
+    assert told.find.example.seed == 777
+    campaign = Campaign(rare, only, runs=1, database=open_database(database), name="client")
+    assert [each.find.example.seed for each in campaign.finds()] == [777]
+    assert found_by(database, "another") == []
+
+
+def test_failures_are_shared_in_a_folder(tmp_path: Path) -> None:
+    share(str(tmp_path / "examples"))
+
+
+@pytest.fixture
+def redis_url(tmp_path: Path) -> Iterator[str]:
+    """A real Redis, from Debian's packages."""
+    server = shutil.which("redis-server")
+    if server is None:
+        reason = "no redis-server; install the package of that name"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = [server, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(200):
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                break
+            except OSError:
+                time.sleep(0.02)
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_failures_are_shared_by_a_redis(redis_url: str) -> None:
+    pytest.importorskip("redis")
+    share(redis_url)
+    gc.collect()  # its connections are closed when nobody has them any more
