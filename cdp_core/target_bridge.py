@@ -30,6 +30,8 @@ from cdp_core.replies import PendingReply
 from cdp_core.sansio.records import Struct
 from cdp_core.sansio.router import Outcome
 from cdp_core.sansio.targets import (
+    AUTO_ATTACH,
+    DISCOVER,
     TARGET_METHODS,
     TargetChanged,
     TargetCreated,
@@ -49,14 +51,6 @@ Arm = Callable[[PageSession], Iterable[ArmCommand]]
 """The commands that a new session begins with: typed, named, or named with params. Pure and quick."""
 
 INVALID_PARAMS: Final = -32602
-FILTER: Final[builtins.list[Json]] = [
-    {"type": "browser", "exclude": True},
-    {"type": "tab", "exclude": True},
-    {"type": "browser_ui", "exclude": True},
-    {},
-]
-"""Everything but the browser's own interface, which can be evaluated in and closed like a page (fact 46)."""
-AUTO_ATTACH: Final[Json] = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, "filter": FILTER}
 NO_AUTO_ATTACH: Final[Json] = {"autoAttach": False, "waitForDebuggerOnStart": False, "flatten": True}
 DISPOSE_TIMEOUT: Final = 2.0
 
@@ -377,7 +371,7 @@ class TargetBridge:
     def _begin_discovery(self) -> Any:
         self._listen()
         if self._discovery is None:
-            self._discovery = self._root.send_nowait("Target.setDiscoverTargets", {"discover": True, "filter": FILTER})
+            self._discovery = self._root.send_nowait("Target.setDiscoverTargets", DISCOVER)
             self._discovery.on_end(self._discovered)
         return self._discovery
 

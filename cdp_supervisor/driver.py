@@ -130,6 +130,7 @@ class Driver:
         self.failure: Exception | None = None
         """What a task of ours raised: a mistake in this library, or in the function that gives the address."""
         self.on_failure: Callable[[], None] = lambda: None
+        self._clock = trio.lowlevel.current_clock().current_time
         self._tasks: list[trio.CancelScope] = []
         self._over = False
         self._where = where
@@ -267,7 +268,7 @@ class Driver:
 
     def now(self) -> Instant:
         """This moment."""
-        return Instant(mono=trio.current_time(), wall=time.time())
+        return Instant(mono=self._clock(), wall=time.time())
 
     def _feed(self, input: Input) -> None:  # noqa: A002 - the word of the whole machine
         if not self.runner.feed(input):
@@ -280,6 +281,8 @@ class Driver:
 
     def _tap(self, output: Output) -> None:
         """What the engine says, before anybody else hears of it."""
+        if self.runner.state.link.phase == "stopped":
+            return  # what the report does not know of is not ours any more
         if isinstance(output, Event):
             if output.method in self._wanted:
                 self._feed(BrowserEvent(at=self.now(), epoch=self._epoch, event=output))

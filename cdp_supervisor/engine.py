@@ -49,6 +49,9 @@ from cdp_supervisor.sansio.view import Snapshot
 
 __all__ = ["SupervisorEngine"]
 
+Moment = Instant | float
+"""When something happens: on a clock that never goes back, in seconds; an `Instant` has the wall's time as well."""
+
 
 class SupervisorEngine:
     """See the module."""
@@ -94,9 +97,9 @@ class SupervisorEngine:
 
     # ── the link ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def link_up(self, at: Instant, *, browser_id: str | None = None) -> None:
+    def link_up(self, at: Moment, *, browser_id: str | None = None) -> None:
         """There is a link; what `outgoing` has is to be sent over it."""
-        self._at = at
+        at = self._at = _instant(at)
         self._router = Router(first_command_id=self._first_command_id)
         self._out.clear()
         self._tickets.clear()
@@ -104,9 +107,9 @@ class SupervisorEngine:
         self._dial, self._hang_up = False, ""
         self._runner.feed(LinkUp(at=at, epoch=self.state.epoch, browser_id=browser_id))
 
-    def link_down(self, reason: str, at: Instant, *, jitter: float = 0.5, final: bool = False) -> None:
+    def link_down(self, reason: str, at: Moment, *, jitter: float = 0.5, final: bool = False) -> None:
         """The link is gone, or could not be made."""
-        self._at = at
+        at = self._at = _instant(at)
         loss = Loss(kind="connection", reason=reason, detail="The link to the browser ended.")
         for output in self._router.lost(loss):
             self._take(output, at)
@@ -126,9 +129,9 @@ class SupervisorEngine:
 
     # ── in and out ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def receive(self, payload: Payload, at: Instant) -> bool:
+    def receive(self, payload: Payload, at: Moment) -> bool:
         """One message of the browser. True where it answers a command of ours: nobody else may have it."""
-        self._at = at
+        at = self._at = _instant(at)
         ours = False
         before = self._router.statistics().late_replies
         for output in self._router.receive(payload):
@@ -141,7 +144,7 @@ class SupervisorEngine:
         session_id: str,
         target_id: str,
         target_type: str,
-        at: Instant,
+        at: Moment,
         *,
         url: str = "",
         parent: str | None = None,
@@ -154,9 +157,9 @@ class SupervisorEngine:
             message["sessionId"] = parent
         self.receive(json.dumps(message).encode(), at)
 
-    def time_passed(self, at: Instant) -> None:
+    def time_passed(self, at: Moment) -> None:
         """It is later now."""
-        self._at = at
+        at = self._at = _instant(at)
         self._runner.feed(TimePassed(at=at, epoch=self.state.epoch))
 
     def outgoing(self) -> list[bytes]:
@@ -170,16 +173,16 @@ class SupervisorEngine:
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def ask(self, question: Question, at: Instant) -> int:
+    def ask(self, question: Question, at: Moment) -> int:
         """Ask something; its answer will be among `answers()`, under this id."""
-        self._at = at
+        at = self._at = _instant(at)
         self._last_ask += 1
         self._runner.feed(Ask(at=at, epoch=self.state.epoch, ask_id=self._last_ask, question=question))
         return self._last_ask
 
-    def drop(self, ask_id: int, at: Instant) -> None:
+    def drop(self, ask_id: int, at: Moment) -> None:
         """Nobody waits for this answer any more."""
-        self._at = at
+        at = self._at = _instant(at)
         self._runner.feed(AskDropped(at=at, epoch=self.state.epoch, ask_id=ask_id))
 
     def answers(self) -> dict[int, Answer]:
@@ -197,8 +200,10 @@ class SupervisorEngine:
         notes, self._notes = self._notes, []
         return notes
 
-    def snapshot(self) -> Snapshot:
-        """What is so now."""
+    def snapshot(self, at: Moment | None = None) -> Snapshot:
+        """What is so now; with a moment, after what time does until then."""
+        if at is not None:
+            self.time_passed(at)
         return self._runner.snapshot()
 
     @property
@@ -269,3 +274,7 @@ class SupervisorEngine:
             return None  # the session has ended meanwhile, which the machine is about to hear
         self._out.append(text)
         return command_id
+
+
+def _instant(at: Moment) -> Instant:
+    return at if isinstance(at, Instant) else Instant(mono=at, wall=at)

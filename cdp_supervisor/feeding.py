@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from cdp_core.sansio.router import SessionClosed, SessionOpened
-from cdp_core.sansio.wire import Json, SessionId
+from cdp_core.sansio.targets import AUTO_ATTACH, DISCOVER
+from cdp_core.sansio.wire import SessionId
 from cdp_supervisor.sansio import inputs
 from cdp_supervisor.sansio.effects import AutoAttach, Detach, Discover, Effect, Enable, Resume
 from cdp_supervisor.sansio.inputs import Input, Instant
 
-__all__ = ["AUTO_ATTACH", "closed_input", "command_of", "opened_input"]
-
-FILTER: Final[list[Json]] = [
-    {"type": "browser", "exclude": True},
-    {"type": "tab", "exclude": True},
-    {"type": "browser_ui", "exclude": True},
-    {},
-]
-"""Everything but the browser's own interface (fact 46); as `cdp_core.target_bridge` has it."""
-AUTO_ATTACH: Final[Json] = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, "filter": FILTER}
+__all__ = ["closed_input", "command_of", "opened_input"]
 
 Command = tuple[str, Mapping[str, Any] | None, SessionId | None]
 
@@ -47,7 +39,7 @@ def closed_input(closed: SessionClosed, at: Instant, epoch: int) -> Input:
 def command_of(effect: Effect) -> Command | None:
     """The command that an effect is where nobody else shares the connection; None where it is none."""
     if isinstance(effect, Discover):
-        return "Target.setDiscoverTargets", {"discover": True, "filter": FILTER}, None
+        return "Target.setDiscoverTargets", DISCOVER, None
     if isinstance(effect, AutoAttach):
         return "Target.setAutoAttach", AUTO_ATTACH, effect.session_id
     if isinstance(effect, Enable):

@@ -12,12 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 from cdp_core.errors import RemoteProtocolError
 from cdp_core.sansio.records import Struct, replace
 from cdp_core.sansio.wire import BrowserContextId, Event, Json, TargetId, is_object
 
-__all__ = ["TARGET_METHODS", "TargetChanged", "TargetCreated", "TargetDestroyed", "TargetInfo", "TargetTable"]
+__all__ = [
+    "AUTO_ATTACH",
+    "DISCOVER",
+    "TARGET_METHODS",
+    "TargetChanged",
+    "TargetCreated",
+    "TargetDestroyed",
+    "TargetInfo",
+    "TargetTable",
+]
 
 
 class TargetInfo(Struct, frozen=True, kw_only=True):
@@ -79,6 +89,16 @@ class TargetDestroyed(Struct, frozen=True, kw_only=True):
 
 
 TargetEvent = TargetCreated | TargetChanged | TargetDestroyed
+
+FILTER: Final[list[Json]] = [
+    {"type": "browser", "exclude": True},
+    {"type": "tab", "exclude": True},
+    {"type": "browser_ui", "exclude": True},
+    {},
+]
+"""Everything but the browser's own interface, which can be evaluated in and closed like a page (fact 46)."""
+AUTO_ATTACH: Final[Json] = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, "filter": FILTER}
+DISCOVER: Final[Json] = {"discover": True, "filter": FILTER}
 
 TARGET_METHODS = (
     "Target.targetCreated",

@@ -32,7 +32,7 @@ from cdp_supervisor.errors import (
 from cdp_supervisor.sansio.inputs import Ask, NotSent
 from cdp_supervisor.sansio.params import member, text
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover
-from cdp_supervisor.sansio.state import NOWHEN, CallRecord, Frame, Page, State, Ticket
+from cdp_supervisor.sansio.state import NOWHEN, CallRecord, Dialog, Frame, Page, State, Ticket
 from cdp_supervisor.sansio.turn import Turn
 from cdp_supervisor.sansio.view import CURES, focused_page, view_health
 
@@ -82,6 +82,8 @@ BROWSER_DOMAINS: Final = ("Browser", "Target", "SystemInfo", "Tethering")
 """What goes to the browser's own session, where nothing else is named."""
 IN_A_CONTEXT: Final = frozenset(("Runtime.evaluate", "Runtime.callFunctionOn"))
 NAVIGATIONS: Final = frozenset(("Page.navigate", "Page.reload", "Page.navigateToHistoryEntry", "Page.close"))
+DECIDED_BY_LEAVING: Final = frozenset(("Page.navigate", "Page.navigateToHistoryEntry"))
+"""What is answered only when the `beforeunload` dialog that it brings up is (fact 21)."""
 WHEN_BLOCKED: Final = ("raise", "wait")
 
 
@@ -238,16 +240,18 @@ def cure_due(turn: Turn, number: str) -> None:
         turn.answer(int(ticket.call_id[2:]), error=CallTimedOut("The cure", waited=waited, health=health))
 
 
-def overtaken(turn: Turn, page: Page, dialog_ids: tuple[str, ...], session_id: SessionId | None) -> None:
-    """A dialog stops the process of this session: who called there hears of it."""
+def overtaken(turn: Turn, page: Page, dialog: Dialog) -> None:
+    """A dialog stops the process of its frame: who called there hears of it."""
+    session_id = turn.process_of(page, dialog.frame_id)
+    leaving = dialog.type == "beforeunload"
     for record in tuple(turn.state.calls.values()):
         if record.page_id != page.id or record.ended is not None or record.session_id != session_id:
             continue
-        if _answered_meanwhile(record.method):
+        if _answered_meanwhile(record.method) and not (leaving and record.method in DECIDED_BY_LEAVING):
             continue
         blocked = replace(record, blocked=True)
         if record.raises and record.ask_id is not None:
-            error = BlockedByDialog(dialog_ids, method=record.method, call=record.id)
+            error = BlockedByDialog((dialog.id,), method=record.method, call=record.id)
             turn.answer(record.ask_id, error=error)
             turn.calm(f"call:{record.id}")
             blocked = replace(blocked, ask_id=None)
@@ -401,7 +405,11 @@ def _place_of_frame(turn: Turn, question: Call, page: Page, frame: Frame) -> _Pl
 
 def _check_free(turn: Turn, question: Call, place: _Place) -> None:
     page = place.page
-    if page is None or _answered_meanwhile(question.method):
+    if page is None:
+        return
+    if question.method in NAVIGATIONS:
+        _check_windowless(turn, question, place, page)
+    if _answered_meanwhile(question.method):
         return
     stopping = tuple(
         dialog.id
@@ -412,6 +420,20 @@ def _check_free(turn: Turn, question: Call, place: _Place) -> None:
         raise BlockedByDialog(stopping, method=question.method)
     if page.blocked is not None and place.session_id == page.session_id and question.when_blocked == "raise":
         raise PageFrozen(page.id, since=page.blocked.wall, why=view_health(turn.state, page).why)
+
+
+def _check_windowless(turn: Turn, question: Call, place: _Place, page: Page) -> None:
+    """Navigating under a dialog freezes the page for good, or ends the browser, where it has no window for dialogs."""
+    there = tuple(
+        dialog.id
+        for dialog in page.dialogs
+        if not dialog.native
+        and dialog.phase in ("open", "answering")
+        and dialog.type != "beforeunload"
+        and turn.process_of(page, dialog.frame_id) == place.session_id
+    )
+    if there:
+        raise BlockedByDialog(there, method=question.method)
 
 
 def session_of(state: State, *, target_id: str | None, frame_id: str | None) -> SessionId:

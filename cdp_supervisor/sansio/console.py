@@ -30,14 +30,16 @@ PAGES: Final = 4_000
 LOGGED, THROWN = "Runtime.consoleAPICalled", "Runtime.exceptionThrown"
 
 
-class Line(Struct, frozen=True, kw_only=True, gc=False):
-    """One line, as it came; `read` is what it says, where it was large."""
+class Read(Struct, frozen=True, kw_only=True, gc=False):
+    """What a line says that was large."""
 
     at: Instant
     session_id: str | None
-    event: Event | None
-    read: Json | None = None
+    said: Json
 
+
+Line = BrowserEvent | Read
+"""One line: as it came, or what it says."""
 
 Rings = Map[TargetId, tuple[Line, ...]]
 
@@ -56,11 +58,9 @@ class ConsoleRing:
         """Keep a line, with its page."""
         if type(input) is not BrowserEvent or input.page is None or input.event.method not in self.events:
             return state, ()
-        event = input.event
-        if event.size > LARGE:
-            line = Line(at=input.at, session_id=event.session_id, event=None, read=_read(event))
-        else:
-            line = Line(at=input.at, session_id=event.session_id, event=event)
+        line: Line = input
+        if input.event.size > LARGE:
+            line = Read(at=input.at, session_id=input.event.session_id, said=_read(input.event))
         lines = state.get(input.page, ())
         if not lines and len(state) >= PAGES:
             state = state.delete(next(iter(state)))
@@ -76,8 +76,9 @@ class ConsoleRing:
 
 
 def _shown(line: Line) -> Json:
-    said = line.read if line.event is None else _read(line.event)
-    return {**(said or {}), "at": line.at.wall, "session_id": line.session_id}
+    if isinstance(line, Read):
+        return {**line.said, "at": line.at.wall, "session_id": line.session_id}
+    return {**_read(line.event), "at": line.at.wall, "session_id": line.event.session_id}
 
 
 def _read(event: Event) -> Json:

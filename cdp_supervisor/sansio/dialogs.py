@@ -37,7 +37,7 @@ from cdp_supervisor.sansio.params import flag, text
 from cdp_supervisor.sansio.questions import RespondToDialog, SetPolicy
 from cdp_supervisor.sansio.state import Dialog, Page, Ticket
 from cdp_supervisor.sansio.turn import Turn
-from cdp_supervisor.sansio.view import CURES, view_dialog
+from cdp_supervisor.sansio.view import cures_of, view_dialog
 
 __all__ = [
     "answer_ended",
@@ -112,6 +112,7 @@ def closed(turn: Turn, page: Page, params: Json) -> None:
     dialog = next((each for each in found if each.why != "superseded"), next(iter(found), None))
     if dialog is None:
         turn.count("closed_without_opening")
+        _supersede(turn, page.dialogs)
         return
     accepted = flag(params, "result")
     elsewhere = "other_client" if accepted or text(params, "userInput", 1) else "closed_elsewhere"
@@ -120,9 +121,14 @@ def closed(turn: Turn, page: Page, params: Json) -> None:
     _put(turn, replace(dialog, accepted=accepted))
     newer = [each for each in page.dialogs if _number(each) > _number(dialog) and each.phase != "closed"]
     _move(turn, dialog.id, "closed", elsewhere=elsewhere)
-    for other in newer:
-        if other.native:  # it opened while this one was up: the browser shows it, and answers for it to nobody (fact 3)
-            _move(turn, other.id, "superseded")
+    _supersede(turn, newer)
+
+
+def _supersede(turn: Turn, opened_meanwhile: Iterable[Dialog]) -> None:
+    """They opened while another was up: the browser shows them, and answers for them to nobody (fact 3)."""
+    for dialog in opened_meanwhile:
+        if dialog.native and dialog.phase != "closed":
+            _move(turn, dialog.id, "superseded")
 
 
 def answer_ended(turn: Turn, ticket: Ticket, outcome: Result | Refusal | Malformed | Loss | NotSent) -> None:
@@ -174,7 +180,8 @@ def frame_gone(turn: Turn, page: Page, frame_ids: Iterable[str], reason: str) ->
         if dialog.frame_id in gone and dialog.phase != "closed":
             if dialog.phase == "answered":
                 _move(turn, dialog.id, "target_gone")
-            elif dialog.phase == "stuck" or reason != "navigation":
+            elif dialog.phase == "stuck" or reason != "navigation" or not dialog.native:
+                # without a window of the browser's, a navigation ends it without a word
                 _settle(turn, dialog, "remote", reason)
 
 
@@ -217,7 +224,7 @@ def respond(turn: Turn, ask: Ask, question: RespondToDialog) -> None:
         return
     refusal = TABLE[_phase(dialog), "answer"].refuse
     if dialog.phase == "stuck":
-        unanswerable = DialogUnanswerable(dialog.id, why=dialog.why, cures=CURES[dialog.why])
+        unanswerable = DialogUnanswerable(dialog.id, why=dialog.why, cures=cures_of(dialog))
         turn.answer(ask.ask_id, error=unanswerable)
     elif refusal:
         turn.answer(ask.ask_id, error=DialogAnswerRefused(dialog.id, reason=refusal))
@@ -324,8 +331,6 @@ def _move(turn: Turn, dialog_id: str, trigger: Trigger, *, elsewhere: str = "") 
 
 
 def _stick(turn: Turn, page: Page, dialog: Dialog, move: Move) -> None:
-    for ask_id in dialog.ask_ids:
-        turn.answer(ask_id, error=DialogUnanswerable(dialog.id, why=move.stick, cures=CURES[move.stick]))
     stuck = replace(
         dialog,
         phase="stuck",
@@ -335,6 +340,8 @@ def _stick(turn: Turn, page: Page, dialog: Dialog, move: Move) -> None:
         held=False,
         ask_ids=(),
     )
+    for ask_id in dialog.ask_ids:
+        turn.answer(ask_id, error=DialogUnanswerable(dialog.id, why=stuck.why, cures=cures_of(stuck)))
     _put(turn, stuck)
     if dialog.phase != "stuck":
         turn.note("warning", "a dialog cannot be answered any more", dialog=dialog.id, why=move.stick)

@@ -68,7 +68,10 @@ def detached(turn: Turn, page: Page, session_id: SessionId, params: Json) -> Non
         _drop(turn, page, [frame.id, *_below(page, frame.id)], "frame_gone")
         return
     gone = [each for each in _below(page, frame.id) if page.frames[each].session_id == session_id]
-    _drop(turn, page, gone, "frame_gone")
+    page = _drop(turn, page, gone, "frame_gone")
+    if frame.session_id == session_id:  # it has not been attached to yet, and no tree above will name it
+        _put(turn, page, replace(frame, session_id=None, oopif=True, told=False, context=""))
+        turn.put(adrift=turn.state.adrift.set(TargetId(frame.id), page.id))
 
 
 def navigated(turn: Turn, page: Page, session_id: SessionId, params: Json) -> bool:

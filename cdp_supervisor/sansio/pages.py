@@ -5,8 +5,8 @@ session, fact 46). Each new session gets the same setup in one go, none of it aw
 only when it is over (fact 15), and the resume always comes (fact 7). Silence is a state with a name: the page is blocked,
 and its own late answer says when it is not any more.
 
-One session of ours on each target is listened to; a second one says everything again (fact 47). A page is gone when its
-target is: a session that only ended is opened again.
+One session of ours on each target is listened to; a second one says everything again (fact 47), and is listened to once
+the first has ended. A page is gone when its target is: a session that only ended is opened again.
 """
 
 from __future__ import annotations
@@ -231,7 +231,9 @@ def _page_attached(turn: Turn, attachment: Attachment, info: Json) -> None:
         turn.tell(changes.PageOpened(target_id=page.id, opener_id=TargetId(opener) if opener else None))
     turn.calm(f"target:{page.id}")
     page = replace(page, session_id=attachment.session_id, epoch=state.epoch, stale=True, blocked=None)
-    turn.put_page(_informed(turn, page, info))
+    page = _informed(turn, page, info)
+    shown = text(info, "url", state.limits.text_kept)  # what an older session told of the document is older
+    turn.put_page(replace(page, url=shown) if shown else page)
 
 
 def _informed(turn: Turn, page: Page, info: Json) -> Page:

@@ -147,9 +147,9 @@ def _opening(turn: Turn, page: Any, session_id: SessionId, params: Json) -> None
     dialog_id = f"d-{turn.state.last_dialog}"
     now = turn.page(page.id)
     if now is not None:
-        stopping = next((each for each in now.dialogs if each.id == dialog_id), None)
-        frame_id = page.id if stopping is None else stopping.frame_id
-        calls.overtaken(turn, now, (dialog_id,), turn.process_of(now, frame_id))
+        dialog = next((each for each in now.dialogs if each.id == dialog_id), None)
+        if dialog is not None:
+            calls.overtaken(turn, now, dialog)
 
 
 def _closing(turn: Turn, page: Any, session_id: SessionId, params: Json) -> None:
@@ -268,17 +268,18 @@ def _finish_stop(turn: Turn) -> None:
     state = turn.state
     if state.stopping is None:
         return
-    found = [each for page in state.pages.values() for each in page.dialogs if each.phase != "closed"]
-    settling = any(each.phase in ("answering", "answered") for each in found)
+    dialogs_there = [each for page in state.pages.values() for each in page.dialogs]
+    found = [each for each in dialogs_there if each.phase != "closed"]
+    settling = any(each.phase in ("answering", "answered", "closed") for each in dialogs_there)
     if state.link.phase == "up" and settling and "stop" in state.deadline_of:
         return
     left = [f"dialog {each.id} ({each.why or each.phase})" for each in sorted(found, key=lambda each: int(each.id[2:]))]
     left += [f"page {page.id[:8]} (blocked)" for page in state.pages.values() if page.blocked is not None]
     if state.link.phase != "up":
         left.insert(0, f"the link is {state.link.phase}")
-    waiting = [ask_id for page in state.pages.values() for each in page.dialogs for ask_id in each.ask_ids]
-    for ask_id in waiting:
-        turn.answer(ask_id, error=SupervisorStopped("stopped"))
+    for each in dialogs_there:
+        for ask_id in each.ask_ids:
+            turn.answer(ask_id, error=SupervisorStopped("stopped"))
     calls.end_all(turn, lambda: SupervisorStopped("stopped"))
     turn.answer(state.stopping, StopReport(left=tuple(left)))
     cleared = {"deadlines": (), "deadline_of": type(state.deadline_of)(), "tickets": type(state.tickets)()}

@@ -8,13 +8,12 @@ never that of arrival, so that two runs that end alike look alike.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 import attrs
 
 from cdp_core.sansio.wire import BrowserContextId, Json, SessionId, TargetId
-from cdp_supervisor.sansio.state import Dialog, Frame, Page, State
+from cdp_supervisor.sansio.state import Dialog, Extension, Frame, Page, State
 
 __all__ = [
     "CURES",
@@ -28,6 +27,7 @@ __all__ = [
     "SessionView",
     "Snapshot",
     "Views",
+    "cures_of",
     "focused_page",
     "snapshot",
     "view_dialog",
@@ -44,6 +44,11 @@ CURES: Final[Mapping[str, tuple[str, ...]]] = {
     "page_inactive": ("navigate", "close"),
 }
 """What frees a page from a dialog that nobody can answer, by the reason (facts 5, 22); the gentlest first."""
+CURES_WITHOUT_WINDOW: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("orphaned", "superseded", "unseen"), ("navigate", "close")),
+    "page_inactive": ("close",),
+}
+"""The same where the browser has no window for dialogs: a navigation within the document frees nothing there."""
 
 
 # ── the parts ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -311,22 +316,26 @@ class Views:
     """
 
     def __init__(self) -> None:
-        self._last: tuple[State, Snapshot] | None = None
+        self._last: Snapshot | None = None
+        self._sessions: tuple[Any, tuple[SessionView, ...]] | None = None
         self._pages: dict[TargetId, tuple[Page, Any, str, PageView]] = {}
 
     def snapshot(self, state: State) -> Snapshot:
-        """The view of a state; the same object where it is the same state."""
+        """The view of a state; the same object where nothing but the time has changed."""
         last = self._last
-        if last is not None and last[0] is state:
-            return last[1]
+        if last is not None and last.sequence == state.sequence:
+            return last
         pages = sorted(state.pages.values(), key=lambda page: page.number)
         views = tuple(self._page(state, page) for page in pages)
         kept = self._pages
         if len(kept) > 2 * len(views) + 8:
             # another thread may have been here meanwhile
             self._pages = {page.id: kept[page.id] for page in pages if page.id in kept}
-        made = _assemble(state, views)
-        self._last = (state, made)
+        sessions = self._sessions
+        if sessions is None or sessions[0] is not state.sessions:
+            sessions = self._sessions = (state.sessions, _view_sessions(state))
+        made = _assemble(state, views, sessions[1])
+        self._last = made
         return made
 
     def _page(self, state: State, page: Page) -> PageView:
@@ -338,7 +347,20 @@ class Views:
         return made
 
 
-def _assemble(state: State, pages: tuple[PageView, ...]) -> Snapshot:
+def _view_sessions(state: State) -> tuple[SessionView, ...]:
+    return tuple(
+        SessionView(
+            session_id=each.session_id,
+            target_id=each.target_id,
+            type=each.type,
+            parent=each.parent,
+            page_id=each.page_id,
+        )
+        for each in sorted(state.sessions.values(), key=lambda each: each.session_id)
+    )
+
+
+def _assemble(state: State, pages: tuple[PageView, ...], sessions: tuple[SessionView, ...]) -> Snapshot:
     pending = sorted((each for page in pages for each in page.pending_dialogs), key=_number)
     gone = [view_dialog(dialog) for dialog in state.departed]
     recent = sorted((each for each in (*gone, *(each for page in pages for each in page.recent_dialogs))), key=_closing)
@@ -358,16 +380,7 @@ def _assemble(state: State, pages: tuple[PageView, ...]) -> Snapshot:
         pages=pages,
         pending_dialogs=tuple(pending),
         recent_dialogs=tuple(recent),
-        sessions=tuple(
-            SessionView(
-                session_id=each.session_id,
-                target_id=each.target_id,
-                type=each.type,
-                parent=each.parent,
-                page_id=each.page_id,
-            )
-            for each in sorted(state.sessions.values(), key=lambda each: each.session_id)
-        ),
+        sessions=sessions,
         blocked_calls=tuple(
             BlockedCallView(call_id=each.id, method=each.method, target_id=each.page_id, since=each.since.wall)
             for each in sorted(state.calls.values(), key=lambda each: int(each.id[2:]))
@@ -375,11 +388,34 @@ def _assemble(state: State, pages: tuple[PageView, ...]) -> Snapshot:
         ),
         focus=None if focused is None else focused.id,
         page_gone=state.page_gone,
-        extensions=MappingProxyType({each.machine.name: _extension(each) for each in state.extensions}),
+        extensions=_Extensions(state.extensions),
     )
 
 
-def _extension(extension: Any) -> Json:
+class _Extensions(Mapping[str, Json]):
+    """What machines of others show, made when it is looked at: most snapshots are taken for something else."""
+
+    def __init__(self, extensions: tuple[Extension, ...]) -> None:
+        self._extensions = {each.machine.name: each for each in extensions}
+        self._made: dict[str, Json] = {}
+
+    def __getitem__(self, name: str) -> Json:
+        made = self._made.get(name)
+        if made is None:
+            made = self._made[name] = _extension(self._extensions[name])
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._extensions)
+
+    def __len__(self) -> int:
+        return len(self._extensions)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def _extension(extension: Extension) -> Json:
     if extension.off:
         return {"off": extension.off}
     try:
@@ -440,6 +476,11 @@ def _view_tree(state: State, page: Page) -> FrameView | None:
     return made[top.id]
 
 
+def cures_of(dialog: Dialog) -> tuple[str, ...]:
+    """What frees its page, where nobody can answer it."""
+    return (CURES if dialog.native else CURES_WITHOUT_WINDOW).get(dialog.why, ())
+
+
 def view_dialog(dialog: Dialog) -> DialogView:
     """A dialog as it is shown."""
     return DialogView(
@@ -454,7 +495,7 @@ def view_dialog(dialog: Dialog) -> DialogView:
         answerable=dialog.phase == "open" and not dialog.closed_by,
         answering=dialog.phase in ("answering", "answered") and not dialog.closed_by,
         why=dialog.why,
-        cures=CURES.get(dialog.why, ()),
+        cures=cures_of(dialog),
         deadline=dialog.deadline,
         overdue=dialog.overdue,
         closed_by=dialog.closed_by,

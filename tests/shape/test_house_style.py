@@ -17,7 +17,7 @@ LONGEST_FUNCTION = 60
 NEVER_IN_A_NAME = {"manager", "helper", "util", "handler"}
 NOT_A_THING = {"data", "process"}
 """As the name of a class, a function or a module these say nothing; a variable may hold data."""
-ABOUT_PROCESSES = {"FrameSharesProcess"}
+ABOUT_PROCESSES = {"FrameSharesProcess", "process_of"}
 """Names that mean a process of the operating system."""
 GENERATED = "bindings"
 CODE = [
