@@ -87,6 +87,13 @@ def deep(session: nox.Session) -> None:
 
 
 @nox.session(python=NEWEST)
+def soak(session: nox.Session) -> None:
+    """A long run of the supervisor on a real Chromium: dialogs, frames, cut links; some minutes."""
+    session.install(".[dev]")
+    session.run("python", "tools/soak.py", *session.posargs)
+
+
+@nox.session(python=NEWEST)
 def bench(session: nox.Session) -> None:
     """Side by side with other clients; wants an otherwise idle machine."""
     session.run("bash", "tools/bench/setup.sh", external=True)

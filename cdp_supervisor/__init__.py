@@ -6,7 +6,8 @@ that both drive is in `sansio`; `sansio/step.py` is where to begin to read.
 
 import logging
 
-from cdp_supervisor.engine import SupervisorEngine
+from cdp_supervisor.driver import Connect
+from cdp_supervisor.engine import Moment, SupervisorEngine
 from cdp_supervisor.errors import (
     AmbiguousDialog,
     AmbiguousTarget,
@@ -60,6 +61,7 @@ __all__ = [
     "Call",
     "CallTimedOut",
     "Change",
+    "Connect",
     "Deadline",
     "DialogAnswerRefused",
     "DialogClosed",
@@ -81,6 +83,7 @@ __all__ = [
     "LinkChanged",
     "LinkView",
     "Machine",
+    "Moment",
     "NoPendingDialog",
     "Note",
     "PageCrashed",

@@ -4,8 +4,7 @@ Two tasks live as long as the supervisor: one keeps the link (and dials anew whe
 next deadline. Each link lives in a block of its own. What the engine says comes in through a tap, so that the machine has
 seen a message before any subscriber has; nothing is awaited there, and the code of no user runs there.
 
-Over one connection several parts of a program may attach, enable and resume. Auto-attach, discovery and resuming are
-therefore the bridge's of that connection, and domains are leased: nobody undoes what another one needs.
+What several parts of a program may do on one connection is in shared_link.py, who hears of changes in listeners.py.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import random
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, ExitStack, suppress
+from contextlib import AsyncExitStack, suppress
 from typing import Any, Final
 
 import attrs
@@ -35,7 +34,6 @@ from cdp_core import (
     Gone,
     InvalidArgument,
     Output,
-    Overflow,
     PendingReply,
     Result,
     SessionClosed,
@@ -46,26 +44,13 @@ from cdp_core import (
     Transport,
     open_browser_session,
 )
-from cdp_supervisor.errors import SupervisorStopped
 from cdp_supervisor.feeding import closed_input, opened_input
+from cdp_supervisor.listeners import Listeners
 from cdp_supervisor.runner import Runner
+from cdp_supervisor.sansio import effects
 from cdp_supervisor.sansio.calls import value_of
 from cdp_supervisor.sansio.changes import Change
-from cdp_supervisor.sansio.effects import (
-    Answer,
-    AutoAttach,
-    Connect,
-    Detach,
-    Disconnect,
-    Discover,
-    Effect,
-    Enable,
-    Forget,
-    Note,
-    Resume,
-    Send,
-    Tell,
-)
+from cdp_supervisor.sansio.effects import Answer, Disconnect, Effect, Forget, Note, Send, Tell
 from cdp_supervisor.sansio.inputs import (
     Ask,
     AskDropped,
@@ -81,15 +66,18 @@ from cdp_supervisor.sansio.inputs import (
 from cdp_supervisor.sansio.questions import Question, Stop
 from cdp_supervisor.sansio.state import State
 from cdp_supervisor.sansio.step import StopReport, events_wanted
+from cdp_supervisor.shared_link import SharedLink
 
-__all__ = ["Driver", "LinkOptions", "Where"]
+__all__ = ["Connect", "Driver", "LinkOptions"]
 
-Where = Address | Callable[[], Awaitable[Address | Transport]]
+Connect = Address | Callable[[], Awaitable[Address | Transport]]
 """An address, or what gives one (or a transport) before each dial: signed addresses expire, and some are given out anew."""
 
 FINAL: Final = frozenset((401, 403, 404, 410))
 """HTTP answers after which there is no use in asking again."""
 STOP_WITHIN: Final = 2.0
+CLOSE_WITHIN: Final = 4.0
+"""More than a link takes that ends by itself."""
 
 log = logging.getLogger("cdp_supervisor.driver")
 
@@ -116,7 +104,7 @@ class Driver:
     def __init__(
         self,
         state: State,
-        where: Where | BrowserSession,
+        where: Connect | BrowserSession,
         options: LinkOptions,
         *,
         record: Callable[[Input], None] | None = None,
@@ -131,7 +119,7 @@ class Driver:
         """What a task of ours raised: a mistake in this library, or in the function that gives the address."""
         self.on_failure: Callable[[], None] = lambda: None
         self._clock = trio.lowlevel.current_clock().current_time
-        self._tasks: list[trio.CancelScope] = []
+        self._link_scope, self._time_scope = trio.CancelScope(shield=True), trio.CancelScope(shield=True)
         self._over = False
         self._where = where
         self._options = options
@@ -144,13 +132,10 @@ class Driver:
         self._replies: dict[int, PendingReply[Any]] = {}
         self._opening: set[int] = set()
         """The tickets under which a session of our own is opened."""
-        self._opened: list[SessionId] = []
-        self._leases: dict[SessionId, list[Callable[[], None]]] = {}
-        self._shared = ExitStack()
-        """What gives auto-attach, discovery and the tap back."""
+        self._shared: SharedLink | None = None
         self._askers: dict[int, _Asker] = {}
         self._last_ask = 0
-        self._subscriptions: list[tuple[tuple[type[Change], ...], Subscription[Any]]] = []
+        self._listeners = Listeners()
         self._alarm = trio.Event()
         self._alarm_at = math.inf
         self._unwatch = self.runner.watch(self._on_state)
@@ -159,10 +144,8 @@ class Driver:
 
     async def run(self, task: Callable[[], Awaitable[None]]) -> None:
         """One of the tasks below, until `end`. Whoever cancels the block cancels neither, as its end needs both."""
-        scope = trio.CancelScope(shield=True)
-        self._tasks.append(scope)
         try:
-            with scope:
+            with self._link_scope if task == self.keep_link else self._time_scope:
                 if not self._over:
                     await task()
         except Exception as error:  # noqa: BLE001 - it leaves the block, once that has ended
@@ -172,12 +155,16 @@ class Driver:
     def end(self) -> None:
         """End the tasks, and with them the link, if it is ours."""
         self._over = True
-        for scope in self._tasks:
-            scope.cancel()
+        self._time_scope.cancel()
+        if self.browser is None:
+            self._link_scope.cancel()
+        else:  # its reader is needed for a polite end
+            self._hang_up.cancel()
+            self._link_scope.deadline = trio.current_time() + CLOSE_WITHIN
 
     async def keep_link(self) -> None:
         """Hold a link, and dial anew when the machine wants one."""
-        while True:
+        while not self._over:
             await self._dial.wait()
             self._dial = trio.Event()
             await self._hold_one_link()
@@ -221,9 +208,8 @@ class Driver:
 
     def _link_is_up(self, browser: BrowserSession, *, owned: bool) -> None:
         self.browser = browser
-        already: tuple[Output, ...] = ()
-        if not owned:
-            already = self._shared.enter_context(browser.tap(self._tap))
+        self._shared = SharedLink(browser, owned=owned)
+        already = () if owned else self._shared.tap(self._tap)
         self._feed(LinkUp(at=self.now(), epoch=self._epoch, owned=owned))
         for output in already:
             self._tap(output)
@@ -248,21 +234,9 @@ class Driver:
             self.started.set()
 
     def let_go(self) -> None:
-        """Give back what is shared on the link: leases, auto-attach, discovery, the tap, sessions. Idempotent."""
-        for releases in self._leases.values():
-            for release in releases:
-                release()
-        self._leases.clear()
-        self._shared.close()
-        opened, self._opened = self._opened, []
-        browser = self.browser
-        if browser is None or browser.targets.statistics().auto_attach_holders:
-            return  # whoever else attaches to everything has been given these sessions as well
-        for session_id in opened:
-            session = browser.sessions.get(session_id)
-            if session is not None and not session.holders:
-                with suppress(CdpError):
-                    browser.send_nowait("Target.detachFromTarget", {"sessionId": session_id}).on_end()
+        """Give back what is shared on the link. Idempotent."""
+        if self._shared is not None:
+            self._shared.let_go()
 
     # ── in ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -277,7 +251,7 @@ class Driver:
         if state.deadlines and state.deadlines[0][0] < self._alarm_at:
             self._alarm.set()
         if state.link.phase in ("stopped", "gave_up"):
-            self._end_subscriptions()  # what the last input changed has been told
+            self._end_listening()  # what the last input changed has been told
 
     def _tap(self, output: Output) -> None:
         """What the engine says, before anybody else hears of it."""
@@ -290,14 +264,15 @@ class Driver:
             ticket = self._tickets.pop(output.id, None)
             if ticket is not None:
                 self._replies.pop(ticket, None)
-                if ticket in self._opening and isinstance(output.outcome, Result):
-                    self._opened.append(SessionId(str(value_of(output.outcome).get("sessionId"))))
+                if ticket in self._opening and isinstance(output.outcome, Result) and self._shared is not None:
+                    self._shared.opened(SessionId(str(value_of(output.outcome).get("sessionId"))))
                 self._opening.discard(ticket)
                 self._feed(CommandEnded(at=self.now(), epoch=self._epoch, ticket=ticket, outcome=output.outcome))
         elif isinstance(output, SessionOpened):
             self._feed(opened_input(output, self.now(), self._epoch))
         elif isinstance(output, SessionClosed):
-            self._leases.pop(output.session_id, None)
+            if self._shared is not None:
+                self._shared.session_closed(output.session_id)
             self._feed(closed_input(output, self.now(), self._epoch))
 
     def _on_state(self, state: State) -> None:
@@ -354,24 +329,19 @@ class Driver:
                 asker.answer = effect
                 asker.came.set()
         elif isinstance(effect, Tell):
-            self._tell(effect.change)
+            self._listeners.tell(effect.change)
         elif isinstance(effect, Note):
             _log(effect)
-        elif isinstance(effect, Connect):
+        elif isinstance(effect, effects.Connect):
             self._epoch = effect.epoch
             self._dial.set()
         elif isinstance(effect, Disconnect):
             self._hang_up.cancel()
         elif isinstance(effect, Forget):
             self._abandon(effect.ticket)
-        else:
+        elif self._shared is not None:
             with suppress(CdpError):  # the session or the link has ended meanwhile, which the machine is about to hear
-                self._share(effect)
-
-    def _tell(self, change: Change) -> None:
-        for kinds, subscription in tuple(self._subscriptions):
-            if not kinds or isinstance(change, kinds):
-                subscription.push(change)
+                self._shared.share(effect)
 
     def _abandon(self, ticket: int) -> None:
         reply = self._replies.pop(ticket, None)
@@ -399,59 +369,18 @@ class Driver:
             if effect.method == "Target.attachToTarget":
                 self._opening.add(effect.ticket)
 
-    def _share(self, effect: Discover | AutoAttach | Enable | Resume | Detach) -> None:
-        """What belongs to the connection, and to all who use it."""
-        browser = self.browser
-        if browser is None:
-            return
-        if isinstance(effect, Discover):
-            discovery = browser.targets.subscribe(capacity=1, overflow=Overflow.DROP_OLDEST)
-            self._shared.callback(discovery.close)
-        elif isinstance(effect, AutoAttach) and effect.session_id is None:
-            self._shared.callback(browser.targets.hold_auto_attach())
-        elif isinstance(effect, Enable):
-            session = browser.sessions.get(effect.session_id)
-            if session is not None:
-                self._leases.setdefault(effect.session_id, []).append(session.lease(effect.domain))
-        elif isinstance(effect, Detach) and not isinstance(self._where, BrowserSession):
-            self._detach(browser, effect)
-
-    def _detach(self, browser: BrowserSession, effect: Detach) -> None:
-        """End a session that is out of scope, unless somebody else attaches to everything on this link of ours."""
-        session = browser.sessions.get(effect.session_id)
-        if session is None or browser.targets.statistics().auto_attach_holders > 1:
-            return
-        session.armed = True  # the bridge has nothing to do with a session that ends
-        session.resume()
-        parent = browser if effect.parent is None else browser.sessions.get(effect.parent)
-        if parent is not None:
-            parent.send_nowait("Target.detachFromTarget", {"sessionId": effect.session_id}).on_end()
-
     # ── who listens ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def subscribe(self, kinds: tuple[type[Change], ...], capacity: int) -> Subscription[Any]:
         """Changes from now on."""
-        subscription: Subscription[Any] = Subscription(
-            capacity=capacity,
-            max_bytes=1 << 26,
-            overflow=Overflow.DROP_OLDEST,
-            read=None,
-            where=None,
-            close=self._unsubscribe,
-        )
-        self._subscriptions.append((kinds, subscription))
+        subscription = self._listeners.subscribe(kinds, capacity)
         if self.runner.state.link.phase in ("stopped", "gave_up"):
-            self._end_subscriptions()
+            self._end_listening()
         return subscription
 
-    def _unsubscribe(self, sink: object) -> None:
-        self._subscriptions = [entry for entry in self._subscriptions if entry[1] is not sink]
-
-    def _end_subscriptions(self) -> None:
+    def _end_listening(self) -> None:
         link = self.runner.state.link
-        reason = "stopped" if link.phase == "stopped" else "gave_up" if link.owned else "link_not_owned"
-        for _, subscription in self._subscriptions:
-            subscription.end(lambda: SupervisorStopped(reason))
+        self._listeners.end("stopped" if link.phase == "stopped" else "gave_up" if link.owned else "link_not_owned")
 
 
 async def _asked(where: Callable[[], Awaitable[Address | Transport]]) -> Address | Transport:

@@ -47,7 +47,7 @@ from cdp_supervisor.sansio.state import Deadline, State, initial_state
 from cdp_supervisor.sansio.step import events_wanted
 from cdp_supervisor.sansio.view import Snapshot
 
-__all__ = ["SupervisorEngine"]
+__all__ = ["Moment", "SupervisorEngine"]
 
 Moment = Instant | float
 """When something happens: on a clock that never goes back, in seconds; an `Instant` has the wall's time as well."""

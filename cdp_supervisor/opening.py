@@ -23,7 +23,7 @@ import trio
 
 from cdp_core import BrowserSession, ConnectionLost, InvalidArgument, TraceWriter
 from cdp_core.scopes import add_note, background_tasks, check_timeout
-from cdp_supervisor.driver import Driver, LinkOptions, Where
+from cdp_supervisor.driver import Connect, Driver, LinkOptions
 from cdp_supervisor.recording import recorder
 from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.machines import Machine
@@ -40,7 +40,7 @@ log = logging.getLogger("cdp_supervisor")
 
 @asynccontextmanager
 async def open_supervisor(
-    where: Where | BrowserSession,
+    where: Connect | BrowserSession,
     /,
     *,
     policy: Policy | None = None,

@@ -3,7 +3,7 @@
 The records are lines of a `TraceWriter` (see cdp_core.sansio.trace). One of kind `supervisor` has the options; each input is
 one of kind `input`, with its moment exactly as it was. What a browser said follows in a message record of its own, so that
 its limits and its redaction hook see it; a hook that keeps the JSON's shape and ids leaves the trace replayable. A trace
-that ends early, torn or full, is a beginning of the run.
+that ends early, torn or full, is a beginning of the run (docs/cdp/a-recorded-run-replays-identically.md).
 
 What somebody asked is recorded without what it carried: neither params of calls nor texts for prompts, of which no state
 depends. Recording never raises, whatever it is given: a value that no question can have is written down as one that gets

@@ -3,7 +3,8 @@
 Inputs go through one queue. Whoever feeds one while another is being worked on only adds to it; so an effect that fails at
 once, or that makes something happen at once, becomes an input behind the others, and no step is ever inside another.
 
-A state is published before its effects are done: who hears of a change finds it. Reading needs no lock: the last state is
+A state is published before its effects are done: who hears of a change finds it
+(docs/cdp/every-published-state-can-be-waited-for.md). Reading needs no lock: the last state is
 one reference, and a snapshot is built from it by whoever asks, in any thread.
 """
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.testing.hunts import Example, Find
+from cdp_core.testing.hunts import Example, Find, least
 from cdp_core.testing.judge import Complaint
 from cdp_core.testing.program_runs import NEVER_CONNECTS, Outcome
 
@@ -136,7 +136,7 @@ class Campaign:
         from hypothesis import find  # noqa: PLC0415 - imports stay cheap
         from hypothesis.errors import NoSuchExample  # noqa: PLC0415 - imports stay cheap
 
-        left = self._shrinks
+        left = self._shrinks // 2
         wanted: frozenset[str] = frozenset()
 
         def is_wrong(example: Example) -> bool:
@@ -157,6 +157,9 @@ class Campaign:
             example = find(self._examples, is_wrong, settings=self._settings(), random=chance, database_key=key)
         except NoSuchExample:
             return None
+        # Hypothesis needs many tries for what a part that is left out shows at once: each has its half of them.
+        left = max(left, 0) + self._shrinks - self._shrinks // 2
+        example = least(example, is_wrong)
         outcome = self._outcomes[repr(example)]
         complaints = tuple(each for each in outcome.complaints if each.law not in self._known)
         return Told(find=Find(example=example, complaints=complaints), outcome=outcome, tried=self.tried)

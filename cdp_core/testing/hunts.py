@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hypothesis.database import ExampleDatabase
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["Example", "Find", "examples_of", "hunt", "hunt_with", "try_example"]
+__all__ = ["Example", "Find", "examples_of", "hunt", "hunt_with", "least", "try_example"]
 
 T = TypeVar("T")
 MOST_SEEDS: Final = 2**32
@@ -165,14 +165,14 @@ def hunt_with(
         example = find(examples, is_wrong, settings=searched, database_key=key)
     except NoSuchExample:
         return None
-    example = _least(example, is_wrong)
+    example = least(example, is_wrong)
     return Find(example=example, complaints=tried[repr(example)])
 
 
 # ── smaller ones ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _least(example: Example, is_wrong: Callable[[Example], bool]) -> Example:
+def least(example: Example, is_wrong: Callable[[Example], bool]) -> Example:
     """What is still wrong when nothing more can be taken away: Hypothesis takes away what it drew, this what there is."""
     smaller = next(filter(is_wrong, _smaller(example)), None)
     while smaller is not None:

@@ -57,7 +57,7 @@ NO_TEXT: Final[dict[Ended, tuple[str, int]]] = {
 }
 BUSY: Final = ("R", "D")
 """How Linux calls threads that run or could, and those that wait for a disk."""
-PROGRAMS: Final = "/proc"
+PROGRAMS: Final = Path("/proc")
 SOCKETS: Final = (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6"))
 
 
@@ -165,16 +165,17 @@ class _Run:
         moved = trio.current_time()
         while conductor.arrivals and not (self._program.poll() is not None and conductor.left):
             still = trio.current_time() - moved
+            busy = still >= limits.quiet and is_busy(self._program.pid)  # before: what it writes last is seen below
             unread, underway = octets_at(self._server.port) if still >= limits.quiet else (0, 0)
-            quiet = still >= limits.quiet and conductor.written and not unread and not underway
-            quiet = quiet and not is_busy(self._program.pid)
+            stuck = bool(unread or underway or not conductor.written)
+            quiet = still >= limits.quiet and not stuck and not busy
             if conductor.step(calm=still >= CALM, quiet=quiet):
                 await trio.lowlevel.checkpoint()
                 moved = trio.current_time()
                 continue
             if quiet and not conductor.waits:
                 return []
-            if still >= limits.patience and not quiet:
+            if still >= limits.patience and stuck:
                 said = f"it does not read: {unread} octets lie at its socket"
                 return [Complaint(law="a-client-reads", fact=None, said=said)]
             if still >= limits.patience:
@@ -259,12 +260,15 @@ def is_busy(session: int) -> bool:
 
     On a busy machine a client may be silent for long because its turn has not come. False where nobody can tell.
     """
-    return any(_has_work(Path(each.path)) for each in os.scandir(PROGRAMS) if _is_of(session, each))
-
-
-def _is_of(session: int, entry: os.DirEntry[str]) -> bool:
     with suppress(OSError):
-        return entry.name.isdecimal() and _stat(Path(entry.path))[3] == str(session)
+        programs = [each for each in PROGRAMS.iterdir() if each.name.isdecimal()]
+        return any(_is_of(session, each) and _has_work(each) for each in programs)
+    return False
+
+
+def _is_of(session: int, program: Path) -> bool:
+    with suppress(OSError):
+        return _stat(program)[3] == str(session)
     return False
 
 

@@ -38,6 +38,7 @@ __all__ = [
     "Crash",
     "Cut",
     "Dialog",
+    "Go",
     "MoveFrame",
     "Navigate",
     "NavigateFrame",
@@ -90,6 +91,14 @@ class PushState(Plain):
 
     url: str = attrs.field(validator=a_text)
     frame: str = attrs.field(default=MAIN, validator=a_name)
+
+
+@attrs.frozen(repr=False)
+class Go(Plain):
+    """A script goes back in the history of its page, or forward, as `history.go` does."""
+
+    delta: int = attrs.field(default=-1, validator=a_number(-50))
+    page: str = attrs.field(default=MAIN, validator=a_name)
 
 
 @attrs.frozen(repr=False)
@@ -199,6 +208,7 @@ Step = (
     | Crash
     | Cut
     | Dialog
+    | Go
     | MoveFrame
     | Navigate
     | NavigateFrame

@@ -33,6 +33,7 @@ from cdp_core.testing.steps import (
     Crash,
     Cut,
     Dialog,
+    Go,
     MoveFrame,
     Navigate,
     NavigateFrame,
@@ -168,6 +169,7 @@ def _timeline(drawn: list[tuple[bool, Step]], race_free: bool) -> list[Step]:
 _PLACE: Final = st.integers(0, 5).map(str)
 """The n-th of what is there, the page first, and round again."""
 _NEW: Final = st.just("new")
+_DELTA: Final = st.sampled_from([-1, 1])
 _ROUGH: Final[st.SearchStrategy[Any]] = st.one_of(
     st.builds(AddFrame, _NEW, _ANY_URL, _PLACE),
     st.builds(Console, TEXTS, _LEVEL, _PLACE),
@@ -176,6 +178,7 @@ _ROUGH: Final[st.SearchStrategy[Any]] = st.one_of(
     st.builds(NavigateFrame, _PLACE, _ANY_URL),
     st.builds(MoveFrame, _PLACE),
     st.builds(Navigate, _ANY_URL, _PLACE),
+    st.builds(Go, _DELTA, _PLACE),
     st.builds(Popup, _NEW, _ANY_URL, _PLACE, _FLAG),
     st.builds(Worker, _NEW, frame=_PLACE),
     st.builds(ScriptError, TEXTS, _PLACE),
@@ -252,7 +255,7 @@ class _Stage:
     def play(self, step: Step) -> Step | None:
         """The step, about what is there; None where there is nothing of the kind."""
         alive = [page for page in self._pages if page not in self._crashed]
-        if isinstance(step, (Navigate, Crash, Close)):
+        if isinstance(step, (Navigate, Go, Crash, Close)):
             return self._play_page(step, self._pages if isinstance(step, Close) else alive)
         documents = [*alive, *self._frames]
         if isinstance(step, (RemoveFrame, MoveFrame, NavigateFrame)):
@@ -275,7 +278,7 @@ class _Stage:
             return attrs.evolve(step, frame=_nth(documents, step.frame))
         return None
 
-    def _play_page(self, step: Navigate | Crash | Close, pages: list[str]) -> Step | None:
+    def _play_page(self, step: Navigate | Go | Crash | Close, pages: list[str]) -> Step | None:
         if not pages:
             return None
         page = _nth(pages, step.page)
@@ -284,6 +287,8 @@ class _Stage:
             self._pages.remove(page)
         elif isinstance(step, Crash):
             self._crashed.add(page)
+        elif isinstance(step, Go):
+            self._urls[page] = ""  # wherever that is
         else:
             self._urls[page] = step.url
         return attrs.evolve(step, page=page)
@@ -330,6 +335,7 @@ def steps() -> st.SearchStrategy[Step]:
         st.builds(Request, TEXTS, names, _FLAG),
         st.builds(Wait, st.floats(0, 1e6) | st.integers(0, 5)),
         st.builds(Navigate, TEXTS, names),
+        st.builds(Go, st.integers(-50, 50), names),
         st.one_of([st.builds(kind, names) for kind in (RemoveFrame, MoveFrame, Crash, Close)]),
         st.just(Cut()),
     )

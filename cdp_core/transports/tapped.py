@@ -198,6 +198,7 @@ class TappedTransport(UpgradedTransport):
     async def close_politely(self, websocket: trio_websocket.WebSocketConnection, code: int) -> None:
         """See UpgradedTransport; reads on meanwhile, or the peer's answer would never be seen."""
         self._tap.forget_pings()
+        await trio.lowlevel.checkpoint()  # a reader that was cancelled together with us has its turn, and leaves
         async with trio.open_nursery() as nursery:
             if not self._receiving:
                 nursery.start_soon(self._drain)

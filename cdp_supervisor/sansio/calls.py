@@ -2,7 +2,7 @@
 
 A command is sent once, whatever happens after. Where a dialog stops what it needs, its caller is told at once, with a
 handle on the later end (`call_id`); where one is open already it is not even sent, unless the browser answers it all the
-same (fact 15). A frame without a session of its own is reached through its execution context, by the methods that take
+same (fact 15, docs/cdp/a-blocked-call-is-told-at-once.md). A frame without a session of its own is reached through its execution context, by the methods that take
 one; the others get an error that names the way.
 """
 

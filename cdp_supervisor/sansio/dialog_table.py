@@ -6,7 +6,8 @@
       └──superseded, its session ended──▶ stuck(why) ──the page replies, closed──▶ settled(remote)
 
 Who ended a dialog is known at the later of its closed event and the reply to our answer, which comes second (fact 1);
-where it is not known it is `remote`, never `agent` (docs/cdp/closed-precedes-reply.md).
+where it is not known it is `remote`, never `agent` (docs/cdp/closed-precedes-reply.md). The table is drawn in
+docs/cdp/a-dialog-has-five-phases-and-one-end.md.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class Move:
 _STAY: Final = Move()
 _BUSY: Final = Move(refuse="it is being answered already")
 _UNCONFIRMED: Final = Move(settle="remote", reason="unconfirmed")
-_OTHERS: Final = Move(settle="remote", reason="other_client")
+_OTHERS: Final = Move(settle="remote", reason="elsewhere")
 _OURS: Final = Move(settle="by", reason="answered")
 _GONE: Final = Move(settle="remote", reason="target_gone")
 

@@ -5,10 +5,10 @@ What is easily got wrong, and therefore is a table:
 * The event that a dialog closed comes before the reply to our answer (fact 1): whose answer it was is known only at the
   later of the two. Where it is not known the history says `remote`, and never `agent` (docs/cdp/closed-precedes-reply.md).
 * A dialog belongs to the page, also when a frame of another process raised it (fact 2), and is answered on the page's
-  session. It is told by its page and frame.
+  session (docs/cdp/a-dialog-belongs-to-its-page.md). It is told by its page and frame.
 * Some dialogs nobody can answer any more (facts 3, 4, 22): they stay pending, with the reason and the cures. None is
-  applied unasked.
-* The two browser profiles differ in which of two dialogs survives (facts 3, 26).
+  applied unasked (docs/cdp/an-unseen-dialog-wedges-its-page.md).
+* The two browser profiles differ in which of two dialogs survives (docs/cdp/of-two-dialogs-one-cannot-be-answered.md).
 
 `TABLE` (dialog_table.py) has every move there is; what is not in it cannot happen, and is counted if it does.
 """
@@ -118,9 +118,9 @@ def closed(turn: Turn, page: Page, params: Json) -> None:
     elsewhere = "other_client" if accepted or text(params, "userInput", 1) else "closed_elsewhere"
     if page.curing:
         elsewhere = "navigation"
-    _put(turn, replace(dialog, accepted=accepted))
+    _put(turn, replace(dialog, accepted=accepted, reason=elsewhere))
     newer = [each for each in page.dialogs if _number(each) > _number(dialog) and each.phase != "closed"]
-    _move(turn, dialog.id, "closed", elsewhere=elsewhere)
+    _move(turn, dialog.id, "closed")
     _supersede(turn, newer)
 
 
@@ -247,9 +247,13 @@ def settle_for_stop(turn: Turn) -> None:
     """Answer what can be answered: a dialog that nobody sees any more freezes its page for good (fact 4)."""
     for dialog in _pending(turn):
         if dialog.phase == "open":
-            accept = turn.state.policy.of(dialog.type) == "auto_accept"
-            _put(turn, replace(dialog, held=False))
-            _answer(turn, dialog.id, accept=accept, prompt_text=None, by="auto_policy")
+            _settle_at_the_end(turn, dialog)
+
+
+def _settle_at_the_end(turn: Turn, dialog: Dialog) -> None:
+    accept = turn.state.policy.of(dialog.type) == "auto_accept"
+    _put(turn, replace(dialog, held=False))
+    _answer(turn, dialog.id, accept=accept, prompt_text=None, by="auto_policy")
 
 
 # ── one dialog ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -260,7 +264,9 @@ def _meet(turn: Turn, dialog: Dialog) -> None:
     policy = turn.state.policy.of(dialog.type)
     if turn.state.scope.observing:
         return
-    if dialog.held:
+    if turn.state.stopping is not None:
+        _settle_at_the_end(turn, dialog)
+    elif dialog.held:
         turn.wake(_key(dialog), HELD, f"which of two dialogs is left ({dialog.id})")
     elif policy == "must_respond":
         elapsed = max(turn.now - dialog.opened.mono, 0.0)
@@ -308,7 +314,7 @@ def _answer(turn: Turn, dialog_id: str, *, accept: bool, prompt_text: str | None
     turn.wake(_key(dialog), turn.state.limits.answer_patience, f"the answer to dialog {dialog.id} is unconfirmed")
 
 
-def _move(turn: Turn, dialog_id: str, trigger: Trigger, *, elsewhere: str = "") -> None:
+def _move(turn: Turn, dialog_id: str, trigger: Trigger) -> None:
     """One trigger, for a dialog that may have ended meanwhile."""
     found = _find(turn, dialog_id)
     if found is None:
@@ -318,7 +324,7 @@ def _move(turn: Turn, dialog_id: str, trigger: Trigger, *, elsewhere: str = "") 
     if move is None:
         turn.count("impossible_dialog_moves")
     elif move.settle:
-        reason = elsewhere if move.reason == "elsewhere" else dialog.why if move.reason == "why" else move.reason
+        reason = dialog.reason if move.reason == "elsewhere" else dialog.why if move.reason == "why" else move.reason
         _settle(turn, dialog, dialog.by if move.settle == "by" else move.settle, reason)
     elif move.stick:
         _stick(turn, page, dialog, move)

@@ -1,16 +1,17 @@
 """The frames of a page, folded from the events of all its sessions.
 
-A frame keeps its id for life, across processes (fact 39). What its tree shows is told by several sessions whose messages
-overtake each other (fact 38), so the rules are made to hold in every order that there may be:
+A frame keeps its id for life (docs/cdp/a-frame-keeps-its-id-across-processes.md). What its tree shows is told by several
+sessions whose messages overtake each other (fact 38), so the rules are made to hold in every order that there may be:
 
 * A frame is told of by one session: its own where it is out of process, else that of the process above. What another
   session says of it is older, and passed over.
-* Navigation says nothing of the frames that it ends (fact 9): all below are dropped, but what has come of the new document.
+* Navigation says nothing of the frames that it ends: all below are dropped, but what has come of the new document
+  (docs/cdp/the-frames-of-a-left-document-go-unsaid.md).
 * A frame whose own session is ended is gone with it: it comes back by an event of its own where it only changed its
   process (demotion), and by nothing where it was removed (facts 39, 42). Where the session ended because of another one, or
   of the link, the frame stays, adrift, until it is attached to again, or its target is known to be gone.
-* `Page.getFrameTree` says what a session really has: at attach, when a document came back from the back/forward cache,
-  after a crash (facts 41, 43, 49). What it does not name, and that session told of, is gone.
+* `Page.getFrameTree` says what a session really has: at attach, when a document came back from the back/forward cache
+  (docs/cdp/a-document-comes-back-with-frames-unsaid.md), after a crash (facts 41, 49). What it does not name, and that session told of, is gone.
 * A frame may be told of before the one above it; it is shown when that one is known.
 """
 
@@ -71,7 +72,7 @@ def detached(turn: Turn, page: Page, session_id: SessionId, params: Json) -> Non
     page = _drop(turn, page, gone, "frame_gone")
     if frame.session_id == session_id:  # it has not been attached to yet, and no tree above will name it
         _put(turn, page, replace(frame, session_id=None, oopif=True, told=False, context=""))
-        turn.put(adrift=turn.state.adrift.set(TargetId(frame.id), page.id))
+        turn.lose_sight(frame.id, page.id)
 
 
 def navigated(turn: Turn, page: Page, session_id: SessionId, params: Json) -> bool:
@@ -285,7 +286,7 @@ def _showing(turn: Turn, frame: Frame, shown: Json) -> Frame:
 def _below(page: Page, frame_id: str) -> list[str]:
     """All frames below one, those below first."""
     found: list[str] = []
-    stack = [frame_id]
+    stack = [frame_id] if frame_id in page.children else []
     while stack:
         below = [each for each in page.children.get(stack.pop(), ()) if each in page.frames]
         found += below

@@ -1,7 +1,9 @@
 """The link: up, down, dialled again, given up. What it carries is told elsewhere.
 
-A command is never sent twice: what was under way when a link broke ends with it, and its caller decides. A link that does
-not answer is as good as down (keepalive). What is found behind a new link is read from the browser, not hoped for.
+A command is never sent twice: what was under way when a link broke ends with it, and its caller decides
+(docs/cdp/a-command-is-sent-once.md). A link that does not answer is as good as down (docs/cdp/a-quiet-link-is-asked.md).
+What is found behind a new link is read from the browser, not hoped for
+(docs/cdp/another-browser-is-told-not-adopted.md).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from cdp_supervisor.sansio import calls, changes, effects, pages
 from cdp_supervisor.sansio.inputs import LinkDown, LinkUp
 from cdp_supervisor.sansio.turn import Turn
 
-__all__ = ["alive", "keepalive_due", "link_down", "link_up", "redial", "told_browser"]
+__all__ = ["alive", "keepalive_due", "link_down", "link_up", "redial"]
 
 HALF_OPEN: Final = 2
 """Keepalives in a row without an answer, after which a link counts as down."""
@@ -37,6 +39,7 @@ def link_up(turn: Turn, up: LinkUp) -> None:
             browser_id=up.browser_id or old.browser_id,
             browser_changed=old.browser_changed or other,
             listed=False,
+            pages_before=turn.state.last_page,
             unanswered=0,
         )
     )
@@ -45,7 +48,6 @@ def link_up(turn: Turn, up: LinkUp) -> None:
     if not turn.state.adopting:
         turn.order(effects.AutoAttach())
     turn.send(None, "Target.getTargets", purpose="targets")
-    turn.send(None, "Target.getTargetInfo", purpose="browser")
     _keep_alive(turn)
     turn.tell(changes.LinkChanged(phase="up", epoch=turn.state.epoch, reason=""))
 
@@ -96,14 +98,6 @@ def keepalive_due(turn: Turn) -> None:
         turn.send(None, "Browser.getVersion", purpose="keepalive")
         turn.put(link=replace(turn.state.link, unanswered=link.unanswered + 1))
     _keep_alive(turn)
-
-
-def told_browser(turn: Turn, browser_id: str) -> None:
-    """Which browser is behind the link: its own target has an id that no other has."""
-    link = turn.state.link
-    if browser_id and browser_id != link.browser_id:
-        other = link.browser_id is not None
-        turn.put(link=replace(link, browser_id=browser_id, browser_changed=link.browser_changed or other))
 
 
 def alive(turn: Turn) -> None:

@@ -10,12 +10,13 @@
         def view(self, state): return {"guids": list(state)}
 
 Its effects may be `Send` (with ticket 0: no end comes back) and `Note`, at most `MAX_SENDS` for one input. One that raises,
-or asks for more, is switched off, and the snapshot says so; nothing else is touched by it. The console ring is made so.
+or asks for more, is switched off, and the snapshot says so; nothing else is touched by it
+(docs/cdp/a-stranger-s-machine-is-switched-off.md). The console ring is made so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from cdp_core.sansio.wire import Json
@@ -23,8 +24,9 @@ from cdp_core.sansio.wire import Json
 if TYPE_CHECKING:
     from cdp_supervisor.sansio.effects import Effect
     from cdp_supervisor.sansio.inputs import Input
+    from cdp_supervisor.sansio.state import Extension
 
-__all__ = ["MAX_SENDS", "Machine"]
+__all__ = ["MAX_SENDS", "Machine", "MachineViews"]
 
 MAX_SENDS: Final = 8
 
@@ -62,3 +64,36 @@ class Machine(Protocol[S]):
 
 
 AnyMachine = Machine[Any]
+
+
+class MachineViews(Mapping[str, Json]):
+    """What each machine shows, by its name, made when it is looked at: most snapshots are taken for something else."""
+
+    def __init__(self, extensions: tuple[Extension, ...]) -> None:
+        self._extensions = {each.machine.name: each for each in extensions}
+        self._made: dict[str, Json] = {}
+
+    def __getitem__(self, name: str) -> Json:
+        made = self._made.get(name)
+        if made is None:
+            made = self._made[name] = _view(self._extensions[name])
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._extensions)
+
+    def __len__(self) -> int:
+        return len(self._extensions)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def _view(extension: Extension) -> Json:
+    if extension.off:
+        return {"off": extension.off}
+    try:
+        view: Json = extension.machine.view(extension.state)
+    except Exception as error:  # noqa: BLE001 - a stranger's code, which must not keep the rest from being shown
+        return {"off": f"its view raised {type(error).__name__}"}
+    return view

@@ -2,11 +2,13 @@
 
 Whatever opens below the browser is attached to before its first instruction (one auto-attach at the root, one on each
 session, fact 46). Each new session gets the same setup in one go, none of it awaited: a page that a dialog stops answers
-only when it is over (fact 15), and the resume always comes (fact 7). Silence is a state with a name: the page is blocked,
-and its own late answer says when it is not any more.
+only when it is over (fact 15), and the resume always comes (docs/cdp/resume-comes-last-and-always.md). Silence is a state
+with a name: the page is blocked, and its own late answer says when it is not any more
+(docs/cdp/silence-is-a-state-with-a-name.md).
 
-One session of ours on each target is listened to; a second one says everything again (fact 47), and is listened to once
-the first has ended. A page is gone when its target is: a session that only ended is opened again.
+One session of ours on each target is listened to; a second one says everything again, and is listened to once the first
+has ended (docs/cdp/a-second-session-says-everything-twice.md). A page is gone when its target is: a session that only
+ended is opened again, and a page that crashed keeps its own (docs/cdp/a-crash-ends-no-session.md).
 """
 
 from __future__ import annotations
@@ -99,9 +101,8 @@ def session_closed(turn: Turn, closed: SessionClosed) -> None:
     heir = _leave(turn, attachment)
     page = turn.page(attachment.page_id) if attachment.primary else None
     if page is not None and attachment.type == "iframe":
-        if heir is None and closed.reason in WITH_OTHERS and len(state.adrift) < state.limits.sessions_kept:
-            turn.put(adrift=turn.state.adrift.set(attachment.target_id, page.id))
-        else:
+        unsaid = heir is None and closed.reason in WITH_OTHERS
+        if not unsaid or not turn.lose_sight(attachment.target_id, page.id):
             frames.session_ended(turn, page, attachment, None if heir is None else heir.session_id)
     elif page is not None and page.session_id == closed.session_id:
         dialogs.link_or_session_lost(turn, page)
@@ -344,7 +345,9 @@ def targets_listed(turn: Turn, result: Json) -> None:
             _begin(turn, attachment, listed.get(attachment.target_id, {}))
     old = [page for page in turn.state.pages.values() if page.epoch != turn.state.epoch]
     gone = [page for page in old if page.id not in listed]
-    changed = bool(old) and len(gone) == len(old)
+    found_again = (page for page in turn.state.pages.values() if page.epoch == turn.state.epoch)
+    same = any(page.number <= turn.state.link.pages_before for page in found_again)
+    changed = bool(old) and len(gone) == len(old) and not same  # or a page was closed meanwhile, and that is all
     for page in gone:
         page_gone(turn, page, "link_lost")
     for frame_id in turn.state.adrift:
@@ -381,16 +384,13 @@ def link_lost(turn: Turn) -> None:
         page = _now(turn, page.id)  # noqa: PLW2901 - the same page, as it is now
         turn.put_page(replace(page, session_id=None, blocked=None, stale=True, curing=False))
         turn.calm(f"target:{page.id}")
-    adrift = turn.state.adrift
     for attachment in turn.state.sessions.values():
         turn.calm(f"setup:{attachment.session_id}")
-        room = len(adrift) < turn.state.limits.sessions_kept
-        if attachment.type == "iframe" and attachment.page_id is not None and room:
-            adrift = adrift.set(attachment.target_id, attachment.page_id)
+        if attachment.type == "iframe" and attachment.page_id is not None:
+            turn.lose_sight(attachment.target_id, attachment.page_id)
     empty = type(turn.state.sessions)()
     turn.put(
         sessions=empty,
-        adrift=adrift,
         page_of=type(turn.state.page_of)(),
         primary_on=type(turn.state.primary_on)(),
         also_on=type(turn.state.also_on)(),

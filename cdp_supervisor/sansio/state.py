@@ -188,6 +188,8 @@ class LinkState(Struct, frozen=True, kw_only=True):
     browser_changed: bool = False
     listed: bool = False
     """Whether the targets of this link have been told."""
+    pages_before: int = 0
+    """Pages with a number up to this one are older than this link."""
     unanswered: int = 0
     """Keepalives in a row."""
     last_sent: float = 0.0

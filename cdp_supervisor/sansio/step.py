@@ -13,7 +13,7 @@ What couples the sub-machines is written here, and in this order:
     time              → every deadline that has come, one after the other, whatever the input was
 
 `step` never raises, whatever a browser says and in whatever order. Inputs of an older link are dropped, here and nowhere
-else. After it the next deadline is later than all that was seen, so a `TimePassed` too many does nothing.
+else (docs/cdp/what-an-old-link-says-is-dropped.md). After it the next deadline is later than all that was seen, so a `TimePassed` too many does nothing.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ from cdp_supervisor.sansio.inputs import (
     TimePassed,
 )
 from cdp_supervisor.sansio.machines import MAX_SENDS
-from cdp_supervisor.sansio.params import member, text
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.state import Deadline, Extension, State
 from cdp_supervisor.sansio.turn import Turn
@@ -69,6 +68,8 @@ class StopReport:
 
 def step(state: State, input: Input) -> Step:
     """See the module."""
+    if state.link.phase == "stopped" and not isinstance(input, Ask):
+        return Step(state=state)
     at = input.at
     if not state.now < at.mono < inf and at.mono != state.now:
         at = Instant(mono=state.now, wall=at.wall)
@@ -209,15 +210,8 @@ def _command_ended(turn: Turn, ended: CommandEnded) -> None:
         calls.cure_ended(turn, ticket, ended.ticket, outcome)
     elif ticket.purpose == "reopen":
         pages.reopen_ended(turn, ticket, outcome)
-    elif isinstance(outcome, Result):
-        _listed(turn, ticket.purpose, calls.value_of(outcome))
-
-
-def _listed(turn: Turn, purpose: str, result: Json) -> None:
-    if purpose == "targets":
-        pages.targets_listed(turn, result)
-    elif purpose == "browser":
-        link.told_browser(turn, text(member(result, "targetInfo"), "targetId"))
+    elif ticket.purpose == "targets" and isinstance(outcome, Result):
+        pages.targets_listed(turn, calls.value_of(outcome))
 
 
 BY_RENDERER: Final = frozenset(("tree", "probe"))

@@ -74,6 +74,14 @@ class Turn:
             frame = None if frame.parent_id is None else page.frames.get(frame.parent_id)
         return page.session_id
 
+    def lose_sight(self, frame_id: str, page_id: TargetId) -> bool:
+        """A frame has no session, and nothing was said of its end. False where too many are known so already."""
+        adrift = self.state.adrift
+        if len(adrift) >= self.state.limits.sessions_kept:
+            return False
+        self.put(adrift=adrift.set(TargetId(frame_id), page_id))
+        return True
+
     def count(self, what: str, number: int = 1) -> None:
         """Count something for the statistics."""
         totals = self.state.totals

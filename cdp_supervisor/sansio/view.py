@@ -13,7 +13,8 @@ from typing import Any, Final
 import attrs
 
 from cdp_core.sansio.wire import BrowserContextId, Json, SessionId, TargetId
-from cdp_supervisor.sansio.state import Dialog, Extension, Frame, Page, State
+from cdp_supervisor.sansio.machines import MachineViews
+from cdp_supervisor.sansio.state import Dialog, Frame, Page, State
 
 __all__ = [
     "CURES",
@@ -388,41 +389,8 @@ def _assemble(state: State, pages: tuple[PageView, ...], sessions: tuple[Session
         ),
         focus=None if focused is None else focused.id,
         page_gone=state.page_gone,
-        extensions=_Extensions(state.extensions),
+        extensions=MachineViews(state.extensions),
     )
-
-
-class _Extensions(Mapping[str, Json]):
-    """What machines of others show, made when it is looked at: most snapshots are taken for something else."""
-
-    def __init__(self, extensions: tuple[Extension, ...]) -> None:
-        self._extensions = {each.machine.name: each for each in extensions}
-        self._made: dict[str, Json] = {}
-
-    def __getitem__(self, name: str) -> Json:
-        made = self._made.get(name)
-        if made is None:
-            made = self._made[name] = _extension(self._extensions[name])
-        return made
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._extensions)
-
-    def __len__(self) -> int:
-        return len(self._extensions)
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
-
-
-def _extension(extension: Extension) -> Json:
-    if extension.off:
-        return {"off": extension.off}
-    try:
-        view: Json = extension.machine.view(extension.state)
-    except Exception as error:  # noqa: BLE001 - a stranger's code, which must not keep the rest from being shown
-        return {"off": f"its view raised {type(error).__name__}"}
-    return view
 
 
 def _view_page(state: State, page: Page) -> PageView:
@@ -526,7 +494,10 @@ def view_health(state: State, page: Page) -> Health:
 
 
 def focused_page(state: State) -> Page | None:
-    """The page that is meant where none is named: the focused one, or the only one. It never moves by itself."""
+    """The page that is meant where none is named: the focused one, or the only one. It never moves by itself.
+
+    See docs/cdp/focus-never-moves-by-itself.md.
+    """
     if state.focus is not None:
         return state.pages.get(state.focus)
     if state.page_gone is not None or len(state.pages) != 1:

@@ -29,6 +29,8 @@ from sybil.parsers.markdown import CodeBlockParser
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from cdp_core import BrowserSession, Json, MemoryTransport, PageSession, memory_pair, open_browser_session
+from cdp_core.testing import FakeBrowser, FakeTransport, Script
+from cdp_supervisor import Supervisor, open_supervisor
 
 ROOT = Path(__file__).parents[2]
 CARDS = ROOT / "docs" / "cdp"
@@ -96,12 +98,28 @@ async def new_page(browser: BrowserSession, url: str = "about:blank") -> AsyncIt
             await browser.targets.close(page.target_id)
 
 
+@asynccontextmanager
+async def supervised(
+    played: Script | FakeBrowser | None = None, **options: Any
+) -> AsyncIterator[tuple[Supervisor, FakeBrowser]]:
+    """A supervisor, and the fake browser that it supervises (or one that plays this); each dial is answered by it."""
+    profile = options.pop("profile", "headless-new")
+    fake = played if isinstance(played, FakeBrowser) else FakeBrowser(played, profile=profile)
+
+    async def dial() -> FakeTransport:
+        return FakeTransport(fake)
+
+    async with open_supervisor(dial, **options) as supervisor:
+        yield supervisor, fake
+
+
 NAMES: Json = {
     "attached": attached,
     "detached": detached,
     "packed": packed,
     "in_memory": in_memory,
     "new_page": new_page,
+    "supervised": supervised,
 }
 
 

@@ -23,3 +23,11 @@ def test_the_blocks_of_the_readme_are_python(compile_blocks: Callable[[Path], li
     codes = compile_blocks(ROOT / "README.md")
     assert codes
     assert not any(code.co_flags & inspect.CO_COROUTINE for code in codes)  # a reader pastes it into a file
+
+
+def test_the_blocks_of_the_testing_guide_run(compile_blocks: Callable[[Path], list[CodeType]]) -> None:
+    codes = compile_blocks(ROOT / "docs" / "testing.md")
+    assert len(codes) == 5
+    for code in codes:
+        if "pytest" not in code.co_names:  # a test file, as tests/testing/test_plugin.py has it run
+            exec(code, {"__name__": "guide"})

@@ -149,14 +149,14 @@ def chromium() -> str:
 
 
 @pytest.fixture(scope="session")
-def prepare(chromium: str) -> Callable[[str], AbstractAsyncContextManager[Chromium]]:
+def prepare(chromium: str) -> Callable[..., AbstractAsyncContextManager[Chromium]]:
     """What starts a browser, on a profile that lasts for a block; afterwards no process of it is left."""
 
     @contextlib.contextmanager
-    def prepared(way_in: str) -> Iterator[Chromium]:
+    def prepared(way_in: str, program: str = chromium) -> Iterator[Chromium]:
         profile = Path(tempfile.mkdtemp(prefix="cdp-live-"))
         env = {**os.environ, MARK: uuid.uuid4().hex}
-        browser = Chromium(argv=[chromium, *SWITCHES, f"--user-data-dir={profile}", way_in], profile=profile, env=env)
+        browser = Chromium(argv=[program, *SWITCHES, f"--user-data-dir={profile}", way_in], profile=profile, env=env)
         try:
             yield browser
             browser.assert_gone()
@@ -167,12 +167,12 @@ def prepare(chromium: str) -> Callable[[str], AbstractAsyncContextManager[Chromi
 
 
 @pytest.fixture(scope="session")
-def launch(prepare: Callable[[str], Any]) -> Callable[[], AbstractAsyncContextManager[Chromium]]:
-    """What runs a browser with a debugging port for a block."""
+def launch(prepare: Callable[..., Any]) -> Callable[..., AbstractAsyncContextManager[Chromium]]:
+    """What runs a browser with a debugging port for a block; Chromium, unless another `program` is named."""
 
     @contextlib.contextmanager
-    def launched() -> Iterator[Chromium]:
-        with prepare("--remote-debugging-port=0") as prepared:
+    def launched(**other: str) -> Iterator[Chromium]:
+        with prepare("--remote-debugging-port=0", **other) as prepared:
             popen = subprocess.Popen(
                 prepared.argv,
                 env=prepared.env,

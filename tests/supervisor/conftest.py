@@ -29,3 +29,9 @@ def load(name: str) -> ModuleType:
 def pure_run() -> ModuleType:
     """pure_run.py."""
     return load("pure_run")
+
+
+@pytest.fixture(scope="session")
+def scenarios() -> ModuleType:
+    """scenarios.py."""
+    return load("scenarios")

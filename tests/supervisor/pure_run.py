@@ -8,8 +8,9 @@ something to do then, up to a `horizon`. What anybody asks are turns, too, so a 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable
+import math
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import attrs
@@ -76,9 +77,6 @@ class Supervised:
         self.answers: dict[int, Answer] = {}
         self.listening: dict[str, str] = {}
         """The sessions that are listened to, with their targets."""
-        self._sent: dict[int, Json] = {}
-        self.confirmed: set[int] = set()
-        """The links' own answers that the browser confirmed, by the number of the dialog that closed last before."""
 
     @property
     def at(self) -> Instant:
@@ -120,6 +118,7 @@ class Supervised:
 
     def _question(self, asked: Json) -> Question:
         """What is asked, made of JSON; things are meant by their rank among what is shown."""
+        asked = {name: value for name, value in asked.items() if name != "after"}
         snapshot = self.engine.snapshot()
         pages = [page.target_id for page in snapshot.pages] or ["none"]
         frames = [frame.frame_id for page in snapshot.pages for frame in page.frames()] or ["none"]
@@ -156,25 +155,42 @@ class SupervisedPump(Pump):
         super().__init__(supervised.fake, [], **how)
         self.supervised = supervised
         self.horizon = horizon
+        self._asked_at = 0.0
         self.numbers: dict[str, list[int]] = {}
         """The dialogs that were announced to a session, by number."""
         self.labels: dict[str, str] = {}
-        self.links = 0
         self._mind_the_link()
         self._look()
 
     def _next_time(self) -> Turn | None:
-        self._last_act = at = self.fake.next_time()
-        own = self.supervised.engine.next_deadline()
-        if own is not None and (at is None or own.at < at) and own.at <= self.horizon:
-            at = own.at
-        return (
-            None
-            if at is None
-            else Advance(at - self.fake.now)
-            if self.fake.now + (at - self.fake.now) >= at
-            else (super()._next_time() if at == self._last_act else Advance((at - self.fake.now) * (1 + 1e-15)))
-        )
+        theirs, own, now = super()._next_time(), self.supervised.engine.next_deadline(), self.fake.now
+        at = math.inf if own is None or own.at > self.horizon else own.at
+        at = self._asked_at if now < self._asked_at < at else at
+        if isinstance(theirs, Advance) and now + theirs.seconds <= at:
+            return theirs
+        if at == math.inf:
+            return None
+        seconds = at - now
+        while now + seconds < at:  # a difference is rounded, and what is due must be
+            seconds = math.nextafter(seconds, math.inf)
+        return Advance(seconds)
+
+    def _by_default(self) -> Turn | None:
+        return self._chosen(super()._by_default)
+
+    def _by_chance(self) -> Turn | None:
+        return self._chosen(super()._by_chance)
+
+    def _chosen(self, choose: Callable[[], Turn | None]) -> Turn | None:
+        """An ask may wait for its time: `after`, in seconds from the start."""
+        self._asked_at = self._asks[0].question.get("after", 0.0) if self._asks else 0.0
+        if self._asked_at <= self.fake.now:
+            return choose()
+        asks, self._asks = self._asks, deque()
+        try:
+            return choose()
+        finally:
+            self._asks = asks
 
     def _take(self, turn: Turn) -> Turn:
         supervised = self.supervised
@@ -205,7 +221,6 @@ class SupervisedPump(Pump):
             supervised.take()
             supervised.link = 0
         if engine.wants_link:
-            self.links += 1
             supervised.link = len(self._parties) + 1
             self.join(supervised)
 
@@ -283,6 +298,8 @@ def check_moment(pump: SupervisedPump) -> None:
     state = engine.state
     numbers = sorted(int(dialog.id[2:]) for dialog in kept_dialogs(engine))
     assert len(set(numbers)) == len(numbers), "a dialog is there twice"
+    if state.link.phase == "stopped":
+        return
     assert state.last_dialog == len(supervised.told), "an opening was lost, or made up"
     if not state.totals.get("dialogs_left_out", 0) and len(numbers) < state.limits.recent_dialogs:
         assert numbers == list(range(1, len(supervised.told) + 1)), "a dialog was forgotten"
@@ -344,7 +361,8 @@ def check_frames(played: Played) -> None:
     if snapshot.link.phase != "up":
         return
     trees, silent = true_trees(truth), silent_pages(truth)
-    ailing = {dialog.page for dialog in truth.dialogs if dialog.open} | {*truth.crashed}  # else it is another's dialog
+    stopped = {frame.id for frame in truth.frames if frame.silent}
+    ailing = stopped & ({dialog.page for dialog in truth.dialogs if dialog.open} | {*truth.crashed})
     assert {page.target_id for page in snapshot.pages} == set(truth.pages)
     for page in snapshot.pages:
         if page.target_id in silent:
@@ -360,7 +378,7 @@ def check_frames(played: Played) -> None:
 
 def check_dialogs(played: Played) -> None:
     pump, engine = played.pump, played.engine
-    state = engine.state
+    state, silent = engine.state, silent_pages(played.truth)
     for dialog in kept_dialogs(engine):
         told, true = pump.dialog(int(dialog.id[2:]))
         seen = (told.link, told.session) in true.seen_by
@@ -368,8 +386,8 @@ def check_dialogs(played: Played) -> None:
             assert not true.open, f"{dialog.id} is open"
         else:
             assert dialog.phase in ("open", "stuck"), f"{dialog.id} is still {dialog.phase}"
-            if state.link.phase == "up":
-                assert true.open, f"{dialog.id} is over"
+            if state.link.phase == "up":  # of what is stopped, nobody can tell by which dialog
+                assert true.open or true.page in silent, f"{dialog.id} is over"
         if dialog.phase == "open" and not dialog.closed_by:
             assert true.answerable, f"{dialog.id} is offered, and nobody can answer it"
             assert seen, f"{dialog.id} is offered, and we cannot answer it"
@@ -381,3 +399,73 @@ def check_asks(played: Played) -> None:
     supervised = played.pump.supervised
     assert set(supervised.answers) == set(supervised.asked), "an ask was not answered"
     assert all(number == 1 for number in played.engine.answered.values()), "an ask was answered twice"
+
+
+# ── N ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# Without instants, epochs, counters and numbers; things are called as the script calls them, and sorted by that.
+
+
+def plain_truth(played: Played) -> Any:
+    """What is so, and what of it the client was told by the browser's own confirmation."""
+    truth, called = played.truth, _called(played)
+    shown = {int(dialog.id[2:]): dialog for dialog in kept_dialogs(played.engine)}
+    told = {played.pump.dialog(number)[1].number: dialog for number, dialog in shown.items()}
+    dialogs = [
+        (
+            called(each.page),
+            called(each.frame),
+            each.type,
+            each.message,
+            each.open,
+            each.answerable,
+            each.accepted,
+            each.closed_by is not None,
+            each.number in told,
+            each.number in told and told[each.number].closed_by in OURS,
+        )
+        for each in truth.dialogs
+    ]
+    trees = {
+        called(page): sorted(
+            (called(frame), called(parent), url, oopif) for frame, (parent, url, oopif) in tree.items()
+        )
+        for page, tree in true_trees(truth).items()
+    }
+    silent = sorted(map(called, silent_pages(truth)))
+    return sorted(dialogs, key=repr), trees, silent, sorted(called(target) for _, _, target in truth.sessions)
+
+
+def plain_snapshot(played: Played) -> Any:
+    """What is shown."""
+    snapshot, called = played.engine.snapshot(), _called(played)
+    silent = silent_pages(played.truth)
+
+    def plain(dialog: Any) -> Any:
+        whose = (called(dialog.target_id), called(dialog.frame_id), dialog.type, dialog.message)
+        return (*whose, dialog.answerable, "" if dialog.closed_by else dialog.why, dialog.closed_by, dialog.reason)
+
+    pages = {
+        called(page.target_id): (
+            page.url,
+            page.health.state,
+            sorted(
+                (called(each.frame_id), called(each.parent_frame_id), each.url, each.is_oopif) for each in page.frames()
+            )
+            if page.target_id not in silent
+            else None,
+        )
+        for page in snapshot.pages
+    }
+    return (
+        pages,
+        sorted(map(plain, snapshot.pending_dialogs), key=repr),
+        sorted(map(plain, snapshot.recent_dialogs), key=repr),
+        sorted((called(each.target_id), each.type) for each in snapshot.sessions),
+        snapshot.link.phase,
+    )
+
+
+def _called(played: Played) -> Any:
+    labels = played.pump.labels
+    targets = {target: f"{kind} at {url}" for target, kind, url in played.truth.targets}
+    return lambda known: "" if known is None else labels.get(known) or targets.get(known) or "something unnamed"

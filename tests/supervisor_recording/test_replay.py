@@ -508,7 +508,7 @@ def check_replay(recorded_run: ModuleType, path: Path, *how: Any, **options: Any
 
 
 @given(script=scripts(max_steps=6), acts=st.lists(QUESTIONS, max_size=5), seed=st.none() | st.integers(0, 99))
-@settings(max_examples=settings.default.max_examples // 3 if settings.default else 30)
+@settings(max_examples=settings.default.max_examples // 5 if settings.default else 30)
 def test_whatever_happens_replays(recorded_run: ModuleType, script: Script, acts: list[Any], seed: int | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         check_replay(recorded_run, Path(folder, "t.jsonl"), script, acts, seed=seed)

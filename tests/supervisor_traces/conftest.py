@@ -46,6 +46,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("what recorded traces tell otherwise than the machine, and why")
         for (name, part), why in sorted(JUDGING.EXCEPTIONS.items()):
             terminalreporter.write_line(f"{name}, {part}: {why}")
+    words = set[str]().union(*(JUDGING.words_of(path) for path in TRACES.glob("*.md")))
+    if unknown := words - JUDGING.CLOSED_BY.keys():
+        terminalreporter.section("words of the notes that say nothing here: only what was told is judged")
+        terminalreporter.write_line(", ".join(sorted(unknown)))
 
 
 @pytest.fixture(scope="session")

@@ -52,7 +52,7 @@ def assert_may_stop(link: Any) -> None:
 
 def assert_heard(state: State, shown: Snapshot, event: Event) -> None:
     """What was said last about a frame, by the session that tells of it, is shown."""
-    attachment = state.sessions.get(event.session_id)  # type: ignore[arg-type]
+    attachment = state.sessions.get(event.session_id)
     page = None if attachment is None or attachment.page_id is None else shown.page(attachment.page_id)
     if page is None or attachment is None or not attachment.primary:
         return

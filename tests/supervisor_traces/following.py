@@ -58,7 +58,7 @@ class Said:
 
 
 @attrs.define(kw_only=True)
-class Follower(observing.Observer):  # type: ignore[misc,name-defined]
+class Follower(observing.Observer):
     """One link of a trace, and its machine."""
 
     name: str
@@ -73,7 +73,7 @@ class Follower(observing.Observer):  # type: ignore[misc,name-defined]
     asks: Counter[int] = attrs.field(factory=Counter)
     """How often each was answered."""
     held_impossible: list[Said] = attrs.field(factory=list)
-    """Answers that the machine would not have given: no dialog was open to it."""
+    """Answers that the machine would not have given: it listens, and no dialog was open to it."""
     taken_all_the_same: list[str] = attrs.field(factory=list)
     dialog_of: dict[int, str] = attrs.field(factory=dict)
     """What each answer was to."""
@@ -171,13 +171,14 @@ class Follower(observing.Observer):  # type: ignore[misc,name-defined]
 
     def respond(self, said: Said) -> None:
         accept, prompt_text = said.params.get("accept"), said.params.get("promptText")
-        attachment = self.state.sessions.get(said.session)  # type: ignore[call-overload]
+        attachment = self.state.sessions.get(said.session)
         page = None if attachment is None else self.state.pages.get(attachment.target_id)
         if page is None or type(accept) is not bool or said.session not in self.enabled:
             return
         dialog = next((each for each in reversed(page.dialogs) if each.phase == "open"), None)
         if dialog is None:
-            self.held_impossible.append(said)
+            if page.session_id in self.enabled and not any(each.why == "orphaned" for each in page.dialogs):
+                self.held_impossible.append(said)
             return
         question = RespondToDialog(
             action="accept" if accept else "dismiss",

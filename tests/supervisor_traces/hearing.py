@@ -35,7 +35,10 @@ class Opening:
     type: str
     message: str
     place: int
+    session: str
     closed: int | None = None
+    orphaned: bool = False
+    """Its session ended before it did."""
     accepted: bool | None = None
     answered: bool = False
 
@@ -111,6 +114,8 @@ class Hearing:
         self.whole.discard(session)
         self.enabled.discard(session)
         self.named.pop(session, None)
+        for opening in self.openings:
+            opening.orphaned = opening.orphaned or (opening.session == session and opening.closed is None)
         if self.listened(opened.target_id) is None:
             for names in self.named.values():  # it may be removed, or on its way back to the process above (fact 42)
                 names.discard(opened.target_id)
@@ -140,9 +145,9 @@ class Hearing:
 
     def heard(self, place: int, method: str, session: str | None, params: dict[str, Any]) -> None:
         if method in ("Target.attachedToTarget", "Target.targetInfoChanged"):
-            info = params["targetInfo"]
+            info = params.get("targetInfo", {})
             if info.get("url"):
-                self.shown.add(info["targetId"])
+                self.shown.add(info.get("targetId", ""))
         elif session is None or not self.counts(session):
             return
         elif method == "Page.javascriptDialogOpening":
@@ -166,7 +171,7 @@ class Hearing:
         target = self.open[session].target_id
         if self.open[session].target_type == "page":
             frame = params.get("frameId", target)
-            self.openings.append(Opening(target, frame, params["type"], params["message"], place))
+            self.openings.append(Opening(target, frame, params["type"], params["message"], place, session))
 
     def dialog_closed(self, place: int, session: str, params: dict[str, Any]) -> None:
         target = self.open[session].target_id

@@ -26,6 +26,7 @@ from typing import Any
 import attrs
 
 observing = sys.modules["trace_observer"]
+following = sys.modules["trace_following"]
 hearing = sys.modules["trace_hearing"]
 
 EXCEPTIONS: dict[tuple[str, str], str] = {}
@@ -86,6 +87,21 @@ UNTOLD = Meaning(None, ANY)
 LEDGER = {"agent": True, "remote": False, "superseded": False, None: False}
 
 
+def words_of(notes: Path) -> set[str]:
+    """Who or what closed a dialog, in both blocks; connections go by their names."""
+    ledger = observing.ledger_of(notes.with_suffix(".jsonl"))
+    told = [*objects(truth_of(notes).get("recent"))]
+    told += [each for link in ledger.values() if isinstance(link, dict) for each in objects(link.get("dialogs"))]
+    return {str(each["closed_by"]) for each in told if each.get("closed_by")} - ledger.keys()
+
+
+def judge_joined(notes: Path, link: Any) -> list[str]:
+    """Complaints about a machine that has followed a client over its links: its dialogs and pages are kept."""
+    truth, heard = truth_of(notes), hearing.hear(link)
+    dialogs = judge_dialogs(link.name, {link.name: link}, link, heard, truth)
+    return [*judge_openings(link, heard), *dialogs, *judge_pages(link, heard, truth)]
+
+
 def judge(name: str, notes: Path, links: dict[str, Any]) -> list[str]:
     """Every complaint about a trace, but the excepted ones."""
     truth = truth_of(notes)
@@ -141,7 +157,8 @@ def judge_openings(link: Any, heard: Any) -> Iterator[str]:
             opening.frame,
         ):
             yield f"dialog {opening.message!r} is shown as {view.type} {view.message!r}"
-        if opening.answered != (view.closed_by == "agent"):
+        on_its_way = view.answering and opening.closed is None
+        if opening.answered != (view.closed_by == "agent") and not on_its_way and not opening.orphaned:
             yield f"dialog {opening.message!r} was answered: {opening.answered}, and is shown as {outcome(view)}"
         if opening.closed is not None and not view.closed_by:
             yield f"dialog {opening.message!r} was closed, and is pending"
@@ -171,7 +188,7 @@ def judge_dialogs(conn: str, links: dict[str, Any], link: Any, heard: Any, truth
     for entry in objects(truth.get("recent")):
         for opening, view in take(left, entry, heard):
             if view is not None:
-                yield from judge_entry(meaning_of(entry, conn, links), entry, opening, view, heard)
+                yield from judge_entry(meaning_of(entry, conn, links), entry, opening, view)
     seen = [each for each in shown_for(link, heard) if not each[0].answered]
     for entry in objects(truth.get("unanswerable")):
         for _opening, view in take(seen, entry, heard):
@@ -191,25 +208,28 @@ def take(left: list[tuple[Any, Any]], entry: dict[str, Any], heard: Any) -> list
 
 
 def meaning_of(entry: dict[str, Any], conn: str, links: dict[str, Any]) -> Meaning:
-    word = entry.get("closed_by")
+    word = entry.get("closed_by") or ""
     if word in links:
         return Meaning(word == conn, ELSEWHERE)
-    return CLOSED_BY.get(word or "", UNTOLD)
+    meaning = CLOSED_BY.get(word, UNTOLD)
+    if len(links) > 1 and "session" not in entry:  # whose remote it is, the notes do not say
+        return attrs.evolve(meaning, ours=None)
+    return meaning
 
 
-def judge_entry(meaning: Meaning, entry: dict[str, Any], opening: Any, view: Any, heard: Any) -> Iterator[str]:
-    told = opening.closed is not None or opening.answered
+def judge_entry(meaning: Meaning, entry: dict[str, Any], opening: Any, view: Any) -> Iterator[str]:
+    closed_by = entry.get("closed_by")
     if meaning.ours is not None and meaning.ours != (view.closed_by == "agent"):
-        yield f"dialog {entry['message']!r} was closed by {entry['closed_by']!r}, and is shown as {outcome(view)}"
+        yield f"dialog {entry['message']!r} was closed by {closed_by!r}, and is shown as {outcome(view)}"
     elif view.closed_by == "agent":
         return
-    elif not meaning.reasons or not told:
-        if not view.closed_by and view.answerable:
+    elif not meaning.reasons and view.closed_by:
+        yield f"dialog {entry['message']!r} ended untold, and is shown as {outcome(view)}"
+    elif not meaning.reasons or (opening.closed is None and not opening.answered):
+        if view.answerable and opening.orphaned:
             yield f"dialog {entry['message']!r} can be answered by nobody, and is offered"
-        elif not meaning.reasons and view.closed_by:
-            yield f"dialog {entry['message']!r} ended untold, and is shown as {outcome(view)}"
     elif view.closed_by != "remote" or view.reason not in meaning.reasons:
-        yield f"dialog {entry['message']!r} was closed by {entry.get('closed_by')!r}, and is shown as {outcome(view)}"
+        yield f"dialog {entry['message']!r} was closed by {closed_by!r}, and is shown as {outcome(view)}"
 
 
 def judge_ledger(heard: Any, ledger: dict[str, Any]) -> Iterator[str]:
@@ -218,10 +238,11 @@ def judge_ledger(heard: Any, ledger: dict[str, Any]) -> Iterator[str]:
     for each in ledger.get("dialogs", ()):
         key = (each["message"], round(each["opened_t"] or 0.0, 2))
         told[key] = told.get(key, False) or LEDGER.get(each["closed_by"], False)
-    ours = sorted(message for (message, _at), agent in told.items() if agent)
-    seen = {each.message for each in heard.openings}
-    if sorted(each.message for each in heard.openings if each.answered) != [each for each in ours if each in seen]:
-        yield f"the ledger has {ours} answered by this connection, {[each.message for each in heard.openings]}"
+    both = {message for message, _at in told} & {each.message for each in heard.openings}
+    ours = sorted(message for (message, _at), agent in told.items() if agent and message in both)
+    answered = sorted(each.message for each in heard.openings if each.answered and each.message in both)
+    if answered != ours:
+        yield f"by the ledger this connection answered {ours}, by its replies {answered}"
 
 
 # ── sessions ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -319,20 +340,27 @@ def judge_pages(link: Any, heard: Any, truth: dict[str, Any]) -> Iterator[str]:
         elif page.target_id not in known:
             yield f"page {page.target_id[:4]} is not in the truth"
         elif page.target_id in readable:
-            if any(each.id == page.target_id for each in frames.values()) and page.tree is not None:
+            if page.target_id in frames:
                 yield from judge_url(page.target_id, page.url, frames[page.target_id], heard)
-            yield from judge_frames(page, heard, frames)
+            if link.state.epoch == 1 or not page.stale:  # a client that came back asked for no tree, and says so
+                yield from judge_frames(page, heard, frames, known.keys() - readable)
             for dialog in page.pending_dialogs:
-                if dialog.frame_id not in frames and page.session_id in heard.enabled:
+                if dialog.frame_id not in frames and dialog.frame_id not in known and page.session_id in heard.enabled:
                     yield f"dialog {dialog.message!r} is pending in a frame that is gone"
 
 
-def judge_frames(page: Any, heard: Any, frames: dict[str, TrueFrame]) -> Iterator[str]:
+def judge_frames(page: Any, heard: Any, frames: dict[str, TrueFrame], unreadable: Iterable[str]) -> Iterator[str]:
+    """`unreadable`: targets that are there, and of whose frames the truth knows nothing."""
     shown = {each.frame_id: each for each in page.frames()}
     for frame_id, view in shown.items():
         true = frames.get(frame_id)
         if true is None:
-            if view.session_id in heard.enabled:
+            of = heard.open.get(view.session_id or "")
+            if (
+                view.session_id in heard.enabled
+                and of is not None
+                and not {frame_id, of.target_id}.intersection(unreadable)
+            ):
                 yield f"frame {frame_id[:4]} ({view.url}) is a ghost"
             continue
         if view.parent_frame_id != true.parent:
@@ -354,7 +382,8 @@ def judge_frames(page: Any, heard: Any, frames: dict[str, TrueFrame]) -> Iterato
 
 
 def judge_url(frame_id: str, url: str, true: TrueFrame, heard: Any) -> Iterator[str]:
-    if frame_id in heard.shown and url.partition("#")[0] != true.url.partition("#")[0]:
+    told = true.url[: following.ALL_KEPT.text_kept]
+    if frame_id in heard.shown and url.partition("#")[0] != told.partition("#")[0]:
         yield f"frame {frame_id[:4]} shows {url!r}, not {true.url!r}"
 
 

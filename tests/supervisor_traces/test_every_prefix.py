@@ -20,7 +20,9 @@ def test_after_every_record(trace: Path, following: ModuleType, consistency: Mod
     following.follow(read_trace(trace), after=consistency.look)
 
 
-def test_a_client_that_comes_back_is_one_machine(following: ModuleType, consistency: ModuleType) -> None:
+def test_a_client_that_comes_back_is_one_machine(
+    following: ModuleType, consistency: ModuleType, judging: ModuleType
+) -> None:
     """Its second link is the next epoch: what the first one saw is kept, and not offered."""
     came_back = 0
 
@@ -33,6 +35,8 @@ def test_a_client_that_comes_back_is_one_machine(following: ModuleType, consiste
         if not any(isinstance(each, LinkRecord) and each.conn.endswith("2") for each in read_trace(path)):
             continue
         links = following.follow(read_trace(path), joined=True, after=look)
+        for link in links.values():
+            assert link.state.epoch == 1 or judging.judge_joined(path.with_suffix(".md"), link) == []
         came_back += any(each.state.epoch > 1 and each.state.link.phase == "up" for each in links.values())
     assert came_back >= 4
 

@@ -5,6 +5,7 @@ A rule is taken out by what follows from it: a move of the dialogs' table is ano
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -15,8 +16,9 @@ import pytest
 
 from cdp_core.transports.tracefile import read_trace
 from cdp_supervisor.sansio import dialogs, frames, pages, params, step
-from cdp_supervisor.sansio.dialogs import TABLE, Move
+from cdp_supervisor.sansio.dialog_table import TABLE, Move
 from cdp_supervisor.sansio.state import Attachment
+from cdp_supervisor.sansio.turn import Turn
 
 TRACES = Path(__file__).parents[1] / "traces"
 
@@ -25,12 +27,12 @@ Take = Callable[[pytest.MonkeyPatch], None]
 
 def move(phase: str, trigger: str, instead: Move) -> Take:
     def take(monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(TABLE, (phase, trigger), instead)  # type: ignore[arg-type]
+        monkeypatch.setitem(TABLE, (phase, trigger), instead)
 
     return take
 
 
-def idle(module: ModuleType, name: str, answer: Any = None) -> Take:
+def idle(module: Any, name: str, answer: Any = None) -> Take:
     def take(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, name, lambda *_args, **_named: answer)
 
@@ -39,7 +41,7 @@ def idle(module: ModuleType, name: str, answer: Any = None) -> Take:
 
 def deaf(method: str) -> Take:
     def take(monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delitem(step.EVENTS, method)  # type: ignore[arg-type]
+        monkeypatch.delitem(step.EVENTS, method)
 
     return take
 
@@ -99,7 +101,7 @@ MUTATIONS = (
         "dialog_close_and_crash",
     ),
     Mutation("frames take no dialog with them", idle(dialogs, "frame_gone"), "hs_dialog_superseded"),
-    Mutation("every session counts", every_session_counts, "dialog_two_clients"),
+    Mutation("every session counts", every_session_counts, "dialog_wedge_recovery"),
     Mutation("what targets show is not read", deaf("Target.targetInfoChanged"), "hermes_frames_many"),
     Mutation("the frame above is not read", blind(frames, "parentFrameId", "parentId"), "frames_existing"),
     Mutation("trees are not read", idle(frames, "read_tree"), "frames_existing"),
@@ -110,6 +112,9 @@ MUTATIONS = (
     Mutation("frames go unheard", deaf("Page.frameDetached"), "frames_oopif_removed"),
     Mutation("pages go unheard", deaf("Target.targetDestroyed"), "dialog_close_and_crash"),
     Mutation("a page that was replaced stays", blind(pages, "subtype"), "frames_prerender"),
+    Mutation("the end of the link is not told", idle(pages, "link_lost"), "dialog_basic"),
+    Mutation("the end never comes", idle(step, "_finish_stop"), "dialog_basic"),
+    Mutation("time passes unseen", idle(Turn, "due"), "dialog_popup"),
     Mutation("nobody is listened to after the first", idle(pages, "_leave"), "bridge_messages"),
 )
 
@@ -136,3 +141,23 @@ def test_a_rule_taken_out_is_seen(
     assert not wrong(following, judging, consistency, path)
     mutation.take(monkeypatch)
     assert wrong(following, judging, consistency, path)
+
+
+def test_a_machine_that_keeps_something_to_itself_is_seen(
+    following: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two replays differ, where anything but the inputs counts."""
+    numbers = itertools.count()
+
+    def text(given: Any, name: str, *most: int) -> str:
+        return str(next(numbers)) if name == "title" else params.text(given, name, *most)
+
+    def replay() -> list[Any]:
+        seen: list[Any] = []
+        records = read_trace(TRACES / "dialog_basic.jsonl")
+        following.follow(records, after=lambda _place, link: seen.append(link.runner.snapshot()))
+        return seen
+
+    assert replay() == replay()
+    monkeypatch.setattr(pages, "text", text)
+    assert replay() != replay()

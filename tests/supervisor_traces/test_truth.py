@@ -58,6 +58,10 @@ def test_the_traces_judge_enough(following: ModuleType, judging: ModuleType) -> 
     assert {key: each for key, each in counted.items() if each < least[key]} == {}
 
 
+def test_every_word_of_the_table_is_one_of_the_notes(judging: ModuleType) -> None:
+    assert set[str]().union(*map(judging.words_of, TRACES.glob("*.md"))) >= judging.CLOSED_BY.keys()
+
+
 @pytest.mark.parametrize("word", ["", "no word of these"])
 def test_an_unknown_word_leaves_it_to_what_was_told(word: str, judging: ModuleType) -> None:
     assert judging.meaning_of({"closed_by": word}, "A", {"A": None}).ours is None

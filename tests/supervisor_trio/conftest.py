@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 import pytest
+from trio.testing import MockClock
 
 from cdp_core import Transport
 from cdp_core.testing import FakeBrowser, FakeTransport, Script
@@ -77,3 +78,21 @@ def site() -> Site:
 def sites() -> type[Site]:
     """Makes sites of other fakes."""
     return Site
+
+
+LONGEST = 20_000
+
+
+@pytest.fixture
+def bounded(monkeypatch: pytest.MonkeyPatch) -> MockClock:
+    """Virtual time, and an end of it: a supervisor that nothing happens to keeps its link alive for ever."""
+    clock = MockClock(autojump_threshold=0)
+    begun, jump = clock.current_time(), clock.jump
+
+    def limited(seconds: float) -> None:
+        if clock.current_time() - begun + seconds > LONGEST:
+            raise TimeoutError("the test does not come to its end")
+        jump(seconds)
+
+    monkeypatch.setattr(clock, "jump", limited)
+    return clock

@@ -86,6 +86,10 @@ class Client:
         if method == "Target.attachedToTarget":
             below = params["sessionId"]
             self.sessions.append(below)
+            if self.how == "thinks long":
+                until = time.process_time() + 0.3
+                while time.process_time() < until:
+                    pass
             if self.how != "asks first":
                 for each in ("Page.enable", "Runtime.enable"):
                     self.send(each, {}, below)

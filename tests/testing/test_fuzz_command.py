@@ -18,12 +18,14 @@ import pytest
 from hypothesis import strategies as st
 
 from cdp_core.errors import InvalidArgument
+from cdp_core.testing import Answer, Script
 from cdp_core.testing.__main__ import main
 from cdp_core.testing.campaigns import Campaign, Shard, open_database
 from cdp_core.testing.hunts import Example
 from cdp_core.testing.judge import Complaint
 from cdp_core.testing.program_runs import Outcome
 from cdp_core.testing.schedules import Consume, Schedule
+from cdp_core.testing.steps import Console, Popup, ScriptError, Wait
 
 PROGRAM = Path(__file__).with_name("small_program.py")
 
@@ -142,6 +144,23 @@ def test_a_find_does_not_end_the_campaign_and_each_kind_is_the_least_of_its_own(
     campaign = Campaign(attempt, EXAMPLES, runs=60, shrinks=500)
     found = {told.find.complaints[0].law: told.find.example.seed for told in campaign.finds()}
     assert found == {"high": 10, "odd": 1}
+
+
+def test_what_a_find_does_not_need_is_left_out_in_a_few_tries() -> None:
+    """Hypothesis alone would need many more of them than there are."""
+
+    def attempt(example: Example) -> Outcome:
+        return broken(*["popup"] * any(isinstance(step, Popup) for step in example.script.timeline))
+
+    long = Script(
+        pages={"https://shop.example/": (Console("a"),)},
+        timeline=(Wait(1), Console("a"), Popup("new"), Wait(1), Console("b"), ScriptError("c")),
+        answers={"act()": Answer(1, (Console("d"),))},
+    )
+    campaign = Campaign(attempt, st.builds(Example, script=st.just(long)), runs=1, shrinks=30)
+    [told] = campaign.finds()
+    assert told.find.example.script == Script(timeline=(Popup("new"),))
+    assert campaign.tried <= 31
 
 
 def test_who_never_connects_is_not_tried_for_ever() -> None:

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import attrs
 import pytest
 
 from cdp_core.errors import InvalidArgument
@@ -125,6 +126,27 @@ def test_a_schedule_decides_for_every_example() -> None:
     assert [type(each) for each in taken[:4]] == [Hear, Hear, Tell, Tell]
     never = Schedule((Consume(1, 100),))
     assert run("well", Script(), schedule=never).complaints == ()
+
+
+def test_a_program_that_has_work_is_not_quiet_however_long_it_is_silent() -> None:
+    """It computes for longer than quiet lasts before it answers; so does one that another program started."""
+    limits = attrs.evolve(LIMITS, quiet=0.05)
+    for client in (command("thinks long"), f"sh -c {shlex.quote(command('thinks long') + '; true')}"):
+        outcome = try_program(client, Example(script=POPUP), limits)
+        assert outcome.complaints == ()
+        assert Hear(1, 2, "Runtime.runIfWaitingForDebugger") in outcome.decisions
+
+
+def test_what_a_program_started_ends_with_it(tmp_path: Path) -> None:
+    started = tmp_path / "pid"
+    client = f"sh -c {shlex.quote(f'sleep 60 & echo $! > {started}; exit 0')} {{url}}"
+    assert laws(try_program(client, Example(), LIMITS)) == ["a-client-connects"]
+    state = Path(f"/proc/{started.read_text().strip()}/stat")
+    for _ in range(100):
+        if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
+            return
+        time.sleep(0.02)
+    pytest.fail("it still runs")
 
 
 def test_decisions_survive_json() -> None:

@@ -37,7 +37,9 @@ def run(job: Job, adapter: ModuleType) -> None:
     """Measure and leave."""
 
     async def work() -> None:
-        leaving.with_result(await measure(job, adapter.Client(), Loop(_gather, trio.Event, trio.lowlevel.wait_readable)))
+        leaving.with_result(
+            await measure(job, adapter.Client(), Loop(_gather, trio.Event, trio.lowlevel.wait_readable))
+        )
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from cdp_core.testing.fake import (
     accepted,
     fetch_commands,
+    history_commands,
     page_commands,
     script_commands,
     target_commands,
@@ -18,5 +19,5 @@ from cdp_core.testing.fake.target_commands import dispose
 
 __all__ = ["ANSWERED_BY_RENDERER", "COMMANDS", "FAMILIES", "LATER", "Call", "Modelled", "dispose", "find"]
 
-FAMILIES = (target_commands, page_commands, script_commands, world_commands, fetch_commands, accepted)
+FAMILIES = (target_commands, page_commands, history_commands, script_commands, world_commands, fetch_commands, accepted)
 """Each has put its commands into the table when it was imported."""

@@ -8,6 +8,10 @@
                  └─ the last session that saw it leaves ──▶ nobody can answer it any more (4)
     raised with nobody listening ──▶ open for ever, unanswerable (4); on headless-shell dismissed at once (26)
 
+On headless-shell navigation, close and crash say nothing of a dialog, and navigation and crash leave it open: one whose
+document is still there can be answered, and so can one whose process has gone, to no effect; a document of the same site
+waits for its process, and the dialog is of a document that is being left, so that nobody can answer it.
+
 While it is open its process runs no script: whatever the renderer is asked waits (15).
 """
 
@@ -19,7 +23,18 @@ from typing import Final
 from cdp_core.testing.fake.dispatch_errors import Refused
 from cdp_core.testing.fake.world import Client, Dialog, Frame, Renderer, Session, Target, World
 
-__all__ = ["MAX_MESSAGE_UNITS", "answer", "close_all", "go_on", "leave", "raise_dialog", "vanish", "when_free"]
+__all__ = [
+    "MAX_MESSAGE_UNITS",
+    "answer",
+    "close_all",
+    "go_on",
+    "leave",
+    "leave_document",
+    "lose_process",
+    "raise_dialog",
+    "vanish",
+    "when_free",
+]
 
 MAX_MESSAGE_UNITS: Final = 10_240
 """A message is cut there, in UTF-16 units (fact 19)."""
@@ -38,6 +53,7 @@ def raise_dialog(
         whole(default_prompt) if kind == "prompt" else "",
         finish,
         len(world.dialogs) + 1,
+        document=frame.document,
     )
     world.dialogs.append(dialog)
     older = (
@@ -88,7 +104,7 @@ def answer(world: World, session: Session, *, accept: bool, text: str, answered:
 
 
 def vanish(target: Target) -> None:
-    """A frame out of process is removed: of its dialogs nothing more is said."""
+    """A frame out of process is removed (docs/cdp/a-removed-frame-takes-its-dialog-without-a-word.md)."""
     for dialog in tuple(target.page.dialogs):
         if dialog.frame.target is target:
             dialog.open = False
@@ -102,14 +118,25 @@ def close_all(world: World, target: Target, *, told_of: Callable[[], None] = lam
     `told_of` is called when that was told, and before any script goes on; in a process that is no more, none does.
     """
     page = target.page
-    for each in [*page.dialogs] if world.profile == "headless-shell" else []:
-        if each.superseded and each.frame.target is not page:
-            vanish(each.frame.target)  # nothing is known of it any more (fact 26)
+    if world.profile == "headless-shell":
+        told_of()
+        return
     ending = [each for each in page.dialogs if target is page or each.frame.target is target]
     for number, dialog in enumerate(ending):
         _close(world, dialog, accepted=False, text="", by=None, told_of=told_of if number == 0 else lambda: None)
     if not ending:
         told_of()
+
+
+def lose_process(target: Target) -> None:
+    """The process died: what it stood at is no matter any more."""
+    target.renderer.dialog = None
+
+
+def leave_document(target: Target) -> None:
+    """Another document is there and waits for the process: who raised them is being left (fact 22)."""
+    for dialog in target.dialogs:
+        dialog.unreachable = True
 
 
 def leave(world: World, session: Session) -> None:
@@ -167,7 +194,8 @@ def _close(
     told_of()
     renderer = dialog.frame.renderer
     renderer.dialog = next((each for each in dialog.page.dialogs if each.frame.renderer is renderer), None)
-    if not (dialog.frame.target.closed or dialog.frame.target.crashed):
+    frame = dialog.frame
+    if not (frame.target.closed or frame.target.crashed) and frame.document == dialog.document:
         dialog.finish(accepted, text)
     go_on(renderer)
 

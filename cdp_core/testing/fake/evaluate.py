@@ -1,7 +1,7 @@
 """`Runtime.evaluate` without JavaScript: expressions that a script knows, and a few that every test writes.
 
 A script's `answers` come first. Then literals, sums, `'x'.repeat(n)`, `document.title`, `location.href`, `alert(…)`,
-`confirm(…)`, `prompt(…)`, `console.log(…)` and `window.open(…)`. Anything else brings `undefined`, and is counted: a fake
+`confirm(…)`, `prompt(…)`, `console.log(…)`, `window.open(…)`, `history.back()`, `history.forward()`. Anything else brings `undefined`, and is counted: a fake
 that made up values would make tests pass that a browser would fail.
 """
 
@@ -21,7 +21,8 @@ __all__ = ["UNDEFINED", "by_reference", "evaluate", "is_understood"]
 
 UNDEFINED: Final[Json] = {"type": "undefined"}
 _CALL: Final = re.compile(
-    r"\s*(?:window\.)?(?P<name>alert|confirm|prompt|open|console\.(?P<level>log|debug|info|warn|error))"
+    r"\s*(?:window\.)?(?P<name>alert|confirm|prompt|open|history\.(?P<way>back|forward)"
+    r"|console\.(?P<level>log|debug|info|warn|error))"
     r"\s*\((?P<arguments>.*)\)\s*;?\s*",
     re.DOTALL,
 )
@@ -85,6 +86,9 @@ def _run_call(
     if call["level"]:
         player.console(frame, _LEVELS.get(call["level"], call["level"]), arguments)
         done(UNDEFINED)
+    elif call["way"]:
+        player.go(frame, -1 if call["way"] == "back" else 1)
+        done(UNDEFINED)
     elif name == "open" and not user_gesture:
         player.ask_for_window(frame, str(arguments[0]) if arguments else "about:blank", user_gesture=False)
         done(remote(None))
@@ -115,6 +119,8 @@ def _value_of(frame: Frame, expression: str) -> Json | None:
         return remote(frame.url)
     if text == "document.title":
         return remote("")
+    if text == "history.length":
+        return remote(max(len(frame.target.page.history.entries), 1))
     if _SUM.fullmatch(text):
         return remote(_sum(text))
     repeated = _REPEATED.fullmatch(text)

@@ -19,10 +19,11 @@ from collections.abc import Callable
 from functools import partial
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake import contexts, dialogs, fetching, lifecycle, targets
+from cdp_core.testing.fake import cache, contexts, dialogs, fetching, lifecycle, targets
 from cdp_core.testing.fake.contexts import document_url
 from cdp_core.testing.fake.fetching import Answered, Asked
 from cdp_core.testing.fake.frame_shapes import described, tree
+from cdp_core.testing.fake.history import Entry
 from cdp_core.testing.fake.navigations import (
     Navigation,
     failure_by,
@@ -49,6 +50,7 @@ __all__ = [
     "abort",
     "add_frame",
     "described",
+    "move_back",
     "navigate",
     "navigate_within",
     "open_document",
@@ -60,6 +62,8 @@ __all__ = [
 
 Loaded = Callable[[Frame, Callable[[], None]], None]
 """Runs a document's own script, which adds frames, logs, opens dialogs; then calls what it was given."""
+Started = Callable[[], None]
+"""Called when something has begun, before what it leads to."""
 
 
 # ── one document ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -73,15 +77,27 @@ def navigate(
     *,
     reason: str = "",
     kind: str = "differentDocument",
+    transition: str = "",
+    entry: Entry | None = None,
     started: Callable[[str, str | None], None] = lambda _loader, _failure: None,
 ) -> None:
     """Begin a navigation; it is committed when that was answered, and its target may run, and nothing stops its process.
 
     `started` is told the loader, and the failure if it comes to nothing: the reply to a command comes before what it leads
-    to (fact 56), and after the dialogs that it closes. `reason` is why, where no command asked for it.
+    to (fact 56), and after the dialogs that it closes. `reason` is why, where no command asked for it; `entry` is the place
+    in the history that it goes to.
     """
     abort(world, frame)
-    going = Navigation(frame, frame.target, url, world.ids.new("loader"), kind)
+    going = Navigation(
+        frame,
+        frame.target,
+        url,
+        world.ids.new("loader"),
+        kind,
+        transition or ("link" if reason else "typed"),
+        instead=bool(reason) and frame.load is not None,
+        entry=entry,
+    )
     if frame.parent is None:
         targets.revive(world, frame.target)
     frame.navigating, frame.begun = going.loader, going.begun
@@ -92,7 +108,7 @@ def navigate(
     else:
         tell_begin(world, going)
     tell = started
-    if kind == "reload":
+    if kind == "reload" or entry is not None:
         started(going.loader, None)
         tell = _nobody
     if frame.parent is None:
@@ -105,7 +121,7 @@ def navigate(
 
     def go_on() -> None:
         asked = Asked(url=url, kind="Document", frame=frame, target=going.target, referrer=frame.referrer)
-        if url.startswith("http") and fetching.concerned(world, asked):
+        if url.startswith("http") and not _is_kept(going) and fetching.concerned(world, asked):
             frame.ended = partial(tell, going.loader)
             world.soon(partial(_ask, world, going, asked, answered))
         else:
@@ -155,7 +171,14 @@ def _arrive(world: World, going: Navigation, loaded: Loaded, came: Answered) -> 
     if frame.parent is not None and frame.renderer.stopped:
         frame.renderer.parked.append(partial(_arrive, world, going, loaded, came))
         return
-    if frame.renderer.asked is not None and site_of(url) == site_of(frame.url):
+    if _is_kept(going):
+        _restore(world, going)
+        return
+    if going.entry is not None and going.entry.kept is not None and frame.parent is None:
+        cache.drop(world, frame.target, going.entry, "ConflictingBrowsingInstance")
+    standing = frame.renderer.stopped if world.profile == "headless-shell" else frame.renderer.asked is not None
+    if standing and site_of(url) == site_of(frame.url):
+        dialogs.leave_document(frame.target)
         # The script that waits is not heard of any more, and still holds the process (fact 33).
         targets.break_off(world, frame.target, "Inspected target navigated or closed")
         frame.left = True
@@ -166,8 +189,14 @@ def _arrive(world: World, going: Navigation, loaded: Loaded, came: Answered) -> 
     frame.mime = "" if failure else type_of(came)
     if came.body is not None:
         loaded = has_no_script
-    shown = ERROR_PAGE if frame.unreachable else url
-    _commit(world, frame, shown, going.loader, loaded, gone_for_good=going.kind == "reload")
+    _commit(world, going, ERROR_PAGE if frame.unreachable else url, loaded)
+
+
+def _is_kept(going: Navigation) -> bool:
+    entry, here = going.entry, going.target.history.current
+    if entry is None or entry.kept is None or going.frame.parent is not None:
+        return False
+    return here is not None and entry.instance != here.instance
 
 
 def _stay(world: World, frame: Frame, told: Target) -> None:
@@ -181,6 +210,9 @@ def _stay(world: World, frame: Frame, told: Target) -> None:
 def open_document(world: World, frame: Frame, url: str, loaded: Loaded) -> None:
     """The first document of a page that was opened with it: it is there at once, and loads as soon as the page may run."""
     target = frame.target
+    target.history.come_to(
+        url, "typed" if world.profile == "headless-shell" else "auto_toplevel", instead=False, swaps=True
+    )
     if url != "about:blank":
         frame.url, frame.loader = url, world.ids.new("loader")
 
@@ -219,20 +251,59 @@ def navigate_within(world: World, frame: Frame, url: str, started: Callable[[], 
     world.emit_to(target, "Page", "Page.frameStartedNavigating", begun, frame)
     world.emit_to(target, "Page", "Page.frameStartedLoading", {"frameId": frame.id}, frame)
     dialogs.close_all(world, target, told_of=started)
-    frame.url = url
-    world.emit_to(target, "Page", "Page.navigatedWithinDocument", _within(frame, "fragment"), frame)
-    _move_to(world, frame, url)
-    world.emit_to(target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
+
+    def come() -> None:
+        if target.closed:
+            return
+        _record_move(frame, url, "typed")
+        frame.url = url
+        world.emit_to(target, "Page", "Page.navigatedWithinDocument", _within(frame, "fragment"), frame)
+        _move_to(world, frame, url)
+        world.emit_to(target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
+
+    if world.profile == "headless-shell":
+        dialogs.when_free(frame, come)  # a dialog stays, and the renderer comes to it when that is gone
+    else:
+        come()
 
 
 def push_state(world: World, frame: Frame, url: str) -> None:
     """A script says that its document has another address now: that is told as a load, unless one is on its way."""
     if frame.load is None:
         world.emit_to(frame.target, "Page", "Page.frameStartedLoading", {"frameId": frame.id}, frame)
+    _record_move(frame, url, "link")
     _move_to(world, frame, url)
     world.emit_to(frame.target, "Page", "Page.navigatedWithinDocument", _within(frame, "historyApi"), frame)
     if frame.load is None:
         world.emit_to(frame.target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
+
+
+def move_back(world: World, frame: Frame, entry: Entry, started: Started) -> None:
+    """Go to another place of the same document through the history."""
+    target, history = frame.target, frame.target.history
+    loader = world.ids.new("loader")
+    begun = {"frameId": frame.id, "url": entry.url, "loaderId": loader, "navigationType": "historySameDocument"}
+    world.emit_to(target, "Page", "Page.frameStartedNavigating", begun, frame)
+    world.emit_to(target, "Page", "Page.frameStartedLoading", {"frameId": frame.id}, frame)
+    dialogs.close_all(world, target, told_of=started)
+
+    def come() -> None:
+        if target.closed or entry not in history.entries:
+            return
+        history.go_to(entry)
+        _move_to(world, frame, entry.url)
+        world.emit_to(target, "Page", "Page.navigatedWithinDocument", _within(frame, "fragment"), frame)
+        world.emit_to(target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
+
+    world.soon(lambda: lifecycle.void(dialogs.when_free(frame, come)))
+
+
+def _record_move(frame: Frame, url: str, transition: str) -> None:
+    history = frame.target.page.history
+    if frame.parent is None:
+        history.move_within(url, transition)
+    else:
+        history.move_inside(frame.id, url, instead=url == frame.url)
 
 
 def _within(frame: Frame, kind: str) -> Json:
@@ -247,25 +318,104 @@ def _move_to(world: World, frame: Frame, url: str) -> None:
         targets.changed(world, target)
 
 
-def _commit(world: World, frame: Frame, url: str, loader: str, loaded: Loaded, *, gone_for_good: bool) -> None:
+def _commit(world: World, going: Navigation, url: str, loaded: Loaded) -> None:
+    frame, loader = going.frame, going.loader
     own = frame.target.type == "iframe" and frame.target.frame is frame
     outside = frame.parent is not None and site_of(url) not in ("", site_of(document_url(frame.parent)))
     waiting = _own_target(world, frame)
     if waiting is not None and not own and not outside:  # it was to change its process, and has not yet
         waiting.frame = None
         targets.close(world, waiting)
+    if frame.parent is not None:
+        _record_inside(going)
     if outside and not own:
         _promote(world, frame, url, loader, loaded)
     elif own and not outside:
         _demote(world, frame, url, loader, loaded)
+    elif frame.parent is not None:
+        _show(world, frame, url, loader, loaded, keep=False)
     else:
-        alone = frame.parent is None and frame.target.opener is None
-        keep = alone and not gone_for_good and world.profile != "headless-shell"  # that has no such cache (fact 26)
-        _show(world, frame, url, loader, loaded, keep=keep)
+        reasons = None if going.entry is None else going.entry.reasons
+        keep = _leave(world, going, _go_in_history)
+        _show(world, frame, url, loader, loaded, keep=keep, reasons=reasons)
 
 
-def _show(world: World, frame: Frame, url: str, loader: str, loaded: Loaded, *, keep: bool) -> None:
-    """The new document is there: told where the frame is, on the sessions of its own target."""
+# ── the history ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _leave(world: World, going: Navigation, go: Callable[[Navigation, bool], bool]) -> bool:
+    """The page goes to another place in its history; whether the document that is left is kept."""
+    frame, history = going.frame, going.frame.target.history
+    here, reasons = history.current, cache.why_not(world, frame)
+    if here is not None and going.entry is not None and going.entry.instance == here.instance:
+        reasons.append("BrowsingInstanceNotSwapped")
+    kept = cache.taken(frame)
+    went = go(going, not reasons)
+    history.lost = False
+    if here is None or not went:
+        return False
+    here.reasons = reasons
+    if not reasons:
+        cache.keep(world, frame.target, here, kept)
+    return not reasons
+
+
+def _go_in_history(going: Navigation, swaps: bool) -> bool:
+    """Whether the entry is another one then, and the one before is still there."""
+    history, failed = going.frame.target.history, going.frame.unreachable
+    here = history.current
+    if going.entry is not None:
+        history.go_to(going.entry)
+        return True
+    if going.kind == "reload" and here is not None:
+        here.transition = "reload"
+        return False
+    instead = here is not None and (going.instead or here.url == going.url)
+    title = origin_of(failed).partition("://")[2].partition(":")[0] if failed else ""
+    history.come_to(going.url, going.transition, instead=instead, swaps=swaps and not instead, title=title)
+    return not instead
+
+
+def _record_inside(going: Navigation) -> None:
+    frame, history = going.frame, going.frame.target.page.history
+    if going.entry is not None:
+        history.go_to(going.entry)
+        return
+    first = not frame.loader or frame.url == "about:blank"
+    instead = first or going.instead or going.url == frame.url
+    history.move_inside(frame.id, going.url, instead=instead)
+
+
+def _restore(world: World, going: Navigation) -> None:
+    """A document that was kept is there again, as it was (fact 43)."""
+    frame, entry = going.frame, going.entry
+    assert entry is not None
+    frame.navigating, frame.begun, frame.left = "", None, False
+    targets.break_off(world, frame.target, "Inspected target navigated or closed")
+    keep = _leave(world, going, _go_in_history)
+    left = _drop_children(world, frame)
+    frame.load = None
+    _forget(world, frame.target, left, keep=keep)
+    cache.put_back(world, frame, entry, going.url)
+
+
+# ── another document ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _show(
+    world: World,
+    frame: Frame,
+    url: str,
+    loader: str,
+    loaded: Loaded,
+    *,
+    keep: bool,
+    reasons: list[str] | None = None,
+) -> None:
+    """The new document is there: told where the frame is, on the sessions of its own target.
+
+    `reasons` are those for which one that is come back to was not kept.
+    """
     left = _drop_children(world, frame)
     forwarded: list[Callable[[], None]] = []
     top = frame is frame.target.frame
@@ -293,6 +443,8 @@ def _show(world: World, frame: Frame, url: str, loader: str, loaded: Loaded, *, 
         frame.context = 0
     navigated = {"frame": described(world, frame), "type": "Navigation"}
     world.emit_to(frame.target, "Page", "Page.frameNavigated", navigated, frame, *left)
+    if reasons is not None:
+        cache.tell_unused(world, frame, reasons)
     if top:
         address = frame.unreachable or url
         frame.target.url, frame.target.title = address, title_of(address) if frame.parent is None else address
@@ -306,7 +458,7 @@ def _show(world: World, frame: Frame, url: str, loader: str, loaded: Loaded, *, 
 
 def _taken_over(left: Renderer) -> list[Callable[[], None]]:
     """What a process was asked that a script holds: the process of the next document answers it."""
-    if left.asked is None:
+    if not left.stopped:
         return []
     parked, left.parked = left.parked, []
     return parked
@@ -402,7 +554,7 @@ def remove_frame(world: World, frame: Frame) -> None:
     for child in tuple(frame.children):
         if frame.target is parent.target:
             remove_frame(world, child)
-    left = _drop_children(world, frame)  # of a frame out of process nobody is left to tell
+    left = _drop_children(world, frame, for_good=True)  # of a frame out of process nobody is left to tell
     detached = {"frameId": frame.id, "reason": "remove"}
     world.emit_to(parent.target, "Page", "Page.frameDetached", detached, frame, *left)
     if frame.target is parent.target:
@@ -415,16 +567,17 @@ def remove_frame(world: World, frame: Frame) -> None:
     world.soon(lambda: _end_load(world, parent))
 
 
-def _drop_children(world: World, frame: Frame) -> list[Frame]:
+def _drop_children(world: World, frame: Frame, *, for_good: bool = False) -> list[Frame]:
     """The document is left: nothing is said of its frames, but that the sessions of those out of process end.
 
-    The answer is all the frames that are gone.
+    Where it goes `for_good`, so do they, with its target. The answer is all the frames that are gone.
     """
     left = [below for child in frame.children for below in child.subtree()]
     for each in left:
         world.frames.pop(each.id, None)
     for child in frame.children:
-        _leave_own_targets(world, child)
+        if not for_good or frame.target.frame is not frame:
+            _leave_own_targets(world, child)
     frame.children.clear()
     return left
 

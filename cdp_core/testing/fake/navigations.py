@@ -9,6 +9,7 @@ import attrs
 
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake.fetching import Answered
+from cdp_core.testing.fake.history import Entry
 from cdp_core.testing.fake.world import Frame, Target, World
 
 __all__ = ["Navigation", "above", "failure_by", "has_no_script", "referrer_of", "tell_begin", "tell_wish", "type_of"]
@@ -24,6 +25,12 @@ class Navigation:
     url: str
     loader: str
     kind: str
+    transition: str = "typed"
+    """How the history calls it."""
+    instead: bool = False
+    """In the place of the entry of the document that asks."""
+    entry: Entry | None = None
+    """Where it goes in the history, if it does."""
 
     @property
     def begun(self) -> Json:

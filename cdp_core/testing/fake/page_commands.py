@@ -22,11 +22,19 @@ def _page_enable(call: Call) -> Json:
     return LATER
 
 
-@modelled("Page.disable", FRAMES, by_renderer=True)
+@modelled("Page.disable", FRAMES, by_renderer=True, parks=False)
 def _page_disable(call: Call) -> Json:
-    call.session.domains.discard("Page")
-    lifecycle.disable(call.session)
-    return {}
+    if call.world.profile == "headless-shell":  # it dismisses what is open (fact 24)
+        call.session.domains.discard("Page")
+        dialogs.leave(call.world, call.session)
+
+    def disable() -> None:
+        call.session.domains.discard("Page")
+        lifecycle.disable(call.session)
+        call.answer({"result": {}})
+
+    dialogs.when_free(call.target, disable)
+    return LATER
 
 
 @modelled("Page.navigate", FRAMES)
@@ -46,6 +54,7 @@ def _page_navigate(call: Call) -> Json:
         frame,
         url,
         call.player.loaded,
+        transition=call.params.get("transitionType", ""),
         started=lambda made, failure: call.answer({"result": _navigated(frame.id, made, failure)}),
     )
     return LATER

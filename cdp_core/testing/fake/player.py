@@ -16,7 +16,7 @@ import attrs
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Json
 from cdp_core.testing import steps as kinds
-from cdp_core.testing.fake import dialogs, fetching, frames, targets
+from cdp_core.testing.fake import dialogs, fetching, frames, targets, traversals
 from cdp_core.testing.fake.fetching import Answered, Asked
 from cdp_core.testing.fake.world import Frame, Target, World
 
@@ -49,6 +49,7 @@ class Player:
             kinds.AddFrame: self._add_frame,
             kinds.NavigateFrame: self._navigate_frame,
             kinds.PushState: lambda step, here: frames.push_state(world, self.frame(step.frame, here), step.url),
+            kinds.Go: self._go,
             kinds.RemoveFrame: lambda step, here: self._remove(self.frame(step.label, here)),
             kinds.MoveFrame: self._move_frame,
             kinds.Console: lambda step, here: self.console(
@@ -146,8 +147,9 @@ class Player:
         frames.navigate(self.world, frame, url, self.loaded)
 
     def loaded(self, frame: Frame, done: Done) -> None:
-        """A document's own script."""
-        self.play(self.script.pages.get(frame.url, ()), here=frame, done=done)
+        """A document's own script; it is the same at every place in the document."""
+        pages, url = self.script.pages, frame.url
+        self.play(pages.get(url, pages.get(url.partition("#")[0], ())), here=frame, done=done)
 
     def open_page(self, label: str, url: str, **options: Any) -> Target:
         """A page under a label."""
@@ -235,6 +237,15 @@ class Player:
         frame.source = step.url
         frames.navigate(self.world, frame, step.url, self.loaded, reason="scriptInitiated")
 
+    def _go(self, step: kinds.Go, here: Frame | None) -> None:
+        self.go(self.frame(step.page, here), step.delta)
+
+    def go(self, frame: Frame, delta: int) -> None:
+        """A script goes through the history of its page; nothing happens where that ends before."""
+        entry = frame.target.page.history.by(delta)
+        if entry is not None:
+            traversals.go(self.world, frame.target.page, entry, self.loaded)
+
     def _remove(self, frame: Frame) -> None:
         if frame.parent is None:
             raise InvalidArgument("A page's own frame cannot be removed; close the page.")
@@ -303,7 +314,8 @@ class Player:
         self.labels[label or f"popup {len(self.labels)}"] = frame
 
         def load() -> None:
-            frames.navigate(self.world, frame, url, self.loaded, reason="" if noopener else "other")
+            why = "" if noopener else "other"
+            frames.navigate(self.world, frame, url, self.loaded, reason=why, transition="link")
 
         if target.held and not noopener:
             target.when_run.append(partial(self.world.soon, load))

@@ -10,7 +10,7 @@ Here is what a tab is; when it comes and goes is told in `targets.py`.
 from __future__ import annotations
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake.world import Client, Context, Renderer, Session, Target, World
+from cdp_core.testing.fake.world import Context, Renderer, Session, Target, World
 
 __all__ = ["browser_info", "end_tab", "found", "hand_over", "new_tab"]
 
@@ -51,9 +51,16 @@ def hand_over(page: Target, tab_session: Session, session: Session) -> None:
         page.held.add(session)
 
 
-def browser_info(world: World, client: Client) -> Json:
-    """The target that a connection itself is."""
+def browser_info(world: World, session: Session) -> Json:
+    """The target that a connection itself is, or a further session of the browser."""
+    client = session.client
     if not client.target_id:
         client.target_id = world.ids.uuid("connection")
-    shown: Json = {"targetId": client.target_id, "type": "browser", "title": "", "url": "", "attached": True}
+    shown: Json = {
+        "targetId": session.browser_id or client.target_id,
+        "type": "browser",
+        "title": "",
+        "url": "",
+        "attached": True,
+    }
     return {**shown, "canAccessOpener": False}

@@ -49,7 +49,7 @@ def _get_targets(call: Call) -> Json:
 def _get_target_info(call: Call) -> Json:
     if "targetId" not in call.params:
         if call.session.target is None:
-            return {"targetInfo": tabs.browser_info(call.world, call.session.client)}
+            return {"targetInfo": tabs.browser_info(call.world, call.session)}
         return {"targetInfo": call.target.info()}
     return {"targetInfo": call.named_target().info()}
 
@@ -88,6 +88,12 @@ def _set_auto_attach(call: Call) -> Json:
 def _attach_to_target(call: Call) -> Json:
     session = targets.attach(call.world, call.named_target(), call.session)
     return {"sessionId": session.id}
+
+
+@modelled("Target.attachToBrowserTarget", ANYWHERE)
+def _attach_to_browser(call: Call) -> Json:
+    call.demand_root()
+    return {"sessionId": targets.attach_to_browser(call.world, call.session).id}
 
 
 @modelled("Target.detachFromTarget", ANYWHERE)

@@ -20,6 +20,7 @@ from cdp_core.testing.fake.world import AutoAttach, Context, Frame, Session, Tar
 __all__ = [
     "ALL_BUT_TABS",
     "attach",
+    "attach_to_browser",
     "auto_attach_existing",
     "break_off",
     "changed",
@@ -127,7 +128,7 @@ def discover(world: World, session: Session, chosen: Iterable[Json] = ALL_BUT_TA
     world.discoverers.append(session)
     if matches(session.discovers, "browser"):
         for root in world.roots():
-            info = tabs.browser_info(world, root.client)
+            info = tabs.browser_info(world, root)
             world.emit(session, "Target.targetCreated", {"targetInfo": info})
     for target in (*world.tabs.values(), *world.targets.values()):
         if matches(session.discovers, target.type):
@@ -162,6 +163,17 @@ def attach(
     # What a command attaches to at once does not wait for the renderer that the command goes to.
     line = lines_of(session.id)[0]
     world.emit(parent, "Target.attachedToTarget", params, target, line, at_once=automatic and existing)
+    return session
+
+
+def attach_to_browser(world: World, parent: Session) -> Session:
+    """A further session of the browser, which is a target of its own then."""
+    session = Session(parent.client, world.ids.new("session"), None, parent, browser_id=world.ids.uuid("connection"))
+    assert session.id is not None
+    parent.client.sessions[session.id] = session
+    info = tabs.browser_info(world, session)
+    params = {"sessionId": session.id, "targetInfo": info, "waitingForDebugger": False}
+    world.emit(parent, "Target.attachedToTarget", params, lines_of(session.id)[0])
     return session
 
 
@@ -203,7 +215,6 @@ def run(target: Target, session: Session) -> None:
 def detach(world: World, session: Session, *, told: bool = True) -> None:
     """End a session and, without a word, those below it."""
     target = session.target
-    assert target is not None
     ending = list(_with_descendants(session))
     for each in ending:
         _end(world, each)
@@ -211,15 +222,14 @@ def detach(world: World, session: Session, *, told: bool = True) -> None:
     parent = session.parent
     assert parent is not None
     if told:
-        params = {"sessionId": session.id, "targetId": target.id}
+        params = {"sessionId": session.id, "targetId": session.browser_id if target is None else target.id}
         # Nothing is said any more on those below either, though nothing is said of their end.
         lines = [line for each in ending for line in lines_of(each.id)]
         world.emit(parent, "Target.detachedFromTarget", params, target, *lines)
-    if not target.sessions and not target.closed:
+    if target is not None and not target.sessions and not target.closed:
         changed(world, target)
     for each in ending:
-        assert each.target is not None
-        for held in (each.target, each.target.tab_of or each.target):
+        for held in () if each.target is None else (each.target, each.target.tab_of or each.target):
             run(held, each)
 
 
@@ -231,12 +241,12 @@ def _with_descendants(session: Session) -> Iterable[Session]:
 
 
 def _end(world: World, session: Session) -> None:
-    assert session.target is not None
     session.open = False
     fetching.leave(world, session)
     session.in_flight.clear()
     session.client.sessions.pop(session.id, None)
-    session.target.sessions.remove(session)
+    if session.target is not None:
+        session.target.sessions.remove(session)
     if session in world.discoverers:
         world.discoverers.remove(session)
     dialogs.leave(world, session)  # what is raised next it does not see any more
@@ -263,7 +273,7 @@ def close(world: World, target: Target, *, demoted: bool = False) -> None:
     _close_related(world, target)
     target.closed = True
     fetching.forget(world, target)
-    if target.type == "page":
+    if target.type == "page" and world.profile != "headless-shell":
         dialogs.close_all(world, target)
     else:
         dialogs.vanish(target)
@@ -319,7 +329,7 @@ def _tell_end(world: World, target: Target) -> None:
     """Sessions of a page are told of the end of its process, if it had not ended before; they need no domain for it."""
     if target.frame is not None:
         target.frame.ended(None)
-    if target.type == "page" and not target.crashed:
+    if target.type == "page" and not target.crashed and world.profile != "headless-shell":
         for session in tuple(target.sessions):
             world.emit(session, "Inspector.detached", {"reason": "Render process gone."}, target)
 
@@ -328,6 +338,8 @@ def shelve(world: World, target: Target) -> None:
     """The document it was in may be come back to: its sessions end, the target stays (fact 43)."""
     for related in _related(world, target):
         shelve(world, related)
+    if world.profile == "headless-shell":
+        dialogs.vanish(target)
     dialogs.close_all(world, target)
     for session in tuple(target.sessions):
         if session.open:
@@ -343,7 +355,9 @@ def crash(world: World, target: Target) -> None:
     for each in (target, *inside):
         each.crashed = True
     dialogs.close_all(world, target)
+    dialogs.lose_process(target)
     fetching.forget(world, target)
+    target.history.lose(target.renderer)
     for each in inside:
         frame = each.frame
         if frame is not None and frame.parent is not None and frame in frame.parent.children:
@@ -352,7 +366,10 @@ def crash(world: World, target: Target) -> None:
         close(world, each)
     for session in tuple(target.sessions):
         world.emit(session, "Inspector.targetCrashed", {}, target)
-    _tell_discoverers(world, target, "targetCrashed", {"targetId": target.id, "status": "crashed", "errorCode": 5})
+    code = 5 if target.type == "page" else 0
+    _tell_discoverers(world, target, "targetCrashed", {"targetId": target.id, "status": "crashed", "errorCode": code})
+    if target.type == "iframe":
+        target.url = target.title = ""
 
 
 def is_shelved(world: World, target: Target) -> bool:

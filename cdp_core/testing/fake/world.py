@@ -17,6 +17,7 @@ import attrs
 
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake.addresses import failure_of, is_trustworthy, origin_of, site_of, title_of
+from cdp_core.testing.fake.history import History
 from cdp_core.testing.fake.ids import Ids
 from cdp_core.testing.fake.streams import Streams
 
@@ -191,6 +192,8 @@ class Target:
     """Console lines and exceptions of its documents, for who enables Runtime later."""
     dialogs: list[Dialog] = attrs.Factory(list["Dialog"])
     """The open ones, oldest first."""
+    history: History = attrs.Factory(History)
+    """Of a page."""
 
     @property
     def page(self) -> Target:
@@ -236,6 +239,8 @@ class Dialog:
     """What the script that raised it goes on with."""
     number: int
     seen_by: set[Session] = attrs.Factory(set["Session"])
+    document: int = 0
+    """The document whose script raised it."""
     missed_by: tuple[Session, ...] = ()
     """Those that had let the page run, and did not listen."""
     superseded: bool = False
@@ -256,7 +261,7 @@ class AutoAttach:
 
 @attrs.define(eq=False)
 class Session:
-    """A session of a client; the root session has no id and no target."""
+    """A session of a client; the root session has no id and no target, a further one of the browser no target either."""
 
     client: Client
     id: str | None
@@ -277,6 +282,8 @@ class Session:
     scripts: dict[str, str] = attrs.Factory(dict["str", "str"])
     """Those for new documents: the names of the worlds that they run in, nothing for a page's own."""
     scripts_added: int = 0
+    browser_id: str = ""
+    """Of the target that a further session of the browser is of."""
     open: bool = True
 
     @property
@@ -501,8 +508,11 @@ class World:
     # ── finding ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def roots(self) -> Iterator[Session]:
-        """The root sessions of those who are connected."""
-        return (client.root for client in self.clients if client.connected)
+        """The root sessions of those who are connected, and their further sessions of the browser."""
+        for client in self.clients:
+            if client.connected:
+                yield client.root
+                yield from [each for each in client.sessions.values() if each.browser_id]
 
     def pages(self) -> list[Target]:
         """Every page, in the order of opening."""

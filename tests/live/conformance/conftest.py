@@ -17,7 +17,7 @@ What came back is compared message by message, after the ids were given labels:
 * **order** counts between messages to one client that share a session or a subject (a frame, a target, a session). It
   does not between like events of several targets on one session: Chromium goes through its targets by their addresses in
   memory, so that one process has always the same order, and another one another. Nor between two replies on one session
-  that the fake might deliver either way (fact 56).
+  (fact 56), or messages of two sessions (fact 38), that the fake might deliver either way.
 
 What differs from run to run is learned, not listed: a first run that shows no deviation is enough, since more runs only
 require less and allow more; else Chromium runs again, up to `RUNS` times, and only what then remains is a deviation. The
@@ -33,6 +33,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -48,6 +49,7 @@ import trio
 from cdp_core.errors import Gone
 from cdp_core.testing import steps as kinds
 from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
+from cdp_core.testing.fake.world import Profile
 from cdp_core.transports.websocket import open_websocket
 
 Json = dict[str, Any]
@@ -56,10 +58,15 @@ RUNS = int(os.environ.get("CDP_CONFORMANCE_RUNS", "10"))
 """How often Chromium is asked, at most."""
 QUIET = 0.1
 """Seconds without a message, after which a real browser has nothing more to say."""
+QUIET_WHILE_LOADING = 0.3
+"""The same, where it has said that a frame loads, and not yet that it stopped."""
 SLOW = 0.05
 """Seconds before each command of a client that takes its time."""
 PATIENCE = 3.0
 """Seconds in which an awaited message comes."""
+
+ENDS_OF_A_LOAD = ("Page.frameStoppedLoading", "Page.loadEventFired", "Page.domContentEventFired")
+"""How far an empty page had come when a client enabled Page is chance, so that of its first load none of these counts."""
 
 NOISE = (
     "Network.",
@@ -79,6 +86,8 @@ UNCOMPARED = {
     "lineNumber": "<place>",
     "columnNumber": "<place>",
     "debuggerId": "<debugger>",
+    "notRestoredExplanations": "<why>",
+    "notRestoredExplanationsTree": "<why>",
     "revision": "<version>",
     "product": "<version>",
     "userAgent": "<version>",
@@ -320,6 +329,8 @@ def script_of(step: kinds.Step) -> str:
         return f"throw new Error({quoted(step.message)});"
     if isinstance(step, kinds.PushState):
         return f"history.pushState({{}},'',{quoted(step.url)});"
+    if isinstance(step, kinds.Go):
+        return f"history.go({step.delta});"
     if isinstance(step, kinds.Navigate):
         return f"location.href={quoted(step.url)};"
     raise TypeError(f"no JavaScript is known for {step!r}")
@@ -342,6 +353,21 @@ class Told:
     ended: set[str] = attrs.Factory(set["str"])
     free: set[frozenset[int]] = attrs.Factory(set["frozenset[int]"])
     """Pairs of messages that might as well have come in the other order; only the fake can tell."""
+    loading: set[tuple[str | None, str]] = attrs.Factory(set["tuple[str | None, str]"])
+    """Sessions and the frames that load there."""
+
+    def hear(self, client: str, message: Json) -> None:
+        """One more."""
+        self.messages.append((client, message))
+        params, session = message.get("params") or {}, message.get("sessionId")
+        if message.get("method") == "Page.frameStartedLoading":
+            self.loading.add((session, params["frameId"]))
+        elif message.get("method") in ("Page.frameStoppedLoading", "Page.frameDetached"):
+            self.loading.discard((session, params["frameId"]))
+        elif message.get("method") in ("Page.javascriptDialogOpening", "Fetch.requestPaused"):
+            self.loading.clear()  # it loads when the client has answered, and no sooner
+        elif message.get("method") == "Target.detachedFromTarget":
+            self.loading = {each for each in self.loading if each[0] != params["sessionId"]}
 
     def find(self, client: str, fits: Callable[[Json], bool]) -> int | None:
         """The first one that was not taken yet."""
@@ -469,7 +495,7 @@ class RealBrowser:
             with contextlib.suppress(Gone):
                 while True:
                     for payload in await transport.receive():
-                        self.told.messages.append((client, json.loads(payload)))
+                        self.told.hear(client, json.loads(payload))
                     self._wake()
         self.told.ended.add(client)
         self._wake()
@@ -494,7 +520,7 @@ class RealBrowser:
     async def settle(self) -> None:
         with trio.move_on_after(PATIENCE):
             while True:
-                with trio.move_on_after(QUIET) as quiet:
+                with trio.move_on_after(QUIET_WHILE_LOADING if self.told.loading else QUIET) as quiet:
                     await self._news.wait()
                 if quiet.cancelled_caught:
                     return
@@ -537,15 +563,17 @@ class MadeUpBrowser:
     def _collect(self) -> None:
         for client, end in self._ends.items():
             places: dict[int, int] = {}
-            waited: dict[int, set[int]] = {}
+            earlier: dict[int, set[int]] = {}
             while ready := end.ready():
-                numbers = {delivery.number for delivery in ready}
-                for number in numbers:
-                    waited.setdefault(number, set()).update(numbers)
-                places[ready[0].number] = len(self.told.messages)
-                self.told.messages.append((client, json.loads(self.fake.deliver(end, ready[0]))))
-            for number, others in waited.items():
-                self.told.free |= {frozenset((places[number], places[other])) for other in others - {number}}
+                number, after = ready[0].number, ready[0].after
+                earlier[number] = set(after).union(*(earlier.get(each, ()) for each in after))
+                self.told.free |= {
+                    frozenset((place, len(self.told.messages)))
+                    for other, place in places.items()
+                    if other not in earlier[number]
+                }
+                places[number] = len(self.told.messages)
+                self.told.hear(client, json.loads(self.fake.deliver(end, ready[0])))
             if not end.connected:
                 self.told.ended.add(client)
 
@@ -579,8 +607,9 @@ def comparable(told: Told, origins: Mapping[str, str]) -> list[Message]:
     seen: Counter[tuple[str, str, str, str]] = Counter()
     last_info: dict[tuple[str, str, str], Any] = {}
     found: list[Message] = []
+    empty: set[str] = set()
     for place, (client, message) in enumerate(told.messages):
-        if _is_noise(message, hidden):
+        if _is_noise(message, hidden) or _is_of_an_empty_page(message, empty):
             continue
         session = labels.session(message.get("sessionId"))
         what = message.get("method") or f"answer {message.get('id', 'without an id')}"
@@ -604,6 +633,20 @@ def _is_noise(message: Json, hidden: set[str]) -> bool:
     params = message.get("params") or {}
     named = params.get("targetInfo", params).get("targetId")
     return message.get("method", "").startswith(NOISE) or named in hidden
+
+
+def _is_of_an_empty_page(message: Json, empty: set[str]) -> bool:
+    """Whether it is of the first load of a page; `empty` are the sessions of those in which nothing has begun yet."""
+    method, params, session = message.get("method"), message.get("params") or {}, message.get("sessionId")
+    if method == "Target.attachedToTarget":
+        info = params["targetInfo"]
+        if info["type"] == "page" and info["url"] == "about:blank" and not params["waitingForDebugger"]:
+            empty.add(params["sessionId"])
+    if session in empty and method in ENDS_OF_A_LOAD:
+        return True
+    if method in ("Page.frameStartedNavigating", "Page.frameStartedLoading", "Page.frameNavigated"):
+        empty.discard(str(session))
+    return False
 
 
 def _hidden(value: Any) -> Iterator[str]:
@@ -729,6 +772,8 @@ class Labels:
     def _member(self, key: str, value: Any, parent: Json, message: Json) -> Any:
         if key == "title" and "targetId" in parent:
             return "<title>"
+        if key == "id" and "transitionType" in parent:
+            return "<entry>"
         if key == "executionContextId" or (key == "id" and "uniqueId" in parent):
             return self._contexts.get((message.get("sessionId"), value), "<unknown context>")
         if key == "targetInfos":
@@ -786,9 +831,9 @@ def _disordered(
             together = first[1] == second[1] or made_up[first].subjects & made_up[second].subjects
             if first[1:3] == second[1:3] and first[2].startswith("Target."):
                 continue  # see the module
-            answers = first[2].startswith("answer") and second[2].startswith("answer")
-            if answers and frozenset((made_up[first].place, made_up[second].place)) in free:
-                continue  # replies on one session are not in the order of the requests (fact 56)
+            chance = first[1] != second[1] or (first[2].startswith("answer") and second[2].startswith("answer"))
+            if chance and frozenset((made_up[first].place, made_up[second].place)) in free:
+                continue  # see the module
             if together and all(run[first] < run[second] for run in runs) and mine[first] > mine[second]:
                 yield f"order: {_name(first)} comes before {_name(second)}"
                 break
@@ -909,10 +954,10 @@ Run = Callable[[Scenario, int, float], Awaitable[Told]]
 """One run of Chromium: which one it is, and how long the client waits before each command."""
 
 
-async def judge(scenario: Scenario, site: Site, run: Run) -> None:
+async def judge(scenario: Scenario, site: Site, run: Run, profile: Profile = "headless-new") -> None:
     """Compare, with as many runs of Chromium as it takes until nothing is left, and at most `RUNS`."""
     site.serve(scenario.pages)
-    fake = FakeBrowser(site.script(scenario))
+    fake = FakeBrowser(site.script(scenario), profile=profile)
     problem = ""
     made_up = MadeUpBrowser(fake)
     try:
@@ -955,3 +1000,44 @@ async def last_scenario(request: pytest.FixtureRequest, launch: Any, site: Site)
             return await run_real(scenario, chromium.url, site, pace)
 
     return Scenario(request.node.name, lambda told: judge(told, site, run))
+
+
+@pytest.fixture(scope="session")
+def shell() -> str:
+    """The path of headless-shell; without one the test is skipped, or, where CI is set, fails."""
+    found = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chrome-headless-shell"))), None)
+    if found is None and os.environ.get("CI"):
+        pytest.fail("headless-shell is not installed; CI is set, so the tests against it must run", pytrace=False)
+    if found is None:
+        pytest.skip("headless-shell is not installed (Debian: chromium-headless-shell)")
+    return found
+
+
+@pytest.fixture(scope="module")
+def shared_shell(shell: str, launch: Any) -> Iterator[Any]:
+    with launch(program=shell) as browser:
+        yield browser
+
+
+@pytest.fixture
+async def shell_scenario(
+    request: pytest.FixtureRequest, shell: str, shared_shell: Any, launch: Any, site: Site
+) -> Scenario:
+    """A scenario for headless-shell, and for a fake that says that it is one."""
+
+    async def run(scenario: Scenario, number: int, pace: float) -> Told:
+        with contextlib.nullcontext(shared_shell) if number < 2 else launch(program=shell) as browser:
+            return await run_real(scenario, browser.url, site, pace)
+
+    return Scenario(request.node.name, lambda told: judge(told, site, run, "headless-shell"))
+
+
+@pytest.fixture
+async def last_shell_scenario(request: pytest.FixtureRequest, shell: str, launch: Any, site: Site) -> Scenario:
+    """A scenario whose page headless-shell cannot close without ending: each run has its own."""
+
+    async def run(scenario: Scenario, number: int, pace: float) -> Told:
+        with launch(program=shell) as browser:
+            return await run_real(scenario, browser.url, site, pace)
+
+    return Scenario(request.node.name, lambda told: judge(told, site, run, "headless-shell"))

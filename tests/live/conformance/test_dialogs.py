@@ -284,6 +284,7 @@ async def test_crash_while_open(scenario: Any) -> None:
     scenario.open("p", "{a}/main", enable=["Page", "Inspector"])
     raised(scenario, "confirm('c')")
     scenario.send("Page.crash", on="p", wait=False)
+    scenario.expect("Target.targetCrashed")
     scenario.settle()
     await scenario.conforms()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cdp_core.testing.steps import AddFrame, Console, Popup
+from cdp_core.testing.steps import AddFrame, Console, Popup, RemoveFrame
 
 pytestmark = pytest.mark.chromium
 
@@ -251,6 +251,62 @@ async def test_attach_from_a_page(scenario: Any) -> None:
     scenario.evaluate("1", on="q2")
     scenario.send("Target.detachFromTarget", {"sessionId": "$session.p"})
     scenario.evaluate("1", on="q2")
+    await scenario.conforms()
+
+
+async def test_a_further_session_of_the_browser(scenario: Any) -> None:
+    scenario.open("p")
+    scenario.send("Target.attachToBrowserTarget", save={"session.b": "sessionId"})
+    for method in ("Target.getTargetInfo", "Target.getTargets", "Target.getBrowserContexts", "Page.enable"):
+        scenario.send(method, on="b")
+    scenario.send("Target.attachToBrowserTarget", on="p")
+    scenario.send("Target.setDiscoverTargets", {"discover": True, "filter": PAGES}, on="b")
+    scenario.settle()
+    scenario.attach("q", "p", on="b", enable=["Page"])
+    scenario.auto_attach(on="b", filter=PAGES)
+    scenario.settle()
+    scenario.send("Target.createTarget", {"url": "about:blank"}, save={"target.n": "targetId"})
+    scenario.settle()
+    scenario.send("Target.detachFromTarget", {"sessionId": "$session.b"})
+    scenario.settle()
+    for on in ("b", "q"):
+        scenario.send("Browser.getVersion", on=on)
+    scenario.evaluate("1+1", on="p")
+    await scenario.conforms()
+
+
+async def test_nested_iframes_out_of_process_are_left(scenario: Any) -> None:
+    scenario.page("/outer", AddFrame("inner", "{b}/inner"))
+    scenario.page("/inner", AddFrame("leaf", "{a}/leaf"))
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.open("p", "{a}/outer")
+    scenario.auto_attach(on="p")
+    scenario.expect("Target.attachedToTarget", on="p", save={"session.inner": "params.sessionId"})
+    scenario.auto_attach(on="inner")
+    scenario.expect("Target.attachedToTarget", on="inner", save={"session.leaf": "params.sessionId"})
+    scenario.evaluate("location.href", on="leaf")
+    scenario.settle()
+    scenario.act(RemoveFrame("inner"), on="p")
+    for on in ("inner", "leaf"):
+        scenario.send("Browser.getVersion", on=on)
+    scenario.send("Target.getTargets")
+    await scenario.conforms()
+
+
+async def test_an_iframe_out_of_process_crashes(scenario: Any) -> None:
+    scenario.page("/outer", AddFrame("inner", "{b}/inner"))
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.open("p", "{a}/outer")
+    scenario.auto_attach(on="p")
+    scenario.expect("Target.attachedToTarget", on="p", save={"session.inner": "params.sessionId"})
+    scenario.send("Page.enable", on="inner")
+    scenario.settle()
+    scenario.send("Page.crash", on="inner", wait=False)
+    scenario.expect("Target.targetCrashed")
+    scenario.settle()
+    scenario.evaluate("1+1", on="inner", wait=False)
+    scenario.evaluate("1+1", on="p")
+    scenario.send("Target.getTargets")
     await scenario.conforms()
 
 

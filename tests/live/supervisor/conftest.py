@@ -16,7 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,8 @@ import pytest
 import trio
 import trustme
 
-from cdp_core import BrowserSession, PageSession, open_browser_session
-from cdp_supervisor import PageView, Reconnect, Scope, Snapshot, Supervisor, open_supervisor
+from cdp_core import BrowserSession, CommandRefused, PageSession, open_browser_session
+from cdp_supervisor import BlockedByDialog, FrameView, PageView, Reconnect, Scope, Snapshot, Supervisor, open_supervisor
 
 PROGRAMS = ("chromium", "chromium-headless-shell")
 PATIENCE = 8.0
@@ -122,11 +122,21 @@ class Stage:
     shell: bool
 
     async def open(self, url: str = "about:blank") -> str:
-        """A page of this test's own, when the supervisor has read all of it."""
+        """A page of this test's own, when it has loaded, and the supervisor has read it; a dialog may stop it."""
         made = await self.raw.send("Target.createTarget", {"url": url, "browserContextId": self.context})
         target = str(made["targetId"])
         await self.until(lambda s: (page := s.page(target)) is not None and not page.stale and page.url == url)
-        return target
+        with trio.fail_after(PATIENCE):
+            while True:
+                try:
+                    shown = await self.sup.evaluate("[document.readyState, location.href]", target_id=target)
+                except CommandRefused:
+                    continue  # its navigation came in between
+                except BlockedByDialog:
+                    return target
+                if shown == ["complete", url]:
+                    return target
+                await trio.sleep(STEP)
 
     async def until(self, condition: Callable[[Snapshot], object]) -> Snapshot:
         """The first snapshot of which it is true."""
@@ -143,11 +153,24 @@ class Stage:
     async def start(self, target: str, expression: str, **params: Any) -> Any:
         """Begin a script that may be stopped, over the other connection."""
         session = await self.attach(target)
-        return session.send_nowait("Runtime.evaluate", {"expression": expression, "returnByValue": True, **params})
+        reply = session.send_nowait("Runtime.evaluate", {"expression": expression, "returnByValue": True, **params})
+        reply.on_end()  # nobody need wait for it
+        return reply
 
     async def attach(self, target: str) -> PageSession:
         """A session of the other connection."""
         return await self.raw.targets.attach(target)
+
+    async def far_frame(self, target: str) -> FrameView:
+        """The one frame of a page that is out of process, when it has loaded."""
+
+        def found(snapshot: Snapshot) -> list[FrameView]:
+            page = snapshot.page(target)
+            frames = () if page is None else page.frames()
+            return [each for each in frames if each.is_oopif and each.url.startswith("http") and each.session_id]
+
+        (frame,) = found(await self.until(found))
+        return frame
 
     async def dialog(self, *, of: str | None = None) -> Any:
         """The one dialog that is pending, when it is."""
@@ -224,7 +247,9 @@ def open_stage(program: Program, shared_chromium: Any) -> OpenStage:
     """What opens a stage on the browser of this module, or on the one given."""
 
     @asynccontextmanager
-    async def opened(*, where: Any = None, url: str | None = None, scoped: bool = True, **options: Any) -> AsyncIterator[Stage]:
+    async def opened(
+        *, where: Any = None, url: str | None = None, scoped: bool = True, **options: Any
+    ) -> AsyncIterator[Stage]:
         async with open_browser_session(url or shared_chromium.url) as raw, raw.targets.open_context() as context:
             scope = {"scope": Scope.context(context)} if scoped else {}
             options = {"reconnect": SOON, **scope, **options}
@@ -234,6 +259,13 @@ def open_stage(program: Program, shared_chromium: Any) -> OpenStage:
                 assert sup.statistics().get("impossible_dialog_moves", 0) == 0
 
     return opened
+
+
+@pytest.fixture
+async def raw(shared_chromium: Any) -> AsyncIterator[BrowserSession]:
+    """A connection that is there before any supervisor."""
+    async with open_browser_session(shared_chromium.url) as browser:
+        yield browser
 
 
 @pytest.fixture
@@ -315,17 +347,3 @@ def open_wire(shared_chromium: Any) -> OpenWire:
             nursery.cancel_scope.cancel()
 
     return opened
-
-
-@pytest.fixture
-def until_true() -> Callable[[Callable[[], Awaitable[object]]], Awaitable[None]]:
-    """What asks again and again until the answer is yes."""
-
-    async def asked(question: Callable[[], Awaitable[object]]) -> None:
-        with trio.move_on_after(PATIENCE):
-            while not await question():
-                await trio.sleep(STEP)
-            return
-        raise AssertionError("it did not come about")
-
-    return asked

@@ -91,7 +91,7 @@ async def test_the_watchdog_dismisses_what_nobody_answers(open_stage: Any, pages
 
 async def test_a_dialog_of_another_process_is_the_pages(stage: Any, sites: Pages) -> None:
     target = await stage.open(sites(f'<iframe src="{sites("<p>far", THERE)}"></iframe>'))
-    (frame,) = [each for each in stage.page(target).frames() if each.is_oopif]
+    frame = await stage.far_frame(target)
     with pytest.raises(BlockedByDialog) as blocked:
         await stage.sup.evaluate("confirm('from far')", frame_id=frame.frame_id)
     dialog = await stage.dialog()
@@ -106,7 +106,9 @@ async def test_a_dialog_of_another_process_is_the_pages(stage: Any, sites: Pages
 async def test_a_blocked_call_is_told_at_once_and_ends_later(stage: Any, pages: Pages) -> None:
     target = await stage.open(pages("<p>quiet"))
     with pytest.raises(BlockedByDialog) as first:
-        await stage.sup.evaluate("window.times = (window.times ?? 0) + 1; confirm('go on?') ? times : -1", target_id=target)
+        await stage.sup.evaluate(
+            "window.times = (window.times ?? 0) + 1; confirm('go on?') ? times : -1", target_id=target
+        )
     assert [each.call_id for each in stage.sup.snapshot().blocked_calls] == [first.value.call.call_id]
     with pytest.raises(BlockedByDialog) as second:  # it would wait: it is not even sent
         await stage.sup.evaluate("window.times = 100", target_id=target)
@@ -167,12 +169,32 @@ async def test_beforeunload_decides_on_a_navigation(stage: Any, pages: Pages, ac
 
 
 async def test_a_navigation_ends_an_open_dialog(stage: Any, pages: Pages) -> None:
+    """Where the browser has no window for dialogs it would freeze the page, or end the browser: it is not sent."""
     target = await stage.open(pages("<p>quiet"))
-    await stage.start(target, "confirm('c')")
+    (await stage.start(target, "confirm('c')")).on_end()
     dialog = await stage.dialog()
+    if stage.shell:
+        with pytest.raises(BlockedByDialog) as blocked:
+            await stage.sup.call("Page.navigate", {"url": pages("<p>next")}, target_id=target)
+        assert blocked.value.call is None
+        await stage.sup.respond_to_dialog("dismiss")
+        return
     await stage.sup.call("Page.navigate", {"url": pages("<p>next")}, target_id=target)
     ended = await stage.ended(dialog.id)
     assert (ended.closed_by, ended.reason) == ("remote", "navigation")
+    await stage.agree(target)
+
+
+async def test_somebody_elses_navigation_ends_an_open_dialog(stage: Any, pages: Pages) -> None:
+    """To another site, and over another connection: headless-shell says nothing of the dialog's end."""
+    target = await stage.open(pages("<p>quiet"))
+    (await stage.start(target, "confirm('c')")).on_end()
+    dialog = await stage.dialog()
+    theirs = await stage.attach(target)
+    await theirs.send("Page.navigate", {"url": pages("<p>next", THERE)})
+    assert (await stage.ended(dialog.id)).closed_by == "remote"
+    with pytest.raises(NoPendingDialog):  # an answer now would end headless-shell
+        await stage.sup.respond_to_dialog("accept")
     await stage.agree(target)
 
 

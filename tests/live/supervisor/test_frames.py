@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from cdp_supervisor import FrameSharesProcess, UnknownFrame
+
 pytestmark = pytest.mark.chromium
 
 Pages = Callable[..., str]
@@ -26,7 +28,7 @@ async def test_the_tree_is_complete_when_a_page_is_attached_to(open_stage: Any, 
         assert len(told) == 4
         async with open_stage(scoped=False) as late:
             assert await late.agree(target) == told
-            near, far = list(late.page(target).frames())[1:3]
+            near, far = (next(f for f in late.page(target).frames() if f.name == name) for name in ("near", "far"))
             assert (near.name, near.is_oopif, near.session_id) == ("near", False, late.page(target).session_id)
             assert far.is_oopif
             assert far.session_id not in (None, near.session_id)
@@ -43,3 +45,90 @@ async def test_a_frame_keeps_its_id_in_and_out_of_processes(stage: Any, sites: P
         now = await stage.agree(target)
         assert now.keys() == before.keys()
         assert [each[2] for each in now.values() if each[0]] == [oopif]
+
+
+async def test_the_chain_of_frames_goes_as_it_came(stage: Any, pages: Pages) -> None:
+    """Processes nested three deep: the innermost leaves, one navigates, one is moved, all are removed."""
+    third = pages("<p>3", HERE)
+    second = pages(frame(third, "third"), THERE)
+    target = await stage.open(pages(frame(second, "second") + frame(pages("near"), "near")))
+    await stage.until(lambda s: s.page(target).frame_count == 4)
+    told = await stage.agree(target)
+    assert sorted(each[2] for each in told.values()) == [False, False, True, True]
+    far = next(each for each in stage.page(target).frames() if each.name == "second")
+    await stage.sup.evaluate("document.querySelector('iframe').remove()", frame_id=far.frame_id)
+    await stage.until(lambda s: s.page(target).frame_count == 3)
+    await stage.agree(target)
+    await stage.sup.evaluate("document.body.append(document.querySelector('iframe[name=second]'))", target_id=target)
+    await stage.until(lambda s: s.page(target).frame_count == 4)  # it loaded again, and has what it had
+    moved = await stage.agree(target)
+    assert far.frame_id not in moved
+    await stage.sup.evaluate("document.querySelectorAll('iframe').forEach(each => each.remove())", target_id=target)
+    await stage.until(lambda s: s.page(target).frame_count == 1)
+    assert list(await stage.agree(target)) == [target]
+
+
+async def test_a_navigation_leaves_nothing_of_before(stage: Any, sites: Pages) -> None:
+    html = frame(sites("a")) + frame(sites(frame(sites("c")), THERE))
+    target = await stage.open(sites(html))
+    await stage.until(lambda s: s.page(target).frame_count == 4)
+    for url, frames in ((sites(frame(sites("b", THERE))), 2), (sites("<p>last", THERE), 1), (sites(html), 4)):
+        await stage.sup.call("Page.navigate", {"url": url}, target_id=target)
+        await stage.until(lambda s, url=url, n=frames: s.page(target).url == url and s.page(target).frame_count == n)
+        assert len(await stage.agree(target)) == frames
+    await stage.sup.call("Page.reload", target_id=target)
+    await stage.until(lambda s: s.page(target).frame_count == 4)
+    await stage.agree(target)
+
+
+async def test_back_and_forward_bring_the_frames_back(stage: Any, pages: Pages) -> None:
+    """Out of the back/forward cache where there is one (fact 43)."""
+    first, second = pages(frame(pages("a")) + frame(pages("b", THERE))), pages("<p>second", THERE)
+    target = await stage.open(first)
+    await stage.until(lambda s: s.page(target).frame_count == 3)
+    await stage.agree(target)
+    loaded = "new Promise(done => document.readyState == 'complete' ? done('yes') : onload = () => done('yes'))"
+    await stage.sup.evaluate(f"window.kept = 'yes'; {loaded}", target_id=target)
+    seen: list[str] = []
+    await stage.sup.call("Page.navigate", {"url": second}, target_id=target)
+    await stage.until(lambda s: s.page(target).url == second)
+    assert len(await stage.agree(target)) == 1
+    for url, frames in ((first, 3), (second, 1), (first, 3)):
+        history = await stage.sup.call("Page.getNavigationHistory", target_id=target)
+        entry = next(each["id"] for each in history["entries"] if each["url"] == url)
+        await stage.sup.call("Page.navigateToHistoryEntry", {"entryId": entry}, target_id=target)
+        await stage.until(lambda s, url=url, n=frames: s.page(target).url == url and s.page(target).frame_count == n)
+        assert len(await stage.agree(target)) == frames
+        seen.append(await stage.sup.evaluate("window.kept ?? 'not'", target_id=target))
+    assert seen[0] == ("not" if stage.shell else "yes"), seen
+
+
+async def test_a_script_runs_in_the_frame_that_is_named(stage: Any, sites: Pages) -> None:
+    target = await stage.open(sites(frame(sites("near"), "near") + frame(sites("far", THERE), "far")))
+    await stage.until(lambda s: s.page(target).frame_count == 3)
+    await stage.agree(target)
+    await stage.far_frame(target)
+    for each in stage.page(target).frames():
+        assert await stage.sup.evaluate("location.href", frame_id=each.frame_id) == each.url
+        assert await stage.sup.evaluate("name", frame_id=each.frame_id) == each.name
+    near = next(each for each in stage.page(target).frames() if each.name == "near")
+    with pytest.raises(FrameSharesProcess):
+        await stage.sup.call("Page.captureScreenshot", frame_id=near.frame_id)
+    with pytest.raises(UnknownFrame):
+        await stage.sup.evaluate("1", frame_id="nobody")
+
+
+async def test_many_frames_come_and_go(stage: Any, pages: Pages) -> None:
+    target = await stage.open(pages("<p>quiet"))
+    urls = [pages(str(number), (HERE, THERE)[number % 2]) for number in range(12)]
+    for _ in range(2):
+        await stage.sup.evaluate(
+            f"for (const url of {urls!r}) {{ const f = document.createElement('iframe'); f.src = url; document.documentElement.append(f) }}; 1",
+            target_id=target,
+        )
+        await stage.sup.evaluate(
+            "document.querySelectorAll('iframe:nth-of-type(3n)').forEach(f => f.remove())", target_id=target
+        )
+    await stage.until(lambda s: s.page(target).frame_count >= 13)
+    told = await stage.agree(target)
+    assert len(told) - 1 == await stage.sup.evaluate("document.querySelectorAll('iframe').length", target_id=target)

@@ -11,6 +11,7 @@ from cdp_core.testing.steps import (
     Close,
     Console,
     Dialog,
+    Go,
     MoveFrame,
     Navigate,
     NavigateFrame,
@@ -139,6 +140,7 @@ ACTS = {
             "document.querySelectorAll('iframe')[0].remove(); 1": Answer(1, (RemoveFrame("f"),)),
         }
     ),
+    "frames_bfcache_plain": Acts(answers={"history.back(); 1": Answer(1, (Go(),))}),
     "frames_promote": Acts(
         answers=goes(
             "held",
@@ -202,6 +204,7 @@ ACTS |= {
         "dialog_navigate_while_open",
         "dialog_superseded",
         "dialog_two_clients",
+        "endpoint_page_vs_browser",
         "frames_existing",
         "hermes_frames_many",
         "hermes_page_closed",
@@ -226,8 +229,6 @@ NOT_COVERED = {
     "bridge_debugger": "a script that stands in Debugger.paused",
     "dialog_pagehide": "scripts that run when a document is left",
     "dialog_wedge_recovery": "a Page.enable that hung behind a dialog, and takes effect in the next document only",
-    "endpoint_page_vs_browser": "Target.attachToBrowserTarget",
-    "frames_bfcache_plain": "history.back()",
     "frames_prerender": "prerendered pages",
     "hermes_first_page_only": "a dialog that nobody saw, and that ends when its page is hidden by another one",
     "hermes_worker": "shared workers and service workers",

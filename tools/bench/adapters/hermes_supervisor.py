@@ -1,7 +1,8 @@
 """What a project writes for itself to supervise pages: asyncio `websockets`, json, and dicts of dataclasses.
 
 It does what Hermes's supervisor does: frames in a dict, dialogs with a watchdog and the last 20 that ended, a ring of 50
-console lines with their first four arguments joined, all under a lock, since another thread takes the snapshot.
+console lines with their first four arguments joined, all under a lock, since another thread takes the snapshot. Hermes
+has one supervisor for a page; here one has many, so what it keeps the last of it keeps for each session.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -60,9 +62,9 @@ class Client(hermes_like.Client):
         self._lock = threading.Lock()
         self._frames: dict[str, Frame] = {}
         self._pending_dialogs: dict[str, Dialog] = {}
-        self._recent: list[Dialog] = []
+        self._recent: defaultdict[str | None, list[Dialog]] = defaultdict(list)
         self._watchdogs: dict[str, asyncio.TimerHandle] = {}
-        self._console: list[Line] = []
+        self._console: defaultdict[str | None, list[Line]] = defaultdict(list)
         self._dialogs = 0
         job.targets = [page_id(i) for i in range(job.sessions)]
         await super().open(job)
@@ -85,16 +87,18 @@ class Client(hermes_like.Client):
             "frames": len(self._frames),
             "pending": len(shown["pending_dialogs"]),
             "dialogs": self._dialogs,
-            "lines": len(self._console[-LINES:]),
+            "lines": max(len(lines[-LINES:]) for lines in self._console.values()),
         }
 
     def snapshot(self) -> dict[str, Any]:
         with self._lock:
             return {
                 "pending_dialogs": [asdict(each) for each in self._pending_dialogs.values()],
-                "recent_dialogs": [asdict(each) for each in self._recent[-RECENT:]],
+                "recent_dialogs": [asdict(each) for recent in self._recent.values() for each in recent[-RECENT:]],
                 "frames": [asdict(each) for each in list(self._frames.values())[:SHOWN]],
-                "console_errors": [asdict(each) for each in self._console[-LINES:] if each.level == "error"],
+                "console_errors": [
+                    asdict(each) for lines in self._console.values() for each in lines[-LINES:] if each.level == "error"
+                ],
             }
 
     def _on_dialog_opening(self, params: dict[str, Any], session: str | None) -> None:
@@ -126,9 +130,10 @@ class Client(hermes_like.Client):
         with self._lock:
             dialog = self._pending_dialogs.pop(dialog_id)
             dialog.closed_by, dialog.closed_at = closed_by, time.time()
-            self._recent.append(dialog)
-            if len(self._recent) > 2 * RECENT:
-                self._recent = self._recent[-RECENT:]
+            recent = self._recent[dialog.session_id]
+            recent.append(dialog)
+            if len(recent) > 2 * RECENT:
+                del recent[:-RECENT]
 
     def _on_frame_attached(self, params: dict[str, Any], session: str | None) -> None:
         frame_id = params.get("frameId")
@@ -167,15 +172,17 @@ class Client(hermes_like.Client):
                 return
             self._frames.pop(frame_id, None)
 
-    def _on_console(self, params: dict[str, Any], _session: str | None) -> None:
-        parts = []
-        for argument in (params.get("args") or [])[:4]:
-            if isinstance(argument, dict):
-                parts.append(str(argument.get("value") or argument.get("description") or ""))
+    def _on_console(self, params: dict[str, Any], session: str | None) -> None:
+        parts = [
+            str(argument.get("value") or argument.get("description") or "")
+            for argument in (params.get("args") or [])[:4]
+            if isinstance(argument, dict)
+        ]
         stack = params.get("stackTrace") or {}
         frames = stack.get("callFrames") or []
         url = str(frames[0].get("url") or "") if frames and isinstance(frames[0], dict) else ""
         with self._lock:
-            self._console.append(Line(time.time(), str(params.get("type") or "log"), " ".join(parts), url))
-            if len(self._console) > 2 * LINES:
-                self._console = self._console[-LINES:]
+            lines = self._console[session]
+            lines.append(Line(time.time(), str(params.get("type") or "log"), " ".join(parts), url))
+            if len(lines) > 2 * LINES:
+                del lines[:-LINES]

@@ -1,0 +1,80 @@
+"""What belongs to a connection and to all who use it: discovery, auto-attach, domains, sessions, and giving them back.
+
+Auto-attach, discovery and resuming are the bridge's of that connection, and domains are leased: nobody undoes what another
+one needs. When it is let go, what is left is what was there before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+
+from cdp_core import BrowserSession, CdpError, Output, Overflow, SessionId
+from cdp_supervisor.sansio.effects import AutoAttach, Detach, Discover, Enable, Resume
+
+__all__ = ["SharedLink"]
+
+
+class SharedLink:
+    """One connection, as long as it is used here."""
+
+    def __init__(self, browser: BrowserSession, *, owned: bool) -> None:
+        self._browser = browser
+        self._owned = owned
+        self._opened: list[SessionId] = []
+        self._leases: dict[SessionId, list[Callable[[], None]]] = {}
+        self._held = ExitStack()
+
+    def tap(self, on_output: Callable[[Output], None]) -> tuple[Output, ...]:
+        """Hear of everything on a link that somebody else opened; what is open already is returned."""
+        return self._held.enter_context(self._browser.tap(on_output))
+
+    def share(self, effect: Discover | AutoAttach | Enable | Resume | Detach) -> None:
+        """Carry out what others on this connection need as well, or must not be hurt by."""
+        if isinstance(effect, Discover):
+            discovery = self._browser.targets.subscribe(capacity=1, overflow=Overflow.DROP_OLDEST)
+            self._held.callback(discovery.close)
+        elif isinstance(effect, AutoAttach) and effect.session_id is None:
+            self._held.callback(self._browser.targets.hold_auto_attach())
+        elif isinstance(effect, Enable):
+            session = self._browser.sessions.get(effect.session_id)
+            if session is not None:
+                self._leases.setdefault(effect.session_id, []).append(session.lease(effect.domain))
+        elif isinstance(effect, Detach) and self._owned:
+            self._detach(effect)
+
+    def opened(self, session_id: SessionId) -> None:
+        """A session was opened here by name, so it is ended here too."""
+        self._opened.append(session_id)
+
+    def session_closed(self, session_id: SessionId) -> None:
+        """Its leases have ended with it."""
+        self._leases.pop(session_id, None)
+
+    def let_go(self) -> None:
+        """Give everything back. Idempotent."""
+        for releases in self._leases.values():
+            for release in releases:
+                release()
+        self._leases.clear()
+        self._held.close()
+        opened, self._opened = self._opened, []
+        if self._browser.targets.statistics().auto_attach_holders:
+            return  # whoever else attaches to everything has been given these sessions as well
+        for session_id in opened:
+            session = self._browser.sessions.get(session_id)
+            if session is not None and not session.holders:
+                with suppress(CdpError):
+                    self._browser.send_nowait("Target.detachFromTarget", {"sessionId": session_id}).on_end()
+
+    def _detach(self, effect: Detach) -> None:
+        """End a session that is out of scope, unless somebody else attaches to everything on this link of ours."""
+        browser = self._browser
+        session = browser.sessions.get(effect.session_id)
+        if session is None or browser.targets.statistics().auto_attach_holders > 1:
+            return
+        session.armed = True  # the bridge has nothing to do with a session that ends
+        session.resume()
+        parent = browser if effect.parent is None else browser.sessions.get(effect.parent)
+        if parent is not None:
+            parent.send_nowait("Target.detachFromTarget", {"sessionId": effect.session_id}).on_end()

@@ -1,0 +1,198 @@
+"""Links that break, browsers that end, the command that watches, and a recorded run that is run again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from cdp_core import ConnectionLost, Gone, read_trace
+from cdp_supervisor import (
+    BlockedByDialog,
+    LinkChanged,
+    Policy,
+    Reconnect,
+    SupervisorStopped,
+    open_supervisor,
+    replay,
+)
+from cdp_supervisor.sansio.view import snapshot as snapshot_of
+
+pytestmark = pytest.mark.chromium
+
+Pages = Callable[..., str]
+THERE = "localhost"
+SOON = Reconnect(first=0.1, most=0.3, budget=30)
+
+
+def is_read(page: Any) -> bool:
+    """Whether a page is there, with its frames."""
+    return page is not None and not page.stale and page.health.state == "ok"
+
+
+async def test_what_changed_while_the_link_was_down_is_read(open_stage: Any, open_wire: Any, pages: Pages) -> None:
+    """Frames, pages, an address: no ghost, none missing, three cuts in a row."""
+    async with open_wire() as wire, open_stage(where=wire.url, reconnect=SOON) as stage:
+        html = f'<iframe src="{pages("near")}"></iframe><iframe src="{pages("far", THERE)}"></iframe>'
+        target = await stage.open(pages(html))
+        closing = await stage.open(pages("<p>closing"))
+        await stage.until(lambda s: s.page(target).frame_count == 3)
+        await stage.agree(target)
+        opened: list[str] = []
+        for url in (pages("<p>none"), pages(html, THERE), pages(html)):
+            await wire.cut(refuse=True)
+            await stage.until(lambda s: not s.active)
+            with pytest.raises(ConnectionLost):
+                await stage.sup.evaluate("1", target_id=target)
+            theirs = await stage.attach(target)
+            await theirs.send("Page.navigate", {"url": url})
+            if not opened:
+                await stage.raw.send("Target.closeTarget", {"targetId": closing})
+                new = {"url": pages("<p>new"), "browserContextId": stage.context}
+                opened.append((await stage.raw.send("Target.createTarget", new))["targetId"])
+            wire.refusing = False
+            await stage.until(lambda s, url=url: s.active and is_read(s.page(target)) and s.page(target).url == url)
+            await stage.agree(target)
+            await stage.until(lambda s: s.page(closing) is None and is_read(s.page(opened[0])))
+            await stage.agree(opened[0])
+            assert not stage.sup.snapshot().link.browser_changed
+        assert stage.sup.snapshot().link.generation >= 4
+
+
+async def test_a_call_that_a_cut_ends_is_not_sent_again(open_stage: Any, open_wire: Any, pages: Pages) -> None:
+    async with open_wire() as wire, open_stage(where=wire.url, reconnect=SOON) as stage:
+        target = await stage.open(pages("<script>window.times = 0</script>"))
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def _call() -> None:
+                with pytest.raises(Gone):
+                    await stage.sup.evaluate("times += 1; new Promise(() => {})", target_id=target, timeout=None)
+
+            theirs = await stage.attach(target)
+            with trio.fail_after(8):
+                while True:
+                    answer = await theirs.send("Runtime.evaluate", {"expression": "times"})
+                    if answer["result"]["value"] == 1:
+                        break
+            await wire.cut()
+        await stage.until(lambda s: s.active and s.link.generation == 2 and s.page(target).health.state == "ok")
+        assert await stage.sup.evaluate("times", target_id=target) == 1
+
+
+async def test_a_link_that_never_comes_back_is_given_up(open_stage: Any, open_wire: Any, pages: Pages) -> None:
+    few = Reconnect(first=0.05, most=0.05, budget=2)
+    async with open_wire() as wire, open_stage(where=wire.url, reconnect=few) as stage:
+        await stage.open(pages("<p>quiet"))
+        with stage.sup.changes(LinkChanged) as changes:
+            await wire.cut(refuse=True)
+            await stage.until(lambda s: s.link.phase == "gave_up")
+            told: list[str] = []
+            with pytest.raises(SupervisorStopped):
+                while True:
+                    told.append((await changes.receive()).phase)
+        assert told[-1] == "gave_up"
+        with pytest.raises(SupervisorStopped):
+            await stage.sup.evaluate("1")
+
+
+async def test_another_browser_behind_the_address(launch: Any, pages: Pages) -> None:
+    """Killed, and another one started: told, and nothing of the old one is taken for something of the new one."""
+    with ExitStack() as browsers:
+        first = browsers.enter_context(launch())
+        current = [first]
+
+        async def where() -> str:
+            return current[0].url
+
+        async with open_supervisor(where, reconnect=SOON) as sup:
+            with trio.fail_after(15):
+                made = await sup.call("Target.createTarget", {"url": pages("<p>old")})
+                await sup.wait_for(lambda s: s.page(made["targetId"]) is not None)
+                sup.focus(made["targetId"])
+                with pytest.raises(BlockedByDialog) as blocked:
+                    await sup.evaluate("confirm('c')")
+                os.killpg(first.popen.pid, signal.SIGKILL)
+                await sup.wait_for(lambda s: not s.active)
+                assert sup.health(made["targetId"]).state == "link_down"
+                current[0] = browsers.enter_context(launch())
+                found = await sup.wait_for(
+                    lambda s: s.active and s.link.browser_changed and s.page(made["targetId"]) is None
+                )
+                assert found.focus is None
+                assert found.page_gone is not None
+                with pytest.raises(Gone):
+                    await blocked.value.call.wait(timeout=5)
+                found = await sup.wait_for(lambda s: len(s.recent_dialogs) == 1 and not s.pending_dialogs)
+                assert found.recent_dialogs[0].closed_by == "remote"
+                again = await sup.call("Target.createTarget", {"url": pages("<p>new")})
+                await sup.wait_for(lambda s: s.page(again["targetId"]) is not None)
+                assert await sup.evaluate("1 + 1", target_id=again["targetId"]) == 2
+
+
+async def test_a_recorded_run_is_run_again(open_stage: Any, open_wire: Any, pages: Pages, tmp_path: Path) -> None:
+    """Asks, a cut and a policy change: the same snapshots, one after the other, times and all."""
+    path = tmp_path / "run.jsonl"
+    published: list[Any] = []
+    async with open_wire() as wire, open_stage(where=wire.url, reconnect=SOON, trace=path) as stage:
+        runner = stage.sup._driver.runner
+        runner.watch(published.append)
+        target = await stage.open(pages(f'<iframe src="{pages("far", THERE)}"></iframe>'))
+        await stage.far_frame(target)
+        with pytest.raises(BlockedByDialog) as blocked:
+            await stage.sup.evaluate("console.log('asks'); prompt('who?')", target_id=target)
+        await stage.sup.respond_to_dialog("accept", prompt_text="Ada")
+        assert await blocked.value.call.wait(timeout=8) == "Ada"
+        await wire.cut()
+        await stage.until(lambda s: s.active and s.link.generation == 2 and s.page(target).health.state == "ok")
+        await stage.sup.set_policy(Policy.unattended())
+        reply = await stage.start(target, "confirm('by policy')")
+        with trio.fail_after(8):
+            assert (await reply.wait())["result"]["value"] is False
+        await stage.until(lambda s: len(s.recent_dialogs) == 2)
+        stage.sup.focus(target)
+        await stage.sup.call("Page.navigate", {"url": pages("<p>end")})
+        await stage.until(lambda s: s.page(target).url == pages("<p>end"))
+    again = [each.to_dict(full=True) for each in replay(read_trace(path))]
+    lived = [snapshot_of(state).to_dict(full=True) for state in published]
+    assert len(lived) > 30
+    assert again[-len(lived) :] == lived
+
+
+async def test_the_command_that_watches(stage: Any, shared_chromium: Any, pages: Pages) -> None:
+    """Until Ctrl-C, and that is no failure."""
+    target = await stage.open(pages("<p>watched"))
+    command = [sys.executable, "-m", "cdp_supervisor", "watch", shared_chromium.url]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    watching = await trio.lowlevel.open_process(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    )
+    told, complaints = b"", b""
+    try:
+        assert watching.stdout is not None
+        assert watching.stderr is not None
+        async with watching.stdout, watching.stderr:
+            while f"page {target[:8]}".encode() not in told:
+                told += await watching.stdout.receive_some()
+            await stage.sup.evaluate("setTimeout(() => alert('seen')); 1", target_id=target)
+            await stage.dialog()
+            while b"opened" not in told:
+                told += await watching.stdout.receive_some()
+            watching.send_signal(signal.SIGINT)
+            async for some in watching.stderr:
+                complaints += some
+        assert await watching.wait() == 0, complaints
+        assert complaints == b""
+        assert b"seen" not in told
+    finally:
+        watching.kill()
+        with trio.CancelScope(shield=True):
+            await watching.wait()

@@ -1,0 +1,133 @@
+"""Laws 1 and 2: what is shown is so, and does not depend on the order in which it was told.
+
+The truth is the fake's own ledger, which no client sees. What holds at every moment is checked after each turn
+(`pure_run.check_moment`); what holds once it is quiet, at the end.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from cdp_core.testing.fake.world import PROFILES
+from cdp_core.testing.steps import AddFrame, Cut, Dialog, NavigateFrame, Script, Wait
+from cdp_core.testing.strategies import is_race_free, scripts
+
+Json = dict[str, Any]
+SEED = st.integers(0, 2**32)
+PROFILE = st.sampled_from(PROFILES)
+POLICY = st.sampled_from(["must_respond", "auto_accept", "auto_dismiss", {"alert": "auto_accept"}])
+URL = st.sampled_from(["https://shop.example/", "https://shop.example/2", "https://ads.example/1", "about:blank"])
+RANK = st.integers(0, 3)
+ASKS = st.lists(
+    st.one_of(
+        st.builds(lambda action, rank: {"respond": action, "rank": rank}, st.sampled_from(["accept", "dismiss"]), RANK),
+        st.builds(lambda url, rank: {"call": "Page.navigate", "params": {"url": url}, "page": rank}, URL, RANK),
+        st.builds(
+            lambda method, rank: {"call": method, "params": {}, "page": rank},
+            st.sampled_from(["Page.reload", "Page.close", "Page.getFrameTree"]),
+            RANK,
+        ),
+        st.builds(
+            lambda expression, rank: {"call": "Runtime.evaluate", "params": {"expression": expression}, "frame": rank},
+            st.sampled_from(["act()", "ask()", "1+1"]),
+            RANK,
+        ),
+        st.builds(
+            lambda cure, rank: {"recover": cure, "page": rank},
+            st.sampled_from(["same_document", "navigate", "reload", "close"]),
+            RANK,
+        ),
+        st.builds(lambda policy: {"policy": policy}, st.sampled_from(["must_respond", "auto_accept"])),
+        st.just({"await": 1}),
+    ),
+    max_size=3,
+)
+FEWER = settings(max_examples=max(settings().max_examples // 3, 1))
+
+LATER = "https://pay.example/3"
+ADRIFT = Script(pages={LATER: (Dialog("confirm", "b"),)}, timeline=(Wait(1), AddFrame("x1", LATER), Wait(1), Cut()))
+"""The dialog of a frame out of process, when the link breaks: frame and dialog are still there."""
+TWICE = Script(
+    pages={LATER: (Dialog("confirm", "b"),)},
+    timeline=(
+        Wait(1),
+        AddFrame("x1", LATER),
+        Dialog("alert", "a", frame="x1"),
+        Wait(1),
+        NavigateFrame("x1", "about:blank"),
+    ),
+)
+"""A frame asks while its next document, in another process, asks already."""
+
+
+@given(script=scripts(), profile=PROFILE, policy=POLICY, asks=ASKS, seed=SEED)
+@example(script=ADRIFT, profile="headless-new", policy="must_respond", asks=[], seed=0)
+@example(script=TWICE, profile="headless-new", policy="must_respond", asks=[], seed=9197)
+def test_once_quiet_the_snapshot_is_the_truth(
+    pure_run: ModuleType, script: Script, profile: str, policy: Any, asks: list[Json], seed: int
+) -> None:
+    played = pure_run.play(script, profile=profile, policy=policy, asks=asks, seed=seed, interrupt=True)
+    pure_run.check_quiet(played)
+
+
+@FEWER
+@given(script=scripts(), profile=PROFILE, policy=POLICY, asks=ASKS, seed=SEED)
+def test_at_every_moment_nothing_false_is_shown(
+    pure_run: ModuleType, script: Script, profile: str, policy: Any, asks: list[Json], seed: int
+) -> None:
+    """Also in orders that no browser was seen to send, and with time that does not wait for anybody."""
+    played = pure_run.play(script, profile=profile, policy=policy, asks=asks, seed=seed, edges="causal", hurry=True)
+    pure_run.check_asks(played)
+
+
+@FEWER
+@given(script=scripts(), profile=PROFILE, policy=POLICY, seed=SEED, other=SEED)
+def test_two_orders_with_the_same_truth_look_the_same(
+    pure_run: ModuleType, script: Script, profile: str, policy: Any, seed: int, other: int
+) -> None:
+    one = pure_run.play(script, profile=profile, policy=policy, seed=seed)
+    two = pure_run.play(script, profile=profile, policy=policy, seed=other)
+    same = pure_run.plain_truth(one) == pure_run.plain_truth(two)
+    if is_race_free(script):
+        assert same, "the script is race-free, and the truth is not the same"
+    if same:
+        assert pure_run.plain_snapshot(one) == pure_run.plain_snapshot(two)
+
+
+@FEWER
+@given(script=scripts(), profile=PROFILE, policy=POLICY, seed=SEED)
+def test_a_dialog_is_answered_in_the_end_or_said_to_be_unanswerable(
+    pure_run: ModuleType, script: Script, profile: str, policy: Any, seed: int
+) -> None:
+    """With all the time that the machine wants: what can be answered was, by the watchdog at the latest."""
+    played = pure_run.play(script, profile=profile, policy=policy, seed=seed, horizon=2_000.0)
+    pure_run.check_quiet(played)
+    for dialog in played.engine.snapshot().pending_dialogs:
+        assert dialog.why
+        assert not dialog.answerable
+        assert dialog.cures
+        assert dialog.overdue
+
+
+def test_every_scene_comes_to_its_truth(pure_run: ModuleType, scenarios: ModuleType) -> None:
+    for name, scene in scenarios.SCENES.items():
+        for profile in PROFILES:
+            played = pure_run.play(profile=profile, **scene.how())
+            try:
+                pure_run.check_quiet(played)
+            except AssertionError as wrong:
+                pytest.fail(f"{name} ({profile}): {wrong}")
+
+
+def test_a_schedule_gives_the_same_snapshots_again(pure_run: ModuleType, scenarios: ModuleType) -> None:
+    """A run is its schedule: the engine brings no chance of its own."""
+    for scene in scenarios.SCENES.values():
+        first = pure_run.play(**{**scene.how(), "seed": 11})
+        again = pure_run.play(**{**scene.how(), "asks": ()}, schedule=first.run.schedule, exact=True)
+        assert again.run.schedule == first.run.schedule
+        assert again.engine.snapshot().to_dict(full=True) == first.engine.snapshot().to_dict(full=True)

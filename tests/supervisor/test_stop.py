@@ -1,0 +1,98 @@
+"""Law 5: the end is bounded, settles what can be settled, and says what it leaves."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cdp_core.testing.fake.world import PROFILES
+from cdp_core.testing.faults import Cut
+from cdp_core.testing.steps import AddFrame, Dialog, Script, Wait
+from cdp_core.testing.strategies import scripts
+from cdp_supervisor.errors import SupervisorStopped
+
+PATIENCE = 1.5
+
+
+def stopped(played: Any) -> Any:
+    """The report of a stop that was asked for last; everything else was answered, too."""
+    supervised = played.pump.supervised
+    asked = supervised.asked[-1]
+    assert set(supervised.answers) == set(supervised.asked)
+    assert all(number == 1 for number in played.engine.answered.values())
+    assert supervised.answers[asked].error is None
+    state = played.engine.state
+    assert state.link.phase == "stopped"
+    assert played.engine.next_deadline() is None
+    assert not state.tickets
+    return supervised.answers[asked].value
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("kind", ["alert", "confirm", "prompt"])
+def test_a_pending_dialog_is_settled_before_the_end(pure_run: ModuleType, profile: str, kind: str) -> None:
+    script = Script(timeline=(Wait(1), Dialog(kind, "?", "me")))
+    played = pure_run.play(script, profile=profile, asks=[{"stop": PATIENCE, "after": 1.5}])
+    assert stopped(played).left == ()
+    [true] = played.truth.dialogs
+    assert not true.open
+    assert true.closed_by == 1
+    assert true.accepted is False
+    [shown] = played.engine.snapshot().recent_dialogs
+    assert shown.closed_by == "auto_policy"
+
+
+def test_what_nobody_can_answer_is_reported(pure_run: ModuleType, scenarios: ModuleType) -> None:
+    scene = scenarios.SCENES["two dialogs of one page"]
+    played = pure_run.play(scene.script, asks=[{"stop": PATIENCE, "after": 8.0}])
+    [left] = stopped(played).left
+    assert "superseded" in left
+
+
+def test_with_the_link_down_the_end_comes_at_once(pure_run: ModuleType) -> None:
+    script = Script(timeline=(Wait(1), AddFrame("f"), Wait(1), Dialog("alert", "?")))
+    told = len(pure_run.play(script).run.told)
+    cut = Cut(told, "out", "after", client=1)
+    down = pure_run.play(script, faults=[cut], horizon=2.1)
+    asked = down.engine.ask(down.pump.supervised._question({"stop": PATIENCE}), down.pump.supervised.at)
+    report = down.engine.answers()[asked].value
+    assert report.left[0] == "the link is down"
+    assert "orphaned" in report.left[1]
+    assert not down.engine.wants_link
+
+
+@settings(max_examples=max(settings().max_examples // 3, 1))
+@given(
+    script=scripts(),
+    profile=st.sampled_from(PROFILES),
+    first=st.lists(
+        st.sampled_from(
+            [
+                {"call": "Runtime.evaluate", "params": {"expression": "ask()"}, "page": 0},
+                {"respond": "accept"},
+                {"recover": "navigate", "page": 0},
+            ]
+        ),
+        max_size=2,
+    ),
+    cut=st.sampled_from([(), (Cut(20, "out", "after", 1),), (Cut(9, "in", "after", 1),)]),
+    seed=st.integers(0, 2**32),
+)
+def test_the_end_is_bounded_at_any_moment(
+    pure_run: ModuleType, script: Script, profile: str, first: Any, cut: Any, seed: int
+) -> None:
+    asks = [*first, {"stop": PATIENCE}, {"respond": "accept"}]
+    played = pure_run.play(script, profile=profile, asks=asks, faults=cut, seed=seed, interrupt=True)
+    supervised = played.pump.supervised
+    stop = supervised.asked[-2]
+    assert set(supervised.answers) == set(supervised.asked)
+    assert all(number == 1 for number in played.engine.answered.values())
+    assert supervised.answers[stop].error is None
+    assert isinstance(supervised.answers[supervised.asked[-1]].error, SupervisorStopped)
+    assert played.engine.next_deadline() is None
+    asked = next(each.at.mono for each in played.engine.inputs if getattr(each, "ask_id", 0) == stop)
+    assert played.engine.state.link.since.mono <= asked + PATIENCE

@@ -1,0 +1,331 @@
+"""Pages, waiting, changes, scopes, and machines of others, over the driver."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from cdp_core import InvalidArgument, Missed, open_browser_session
+from cdp_core.testing.steps import Console, Dialog, Popup
+from cdp_supervisor import (
+    AmbiguousTarget,
+    BlockedByDialog,
+    DialogClosed,
+    DialogOpened,
+    InvalidPolicy,
+    LinkChanged,
+    Note,
+    PageGone,
+    PageOpened,
+    Policy,
+    Scope,
+    Send,
+    Snapshot,
+    SupervisorStopped,
+    UnknownTarget,
+    open_supervisor,
+)
+
+SHOP = "https://shop.example/"
+
+
+async def test_focus_is_explicit_and_never_moves_by_itself(site: Any, bounded: trio.abc.Clock) -> None:
+    async with open_supervisor(site.dial) as supervisor:
+        first = supervisor.snapshot().pages[0].target_id
+        assert supervisor.snapshot().focus == first  # the only one there is
+        with supervisor.changes(PageOpened, PageGone) as changes:
+            site.fake.play(Popup("other", f"{SHOP}other", noopener=True))
+            opened = await changes.receive()
+            assert isinstance(opened, PageOpened)
+            second = opened.target_id
+            assert supervisor.snapshot().focus is None
+            with pytest.raises(AmbiguousTarget) as ambiguous:
+                await supervisor.evaluate("1")
+            assert ambiguous.value.candidates == (first, second)
+            with pytest.raises(AmbiguousTarget):
+                supervisor.session()
+            supervisor.focus(second)
+            await supervisor.wait_for(lambda snapshot: not snapshot.pages[1].stale)
+            assert await supervisor.evaluate("location.href") == f"{SHOP}other"
+            await supervisor.call("Target.closeTarget", {"targetId": second})
+            assert await changes.receive() == PageGone(target_id=second, reason="closed")
+        gone = supervisor.snapshot()
+        assert (gone.page_gone, gone.focus) == ((second, "closed"), None)
+        with pytest.raises(AmbiguousTarget):
+            await supervisor.evaluate("1")
+        supervisor.focus(None)
+        assert supervisor.snapshot().page_gone is None
+        assert await supervisor.evaluate("location.href") == "about:blank"
+        with pytest.raises(InvalidArgument):
+            supervisor.focus(["page"])  # type: ignore[arg-type]
+    site.fake.assert_clean()
+
+
+async def test_the_browser_s_own_session_is_there(site: Any, bounded: trio.abc.Clock) -> None:
+    async with open_supervisor(site.dial) as supervisor:
+        assert len(await supervisor.browser.targets.list()) == 1
+        page = await supervisor.browser.targets.create(f"{SHOP}own")
+        snapshot = await supervisor.wait_for(lambda snapshot: len(snapshot.pages) == 2)
+        assert snapshot.pages[1].target_id == page.target_id
+        assert repr(supervisor) == "<Supervisor up, 2 pages, 0 dialogs>"
+
+
+# ── waiting ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_state_of_one_instant_is_not_missed(site: Any, bounded: trio.abc.Clock) -> None:
+    async with open_supervisor(site.dial, policy=Policy("auto_accept")) as supervisor:
+        seen: list[Snapshot] = []
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def _wait() -> None:
+                seen.append(await supervisor.wait_for(lambda snapshot: bool(snapshot.pending_dialogs)))
+
+            await trio.testing.wait_all_tasks_blocked()
+            await supervisor.call("Runtime.evaluate", {"expression": "tell()"}, when_blocked="wait")
+        assert seen[0].pending_dialogs[0].id == "d-1"
+        assert not supervisor.snapshot().pending_dialogs
+        assert seen[0].sequence < supervisor.snapshot().sequence
+
+
+async def test_snapshots_come_in_order_and_the_condition_s_exception_is_the_waiter_s(
+    site: Any, bounded: trio.abc.Clock
+) -> None:
+    async with open_supervisor(site.dial) as supervisor:
+        sequences: list[int] = []
+
+        def condition(snapshot: Snapshot) -> bool:
+            sequences.append(snapshot.sequence)
+            if snapshot.pending_dialogs:
+                raise KeyError("mine")
+            return False
+
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def _wait() -> None:
+                with pytest.raises(KeyError, match="mine"):
+                    await supervisor.wait_for(condition)
+
+            await trio.testing.wait_all_tasks_blocked()
+            await site.shop(supervisor)
+            site.fake.play(Dialog("alert"))
+        assert sequences == list(range(sequences[0], sequences[-1] + 1))
+        assert len(sequences) > 5
+        assert not supervisor._driver.runner._watchers
+        await supervisor.respond_to_dialog("accept")
+        with trio.move_on_after(1) as scope:
+            await supervisor.wait_for(lambda snapshot: False)
+        assert scope.cancelled_caught
+        assert not supervisor._driver.runner._watchers
+
+
+async def test_who_waits_at_the_end_is_told(site: Any, bounded: trio.abc.Clock) -> None:
+    heard: list[Any] = []
+    async with trio.open_nursery() as nursery, open_supervisor(site.dial) as supervisor:
+
+        @nursery.start_soon
+        async def _wait() -> None:
+            with pytest.raises(SupervisorStopped) as stopped:
+                await supervisor.wait_for(lambda snapshot: False)
+            assert stopped.value.reason == "stopped"
+
+        @nursery.start_soon
+        async def _listen() -> None:
+            with pytest.raises(SupervisorStopped):
+                heard.extend([change async for change in supervisor.changes(DialogOpened, DialogClosed)])
+            heard.append("ended")
+
+        with pytest.raises(BlockedByDialog):
+            await supervisor.evaluate("sure()")
+    assert heard == ["ended"]
+    with pytest.raises(SupervisorStopped):
+        await supervisor.wait_for(lambda snapshot: False)
+    with pytest.raises(SupervisorStopped):
+        await supervisor.changes().receive()
+
+
+async def test_the_last_changes_are_told_before_the_end(site: Any, bounded: trio.abc.Clock) -> None:
+    async with open_supervisor(site.dial) as supervisor:
+        changes = supervisor.changes()
+        with pytest.raises(BlockedByDialog):
+            await supervisor.evaluate("sure()")
+    told: list[Any] = []
+    with pytest.raises(SupervisorStopped):
+        while True:
+            told.append(await changes.receive())
+    assert [type(each) for each in told] == [DialogOpened, DialogClosed]
+    assert told[1].closed_by == "auto_policy"
+
+
+async def test_a_slow_listener_is_told_what_it_missed(site: Any, bounded: trio.abc.Clock) -> None:
+    async with open_supervisor(site.dial) as supervisor:
+        with supervisor.changes(capacity=1) as changes:
+            await site.shop(supervisor)
+            assert isinstance(await changes.receive(), Missed)
+
+
+async def test_snapshots_from_another_thread(site: Any, bounded: trio.abc.Clock) -> None:
+    async with open_supervisor(site.dial) as supervisor:
+        stop, wrong, seen = threading.Event(), [], []
+
+        def look() -> None:
+            while not stop.is_set():
+                try:
+                    snapshot = supervisor.snapshot()
+                    snapshot.to_dict(full=True)
+                    seen.append(snapshot.sequence)
+                except Exception as error:
+                    wrong.append(error)
+
+        threads = [threading.Thread(target=look) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        try:
+            for number in range(12):
+                site.fake.play(Popup(f"popup {number}", f"{SHOP}{number}", noopener=True))
+                await supervisor.wait_for(lambda snapshot: len(snapshot.pages) == 2 and not snapshot.pages[1].stale)
+                target = supervisor.snapshot().pages[1].target_id
+                await supervisor.call("Target.closeTarget", {"targetId": target})
+                await supervisor.wait_for(lambda snapshot: len(snapshot.pages) == 1)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        assert not wrong
+        assert len(set(seen)) > 1
+        assert supervisor.snapshot() is supervisor.snapshot()
+
+
+# ── scopes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_given_targets_and_what_they_open(site: Any, bounded: trio.abc.Clock) -> None:
+    (first,) = site.fake.truth().pages
+    async with open_browser_session(await site.dial()) as somebody:
+        other = (await somebody.send("Target.createTarget", {"url": f"{SHOP}other"}))["targetId"]
+    async with open_supervisor(site.dial, scope=Scope.targets(first)) as supervisor:
+        assert [page.target_id for page in supervisor.snapshot().pages] == [first]
+        await supervisor.evaluate("open()")
+        snapshot = await supervisor.wait_for(lambda snapshot: len(snapshot.pages) == 2)
+        assert snapshot.pages[1].opener_id == first
+        with pytest.raises(UnknownTarget):
+            await supervisor.evaluate("1", target_id=other)
+        site.fake.play(Dialog("alert", "not ours", frame="page 2"))
+        assert site.fake.truth().dialogs[0].page == other
+        await trio.sleep(400)
+        assert not supervisor.snapshot().pending_dialogs
+        # Of what is out of scope there is no session, and it runs.
+        assert other not in {target for _, _, target in site.fake.truth().sessions}
+        assert not site.fake.paused()
+
+
+async def test_a_browser_context(site: Any, bounded: trio.abc.Clock) -> None:
+    async with (
+        open_browser_session(await site.dial()) as browser,
+        browser.targets.open_context() as context,
+        open_supervisor(browser, scope=Scope.context(context)) as supervisor,
+    ):
+        assert supervisor.snapshot().pages == ()
+        page = await browser.targets.create(SHOP, context=context)
+        snapshot = await supervisor.wait_for(lambda snapshot: bool(snapshot.pages))
+        assert [(each.target_id, each.context_id) for each in snapshot.pages] == [(page.target_id, context)]
+
+
+@pytest.mark.parametrize("wrong", [Scope.targets, lambda: Scope.targets(""), lambda: Scope.context("")])
+def test_scopes_that_are_none(wrong: Any) -> None:
+    with pytest.raises(InvalidPolicy):
+        wrong()
+
+
+# ── machines of others ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Counting:
+    """Counts console lines, and counts seconds; what it does beyond that is `act`'s."""
+
+    name = "counting"
+    events = frozenset({"Runtime.consoleAPICalled"})
+
+    def __init__(self, act: Any = lambda: ()) -> None:
+        self._act = act
+
+    def initial(self) -> Any:
+        return (0, None)
+
+    def step(self, state: Any, input: Any, /) -> tuple[Any, Iterable[Any]]:  # noqa: A002
+        lines, due = state
+        if type(input).__name__ == "BrowserEvent":
+            return (lines + 1, input.at.mono + 5), self._act()
+        if type(input).__name__ == "TimePassed" and due is not None and input.at.mono >= due:
+            return (lines + 100, None), ()
+        return state, ()
+
+    def next_deadline(self, state: Any, /) -> float | None:
+        return state[1]
+
+    def view(self, state: Any, /) -> dict[str, Any]:
+        return {"lines": state[0]}
+
+
+def fails() -> Any:
+    raise ZeroDivisionError
+
+
+async def test_a_machine_is_fed_timed_and_shown(site: Any, bounded: trio.abc.Clock) -> None:
+    def act() -> list[Any]:
+        return [
+            Send(ticket=7, session_id=None, method="Browser.getVersion"),
+            Note(level="info", text="a line", fields={}),
+        ]
+
+    async with open_supervisor(site.dial, machines=(Counting(act),)) as supervisor:
+        site.fake.play(Console("one"))
+        await supervisor.wait_for(lambda snapshot: snapshot.extensions["counting"] == {"lines": 1})
+        assert [each.method for each in site.sent("Browser.getVersion")] == ["Browser.getVersion"]
+        await supervisor.wait_for(lambda snapshot: snapshot.extensions["counting"] == {"lines": 101})
+        assert supervisor.snapshot().to_dict()["extensions"]["counting"] == {"lines": 101}
+        assert await supervisor.evaluate("1 + 1") == 2
+
+
+@pytest.mark.parametrize(
+    ("act", "why"),
+    [
+        (fails, "it raised ZeroDivisionError"),
+        (
+            lambda: [Send(ticket=0, session_id=None, method="Browser.getVersion")] * 9,
+            "it sent 9 commands for one input",
+        ),
+        (lambda: ["close the browser"], "it ordered what is not a machine's to order"),
+    ],
+)
+async def test_a_machine_that_fails_is_switched_off_alone(
+    site: Any, bounded: trio.abc.Clock, act: Any, why: str
+) -> None:
+    async with open_supervisor(site.dial, machines=(Counting(act),)) as supervisor:
+        site.fake.play(Console("one"))
+        await supervisor.wait_for(lambda snapshot: snapshot.extensions["counting"] == {"off": why})
+        assert supervisor.statistics()["machines_switched_off"] == 1
+        assert not site.sent("Browser.getVersion")
+        lines = supervisor.snapshot().extensions["console"]["pages"]
+        assert [line["text"] for rows in lines.values() for line in rows] == ["one"]
+
+
+async def test_two_machines_of_one_name(site: Any) -> None:
+    with pytest.raises(InvalidPolicy, match="counting"):
+        async with open_supervisor(site.dial, machines=(Counting(), Counting())):
+            pass
+
+
+async def test_link_changes_are_told(site: Any, bounded: trio.abc.Clock) -> None:
+    async with open_supervisor(site.dial) as supervisor:
+        with supervisor.changes(LinkChanged) as changes:
+            site.fake.cut()
+            phases = [(await changes.receive()).phase for _ in range(2)]  # type: ignore[union-attr]
+        assert phases == ["down", "up"]

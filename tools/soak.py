@@ -1,0 +1,238 @@
+"""A long run on a real browser: dialogs, frame changes and cut links, counted against what the browser itself has.
+
+    python tools/soak.py [--program chromium] [--rounds 50]
+
+A round is 40 dialogs (32 by policy, 8 by an agent), 100 frame changes over two sites, and one cut of the link; every tenth
+cut comes while a dialog is open. After each round the tree that is told is compared with the one that a second
+connection reads. Lost is a dialog that the page had and the supervisor never told the end of; a ghost is a frame that is
+told and not there (or the reverse). Prints figures as JSON; fails where one is not what it should be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import trio
+
+from cdp_core import open_browser_session
+from cdp_supervisor import Policy, Reconnect, open_supervisor
+
+LIVE = Path(__file__).parents[1] / "tests" / "live"
+SWITCHES = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--site-per-process",
+    "--remote-debugging-port=0",
+)
+BY_POLICY, BY_AGENT, FRAMES = 32, 8, 20
+SETTLED = 0.4
+"""The part of the run after which memory no longer grows."""
+GROWTH = 6.0
+"""MiB that it may differ by after that."""
+
+
+def load(path: Path) -> Any:
+    """A module by its path."""
+    spec = importlib.util.spec_from_file_location("live_stage", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+STAGE = load(LIVE / "supervisor" / "conftest.py")
+
+
+def resident() -> float:
+    """MiB of this process."""
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+async def soak(endpoint: list[str], served: int, rounds: int) -> dict[str, Any]:
+    """The run, and its figures."""
+    began, memory = time.monotonic(), []
+    dialogs = changes = orphans = 0
+    port, path = endpoint
+    wire = STAGE.Wire(port=0, to=int(port), path=path)
+    async with trio.open_nursery() as nursery:
+        (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+        wire.port = listener.socket.getsockname()[1]
+        nursery.start_soon(trio.serve_listeners, wire.serve, [listener])
+        again = Reconnect(first=0.05, most=0.2, budget=30)
+        async with (
+            open_browser_session(f"ws://127.0.0.1:{port}{path}") as raw,
+            raw.targets.open_context() as context,
+            open_supervisor(wire.url, reconnect=again) as sup,
+        ):
+            stage = STAGE.Stage(sup=sup, raw=raw, context=str(context), shell=False)
+            urls = [f"http://{host}:{served}/?html={quote('<p>frame')}" for host in ("127.0.0.1", "localhost")]
+            target = await stage.open(f"http://127.0.0.1:{served}/?html={quote('<body>soak')}")
+            for number in range(rounds):
+                dialogs += await ask(stage, target)
+                changes += await change_frames(stage, target, urls)
+                orphaned = number % 10 == 9
+                await cut(stage, target, wire, orphaned=orphaned)
+                dialogs, orphans = dialogs + orphaned, orphans + orphaned
+                memory.append(resident())
+            state, totals = sup._driver.runner.state, dict(sup.statistics())
+        nursery.cancel_scope.cancel()
+    ended = sum(count for name, count in totals.items() if name.startswith("closed_by_"))
+    settled = memory[int(len(memory) * SETTLED) :]
+    return {
+        "seconds": round(time.monotonic() - began, 1),
+        "dialogs": dialogs,
+        "lost": dialogs - ended,
+        "frame_changes": changes,
+        "ghosts": 0,  # a difference would have ended the run
+        "cuts": wire.cuts,
+        "orphaned": orphans,
+        "closed_by": {name[10:]: count for name, count in totals.items() if name.startswith("closed_by_")},
+        "odd": {name: count for name, count in totals.items() if "impossible" in name or "left_out" in name},
+        "memory_mib": [round(each, 1) for each in memory[:: max(len(memory) // 10, 1)]],
+        "growth_mib": round(settled[-1] - settled[0], 2),
+        "kept": {
+            "tickets": len(state.tickets),
+            "deadlines": len(state.deadlines),
+            "calls": len(state.calls),
+            "sessions": len(state.sessions),
+            "frames": sum(len(page.frames) for page in state.pages.values()),
+            "pending": len(state.dialog_on),
+        },
+    }
+
+
+async def ask(stage: Any, target: str) -> int:
+    """Dialogs, each answered, and each answer what the page got."""
+    await stage.sup.set_policy(Policy("auto_accept"))
+    expression = f"let yes = 0; for (let i = 0; i < {BY_POLICY}; i++) yes += confirm(i); yes"
+    with trio.fail_after(60):
+        answer = await (await stage.start(target, f"{{ {expression} }}")).wait()
+    assert answer["result"]["value"] == BY_POLICY, answer
+    await stage.until(lambda s: not s.pending_dialogs)
+    await stage.sup.set_policy(Policy())
+    for number in range(BY_AGENT):
+        reply = await stage.start(target, "prompt('which?')")
+        dialog = await stage.dialog()
+        answered = await stage.sup.respond_to_dialog("accept", prompt_text=str(number), dialog_id=dialog.id)
+        assert answered.closed_by == "agent", answered
+        assert (await reply.wait())["result"]["value"] == str(number)
+    return BY_POLICY + BY_AGENT
+
+
+async def change_frames(stage: Any, target: str, urls: list[str]) -> int:
+    """Frames come, change their process twice, move, and go."""
+    run = stage.sup.evaluate
+    made = f"for (let i = 0; i < {FRAMES}; i++) {{ const f = document.createElement('iframe');"
+    await run(f"{{ {made} f.src = {urls!r}[i % 2] + '&' + i; document.body.append(f) }} }}", target_id=target)
+    await shown(stage, target, lambda url: "&" in url)
+    for turn in (1, 0):
+        move = f"document.querySelectorAll('iframe').forEach((f, i) => f.src = {urls!r}[(i + {turn}) % 2] + '&t{turn}')"
+        await run(move, target_id=target)
+        await shown(stage, target, lambda url, turn=turn: url.endswith(f"&t{turn}"))
+        await stage.agree(target)
+    await run("document.querySelectorAll('iframe').forEach(f => document.body.append(f))", target_id=target)
+    await stage.agree(target)
+    await run("document.querySelectorAll('iframe').forEach(f => f.remove())", target_id=target)
+    await stage.until(lambda s: s.page(target).frame_count == 1)
+    await stage.agree(target)
+    return 5 * FRAMES
+
+
+async def shown(stage: Any, target: str, right: Any) -> None:
+    """Until every frame shows what it should, or, where the browser dropped a navigation, what it really shows."""
+    with trio.move_on_after(4):
+        await stage.sup.wait_for(
+            lambda s: (
+                s.page(target).frame_count == FRAMES + 1
+                and all(right(each.url) for each in s.page(target).frames() if each.parent_frame_id)
+            )
+        )
+        return
+    told = await stage.agree(target)
+    wrong = [url for parent, url, _ in told.values() if parent and not right(url)]
+    print(f"the browser dropped {len(wrong)} navigations", file=sys.stderr)
+
+
+async def cut(stage: Any, target: str, wire: Any, *, orphaned: bool) -> None:
+    """Break the link, with a dialog open or without, and come back."""
+    dialog = None
+    if orphaned:
+        await stage.start(target, "confirm('orphan')")
+        dialog = await stage.dialog()
+    generation = stage.sup.snapshot().link.generation
+    await wire.cut()
+    await stage.until(lambda s: s.link.generation > generation and s.active and s.page(target).session_id)
+    if dialog is not None:
+        assert not stage.sup.snapshot().pending_dialogs[0].answerable
+        await stage.sup.recover(target, "same_document")
+        await stage.ended(dialog.id)
+    await stage.until(lambda s: s.page(target).health.state == "ok" and not s.page(target).stale)
+    await stage.agree(target)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", default="chromium")
+    parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--minutes", type=float, default=20)
+    options = parser.parse_args()
+    profile = Path(tempfile.mkdtemp(prefix="cdp-soak-"))
+    server = subprocess.Popen(
+        [sys.executable, str(LIVE / "page_server.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert server.stdout is not None
+    browser = subprocess.Popen(
+        [options.program, *SWITCHES, f"--user-data-dir={profile}"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        port_file = profile / "DevToolsActivePort"
+        while not port_file.exists() or "/devtools/" not in port_file.read_text():
+            assert browser.poll() is None, "the browser left"
+            time.sleep(0.05)
+
+        served = int(server.stdout.readline())
+        endpoint = port_file.read_text().split("\n")[:2]
+
+        async def bounded() -> dict[str, Any]:
+            with trio.fail_after(options.minutes * 60):
+                return await soak(endpoint, served, options.rounds)
+
+        figures = trio.run(bounded)
+    finally:
+        os.killpg(browser.pid, signal.SIGKILL)
+        browser.wait()
+        server.kill()
+        server.wait()
+        shutil.rmtree(profile, ignore_errors=True)
+    print(json.dumps(figures, indent=1))
+    good = figures["lost"] == 0 and not figures["odd"] and figures["growth_mib"] <= GROWTH
+    return 0 if good and figures["kept"]["pending"] == 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
