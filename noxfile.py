@@ -11,7 +11,9 @@ nox.options.sessions = ["lint", "types", "tests"]
 nox.options.reuse_existing_virtualenvs = True
 PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14", "3.14t"]
 NEWEST = "3.13"
-PURE = ["tests/sansio", "tests/bindings", "tests/replay", "tests/trio_layer", "tests/shape", "tests/cards"]
+ENGINE = ["tests/sansio", "tests/bindings", "tests/replay", "tests/trio_layer"]
+SUPERVISOR = ["tests/supervisor", "tests/supervisor_traces", "tests/supervisor_trio"]
+PURE = [*ENGINE, *SUPERVISOR, "tests/shape", "tests/cards"]
 
 
 @nox.session(python=NEWEST)
@@ -51,7 +53,7 @@ def stdlib(session: nox.Session) -> None:
     """The suite without msgspec, as on an interpreter that cannot have it."""
     session.install(".[dev]")
     session.run("pip", "uninstall", "-y", "-q", "msgspec")
-    session.run("pytest", "-q", "tests/sansio", "tests/bindings", "tests/replay", "tests/trio_layer")
+    session.run("pytest", "-q", *ENGINE, *SUPERVISOR)
 
 
 @nox.session(python=NEWEST)
@@ -83,7 +85,8 @@ def bindings(session: nox.Session) -> None:
 def deep(session: nox.Session) -> None:
     """A long hunt with Hypothesis."""
     session.install(".[dev]")
-    session.run("pytest", "-q", "tests/sansio", "tests/trio_layer", env={"HYPOTHESIS_PROFILE": "deep"})
+    folders = ["tests/sansio", "tests/trio_layer", "tests/supervisor", "tests/testing"]
+    session.run("pytest", "-q", *folders, env={"HYPOTHESIS_PROFILE": "deep"})
 
 
 @nox.session(python=NEWEST)

@@ -29,6 +29,9 @@ SCRIPT = Script(
     answers={CHECKOUT: Answer("paid", (Dialog("prompt", "Your name?", "guest"), Console("thank you")))},
 )
 
+TURN = 0.05
+"""Seconds in which the lines that the supervisor tells by itself come before ours."""
+
 Say = Callable[[str], None]
 
 
@@ -63,6 +66,7 @@ async def _open_shop(supervisor: Supervisor, say: Say) -> None:
     say("── a page opens a shop, with a frame of its own site and one of another: that one is a process of its own")
     await supervisor.call("Page.navigate", {"url": SHOP})
     found = await supervisor.wait_for(_whole)
+    await trio.sleep(TURN)
     _show(found.pages[0], say)
 
 
@@ -71,8 +75,10 @@ async def _answer(supervisor: Supervisor, say: Say) -> None:
     try:
         await supervisor.evaluate(CHECKOUT)
     except BlockedByDialog as blocked:
+        await trio.sleep(TURN)
         say(f"   {blocked}")
         answered = await supervisor.respond_to_dialog("accept", prompt_text="Ada")
+        await trio.sleep(TURN)
         say(
             f"   answered: closed by {answered.closed_by}, and the call has come back with {await blocked.call.wait()!r}"
         )
@@ -83,13 +89,16 @@ async def _break_link(supervisor: Supervisor, fake: FakeBrowser, say: Say) -> No
     try:
         await supervisor.evaluate(CHECKOUT)
     except BlockedByDialog:
+        await trio.sleep(TURN)
         fake.cut()
     back = await supervisor.wait_for(lambda found: found.active and found.link.generation > 1 and _attached(found))
+    await trio.sleep(TURN)
     [dialog] = back.pending_dialogs
     say(f"   the page is still stopped, and says why: {back.pages[0].health.why}")
     say(f"   what frees it: {', '.join(dialog.cures)}; the first keeps what the page has")
     await supervisor.recover(dialog.target_id, "same_document")
     freed = await supervisor.wait_for(lambda found: not found.pending_dialogs and _whole(found))
+    await trio.sleep(TURN)
     past = freed.recent_dialogs[-1]
     say(f"   freed: dialog {past.id} was closed by {past.closed_by} ({past.reason}); the frames are read anew")
     _show(freed.pages[0], say)
@@ -97,7 +106,7 @@ async def _break_link(supervisor: Supervisor, fake: FakeBrowser, say: Say) -> No
 
 def _whole(found: Snapshot) -> bool:
     page = found.pages[0]
-    return page.frame_count == 3 and not page.stale and all(frame.url != "about:blank" for frame in page.frames())
+    return page.frame_count == 3 and not page.stale and all(frame.url.startswith("https:") for frame in page.frames())
 
 
 def _attached(found: Snapshot) -> bool:

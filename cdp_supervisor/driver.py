@@ -332,7 +332,7 @@ class Driver:
             self._listeners.tell(effect.change)
         elif isinstance(effect, Note):
             _log(effect)
-        elif isinstance(effect, effects.Connect):
+        elif isinstance(effect, effects.Dial):
             self._epoch = effect.epoch
             self._dial.set()
         elif isinstance(effect, Disconnect):

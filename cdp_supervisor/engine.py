@@ -27,7 +27,7 @@ from cdp_supervisor.feeding import closed_input, command_of, opened_input
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.console import ConsoleRing
-from cdp_supervisor.sansio.effects import Answer, Connect, Disconnect, Effect, Forget, Note, Send, Tell
+from cdp_supervisor.sansio.effects import Answer, Dial, Disconnect, Effect, Forget, Note, Send, Tell
 from cdp_supervisor.sansio.inputs import (
     Ask,
     AskDropped,
@@ -242,7 +242,7 @@ class SupervisorEngine:
             self._changes.append(effect.change)
         elif isinstance(effect, Note):
             self._notes.append(effect)
-        elif isinstance(effect, Connect):
+        elif isinstance(effect, Dial):
             self._dial = True
         elif isinstance(effect, Disconnect):
             self._hang_up = effect.reason

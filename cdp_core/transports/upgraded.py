@@ -120,6 +120,7 @@ class UpgradedTransport:
         with trio.move_on_after(seconds):
             await self.await_handshake()
         if self._failure is not None or self._websocket is None:
+            self._speaking.cancel()  # there is nothing to close politely
             raise self._handshake_error(seconds)
 
     async def await_handshake(self) -> None:

@@ -180,8 +180,13 @@ def frame_gone(turn: Turn, page: Page, frame_ids: Iterable[str], reason: str) ->
         if dialog.frame_id in gone and dialog.phase != "closed":
             if dialog.phase == "answered":
                 _move(turn, dialog.id, "target_gone")
-            elif dialog.phase == "stuck" or reason != "navigation" or not dialog.native:
-                # without a window of the browser's, a navigation ends it without a word
+            elif (
+                dialog.phase == "stuck"
+                or reason != "navigation"
+                # Without a window of the browser's, a navigation ends it without a word; a frame may only have got another
+                # process, while its first document still asks in the old one.
+                or (not dialog.native and dialog.frame_id == page.id)
+            ):
                 _settle(turn, dialog, "remote", reason)
 
 

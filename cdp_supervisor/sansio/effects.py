@@ -17,8 +17,8 @@ from cdp_supervisor.sansio.changes import Change
 __all__ = [
     "Answer",
     "AutoAttach",
-    "Connect",
     "Detach",
+    "Dial",
     "Disconnect",
     "Discover",
     "Effect",
@@ -100,7 +100,7 @@ class Tell:
 
 
 @attrs.frozen(kw_only=True)
-class Connect:
+class Dial:
     """Dial; what comes of it belongs to this epoch."""
 
     epoch: int
@@ -122,4 +122,4 @@ class Note:
     fields: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
 
-Effect = Send | Forget | Discover | AutoAttach | Enable | Resume | Detach | Answer | Tell | Connect | Disconnect | Note
+Effect = Send | Forget | Discover | AutoAttach | Enable | Resume | Detach | Answer | Tell | Dial | Disconnect | Note

@@ -83,7 +83,7 @@ def redial(turn: Turn) -> None:
         return
     epoch = turn.state.epoch + 1
     turn.put(epoch=epoch, link=replace(turn.state.link, phase="connecting", since=turn.at))
-    turn.order(effects.Connect(epoch=epoch))
+    turn.order(effects.Dial(epoch=epoch))
 
 
 def keepalive_due(turn: Turn) -> None:

@@ -52,6 +52,8 @@ FEWER = settings(max_examples=max(settings().max_examples // 3, 1))
 LATER = "https://pay.example/3"
 ADRIFT = Script(pages={LATER: (Dialog("confirm", "b"),)}, timeline=(Wait(1), AddFrame("x1", LATER), Wait(1), Cut()))
 """The dialog of a frame out of process, when the link breaks: frame and dialog are still there."""
+SWAPPED = Script(timeline=(Wait(1), AddFrame("x1", "https://shop.example/"), Dialog(frame="x1")))
+"""A frame asks in its first document, and then gets another process: the dialog is up all the same."""
 TWICE = Script(
     pages={LATER: (Dialog("confirm", "b"),)},
     timeline=(
@@ -66,6 +68,7 @@ TWICE = Script(
 
 
 @given(script=scripts(), profile=PROFILE, policy=POLICY, asks=ASKS, seed=SEED)
+@example(script=SWAPPED, profile="headless-shell", policy="must_respond", asks=[], seed=0)
 @example(script=ADRIFT, profile="headless-new", policy="must_respond", asks=[], seed=0)
 @example(script=TWICE, profile="headless-new", policy="must_respond", asks=[], seed=9197)
 def test_once_quiet_the_snapshot_is_the_truth(

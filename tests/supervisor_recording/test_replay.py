@@ -156,10 +156,10 @@ SCENARIOS: dict[str, tuple[list[Any], dict[str, Any]]] = {
             evaluating("checkout()"),
             Cut(),
             RespondToDialog(action="accept"),
-            lambda run: let_pass_until_up(run),
+            let_pass_until_up,
             on_page(Recover, cure="same_document"),
             Cut(),
-            lambda run: let_pass_until_up(run),
+            let_pass_until_up,
         ],
         {},
     ),
@@ -478,7 +478,7 @@ def test_a_line_that_is_no_record_is_named(recorded_run: ModuleType, tmp_path: P
 
 def test_the_machines_of_the_run_must_be_given(recorded_run: ModuleType, tmp_path: Path) -> None:
     recorded_run.RecordedRun(tmp_path / "t.jsonl", SCRIPT, machines=(Counting(), Failing()))
-    with pytest.raises(InvalidArgument, match="had the machines counting, failing, .*not none"):
+    with pytest.raises(InvalidArgument, match=r"had the machines counting, failing, .*not none"):
         replay(tmp_path / "t.jsonl")
     with pytest.raises(InvalidArgument, match="not failing, counting"):
         replay(tmp_path / "t.jsonl", machines=(Failing(), Counting()))

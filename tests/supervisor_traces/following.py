@@ -29,7 +29,7 @@ from cdp_supervisor.feeding import closed_input, opened_input
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio import inputs
 from cdp_supervisor.sansio.console import ConsoleRing
-from cdp_supervisor.sansio.effects import Answer, Connect, Effect, Forget, Send
+from cdp_supervisor.sansio.effects import Answer, Dial, Effect, Forget, Send
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.options import Limits, Reconnect
 from cdp_supervisor.sansio.questions import RespondToDialog
@@ -233,7 +233,7 @@ class Follower(observing.Observer):
             self.ticket_of = {key: each for key, each in self.ticket_of.items() if each != effect.ticket}
         elif isinstance(effect, Answer):
             self.asks[effect.ask_id] += 1
-        elif isinstance(effect, Connect):
+        elif isinstance(effect, Dial):
             assert effect.epoch == self.state.epoch
 
     def look(self, state: State) -> None:

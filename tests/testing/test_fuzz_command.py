@@ -71,7 +71,7 @@ def test_a_schedule_of_a_file_is_taken_for_all(tmp_path: Path) -> None:
     assert fuzz("well", "--runs", "2", "--schedule", str(tmp_path / "schedule.json"), *save) == 0
 
 
-GOOD = {"script": {"timeline": []}}
+GOOD: dict[str, object] = {"script": {"timeline": []}}
 
 
 @pytest.mark.parametrize(

@@ -30,10 +30,11 @@ from cdp_core.testing.fake import commands as table
 from cdp_core.testing.fake import fetching, targets
 from cdp_core.testing.fake.dispatch_errors import MAX_MESSAGE_BYTES, Refused, Request, Unreadable, read_request, refuse
 from cdp_core.testing.fake.ledger import LedgerEntry, ReceivedCommand, ToldSoFar, entry_of
+from cdp_core.testing.fake.parts import Client, Session
 from cdp_core.testing.fake.player import Player
 from cdp_core.testing.fake.streams import Delivery, Edges, Streams
 from cdp_core.testing.fake.truth import Truth, truth_of
-from cdp_core.testing.fake.world import PROFILES, Client, Profile, Session, World, lines_of, packed
+from cdp_core.testing.fake.world import PROFILES, Profile, World, lines_of, packed
 from cdp_core.testing.schedules import Schedule
 from cdp_core.testing.steps import MAIN, Script, Step
 

@@ -18,7 +18,8 @@ from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake import contexts, targets
 from cdp_core.testing.fake.frame_shapes import described
 from cdp_core.testing.fake.history import Entry, Kept
-from cdp_core.testing.fake.world import Frame, Target, World
+from cdp_core.testing.fake.parts import Frame, Target
+from cdp_core.testing.fake.world import World
 
 __all__ = ["drop", "keep", "put_back", "taken", "tell_unused", "why_not"]
 

@@ -17,9 +17,10 @@ import attrs
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake import tabs
 from cdp_core.testing.fake.dispatch_errors import Refused, Shape, check_params
+from cdp_core.testing.fake.parts import Session, Target
 from cdp_core.testing.fake.player import Player
 from cdp_core.testing.fake.shapes import params_of
-from cdp_core.testing.fake.world import Session, Target, World
+from cdp_core.testing.fake.world import World
 
 __all__ = [
     "ANSWERED_BY_RENDERER",

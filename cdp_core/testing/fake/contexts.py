@@ -16,8 +16,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from cdp_core.sansio.wire import Json
+from cdp_core.testing.fake.addresses import origin_of
 from cdp_core.testing.fake.dispatch_errors import Refused
-from cdp_core.testing.fake.world import Frame, IsolatedWorld, Target, World, origin_of
+from cdp_core.testing.fake.parts import Frame, IsolatedWorld, Target
+from cdp_core.testing.fake.world import World
 
 __all__ = [
     "all_of",

@@ -21,7 +21,8 @@ from collections.abc import Callable
 from typing import Final
 
 from cdp_core.testing.fake.dispatch_errors import Refused
-from cdp_core.testing.fake.world import Client, Dialog, Frame, Renderer, Session, Target, World
+from cdp_core.testing.fake.parts import Client, Dialog, Frame, Renderer, Session, Target
+from cdp_core.testing.fake.world import World
 
 __all__ = [
     "MAX_MESSAGE_UNITS",
@@ -30,7 +31,7 @@ __all__ = [
     "go_on",
     "leave",
     "leave_document",
-    "lose_process",
+    "lose_renderer",
     "raise_dialog",
     "vanish",
     "when_free",
@@ -128,7 +129,7 @@ def close_all(world: World, target: Target, *, told_of: Callable[[], None] = lam
         told_of()
 
 
-def lose_process(target: Target) -> None:
+def lose_renderer(target: Target) -> None:
     """The process died: what it stood at is no matter any more."""
     target.renderer.dialog = None
 

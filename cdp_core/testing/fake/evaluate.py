@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from cdp_core.sansio.wire import Json
+from cdp_core.testing.fake.parts import Frame
 from cdp_core.testing.fake.player import Player, remote
-from cdp_core.testing.fake.world import Frame
 
 __all__ = ["UNDEFINED", "by_reference", "evaluate", "is_understood"]
 

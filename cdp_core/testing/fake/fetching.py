@@ -29,7 +29,9 @@ import attrs
 
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake import dialogs
-from cdp_core.testing.fake.world import Frame, Renderer, Session, Target, World, failure_of, is_trustworthy, origin_of
+from cdp_core.testing.fake.addresses import failure_of, is_trustworthy, origin_of
+from cdp_core.testing.fake.parts import Frame, Renderer, Session, Target
+from cdp_core.testing.fake.world import World
 
 __all__ = [
     "FAILURES",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from cdp_core.sansio.wire import Json
+from cdp_core.testing.fake.addresses import origin_of
 from cdp_core.testing.fake.contexts import document_url
-from cdp_core.testing.fake.world import Frame, World, origin_of
+from cdp_core.testing.fake.parts import Frame
+from cdp_core.testing.fake.world import World
 
 __all__ = ["described", "tree"]
 

@@ -22,8 +22,8 @@ from typing import Any, Final
 from cdp_core.sansio.wire import Json, is_object
 from cdp_core.testing.fake.dispatch_errors import Refused
 from cdp_core.testing.fake.evaluate import UNDEFINED, evaluate, is_understood
+from cdp_core.testing.fake.parts import Frame
 from cdp_core.testing.fake.player import Player
-from cdp_core.testing.fake.world import Frame
 
 __all__ = ["MISSING", "call_function", "made_object", "run_expression", "without_source_url"]
 

@@ -20,7 +20,7 @@ import attrs
 from cdp_core.sansio.wire import Json
 
 if TYPE_CHECKING:
-    from cdp_core.testing.fake.world import Frame, IsolatedWorld, Renderer
+    from cdp_core.testing.fake.parts import Frame, IsolatedWorld, Renderer
 
 __all__ = ["Entry", "History", "Kept"]
 

@@ -21,7 +21,7 @@ from typing import Final, Literal
 import attrs
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake.world import Client
+from cdp_core.testing.fake.parts import Client
 
 __all__ = ["Fate", "LedgerEntry", "Note", "ReceivedCommand", "ToldSoFar", "entry_of"]
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Final
 
 from cdp_core.testing.fake import dialogs
-from cdp_core.testing.fake.world import Frame, Session, Target, World
+from cdp_core.testing.fake.parts import Frame, Session, Target
+from cdp_core.testing.fake.world import World
 
 __all__ = ["PARSED", "begin", "begin_empty", "disable", "enable", "reach"]
 

@@ -10,7 +10,8 @@ import attrs
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake.fetching import Answered
 from cdp_core.testing.fake.history import Entry
-from cdp_core.testing.fake.world import Frame, Target, World
+from cdp_core.testing.fake.parts import Frame, Target
+from cdp_core.testing.fake.world import World
 
 __all__ = ["Navigation", "above", "failure_by", "has_no_script", "referrer_of", "tell_begin", "tell_wish", "type_of"]
 

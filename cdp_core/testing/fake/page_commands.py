@@ -6,9 +6,10 @@ from functools import partial
 from urllib.parse import quote
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake import dialogs, frames, lifecycle, targets
+from cdp_core.testing.fake import dialogs, frames, lifecycle, moves, targets
 from cdp_core.testing.fake.call import FRAMES, LATER, Call, modelled
 from cdp_core.testing.fake.dispatch_errors import Refused
+from cdp_core.testing.fake.frame_shapes import tree
 
 
 @modelled("Page.enable", FRAMES, by_renderer=True, parks=False)
@@ -46,7 +47,7 @@ def _page_navigate(call: Call) -> Json:
     base, _, fragment = url.partition("#")
     if fragment and base == frame.url.partition("#")[0]:
         within: Json = {"frameId": frame.id, "isDownload": False}
-        frames.navigate_within(call.world, frame, url, lambda: call.answer({"result": within}))
+        moves.navigate_within(call.world, frame, url, lambda: call.answer({"result": within}))
         return LATER
     # The reply precedes what the navigation commits (fact 56), so it is said in between.
     frames.navigate(
@@ -117,7 +118,7 @@ def _page_crash(call: Call) -> Json:
 @modelled("Page.getFrameTree", FRAMES, by_renderer=True)
 def _get_frame_tree(call: Call) -> Json:
     assert call.target.frame is not None
-    return {"frameTree": frames.tree(call.world, call.target.frame)}
+    return {"frameTree": tree(call.world, call.target.frame)}
 
 
 @modelled("Page.handleJavaScriptDialog", FRAMES)

@@ -16,9 +16,10 @@ import attrs
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Json
 from cdp_core.testing import steps as kinds
-from cdp_core.testing.fake import dialogs, fetching, frames, targets, traversals
+from cdp_core.testing.fake import dialogs, fetching, frames, moves, targets, traversals
 from cdp_core.testing.fake.fetching import Answered, Asked
-from cdp_core.testing.fake.world import Frame, Target, World
+from cdp_core.testing.fake.parts import Frame, Target
+from cdp_core.testing.fake.world import World
 
 __all__ = ["Player"]
 
@@ -48,7 +49,7 @@ class Player:
             kinds.Navigate: self._navigate,
             kinds.AddFrame: self._add_frame,
             kinds.NavigateFrame: self._navigate_frame,
-            kinds.PushState: lambda step, here: frames.push_state(world, self.frame(step.frame, here), step.url),
+            kinds.PushState: lambda step, here: moves.push_state(world, self.frame(step.frame, here), step.url),
             kinds.Go: self._go,
             kinds.RemoveFrame: lambda step, here: self._remove(self.frame(step.label, here)),
             kinds.MoveFrame: self._move_frame,

@@ -10,7 +10,8 @@ Here is what a tab is; when it comes and goes is told in `targets.py`.
 from __future__ import annotations
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake.world import Context, Renderer, Session, Target, World
+from cdp_core.testing.fake.parts import Context, Renderer, Session, Target
+from cdp_core.testing.fake.world import World
 
 __all__ = ["browser_info", "end_tab", "found", "hand_over", "new_tab"]
 

@@ -6,7 +6,8 @@ from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake import dialogs, tabs, targets
 from cdp_core.testing.fake.call import ANYWHERE, LATER, Call, modelled
 from cdp_core.testing.fake.dispatch_errors import Refused
-from cdp_core.testing.fake.world import AutoAttach, Context, World
+from cdp_core.testing.fake.parts import AutoAttach, Context
+from cdp_core.testing.fake.world import World
 
 __all__ = ["dispose"]
 

@@ -15,7 +15,8 @@ from collections.abc import Iterable
 
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake import dialogs, fetching, tabs
-from cdp_core.testing.fake.world import AutoAttach, Context, Frame, Session, Target, World, lines_of
+from cdp_core.testing.fake.parts import AutoAttach, Context, Frame, Session, Target
+from cdp_core.testing.fake.world import World, lines_of
 
 __all__ = [
     "ALL_BUT_TABS",
@@ -355,7 +356,7 @@ def crash(world: World, target: Target) -> None:
     for each in (target, *inside):
         each.crashed = True
     dialogs.close_all(world, target)
-    dialogs.lose_process(target)
+    dialogs.lose_renderer(target)
     fetching.forget(world, target)
     target.history.lose(target.renderer)
     for each in inside:

@@ -8,10 +8,12 @@ to what a frame inside was
 
 from __future__ import annotations
 
-from cdp_core.testing.fake import frames
-from cdp_core.testing.fake.frames import Loaded
+from cdp_core.testing.fake import frames, moves
 from cdp_core.testing.fake.history import Entry
-from cdp_core.testing.fake.world import Frame, Target, World
+from cdp_core.testing.fake.loading import Loaded
+from cdp_core.testing.fake.moves import Started
+from cdp_core.testing.fake.parts import Frame, Target
+from cdp_core.testing.fake.world import World
 
 __all__ = ["go"]
 
@@ -20,7 +22,7 @@ def nobody() -> None:
     """A script is told nothing."""
 
 
-def go(world: World, page: Target, entry: Entry, loaded: Loaded, started: frames.Started = nobody) -> None:
+def go(world: World, page: Target, entry: Entry, loaded: Loaded, started: Started = nobody) -> None:
     """Begin it; `started` is called when it has begun, which is before anything else."""
     history, frame = page.history, page.frame
     here = history.current
@@ -29,12 +31,12 @@ def go(world: World, page: Target, entry: Entry, loaded: Loaded, started: frames
     elif here.document != entry.document or history.lost:
         _navigate(world, frame, entry.url, entry, loaded, started)
     elif here.url != entry.url:
-        frames.move_back(world, frame, entry, started)
+        moves.move_back(world, frame, entry, started)
     else:
         _go_inside(world, here, entry, loaded, started)
 
 
-def _go_inside(world: World, here: Entry, entry: Entry, loaded: Loaded, started: frames.Started) -> None:
+def _go_inside(world: World, here: Entry, entry: Entry, loaded: Loaded, started: Started) -> None:
     tell = started
     for name, url in entry.frames.items():
         frame = world.frames.get(name)
@@ -45,7 +47,7 @@ def _go_inside(world: World, here: Entry, entry: Entry, loaded: Loaded, started:
         started()
 
 
-def _navigate(world: World, frame: Frame, url: str, entry: Entry, loaded: Loaded, started: frames.Started) -> None:
+def _navigate(world: World, frame: Frame, url: str, entry: Entry, loaded: Loaded, started: Started) -> None:
     def tell(_loader: str, _failure: str | None) -> None:
         started()
 

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
+from cdp_core.testing.fake.parts import Dialog, Frame, Session
 from cdp_core.testing.fake.player import Player
-from cdp_core.testing.fake.world import Dialog, Frame, Session, World
+from cdp_core.testing.fake.world import World
 
 __all__ = ["TrueDialog", "TrueFrame", "TruePause", "Truth", "truth_of"]
 

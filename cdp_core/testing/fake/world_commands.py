@@ -11,7 +11,7 @@ from cdp_core.testing.fake.call import FRAMES, LATER, SCRIPTED, Call, modelled
 from cdp_core.testing.fake.dispatch_errors import Refused
 from cdp_core.testing.fake.evaluate import by_reference
 from cdp_core.testing.fake.functions import MISSING, call_function, made_object, run_expression
-from cdp_core.testing.fake.world import Frame
+from cdp_core.testing.fake.parts import Frame
 
 _NEVER: Final = re.compile(r"\s*new Promise\(\(\) => (?:0|\{\})\)\s*;?\s*")
 """What every test writes for a command that is not answered."""

@@ -1,0 +1,51 @@
+"""The loading of a document: its own script runs, then the frames that it made come to their documents.
+
+When none of these is on its way any more the load event is told, and the document above is asked the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cdp_core.testing.fake import lifecycle
+from cdp_core.testing.fake.parts import Frame, Load
+from cdp_core.testing.fake.world import World
+
+__all__ = ["Loaded", "begin", "end"]
+
+Loaded = Callable[[Frame, Callable[[], None]], None]
+"""Runs a document's own script, which adds frames, logs, opens dialogs; then calls what it was given."""
+
+
+def begin(world: World, frame: Frame, loaded: Loaded) -> None:
+    """Run the document's script; what frames it makes come to their documents after that."""
+    load = frame.load = Load()
+
+    def over() -> None:
+        if frame.load is not load or frame.target.closed:
+            return
+        load.parsed = True
+        if frame is frame.target.frame:
+            moment = {"timestamp": world.timestamp}
+            world.emit_to(frame.target, "Page", "Page.domContentEventFired", moment, frame)
+        lifecycle.reach(world, frame, lifecycle.PARSED)
+        if frame.renderer.parked:  # what a dialog kept waiting comes first
+            world.soon(lambda: end(world, frame))
+        else:
+            end(world, frame)
+
+    loaded(frame, over)
+
+
+def end(world: World, frame: Frame) -> None:
+    """A page's or an OOPIF's document says that it is loaded; a frame inside only that it stopped."""
+    if frame.load is None or not frame.load.parsed or any(child.busy for child in frame.children):
+        return
+    frame.load = None
+    target = frame.target
+    if frame is target.frame:
+        world.emit_to(target, "Page", "Page.loadEventFired", {"timestamp": world.timestamp}, frame)
+    lifecycle.reach(world, frame, "load")
+    world.emit_to(target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
+    if frame.parent is not None:
+        end(world, frame.parent)

@@ -1,0 +1,303 @@
+"""What a fake browser is made of: processes, contexts, targets, frames, dialogs; clients and their sessions.
+
+Plain objects that change. What happens to them is told in the modules above: `targets.py` (attach, create, close, crash),
+`frames.py` and below it (navigation, the tree), `dialogs.py`, `evaluate.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import attrs
+
+from cdp_core.sansio.wire import Json
+from cdp_core.testing.fake.addresses import origin_of
+from cdp_core.testing.fake.history import History
+from cdp_core.testing.fake.streams import Streams
+
+if TYPE_CHECKING:
+    from cdp_core.testing.fake.fetching import Asked, Interceptor
+
+__all__ = [
+    "AutoAttach",
+    "Client",
+    "Context",
+    "Dialog",
+    "Frame",
+    "IsolatedWorld",
+    "Load",
+    "Renderer",
+    "Session",
+    "Target",
+]
+
+
+@attrs.define(eq=False)
+class Context:
+    """A browser context: a profile without a name."""
+
+    id: str
+    owner: Client | None = None
+    """The client whose leaving disposes it, where it was made so."""
+
+
+@attrs.define(eq=False)
+class Renderer:
+    """A renderer. A dialog stops it, or a request that a script waits for; what its sessions are asked meanwhile waits."""
+
+    number: int
+    dialog: Dialog | None = None
+    asked: Asked | None = None
+    """What a script of it waits for."""
+    parked: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
+    contexts: int = 0
+    """Execution contexts so far: their ids count per process."""
+    isolate: str = ""
+    """What the ids of its objects begin with."""
+    objects_given: int = 0
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it runs nothing now."""
+        return self.dialog is not None or self.asked is not None
+
+
+@attrs.define(eq=False)
+class IsolatedWorld:
+    """A further execution context of a document."""
+
+    id: int
+    unique: str
+    name: str
+    origin: str
+    renderer: Renderer
+
+
+@attrs.define(eq=False)
+class Load:
+    """The loading of one document: its own script, then the frames that it made."""
+
+    parsed: bool = False
+
+
+@attrs.define(eq=False)
+class Frame:
+    """A frame and its document."""
+
+    id: str
+    target: Target
+    """The target whose session tells of it: the page, or its own where it is out of process."""
+    parent: Frame | None
+    renderer: Renderer
+    url: str = "about:blank"
+    name: str = ""
+    source: str = "about:blank"
+    """What its element asks for."""
+    loader: str = ""
+    children: list[Frame] = attrs.Factory(list["Frame"])
+    context: int = 0
+    """The id of the execution context of its document; 0 where there is none yet."""
+    context_unique: str = ""
+    worlds: list[IsolatedWorld] = attrs.Factory(list["IsolatedWorld"])
+    """Its other execution contexts, in the order of making."""
+    objects: dict[str, Json] = attrs.Factory(dict["str", "Json"])
+    """What clients were given of its document, by id."""
+    moments: dict[str, float] | None = None
+    """How far its document has come, and when; None for the empty one that it began with."""
+    unreachable: str = ""
+    """The address that an error page stands for."""
+    begun: Json | None = None
+    """What is said of that navigation to those who were not there when it began."""
+    navigating: str = ""
+    """The loader of the navigation that has begun and was not committed yet."""
+    load: Load | None = None
+    """While its document loads."""
+    referrer: str = ""
+    """Where its document was asked for from."""
+    left: bool = False
+    """Another document is there and waits only for this one's process."""
+    document: int = 0
+    """Which document of the browser it is, by the order of coming."""
+    wired: int = 0
+    """When the way of its requests was laid, counted as documents are."""
+    ended: Callable[[str | None], None] = lambda _why: None
+    """Told that the navigation that has begun comes to nothing, and by which failure."""
+    mime: str = ""
+    """The type of its document, where a client made it."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a load event above has to wait for it."""
+        return bool(self.navigating) or self.load is not None
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, or `://` where there are none."""
+        return origin_of(self.url)
+
+    def subtree(self) -> Iterator[Frame]:
+        """This frame and all below it, parents first."""
+        yield self
+        for child in self.children:
+            yield from child.subtree()
+
+
+@attrs.define(eq=False)
+class Target:
+    """A page, an iframe out of process, or a worker."""
+
+    id: str
+    type: str
+    context: Context
+    renderer: Renderer
+    url: str = ""
+    title: str = ""
+    frame: Frame | None = None
+    opener: Frame | None = None
+    can_access_opener: bool = False
+    parent_frame: Frame | None = None
+    """For an iframe, the frame above; for a worker, the frame that made it."""
+    sessions: list[Session] = attrs.Factory(list["Session"])
+    held: set[Session] = attrs.Factory(set["Session"])
+    """The sessions that it waits for: it runs when each has said so."""
+    when_run: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
+    crashed: bool = False
+    closed: bool = False
+    tab: Target | None = None
+    """The tab of a page."""
+    tab_of: Target | None = None
+    """The page of a tab; as long as it is there, a tab is shown as its page."""
+    strip: Json | None = None
+    """Where a tab stands among the others."""
+    said: list[tuple[str, Json]] = attrs.Factory(list["tuple[str, Json]"])
+    """Console lines and exceptions of its documents, for who enables Runtime later."""
+    dialogs: list[Dialog] = attrs.Factory(list["Dialog"])
+    """The open ones, oldest first."""
+    history: History = attrs.Factory(History)
+    """Of a page."""
+
+    @property
+    def page(self) -> Target:
+        """The top-level target that it belongs to."""
+        target = self
+        while target.parent_frame is not None:
+            target = target.parent_frame.target
+        return target
+
+    def info(self) -> Json:
+        """As events and results show it."""
+        shown = self.tab_of or self
+        info: Json = {
+            "targetId": self.id,
+            "type": self.type,
+            "title": shown.title,
+            "url": shown.url,
+            "attached": bool(self.sessions),
+        }
+        if self.parent_frame is not None:
+            info["parentId"] = self.parent_frame.target.id if self.type == "iframe" else self.parent_frame.id
+        if shown.opener is not None:
+            info["openerId"] = shown.opener.target.page.id
+        info["canAccessOpener"] = shown.can_access_opener
+        if shown.opener is not None:
+            info["openerFrameId"] = shown.opener.id
+        if self.parent_frame is not None:
+            info["parentFrameId"] = self.parent_frame.id
+        info["browserContextId"] = self.context.id
+        return info if self.strip is None else {**info, "embedderData": self.strip}
+
+
+@attrs.define(eq=False)
+class Dialog:
+    """A native dialog. It belongs to the page, whichever frame raised it (fact 2)."""
+
+    page: Target
+    frame: Frame
+    type: str
+    message: str
+    default_prompt: str
+    finish: Callable[[bool, str], None]
+    """What the script that raised it goes on with."""
+    number: int
+    seen_by: set[Session] = attrs.Factory(set["Session"])
+    document: int = 0
+    """The document whose script raised it."""
+    missed_by: tuple[Session, ...] = ()
+    """Those that had let the page run, and did not listen."""
+    superseded: bool = False
+    unreachable: bool = False
+    """It was raised in a document that is being left (fact 22)."""
+    open: bool = True
+    accepted: bool | None = None
+    closed_by: Client | None = None
+
+
+@attrs.frozen(kw_only=True)
+class AutoAttach:
+    """What a session asked for with `Target.setAutoAttach`."""
+
+    wait: bool
+    filter: tuple[Json, ...]
+
+
+@attrs.define(eq=False)
+class Session:
+    """A session of a client; the root session has no id and no target, a further one of the browser no target either."""
+
+    client: Client
+    id: str | None
+    target: Target | None
+    parent: Session | None
+    domains: set[str] = attrs.Factory(set["str"])
+    auto_attach: AutoAttach | None = None
+    in_flight: dict[int, str] = attrs.Factory(dict["int", "str"])
+    """The ids of unanswered commands; with the method where the renderer is to answer."""
+    automatic: bool = False
+    """Whether auto-attach opened it: these end when it is switched off."""
+    interceptor: Interceptor | None = None
+    """Where it has Fetch enabled."""
+    held: bool = False
+    """Whether its target had to wait for it, at first."""
+    discovers: tuple[Json, ...] = ()
+    """The filter of what it is told of."""
+    scripts: dict[str, str] = attrs.Factory(dict["str", "str"])
+    """Those for new documents: the names of the worlds that they run in, nothing for a page's own."""
+    scripts_added: int = 0
+    browser_id: str = ""
+    """Of the target that a further session of the browser is of."""
+    open: bool = True
+
+    @property
+    def name(self) -> str:
+        """For messages to people."""
+        return f"session {self.id[:8]}" if self.id else "the root session"
+
+
+@attrs.define(eq=False)
+class Client:
+    """One connection."""
+
+    number: int
+    streams: Streams = attrs.Factory(Streams)
+    sessions: dict[str | None, Session] = attrs.Factory(dict["str | None", "Session"])
+    connected: bool = True
+    page: Target | None = None
+    """Where it connected to a page's own address."""
+    outcomes: dict[tuple[str | None, int], int] = attrs.Factory(dict["tuple[str | None, int]", "int"])
+    """How commands were answered, by session and id: 0 for a result, else the code of the refusal."""
+    ended: dict[str, str] = attrs.Factory(dict["str", "str"])
+    """Sessions that have ended, and the one at or above each whose end was told."""
+    on_end: Callable[[], None] = lambda: None
+    target_id: str = ""
+    """Of the target that it itself is."""
+
+    @property
+    def root(self) -> Session:
+        """The root session."""
+        return self.sessions[None]
+
+    def end(self) -> None:
+        """It is connected no more."""
+        self.connected = False
+        self.on_end()

@@ -1,0 +1,100 @@
+"""Every error of the supervisor: it travels, it is a sentence or two, and it shows nothing that a page wrote."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import re
+from collections.abc import Callable
+
+import pytest
+
+import cdp_supervisor
+from cdp_core import CdpError
+from cdp_supervisor import errors
+from cdp_supervisor.sansio.view import Health
+
+SECRET = "p4yl0ad"
+HEALTH = Health(state="blocked", why="it does not answer", since=1.5)
+MADE: dict[str, Callable[[], CdpError]] = {
+    "AmbiguousDialog": lambda: errors.AmbiguousDialog(["d-1", "d-2"]),
+    "AmbiguousTarget": lambda: errors.AmbiguousTarget(f"T{number}" for number in range(30)),
+    "BlockedByDialog": lambda: errors.BlockedByDialog(["d-1"], method="Page.enable"),
+    "CallTimedOut": lambda: errors.CallTimedOut("Page.enable", waited=3.0, health=HEALTH),
+    "DialogAnswerRefused": lambda: errors.DialogAnswerRefused(
+        "d-1", reason="it is being answered already", code=-32602
+    ),
+    "DialogUnanswerable": lambda: errors.DialogUnanswerable("d-1", why="orphaned", cures=["navigate", "close"]),
+    "FrameSharesProcess": lambda: errors.FrameSharesProcess("F", method="Page.enable", hint="try again"),
+    "InvalidPolicy": lambda: errors.InvalidPolicy("'never' is no dialog policy", valid=["auto_accept"]),
+    "NoPendingDialog": errors.NoPendingDialog,
+    "PageFrozen": lambda: errors.PageFrozen("T", since=1.0, why="it does not answer"),
+    "ScriptFailed": lambda: errors.ScriptFailed(name="TypeError", text=SECRET, line=3, column=4),
+    "SupervisorStopped": lambda: errors.SupervisorStopped("gave_up"),
+    "UnknownCall": lambda: errors.UnknownCall("c-7"),
+    "UnknownDialog": lambda: errors.UnknownDialog("d-9", known=[]),
+    "UnknownFrame": lambda: errors.UnknownFrame("F", known=["G"]),
+    "UnknownTarget": lambda: errors.UnknownTarget("T", known=["U"]),
+}
+BUILTIN = {"CallTimedOut": TimeoutError, "InvalidPolicy": ValueError}
+TRIPS: dict[str, Callable[[CdpError], CdpError]] = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    **{
+        f"pickle {protocol}": lambda error, protocol=protocol: pickle.loads(pickle.dumps(error, protocol))
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
+    },
+}
+
+
+def test_this_file_knows_every_error() -> None:
+    classes = {name for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, Exception)}
+    ours = classes - {"CdpError"}
+    assert ours == {*MADE, "SupervisorError"} == set(errors.__all__)
+    assert ours <= set(cdp_supervisor.__all__)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_an_error_is_of_the_tree(name: str) -> None:
+    kind = getattr(errors, name)
+    assert kind.__bases__ == (errors.SupervisorError, *filter(None, [BUILTIN.get(name)]))
+    said = re.search(r"also a builtin `(\w+)`", inspect.getdoc(kind) or "")
+    assert (said and said[1]) == (BUILTIN[name].__name__ if name in BUILTIN else None)
+
+
+@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("trip", TRIPS)
+def test_an_error_travels(name: str, trip: str) -> None:
+    error = MADE[name]()
+    arrived = TRIPS[trip](error)
+    assert type(arrived) is type(error)
+    assert (str(arrived), repr(arrived), arrived.args) == (str(error), repr(error), error.args)
+    assert vars(arrived) == vars(error)
+
+
+def test_a_handle_stays_where_its_supervisor_runs() -> None:
+    error = errors.BlockedByDialog(["d-1"], method="Page.enable", call=object())
+    arrived: errors.BlockedByDialog = pickle.loads(pickle.dumps(error))
+    assert arrived.call is None
+    assert (arrived.dialogs, arrived.method, str(arrived)) == (error.dialogs, error.method, str(error))
+    assert error.call is not None
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_an_error_says_what_is_wrong_in_a_sentence(name: str) -> None:
+    text = str(MADE[name]())
+    assert "\n" not in text
+    assert re.fullmatch(r"[\w\"'].*[^.]\.", text), text
+    assert not re.search(r"[.?!]{2}|\s[.?!,;]|None|\[\]", text), text
+    assert len(re.findall(r"\.(?=\s+[A-Z]|$)", text)) == 1, text
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_a_page_wrote_is_not_shown(name: str) -> None:
+    error = MADE[name]()
+    assert SECRET not in f"{error!s} {error!r} {error.args!r}"
+
+
+def test_a_long_list_is_cut() -> None:
+    assert str(MADE["AmbiguousTarget"]()).endswith("T11 and 18 more.")
