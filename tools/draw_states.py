@@ -57,9 +57,9 @@ def diagram() -> str:
         if end != phase:
             arrows.setdefault((phase, end, words), []).append(trigger)
     lines = ["```mermaid", "stateDiagram-v2", "    [*] --> open: opening"]
-    for (phase, end, words), triggers in arrows.items():
+    for (begin, end, words), triggers in arrows.items():
         said = ", ".join(triggers) + (f" → {words}" if words else "")
-        lines.append(f"    {phase} --> {end}: {said}")
+        lines.append(f"    {begin} --> {end}: {said}")
     return "\n".join([*lines, "```", ""])
 
 

@@ -20,6 +20,12 @@ TYPES_GONE_WRONG = {
         ('page.subscribe("Page.x")  # type: ignore[call-overload]', 'page.subscribe("Page.x")'),
         ('page.send("Page.enable"), Json)', 'page.send("Page.enable"), Json)  # type: ignore[call-overload]'),
     ],
+    "supervisor.py": [
+        ('supervisor.call(page.navigate(url="about:blank")), page.NavigateResult)', 'supervisor.call("Page.x"), str)'),
+        ("Subscription[DialogOpened | Missed])", "Subscription[DialogOpened])"),
+        ("    await supervisor.call(42)  # type: ignore[call-overload]", "    await supervisor.call(42)"),
+        ("supervisor.health(), Health)", "supervisor.health(), Health)  # type: ignore[call-overload]"),
+    ],
     "bindings.py": [
         ("PendingReply[None])", "PendingReply[page.NavigateResult])"),
         ("await session.send(page.enable()), None)", "await session.send(page.enable()), Json)"),

@@ -12,6 +12,7 @@ from cdp_core.testing.steps import (
     Close,
     Console,
     Crash,
+    Cut,
     Dialog,
     MoveFrame,
     Navigate,
@@ -24,7 +25,7 @@ from cdp_core.testing.steps import (
 )
 
 SHOP, PAY, ADS = "https://shop.example/", "https://pay.example/", "https://ads.example/1"
-ASKING = "https://ads.example/asks"
+ASKING = "https://asks.example/"
 Json = dict[str, Any]
 
 
@@ -131,3 +132,6 @@ SCENES: dict[str, Scene] = {
         asks=({"recover": "same_document", "page": 0, "after": 8.0},),
     ),
 }
+SCENES["a frame below asks, and the link breaks"] = _scene(
+    Wait(1), AddFrame("ad", ASKING), Wait(1), Cut(), pages={ASKING: (Dialog("confirm", "still here"),)}
+)

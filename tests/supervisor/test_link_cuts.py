@@ -38,7 +38,7 @@ def check_both_ends(pure_run: ModuleType, played: Any, *, broke: bool = True) ->
         assert dialog.overdue
 
 
-SCENE_NAMES: Final = 17
+SCENE_NAMES: Final = 18
 
 
 @pytest.mark.parametrize("number", range(SCENE_NAMES))
@@ -56,7 +56,7 @@ def test_a_link_may_break_at_every_message(
             cut = Cut(place, direction, when, client=1)  # type: ignore[arg-type]
             played = pure_run.play(profile=profile, faults=[cut], **scene.how())
             try:
-                assert played.pump.supervised.link == 2, "the link did not break, or did not come back"
+                assert played.pump.supervised.link >= 2, "the link did not break, or did not come back"
                 check_both_ends(pure_run, played)
             except AssertionError as wrong:
                 pytest.fail(f"{name} ({profile}), cut {when} message {place} {direction}: {wrong}")
@@ -104,7 +104,7 @@ def test_a_link_that_falls_silent_is_ended_and_made_again(
             silence = Silence(place, direction, client=1)
             how = {**scene.how(), "horizon": 600.0, "options": {"keepalive": 60.0}}
             played = pure_run.play(faults=[silence], **how)
-            assert played.pump.supervised.link == 2
+            assert played.pump.supervised.link >= 2
             pure_run.check_quiet(played)
 
 

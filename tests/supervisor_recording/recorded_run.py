@@ -7,7 +7,7 @@ when nothing is on its way any more; after the last one time goes on to the hori
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -117,13 +117,3 @@ class RecordedRun:
         self.fake.advance(max(at, self.fake.now + 2**-20))
         self.engine.time_passed(self.at)
         return True
-
-
-def let_pass(seconds: float) -> Callable[[RecordedRun], None]:
-    """An act: time passes."""
-
-    def act(run: RecordedRun) -> None:
-        run.fake.advance(run.fake.now + seconds)
-        run.engine.time_passed(run.at)
-
-    return act

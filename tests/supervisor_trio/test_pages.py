@@ -259,7 +259,7 @@ class Counting:
     def initial(self) -> Any:
         return (0, None)
 
-    def step(self, state: Any, input: Any, /) -> tuple[Any, Iterable[Any]]:  # noqa: A002
+    def step(self, state: Any, input: Any, /) -> tuple[Any, Iterable[Any]]:
         lines, due = state
         if type(input).__name__ == "BrowserEvent":
             return (lines + 1, input.at.mono + 5), self._act()

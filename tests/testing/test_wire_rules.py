@@ -268,7 +268,7 @@ def test_what_python_refuses_is_refused(value: Any, junk: str) -> None:
     session=st.none() | st.text("ABC"),
     order=st.permutations(range(4)),
 )
-def test_what_is_a_command_is_read(id: int, method: str, params: Any, session: str | None, order: list[int]) -> None:  # noqa: A002
+def test_what_is_a_command_is_read(id: int, method: str, params: Any, session: str | None, order: list[int]) -> None:
     members = [("id", id), ("method", method), ("params", params)]
     members += [] if session is None else [("sessionId", session)]
     text = json.dumps(dict(members[place] for place in order if place < len(members)))

@@ -16,7 +16,6 @@ from cdp_core import Address, BrowserSession, Json, Missed, PageSession, Subscri
 from cdp_core.bindings import page, runtime
 from cdp_supervisor import (
     Change,
-    DialogClosed,
     DialogOpened,
     DialogView,
     FrameView,
@@ -77,7 +76,6 @@ async def listening(supervisor: Supervisor) -> None:
     assert_type(supervisor.changes(), Subscription[Change | Missed])
     assert_type(supervisor.changes(capacity=1), Subscription[Change | Missed])
     assert_type(supervisor.changes(DialogOpened), Subscription[DialogOpened | Missed])
-    assert_type(supervisor.changes(DialogOpened, DialogClosed), Subscription[DialogOpened | DialogClosed | Missed])
     with supervisor.changes(PageGone) as gone:
         async for change in gone:
             _reason = change.reason  # type: ignore[union-attr]

@@ -189,7 +189,7 @@ class Scenario:
         client: str = "A",
         wait: bool = True,
         save: Mapping[str, str] | None = None,
-        id: int | None = None,  # noqa: A002
+        id: int | None = None,
     ) -> None:
         """A command, and usually its answer. `save` gives a label to a member of the result."""
         self._ids += 1
