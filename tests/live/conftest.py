@@ -153,10 +153,11 @@ def prepare(chromium: str) -> Callable[..., AbstractAsyncContextManager[Chromium
     """What starts a browser, on a profile that lasts for a block; afterwards no process of it is left."""
 
     @contextlib.contextmanager
-    def prepared(way_in: str, program: str = chromium) -> Iterator[Chromium]:
+    def prepared(way_in: str, program: str = chromium, switches: tuple[str, ...] = ()) -> Iterator[Chromium]:
         profile = Path(tempfile.mkdtemp(prefix="cdp-live-"))
         env = {**os.environ, MARK: uuid.uuid4().hex}
-        browser = Chromium(argv=[program, *SWITCHES, f"--user-data-dir={profile}", way_in], profile=profile, env=env)
+        argv = [program, *SWITCHES, *switches, f"--user-data-dir={profile}", way_in]
+        browser = Chromium(argv=argv, profile=profile, env=env)
         try:
             yield browser
             browser.assert_gone()
@@ -168,10 +169,14 @@ def prepare(chromium: str) -> Callable[..., AbstractAsyncContextManager[Chromium
 
 @pytest.fixture(scope="session")
 def launch(prepare: Callable[..., Any]) -> Callable[..., AbstractAsyncContextManager[Chromium]]:
-    """What runs a browser with a debugging port for a block; Chromium, unless another `program` is named."""
+    """What runs a browser with a debugging port for a block; Chromium, unless another `program` is named.
+
+    A folder that wants another program or more `switches` overrides this fixture with a `partial` of it; one that it
+    depends on would be of no use, since this one is made once for all folders.
+    """
 
     @contextlib.contextmanager
-    def launched(**other: str) -> Iterator[Chromium]:
+    def launched(**other: Any) -> Iterator[Chromium]:
         with prepare("--remote-debugging-port=0", **other) as prepared:
             popen = subprocess.Popen(
                 prepared.argv,

@@ -20,7 +20,7 @@ from cdp_core.testing.strategies import scripts
 from cdp_supervisor.sansio.options import Reconnect
 
 CONVERGED: Final = 200
-STRIDE: Final = 1 if settings().max_examples >= 300 else 6
+STRIDE: Final = 1 if settings().max_examples >= 100 else 6
 """In the quick profile some of the places only."""
 ALL_THE_TIME: Final = 2_000.0
 

@@ -17,7 +17,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -65,20 +66,9 @@ def program(request: pytest.FixtureRequest) -> Program:
 
 
 @pytest.fixture(scope="session")
-def chromium(program: Program) -> str:
-    return program.path
-
-
-@pytest.fixture(scope="session")
-def prepare(prepare: Callable[[str], Any]) -> Callable[[str], Any]:
-    """As above, for pages whose certificates nobody knows."""
-
-    @contextmanager
-    def prepared(way_in: str) -> Iterator[Any]:
-        with prepare(way_in) as browser:
-            yield attrs.evolve(browser, argv=[*browser.argv[:-1], "--ignore-certificate-errors", way_in])
-
-    return prepared
+def launch(launch: Callable[..., Any], program: Program) -> Callable[..., Any]:
+    """As above, of this program, for pages whose certificates nobody knows."""
+    return partial(launch, program=program.path, switches=("--ignore-certificate-errors",))
 
 
 # ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
