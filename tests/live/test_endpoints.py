@@ -63,7 +63,7 @@ async def test_the_endpoint_of_a_page_is_a_root_of_its_own(
     shared_chromium: Any, pages: Pages, evaluate: Evaluate, load: Load
 ) -> None:
     async with open_browser_session(shared_chromium.url) as browser:
-        page = await browser.targets.create(pages("<title>page</title>"))
+        page = await browser.targets.create("about:blank")
         url = f"ws://127.0.0.1:{shared_chromium.port}/devtools/page/{page.target_id}"
         async with open_browser_session(url) as root:
             await load(root, pages("<title>root</title>"))
