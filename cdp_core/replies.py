@@ -9,10 +9,9 @@ from typing import Any, Generic, TypeVar
 import trio
 from trio.lowlevel import Abort, checkpoint, current_task, reschedule, wait_task_rescheduled
 
-from cdp_core.errors import CommandRefused, RemoteProtocolError
 from cdp_core.link import Link
-from cdp_core.sansio.router import Loss, Outcome
-from cdp_core.sansio.wire import CommandId, Malformed, Refusal, Result, SessionId
+from cdp_core.sansio.router import Outcome, failure_of
+from cdp_core.sansio.wire import CommandId, Refusal, Result, SessionId
 
 __all__ = ["PendingReply", "Reply"]
 
@@ -59,21 +58,8 @@ class Reply(Generic[R]):
         self._heard = True
         if isinstance(outcome, Result):
             return outcome.value if self._parse is None else self._parse(outcome)  # type: ignore[return-value]  # R is Json there
-        if isinstance(outcome, Refusal):
-            raise CommandRefused(
-                code=outcome.code,
-                message=outcome.message,
-                data=outcome.data,
-                method=self.method,
-                session_id=self.session_id,
-            )
-        if isinstance(outcome, Loss):
-            raise outcome.error()
-        if isinstance(outcome, Malformed):
-            raise RemoteProtocolError(
-                f"The reply to {self.method} cannot be read: {outcome.reason} ({outcome.size} bytes); "
-                "the command may have been carried out."
-            )
+        if outcome is not None:
+            raise failure_of(outcome, self.method, self.session_id)
         self._heard = False
         raise trio.WouldBlock
 

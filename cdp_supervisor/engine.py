@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, Literal
 
 from cdp_core.errors import CdpError, InvalidArgument
@@ -249,29 +250,23 @@ class SupervisorEngine:
         else:
             command = command_of(effect)
             assert command is not None
-            self._write(*command)
+            with suppress(CdpError):  # the session has ended meanwhile, which the machine is about to hear
+                self._write(*command)
 
     def _send(self, effect: Send) -> None:
         try:
-            command_id = self._write(effect.method, effect.params, effect.session_id, quietly=False)
+            command_id = self._write(effect.method, effect.params, effect.session_id)
         except CdpError as error:
             epoch = self.state.epoch
             ended = CommandEnded(at=self._at, epoch=epoch, ticket=effect.ticket, outcome=NotSent(error=error))
             self._runner.feed(ended)
             return
-        if effect.ticket and command_id is not None:
+        if effect.ticket:
             self._tickets[command_id] = effect.ticket
             self._ids[effect.ticket] = command_id
 
-    def _write(
-        self, method: str, params: Any, session_id: SessionId | None, *, quietly: bool = True
-    ) -> CommandId | None:
-        try:
-            command_id, text = self._router.command(method, params, session_id)
-        except CdpError:
-            if not quietly:
-                raise
-            return None  # the session has ended meanwhile, which the machine is about to hear
+    def _write(self, method: str, params: Any, session_id: SessionId | None) -> CommandId:
+        command_id, text = self._router.command(method, params, session_id)
         self._out.append(text)
         return command_id
 

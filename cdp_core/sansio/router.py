@@ -28,6 +28,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from cdp_core.errors import (
+    CdpError,
+    CommandRefused,
     ConnectionLost,
     Gone,
     InvalidArgument,
@@ -62,6 +64,7 @@ __all__ = [
     "MAX_SEND_BYTES",
     "Anomaly",
     "CommandDone",
+    "Failure",
     "Loss",
     "Outcome",
     "Output",
@@ -69,6 +72,7 @@ __all__ = [
     "RouterStatistics",
     "SessionClosed",
     "SessionOpened",
+    "failure_of",
 ]
 
 MAX_SEND_BYTES: Final = 100 * 2**20 - 64
@@ -98,7 +102,22 @@ class Loss(Struct, frozen=True, kw_only=True):
         return kind(self.detail, reason=self.reason, session_id=self.session_id, target_id=self.target_id)
 
 
-Outcome = Result | Refusal | Loss | Malformed
+Failure = Refusal | Loss | Malformed
+Outcome = Result | Failure
+
+
+def failure_of(outcome: Failure, method: str, session_id: SessionId | None) -> CdpError:
+    """A fresh exception that says why a command has no result."""
+    if isinstance(outcome, Refusal):
+        return CommandRefused(
+            code=outcome.code, message=outcome.message, data=outcome.data, method=method, session_id=session_id
+        )
+    if isinstance(outcome, Loss):
+        return outcome.error()
+    return RemoteProtocolError(
+        f"The reply to {method} cannot be read: {outcome.reason} ({outcome.size} bytes); "
+        "the command may have been carried out."
+    )
 
 
 class CommandDone(Struct, frozen=True, kw_only=True):

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import attrs
 
-from cdp_core.errors import CdpError, CommandRefused, ConnectionLost, InvalidArgument, RemoteProtocolError
+from cdp_core.errors import CdpError, ConnectionLost, InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.records import replace
-from cdp_core.sansio.router import Loss
-from cdp_core.sansio.wire import Json, Malformed, Refusal, Result, SessionId, TargetId
+from cdp_core.sansio.router import Failure, failure_of
+from cdp_core.sansio.wire import Json, Result, SessionId, TargetId
 from cdp_supervisor.errors import (
     AmbiguousTarget,
     BlockedByDialog,
@@ -489,18 +489,9 @@ def result_of(outcome: Any, method: str, session_id: SessionId | None) -> Json:
     raise error_of(outcome, method, session_id)
 
 
-def error_of(outcome: Any, method: str, session_id: SessionId | None) -> Exception:
+def error_of(outcome: Failure | NotSent, method: str, session_id: SessionId | None) -> Exception:
     """Why there is no result."""
-    if isinstance(outcome, Refusal):
-        return CommandRefused(
-            code=outcome.code, message=outcome.message, data=outcome.data, method=method, session_id=session_id
-        )
-    if isinstance(outcome, Loss):
-        return outcome.error()
-    if isinstance(outcome, NotSent):
-        return outcome.error
-    assert isinstance(outcome, Malformed)
-    return RemoteProtocolError(f"The answer to {method} cannot be read: {outcome.reason}.")
+    return outcome.error if isinstance(outcome, NotSent) else failure_of(outcome, method, session_id)
 
 
 def read_evaluation(result: Json) -> Any:

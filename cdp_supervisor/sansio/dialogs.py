@@ -63,8 +63,8 @@ ACTIONS: Final = ("accept", "dismiss")
 # ── what the browser says ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def opened(turn: Turn, page: Page, session_id: SessionId, params: Json) -> None:
-    """`Page.javascriptDialogOpening`."""
+def opened(turn: Turn, page: Page, session_id: SessionId, params: Json) -> Dialog | None:
+    """`Page.javascriptDialogOpening`. The dialog, if it is still there: a policy may have settled it already."""
     limits = turn.state.limits
     frame_id = text(params, "frameId", limits.text_kept) or page.id
     process = turn.process_of(page, frame_id) or session_id
@@ -76,7 +76,7 @@ def opened(turn: Turn, page: Page, session_id: SessionId, params: Json) -> None:
     page = _kept(turn, page)
     if len(page.dialogs) >= limits.dialogs_kept:
         turn.count("dialogs_left_out")
-        return
+        return None
     native = flag(params, "hasBrowserHandler")
     older = [each for each in page.dialogs if each.phase in ("open", "answering", "stuck")]
     number = turn.state.last_dialog + 1
@@ -90,7 +90,6 @@ def opened(turn: Turn, page: Page, session_id: SessionId, params: Json) -> None:
         default_prompt=text(params, "defaultPrompt", limits.text_kept),
         native=native,
         opened=turn.at,
-        since=turn.at,
         epoch=turn.state.epoch,
         held=native and bool(older),
     )
@@ -101,6 +100,8 @@ def opened(turn: Turn, page: Page, session_id: SessionId, params: Json) -> None:
         for other in older:  # there, it is the older one that nobody can answer any more (fact 26)
             _move(turn, other.id, "superseded")
     _meet(turn, dialog)
+    found = _find(turn, dialog.id)
+    return None if found is None else found[1]
 
 
 def closed(turn: Turn, page: Page, params: Json) -> None:
@@ -118,7 +119,7 @@ def closed(turn: Turn, page: Page, params: Json) -> None:
     elsewhere = "other_client" if accepted or text(params, "userInput", 1) else "closed_elsewhere"
     if page.curing:
         elsewhere = "navigation"
-    _put(turn, replace(dialog, accepted=accepted, reason=elsewhere))
+    _put(turn, replace(dialog, reason=elsewhere))
     newer = [each for each in page.dialogs if _number(each) > _number(dialog) and each.phase != "closed"]
     _move(turn, dialog.id, "closed")
     _supersede(turn, newer)
@@ -303,9 +304,7 @@ def _answer(turn: Turn, dialog_id: str, *, accept: bool, prompt_text: str | None
             dialog,
             phase=TABLE["open", "answer"].go,
             by=by,
-            since=turn.at,
             since_ticket=turn.state.last_ticket,
-            stopping=turn.state.stopping is not None,
         ),
     )
     turn.send(
@@ -334,7 +333,7 @@ def _move(turn: Turn, dialog_id: str, trigger: Trigger) -> None:
     elif move.stick:
         _stick(turn, page, dialog, move)
     elif move.go:
-        _put(turn, replace(dialog, phase=move.go, since=turn.at))
+        _put(turn, replace(dialog, phase=move.go))
         turn.wake(_key(dialog), turn.state.limits.answer_patience, f"the end of dialog {dialog.id} is unconfirmed")
     elif move.overdue:
         _put(turn, replace(dialog, overdue=True, deadline=None))
@@ -346,7 +345,6 @@ def _stick(turn: Turn, page: Page, dialog: Dialog, move: Move) -> None:
         dialog,
         phase="stuck",
         why=move.stick,
-        since=turn.at,
         since_ticket=turn.state.last_ticket,
         held=False,
         ask_ids=(),
@@ -376,9 +374,7 @@ def _settle(turn: Turn, dialog: Dialog, closed_by: str, reason: str) -> None:
     page, dialog = found
     turn.calm(_key(dialog))
     turn.put(dialog_on=turn.state.dialog_on.delete(dialog.id))
-    ended = replace(
-        dialog, closed_by=closed_by, reason=reason, closed=turn.at, since=turn.at, deadline=None, ask_ids=(), held=False
-    )
+    ended = replace(dialog, closed_by=closed_by, reason=reason, closed=turn.at, deadline=None, ask_ids=(), held=False)
     recent = (*page.recent, ended)[-turn.state.limits.recent_dialogs :] if turn.state.limits.recent_dialogs else ()
     left = tuple(each for each in page.dialogs if each.id != dialog.id)
     page = turn.put_page(replace(page, dialogs=left, recent=recent, curing=page.curing and bool(left)))

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from immutables import Map
+
 from cdp_core.sansio.records import replace
 from cdp_core.sansio.router import Loss
 from cdp_supervisor.errors import SupervisorStopped
@@ -117,7 +119,7 @@ def _end_tickets(turn: Turn, reason: str) -> None:
     """Whatever was under way ends with the link, once."""
     loss = Loss(kind="connection", reason=reason, detail="The link to the browser ended; it is dialled again.")
     tickets = turn.state.tickets
-    turn.put(tickets=type(tickets)())
+    turn.put(tickets=Map())
     for number, ticket in sorted(tickets.items()):
         if ticket.purpose == "call":
             calls.call_ended(turn, ticket, loss)

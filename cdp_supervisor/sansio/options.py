@@ -175,8 +175,6 @@ class Reconnect:
 class Limits:
     """What is kept, whatever a page does; what exceeds one is counted, and said in the snapshot."""
 
-    frames_shown: int = 30
-    oopif_depth_shown: int = 2
     frames_kept: int = 12_000
     """For each page."""
     pages_kept: int = 4_000

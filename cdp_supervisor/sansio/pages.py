@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from immutables import Map
+
 from cdp_core.sansio.records import replace
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.wire import BrowserContextId, Json, Refusal, Result, SessionId, TargetId
@@ -388,13 +390,7 @@ def link_lost(turn: Turn) -> None:
         turn.calm(f"setup:{attachment.session_id}")
         if attachment.type == "iframe" and attachment.page_id is not None:
             turn.lose_sight(attachment.target_id, attachment.page_id)
-    empty = type(turn.state.sessions)()
-    turn.put(
-        sessions=empty,
-        page_of=type(turn.state.page_of)(),
-        primary_on=type(turn.state.primary_on)(),
-        also_on=type(turn.state.also_on)(),
-    )
+    turn.put(sessions=Map(), page_of=Map(), primary_on=Map(), also_on=Map())
 
 
 def _in_scope(turn: Turn, target_id: TargetId, info: Json) -> bool:

@@ -65,20 +65,16 @@ class Dialog(Struct, frozen=True, kw_only=True, gc=False):
     """Whose answer is on its way: `agent`, `auto_policy` or `watchdog`."""
     why: str = ""
     """Why nobody can answer it."""
-    since: Instant = NOWHEN
-    """Of the phase."""
     since_ticket: int = 0
-    """What was sent before the phase began has a number up to this one."""
+    """What was sent before its phase began has a number up to this one."""
     held: bool = False
     """Another one is open on the page, and one of the two is about to end: it is not answered by itself before that."""
     overdue: bool = False
     deadline: float | None = None
     ask_ids: tuple[int, ...] = ()
-    stopping: bool = False
     closed_by: str = ""
     reason: str = ""
     closed: Instant = NOWHEN
-    accepted: bool | None = None
 
 
 class Frame(Struct, frozen=True, kw_only=True, gc=False):
@@ -204,7 +200,6 @@ class Extension(Struct, frozen=True, kw_only=True):
     """Why it was switched off."""
     timed: bool = False
     """Whether it waits for a time."""
-    sent: int = 0
 
 
 class State(Struct, frozen=True, kw_only=True):

@@ -13,7 +13,8 @@ What couples the sub-machines is written here, and in this order:
     time              → every deadline that has come, one after the other, whatever the input was
 
 `step` never raises, whatever a browser says and in whatever order. Inputs of an older link are dropped, here and nowhere
-else (docs/cdp/what-an-old-link-says-is-dropped.md). After it the next deadline is later than all that was seen, so a `TimePassed` too many does nothing.
+else (docs/cdp/what-an-old-link-says-is-dropped.md). After it the next deadline is later than all that was seen, so a
+`TimePassed` too many does nothing.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from math import inf
 from typing import Any, Final
 
 import attrs
+from immutables import Map
 
 from cdp_core.errors import RemoteProtocolError
 from cdp_core.sansio.records import Struct, replace
@@ -141,16 +143,10 @@ def _of_page(rule: Callable[[Turn, Any, SessionId, Json], Any]) -> Callable[[Tur
 def _opening(turn: Turn, page: Any, session_id: SessionId, params: Json) -> None:
     if page.session_id != session_id:
         return
-    before = turn.state.last_dialog
-    dialogs.opened(turn, page, session_id, params)
-    if turn.state.last_dialog == before:
-        return
-    dialog_id = f"d-{turn.state.last_dialog}"
+    dialog = dialogs.opened(turn, page, session_id, params)
     now = turn.page(page.id)
-    if now is not None:
-        dialog = next((each for each in now.dialogs if each.id == dialog_id), None)
-        if dialog is not None:
-            calls.overtaken(turn, now, dialog)
+    if dialog is not None and now is not None:
+        calls.overtaken(turn, now, dialog)
 
 
 def _closing(turn: Turn, page: Any, session_id: SessionId, params: Json) -> None:
@@ -260,8 +256,6 @@ def _stop(turn: Turn, ask: Ask, question: Stop) -> None:
 def _finish_stop(turn: Turn) -> None:
     """The end has come when nothing is under way that could still be settled."""
     state = turn.state
-    if state.stopping is None:
-        return
     dialogs_there = [each for page in state.pages.values() for each in page.dialogs]
     found = [each for each in dialogs_there if each.phase != "closed"]
     settling = any(each.phase in ("answering", "answered", "closed") for each in dialogs_there)
@@ -276,8 +270,13 @@ def _finish_stop(turn: Turn) -> None:
             turn.answer(ask_id, error=SupervisorStopped("stopped"))
     calls.end_all(turn, lambda: SupervisorStopped("stopped"))
     turn.answer(state.stopping, StopReport(left=tuple(left)))
-    cleared = {"deadlines": (), "deadline_of": type(state.deadline_of)(), "tickets": type(state.tickets)()}
-    turn.put(stopping=None, link=replace(state.link, phase="stopped", reason="stopped", since=turn.at), **cleared)
+    turn.put(
+        stopping=None,
+        link=replace(state.link, phase="stopped", reason="stopped", since=turn.at),
+        deadlines=(),
+        deadline_of=Map(),
+        tickets=Map(),
+    )
 
 
 # ── machines of others ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -321,10 +320,9 @@ def _fed(turn: Turn, extension: Extension, input: Input) -> Extension:
         turn.order(attrs.evolve(order, ticket=0) if isinstance(order, effects.Send) else order)
     if deadline is not None or extension.timed:
         _wake_machine(turn, machine.name, deadline)
-    if state is extension.state and not orders and extension.timed == (deadline is not None):
+    if state is extension.state and extension.timed == (deadline is not None):
         return extension
-    sent = extension.sent + sum(isinstance(each, effects.Send) for each in orders) if orders else extension.sent
-    return replace(extension, state=state, timed=deadline is not None, sent=sent)
+    return replace(extension, state=state, timed=deadline is not None)
 
 
 def _beyond(orders: tuple[Any, ...]) -> str:

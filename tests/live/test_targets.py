@@ -142,20 +142,21 @@ async def test_page_is_not_disabled_while_its_dialog_is_open(
     assert browser.statistics().unheard_refusals == 0
 
 
-async def test_a_navigation_overtakes_an_enable_that_is_not_answered_yet(
+async def test_a_navigation_may_overtake_an_enable_that_is_not_answered_yet(
     browser: BrowserSession, new_page: NewPage, pages: Pages
 ) -> None:
-    """Chromium carries such an enable over to the new process, where it takes effect after the commit."""
+    """Chromium carries such an enable over to the new process, mostly after the commit: the next one is told surely."""
     page = await new_page("<title>before</title>")
     busy = page.send_nowait("Runtime.evaluate", {"expression": "for (const t = Date.now(); Date.now() < t + 1000;);"})
     busy.on_end()
     async with page.enabled("Page"):
-        navigated = page.subscribe("Page.frameNavigated", capacity=1)
+        navigated = page.subscribe("Page.frameNavigated", capacity=2)
         await page.send("Page.navigate", {"url": pages("<title>after</title>", "a.localhost")})
         await page.send("Page.enable")
         answer = await page.send("Runtime.evaluate", {"expression": "location.hostname"})
         assert answer["result"]["value"] == "a.localhost"
-        with pytest.raises(trio.WouldBlock):
-            navigated.receive_nowait()
         await page.send("Page.navigate", {"url": pages("<title>again</title>", "b.localhost")})
-        assert "b.localhost" in (await navigated.receive()).params["frame"]["url"]
+        told = [(await navigated.receive()).params["frame"]["url"]]
+        if "a.localhost" in told[0]:
+            told = [(await navigated.receive()).params["frame"]["url"]]
+        assert "b.localhost" in told[0]
