@@ -159,6 +159,11 @@ class BrowserSession(Session):
         assert loss is not None
         return loss.error()
 
+    @property
+    def batches(self) -> int:
+        """How often the reader was given something: to a tap, outputs of one batch came at one moment."""
+        return self._link.batches
+
     def statistics(self) -> LinkStatistics:
         """What passed over this connection so far."""
         return self._link.statistics()

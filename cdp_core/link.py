@@ -124,7 +124,8 @@ class Link(Generic[S]):
         self._outbox: deque[bytes] = deque()
         self._outbox_bytes = 0
         self._writer: trio.lowlevel.Task | None = None
-        self._batches = 0
+        self.batches = 0
+        """What the transport gave at once, counted: where it is the same, no time has passed between two outputs."""
         self._replies_in_batch = 0
         self._drained: trio.Event | None = None
 
@@ -245,7 +246,7 @@ class Link(Generic[S]):
         try:
             while not self.ended.is_set():
                 batch = await self._transport.receive()
-                self._batches += 1
+                self.batches += 1
                 self._deliver(self.router.receive_all(batch))
         except ConnectionLost as lost:
             self._lose(Loss(kind="connection", reason=lost.reason, detail=str(lost), close_code=lost.close_code))
@@ -382,7 +383,7 @@ class Link(Generic[S]):
         loss = self.router.loss
         return LinkStatistics(
             router=self.router.statistics(),
-            batches=self._batches,
+            batches=self.batches,
             outbox=len(self._outbox),
             outbox_bytes=self._outbox_bytes,
             unheard_refusals=self.unheard_refusals,

@@ -119,6 +119,7 @@ class Driver:
         """What a task of ours raised: a mistake in this library, or in the function that gives the address."""
         self.on_failure: Callable[[], None] = lambda: None
         self._clock = trio.lowlevel.current_clock().current_time
+        self._batch, self._batch_came = -1, Instant(mono=-math.inf)
         self._link_scope, self._time_scope = trio.CancelScope(shield=True), trio.CancelScope(shield=True)
         self._over = False
         self._where = where
@@ -208,6 +209,7 @@ class Driver:
 
     def _link_is_up(self, browser: BrowserSession, *, owned: bool) -> None:
         self.browser = browser
+        self._batch = -1
         self._shared = SharedLink(browser, owned=owned)
         already = () if owned else self._shared.tap(self._tap)
         self._feed(LinkUp(at=self.now(), epoch=self._epoch, owned=owned))
@@ -255,25 +257,36 @@ class Driver:
 
     def _tap(self, output: Output) -> None:
         """What the engine says, before anybody else hears of it."""
-        if self.runner.state.link.phase == "stopped":
-            return  # what the report does not know of is not ours any more
-        if isinstance(output, Event):
+        if type(output) is Event or isinstance(output, Event):
             if output.method in self._wanted:
-                self._feed(BrowserEvent(at=self.now(), epoch=self._epoch, event=output))
+                self._feed(BrowserEvent(at=self._moment_of_batch(), epoch=self._epoch, event=output))
+        elif self.runner.state.link.phase == "stopped":
+            pass  # what the report does not know of is not ours any more
         elif isinstance(output, CommandDone):
             ticket = self._tickets.pop(output.id, None)
             if ticket is not None:
-                self._replies.pop(ticket, None)
-                if ticket in self._opening and isinstance(output.outcome, Result) and self._shared is not None:
-                    self._shared.opened(SessionId(str(value_of(output.outcome).get("sessionId"))))
-                self._opening.discard(ticket)
-                self._feed(CommandEnded(at=self.now(), epoch=self._epoch, ticket=ticket, outcome=output.outcome))
+                self._command_ended(ticket, output)
         elif isinstance(output, SessionOpened):
             self._feed(opened_input(output, self.now(), self._epoch))
         elif isinstance(output, SessionClosed):
             if self._shared is not None:
                 self._shared.session_closed(output.session_id)
             self._feed(closed_input(output, self.now(), self._epoch))
+
+    def _command_ended(self, ticket: int, done: CommandDone) -> None:
+        self._replies.pop(ticket, None)
+        if ticket in self._opening and isinstance(done.outcome, Result) and self._shared is not None:
+            self._shared.opened(SessionId(str(value_of(done.outcome).get("sessionId"))))
+        self._opening.discard(ticket)
+        self._feed(CommandEnded(at=self.now(), epoch=self._epoch, ticket=ticket, outcome=done.outcome))
+
+    def _moment_of_batch(self) -> Instant:
+        """When the reader was given the event that it hands out now: the clock is asked once for each batch."""
+        browser = self.browser
+        if browser is None or browser.batches != self._batch:
+            self._batch = -1 if browser is None else browser.batches
+            self._batch_came = self.now()
+        return self._batch_came
 
     def _on_state(self, state: State) -> None:
         if not self.started.is_set() and state.link.listed and not any(_is_new(page) for page in state.pages.values()):
@@ -321,15 +334,15 @@ class Driver:
     # ── out ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _perform(self, effect: Effect) -> None:
-        if isinstance(effect, Send):
+        if isinstance(effect, Tell):
+            self._listeners.tell(effect.change)
+        elif isinstance(effect, Send):
             self._send(effect)
         elif isinstance(effect, Answer):
             asker = self._askers.pop(effect.ask_id, None)
             if asker is not None:
                 asker.answer = effect
                 asker.came.set()
-        elif isinstance(effect, Tell):
-            self._listeners.tell(effect.change)
         elif isinstance(effect, Note):
             _log(effect)
         elif isinstance(effect, effects.Dial):

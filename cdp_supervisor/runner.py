@@ -16,7 +16,7 @@ from collections.abc import Callable
 from cdp_supervisor.sansio.effects import Effect
 from cdp_supervisor.sansio.inputs import Input
 from cdp_supervisor.sansio.state import Deadline, State
-from cdp_supervisor.sansio.step import next_deadline, step
+from cdp_supervisor.sansio.step import next_deadline, take
 from cdp_supervisor.sansio.view import Snapshot, Views
 
 __all__ = ["Runner"]
@@ -44,25 +44,24 @@ class Runner:
             self._inputs.append(input)
             return False
         self._working = True
+        waiting = self._inputs
         try:
-            self._work(input)
-            while self._inputs:
-                self._work(self._inputs.popleft())
+            while True:
+                if self._record is not None:
+                    self._record(input)
+                before = self.state
+                after, orders = take(before, input)
+                if after is not before:
+                    self.state = after
+                    for watch in self._watchers:
+                        watch(after)
+                for effect in orders:
+                    self._perform(effect)
+                if not waiting:
+                    return True
+                input = waiting.popleft()  # noqa: A001
         finally:
             self._working = False
-        return True
-
-    def _work(self, input: Input) -> None:  # noqa: A002
-        if self._record is not None:
-            self._record(input)
-        before = self.state
-        done = step(before, input)
-        if done.state is not before:
-            self.state = done.state
-            for watch in self._watchers:
-                watch(done.state)
-        for effect in done.effects:
-            self._perform(effect)
 
     def snapshot(self) -> Snapshot:
         """What is so now."""

@@ -5,6 +5,8 @@ between, and leaves `Raw` parts undecoded. Where msgspec cannot be had (another 
 names stand on attrs and the standard library: slower, equal in meaning. There, `decoder` gives decoders that decline
 everything, so that each text takes the tolerant way, which needs nothing but the standard library anyway.
 `nox -s stdlib` runs the suite with msgspec hidden.
+
+`amend` writes into a record that nobody else has seen yet: only its maker may, before it is handed out.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
-__all__ = ["DECODE_ERRORS", "HAVE_MSGSPEC", "Raw", "Struct", "decoder", "encode", "replace"]
+__all__ = ["DECODE_ERRORS", "HAVE_MSGSPEC", "Raw", "Struct", "amend", "decoder", "encode", "replace"]
 
 T = TypeVar("T")
 
@@ -23,6 +25,7 @@ HAVE_MSGSPEC = find_spec("msgspec") is not None
 if TYPE_CHECKING or HAVE_MSGSPEC:
     import msgspec
     from msgspec import Raw, Struct
+    from msgspec.structs import force_setattr as amend
     from msgspec.structs import replace
 
     # An exceeded recursion limit is no DecodeError, and a payload of 100,000 brackets must not end the reader.
@@ -37,6 +40,7 @@ else:
     import attrs
 
     replace = attrs.evolve
+    amend = object.__setattr__
     DECODE_ERRORS = (ValueError, RecursionError)
 
     class Raw(bytes):

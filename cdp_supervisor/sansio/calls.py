@@ -29,6 +29,7 @@ from cdp_supervisor.errors import (
     UnknownFrame,
     UnknownTarget,
 )
+from cdp_supervisor.sansio.frames import context_of
 from cdp_supervisor.sansio.inputs import Ask, NotSent
 from cdp_supervisor.sansio.params import member, text
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover
@@ -242,6 +243,8 @@ def cure_due(turn: Turn, number: str) -> None:
 
 def overtaken(turn: Turn, page: Page, dialog: Dialog) -> None:
     """A dialog stops the process of its frame: who called there hears of it."""
+    if not turn.state.calls:
+        return
     session_id = turn.process_of(page, dialog.frame_id)
     leaving = dialog.type == "beforeunload"
     for record in tuple(turn.state.calls.values()):
@@ -395,11 +398,12 @@ def _place_of_frame(turn: Turn, question: Call, page: Page, frame: Frame) -> _Pl
     if question.method not in IN_A_CONTEXT:
         hint = "reach it through `contentDocument` in a script of the frame above, or with Runtime.evaluate in it"
         raise FrameSharesProcess(frame.id, method=question.method, hint=hint)
-    if not frame.context:
+    context = context_of(page, frame)
+    if not context:
         raise FrameSharesProcess(
             frame.id, method=question.method, hint="its execution context is not known yet; try again"
         )
-    params = {"uniqueContextId": frame.context, **(question.params or {})}
+    params = {"uniqueContextId": context, **(question.params or {})}
     return _Place(session_id=attachment.session_id, page=page, params=params)
 
 

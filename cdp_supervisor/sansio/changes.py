@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
-
+from cdp_core.sansio.records import Struct
 from cdp_core.sansio.wire import TargetId
 
 __all__ = [
@@ -20,8 +19,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen(kw_only=True)
-class DialogOpened:
+class DialogOpened(Struct, frozen=True, kw_only=True, gc=False):
     """A dialog is open."""
 
     dialog_id: str
@@ -29,8 +27,7 @@ class DialogOpened:
     type: str
 
 
-@attrs.frozen(kw_only=True)
-class DialogClosed:
+class DialogClosed(Struct, frozen=True, kw_only=True, gc=False):
     """A dialog has ended."""
 
     dialog_id: str
@@ -39,8 +36,7 @@ class DialogClosed:
     reason: str
 
 
-@attrs.frozen(kw_only=True)
-class FrameAdded:
+class FrameAdded(Struct, frozen=True, kw_only=True, gc=False):
     """A frame is there."""
 
     frame_id: str
@@ -48,47 +44,41 @@ class FrameAdded:
     parent_id: str | None
 
 
-@attrs.frozen(kw_only=True)
-class FrameNavigated:
+class FrameNavigated(Struct, frozen=True, kw_only=True, gc=False):
     """A frame shows another document."""
 
     frame_id: str
     target_id: TargetId
 
 
-@attrs.frozen(kw_only=True)
-class FrameRemoved:
+class FrameRemoved(Struct, frozen=True, kw_only=True, gc=False):
     """A frame is gone."""
 
     frame_id: str
     target_id: TargetId
 
 
-@attrs.frozen(kw_only=True)
-class PageOpened:
+class PageOpened(Struct, frozen=True, kw_only=True, gc=False):
     """A page came into scope."""
 
     target_id: TargetId
     opener_id: TargetId | None
 
 
-@attrs.frozen(kw_only=True)
-class PageCrashed:
+class PageCrashed(Struct, frozen=True, kw_only=True, gc=False):
     """A page's process died."""
 
     target_id: TargetId
 
 
-@attrs.frozen(kw_only=True)
-class PageGone:
+class PageGone(Struct, frozen=True, kw_only=True, gc=False):
     """A page is gone."""
 
     target_id: TargetId
     reason: str
 
 
-@attrs.frozen(kw_only=True)
-class LinkChanged:
+class LinkChanged(Struct, frozen=True, kw_only=True, gc=False):
     """The link came up, went down, or was given up."""
 
     phase: str

@@ -26,6 +26,8 @@ TEXT: Final = 2_000
 LARGE: Final = 8_192
 """Bytes beyond which an event is not kept as it came."""
 PAGES: Final = 4_000
+UNSORTED: Final = 256
+"""Lines that may wait in the order of their coming: to put each to its page at once would touch all the lines there."""
 
 LOGGED, THROWN = "Runtime.consoleAPICalled", "Runtime.exceptionThrown"
 
@@ -34,6 +36,7 @@ class Read(Struct, frozen=True, kw_only=True, gc=False):
     """What a line says that was large."""
 
     at: Instant
+    page: TargetId | None
     session_id: str | None
     said: Json
 
@@ -41,7 +44,17 @@ class Read(Struct, frozen=True, kw_only=True, gc=False):
 Line = BrowserEvent | Read
 """One line: as it came, or what it says."""
 
-Rings = Map[TargetId, tuple[Line, ...]]
+Newest = tuple[Line, "Newest"] | None
+"""The lines of all pages, the last one first."""
+
+
+class Rings(Struct, frozen=True, kw_only=True, gc=False):
+    """The lines of each page, and those that came since they were put there."""
+
+    newest: Newest = None
+    unsorted: int = 0
+    """How many came since."""
+    of_page: Map[TargetId, tuple[Line, ...]] = Map()
 
 
 class ConsoleRing:
@@ -52,19 +65,19 @@ class ConsoleRing:
 
     def initial(self) -> Rings:
         """Nothing was said."""
-        return Map()
+        return Rings()
 
     def step(self, state: Rings, input: Input, /) -> tuple[Rings, Iterable[Effect]]:
         """Keep a line, with its page."""
         if type(input) is not BrowserEvent or input.page is None or input.event.method not in self.events:
             return state, ()
         line: Line = input
-        if input.event.size > LARGE:
-            line = Read(at=input.at, session_id=input.event.session_id, said=_read(input.event))
-        lines = state.get(input.page, ())
-        if not lines and len(state) >= PAGES:
-            state = state.delete(next(iter(state)))
-        return state.set(input.page, lines[1 - LINES :] + (line,)), ()  # noqa: RUF005 - one copy less
+        event = input.event
+        if event.size > LARGE:
+            line = Read(at=input.at, page=input.page, session_id=event.session_id, said=_read(event))
+        if state.unsorted >= UNSORTED:
+            state = _sorted(state)
+        return Rings(newest=(line, state.newest), unsorted=state.unsorted + 1, of_page=state.of_page), ()
 
     def next_deadline(self, _state: Rings, /) -> float | None:
         """Time does nothing here."""
@@ -72,7 +85,26 @@ class ConsoleRing:
 
     def view(self, state: Rings, /) -> Json:
         """The lines of each page, oldest first."""
-        return {"pages": {page: [_shown(line) for line in lines] for page, lines in state.items()}}
+        return {"pages": {page: [_shown(line) for line in lines] for page, lines in _sorted(state).of_page.items()}}
+
+
+def _sorted(state: Rings) -> Rings:
+    """All lines at their pages, where only the last ones are kept."""
+    came: dict[TargetId, list[Line]] = {}
+    cell = state.newest
+    while cell is not None:
+        line, cell = cell
+        assert line.page is not None
+        lines = came.setdefault(line.page, [])
+        if len(lines) < LINES:
+            lines.append(line)
+    of_page = state.of_page.mutate()
+    for page, lines in reversed(came.items()):
+        if page not in of_page and len(of_page) >= PAGES:
+            del of_page[next(iter(of_page))]
+        older = of_page.get(page, ())
+        of_page[page] = (*older[max(len(older) + len(lines) - LINES, 0) :], *reversed(lines))
+    return Rings(of_page=of_page.finish())
 
 
 def _shown(line: Line) -> Json:

@@ -57,7 +57,7 @@ class Move:
     `refuse` is what an answer gets, `overdue` that its time is over. All empty: nothing changes.
     """
 
-    go: str = ""
+    go: Phase | Literal[""] = ""
     settle: str = ""
     reason: str = ""
     stick: str = ""

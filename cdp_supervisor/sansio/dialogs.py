@@ -31,7 +31,7 @@ from cdp_supervisor.errors import (
     UnknownDialog,
 )
 from cdp_supervisor.sansio import changes
-from cdp_supervisor.sansio.dialog_table import PHASES, TABLE, Move, Phase, Trigger
+from cdp_supervisor.sansio.dialog_table import TABLE, Move, Trigger
 from cdp_supervisor.sansio.inputs import Ask, NotSent
 from cdp_supervisor.sansio.params import flag, text
 from cdp_supervisor.sansio.questions import RespondToDialog, SetPolicy
@@ -64,7 +64,7 @@ ACTIONS: Final = ("accept", "dismiss")
 
 
 def opened(turn: Turn, page: Page, session_id: SessionId, params: Json) -> Dialog | None:
-    """`Page.javascriptDialogOpening`. The dialog, if it is still there: a policy may have settled it already."""
+    """`Page.javascriptDialogOpening`. The dialog as it opened, if it is still there: a policy may have settled it."""
     limits = turn.state.limits
     frame_id = text(params, "frameId", limits.text_kept) or page.id
     process = turn.process_of(page, frame_id) or session_id
@@ -73,7 +73,8 @@ def opened(turn: Turn, page: Page, session_id: SessionId, params: Json) -> Dialo
             _move(turn, other.id, "page_replies")  # what it stopped runs scripts again
         elif other.frame_id == frame_id and other.phase == "answered":
             _move(turn, other.id, "superseded")
-    page = _kept(turn, page)
+    if page.dialogs:
+        page = _kept(turn, page)
     if len(page.dialogs) >= limits.dialogs_kept:
         turn.count("dialogs_left_out")
         return None
@@ -100,8 +101,7 @@ def opened(turn: Turn, page: Page, session_id: SessionId, params: Json) -> Dialo
         for other in older:  # there, it is the older one that nobody can answer any more (fact 26)
             _move(turn, other.id, "superseded")
     _meet(turn, dialog)
-    found = _find(turn, dialog.id)
-    return None if found is None else found[1]
+    return dialog if dialog.id in turn.state.dialog_on else None
 
 
 def closed(turn: Turn, page: Page, params: Json) -> None:
@@ -120,7 +120,7 @@ def closed(turn: Turn, page: Page, params: Json) -> None:
     if page.curing:
         elsewhere = "navigation"
     _put(turn, replace(dialog, reason=elsewhere))
-    newer = [each for each in page.dialogs if _number(each) > _number(dialog) and each.phase != "closed"]
+    newer = [each for each in there if _number(each) > _number(dialog)]
     _move(turn, dialog.id, "closed")
     _supersede(turn, newer)
 
@@ -228,7 +228,7 @@ def respond(turn: Turn, ask: Ask, question: RespondToDialog) -> None:
         wrong = f"prompt_text is for prompts, and dialog {dialog.id} is of type {dialog.type}; leave it out."
         turn.answer(ask.ask_id, error=InvalidArgument(wrong))
         return
-    refusal = TABLE[_phase(dialog), "answer"].refuse
+    refusal = TABLE[dialog.phase, "answer"].refuse
     if dialog.phase == "stuck":
         unanswerable = DialogUnanswerable(dialog.id, why=dialog.why, cures=cures_of(dialog))
         turn.answer(ask.ask_id, error=unanswerable)
@@ -275,8 +275,8 @@ def _meet(turn: Turn, dialog: Dialog) -> None:
     elif dialog.held:
         turn.wake(_key(dialog), HELD, f"which of two dialogs is left ({dialog.id})")
     elif policy == "must_respond":
-        elapsed = max(turn.now - dialog.opened.mono, 0.0)
-        at = turn.wake(_key(dialog), turn.state.policy.dialog_timeout - elapsed, f"nobody answered dialog {dialog.id}")
+        left = turn.state.policy.dialog_timeout - max(turn.now - dialog.opened.mono, 0.0)
+        at = turn.wake(_key(dialog), left, f"nobody answered dialog {dialog.id}")
         _put(turn, replace(dialog, deadline=at))
     else:
         accept = policy == "auto_accept"
@@ -302,7 +302,7 @@ def _answer(turn: Turn, dialog_id: str, *, accept: bool, prompt_text: str | None
         turn,
         replace(
             dialog,
-            phase=TABLE["open", "answer"].go,
+            phase="answering",
             by=by,
             since_ticket=turn.state.last_ticket,
         ),
@@ -324,7 +324,7 @@ def _move(turn: Turn, dialog_id: str, trigger: Trigger) -> None:
     if found is None:
         return
     page, dialog = found
-    move = TABLE.get((_phase(dialog), trigger))
+    move = TABLE.get((dialog.phase, trigger))
     if move is None:
         turn.count("impossible_dialog_moves")
     elif move.settle:
@@ -424,8 +424,11 @@ def _pending(turn: Turn) -> list[Dialog]:
 
 def _find(turn: Turn, dialog_id: str) -> tuple[Page, Dialog] | None:
     page = turn.page(turn.state.dialog_on.get(dialog_id))
-    dialog = next((each for each in page.dialogs if each.id == dialog_id), None) if page is not None else None
-    return None if page is None or dialog is None else (page, dialog)
+    if page is not None:
+        for dialog in page.dialogs:
+            if dialog.id == dialog_id:
+                return page, dialog
+    return None
 
 
 def _kept(turn: Turn, page: Page) -> Page:
@@ -437,15 +440,8 @@ def _kept(turn: Turn, page: Page) -> Page:
 def _put(turn: Turn, dialog: Dialog) -> None:
     page = turn.page(dialog.target_id)
     assert page is not None
-    kept = tuple(dialog if each.id == dialog.id else each for each in page.dialogs)
+    kept = tuple([dialog if each.id == dialog.id else each for each in page.dialogs])
     turn.put_page(replace(page, dialogs=kept))
-
-
-def _phase(dialog: Dialog) -> Phase:
-    for phase in PHASES:
-        if phase == dialog.phase:
-            return phase
-    raise AssertionError(dialog.phase)
 
 
 def _number(dialog: Dialog) -> int:

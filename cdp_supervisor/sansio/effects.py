@@ -7,10 +7,10 @@ Where several parts of a program share one connection, the effects that touch wh
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal
 
-import attrs
-
+from cdp_core.sansio.records import Struct
 from cdp_core.sansio.wire import SessionId
 from cdp_supervisor.sansio.changes import Change
 
@@ -31,8 +31,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen(kw_only=True)
-class Send:
+class Send(Struct, frozen=True, kw_only=True):
     """A command; its end comes back under the ticket."""
 
     ticket: int
@@ -41,50 +40,43 @@ class Send:
     params: Mapping[str, Any] | None = None
 
 
-@attrs.frozen(kw_only=True)
-class Forget:
+class Forget(Struct, frozen=True, kw_only=True, gc=False):
     """Nobody waits for what was sent under this ticket any more."""
 
     ticket: int
 
 
-@attrs.frozen(kw_only=True)
-class Discover:
+class Discover(Struct, frozen=True, kw_only=True, gc=False):
     """Hear of every target."""
 
 
-@attrs.frozen(kw_only=True)
-class AutoAttach:
+class AutoAttach(Struct, frozen=True, kw_only=True, gc=False):
     """Hear of what appears below this session before its first instruction; None is the browser's own session."""
 
     session_id: SessionId | None = None
 
 
-@attrs.frozen(kw_only=True)
-class Enable:
+class Enable(Struct, frozen=True, kw_only=True, gc=False):
     """Hear the events of a domain on a session."""
 
     session_id: SessionId
     domain: str
 
 
-@attrs.frozen(kw_only=True)
-class Resume:
+class Resume(Struct, frozen=True, kw_only=True, gc=False):
     """Let the target of a session run. Sent whether or not it said that it waits (fact 7)."""
 
     session_id: SessionId
 
 
-@attrs.frozen(kw_only=True)
-class Detach:
+class Detach(Struct, frozen=True, kw_only=True, gc=False):
     """End a session that is not wanted."""
 
     session_id: SessionId
     parent: SessionId | None
 
 
-@attrs.frozen(kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """The answer to an ask: a value, or an error to be raised where it was asked."""
 
     ask_id: int
@@ -92,34 +84,30 @@ class Answer:
     error: Exception | None = None
 
 
-@attrs.frozen(kw_only=True)
-class Tell:
+class Tell(Struct, frozen=True, kw_only=True, gc=False):
     """Something changed that somebody may want to hear of."""
 
     change: Change
 
 
-@attrs.frozen(kw_only=True)
-class Dial:
+class Dial(Struct, frozen=True, kw_only=True, gc=False):
     """Dial; what comes of it belongs to this epoch."""
 
     epoch: int
 
 
-@attrs.frozen(kw_only=True)
-class Disconnect:
+class Disconnect(Struct, frozen=True, kw_only=True, gc=False):
     """End the link: it does not answer."""
 
     reason: str
 
 
-@attrs.frozen(kw_only=True)
-class Note:
+class Note(Struct, frozen=True, kw_only=True):
     """A line for the log. Neither text nor fields hold anything that a page wrote."""
 
     level: Literal["debug", "info", "warning"]
     text: str
-    fields: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
+    fields: Mapping[str, Any] = MappingProxyType({})
 
 
 Effect = Send | Forget | Discover | AutoAttach | Enable | Resume | Detach | Answer | Tell | Dial | Disconnect | Note

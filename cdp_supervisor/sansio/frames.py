@@ -32,6 +32,7 @@ __all__ = [
     "attached",
     "attached_as_oopif",
     "context_created",
+    "context_of",
     "contexts_cleared",
     "detached",
     "gone",
@@ -118,16 +119,21 @@ def context_created(turn: Turn, page: Page, session_id: SessionId, params: Json)
     about = member(context, "auxData")
     frame = page.frames.get(text(about, "frameId"))
     if frame is not None and about.get("isDefault") is True and not _is_others(turn, frame, session_id):
-        _put(turn, page, replace(frame, context=text(context, "uniqueId")))
+        clearings = page.clearings.get(session_id, 0)
+        _put(turn, page, replace(frame, context=text(context, "uniqueId"), context_made=clearings))
 
 
 def contexts_cleared(turn: Turn, page: Page, session_id: SessionId) -> None:
-    """`Runtime.executionContextsCleared`."""
-    frames = page.frames
-    for frame in page.frames.values():
-        if frame.context and frame.session_id == session_id:
-            frames = frames.set(frame.id, replace(frame, context=""))
-    turn.put_page(replace(page, frames=frames))
+    """`Runtime.executionContextsCleared`: no frame is looked at, since there may be thousands."""
+    clearings = page.clearings.set(session_id, page.clearings.get(session_id, 0) + 1)
+    turn.put_page(replace(page, clearings=clearings))
+
+
+def context_of(page: Page, frame: Frame) -> str:
+    """The unique id of the context that a frame's scripts run in; empty where none is known, or it was cleared."""
+    if frame.session_id is None or frame.context_made != page.clearings.get(frame.session_id, 0):
+        return ""
+    return frame.context
 
 
 # ── targets and sessions ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -101,6 +101,9 @@ def session_closed(turn: Turn, closed: SessionClosed) -> None:
     turn.put(sessions=state.sessions.delete(closed.session_id), page_of=page_of)
     turn.calm(f"setup:{closed.session_id}")
     heir = _leave(turn, attachment)
+    page = turn.page(attachment.page_id)
+    if page is not None and closed.session_id in page.clearings:
+        turn.put_page(replace(page, clearings=page.clearings.delete(closed.session_id)))
     page = turn.page(attachment.page_id) if attachment.primary else None
     if page is not None and attachment.type == "iframe":
         unsaid = heir is None and closed.reason in WITH_OTHERS
@@ -384,7 +387,7 @@ def link_lost(turn: Turn) -> None:
     for page in tuple(turn.state.pages.values()):
         dialogs.link_or_session_lost(turn, page)
         page = _now(turn, page.id)  # noqa: PLW2901 - the same page, as it is now
-        turn.put_page(replace(page, session_id=None, blocked=None, stale=True, curing=False))
+        turn.put_page(replace(page, session_id=None, blocked=None, stale=True, curing=False, clearings=Map()))
         turn.calm(f"target:{page.id}")
     for attachment in turn.state.sessions.values():
         turn.calm(f"setup:{attachment.session_id}")

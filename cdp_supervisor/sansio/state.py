@@ -16,6 +16,7 @@ from immutables import Map
 from cdp_core.sansio.records import Struct
 from cdp_core.sansio.wire import BrowserContextId, SessionId, TargetId
 from cdp_supervisor.errors import InvalidPolicy
+from cdp_supervisor.sansio.dialog_table import Phase
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.machines import Machine
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
@@ -60,7 +61,7 @@ class Dialog(Struct, frozen=True, kw_only=True, gc=False):
     """Whether the browser has a window for it (`hasBrowserHandler`): the two profiles differ (facts 24, 26)."""
     opened: Instant
     epoch: int
-    phase: str = "open"
+    phase: Phase = "open"
     by: str = ""
     """Whose answer is on its way: `agent`, `auto_policy` or `watchdog`."""
     why: str = ""
@@ -93,7 +94,9 @@ class Frame(Struct, frozen=True, kw_only=True, gc=False):
     told: bool = False
     """Whether its own session has said what it shows: what others say of it is older."""
     context: str = ""
-    """The unique id of its own execution context, where it is known."""
+    """The unique id of its own execution context, as it was told of."""
+    context_made: int = 0
+    """After so many clearings of its session."""
 
 
 class Page(Struct, frozen=True, kw_only=True, gc=False):
@@ -116,6 +119,8 @@ class Page(Struct, frozen=True, kw_only=True, gc=False):
     last_frame: int = 0
     left_out: int = 0
     """Frames beyond the limit."""
+    clearings: Map[SessionId, int] = Map()
+    """How often a session of it cleared all its execution contexts."""
     crashed: Instant | None = None
     blocked: Instant | None = None
     """Since when its setup is unanswered, with no dialog of it seen."""

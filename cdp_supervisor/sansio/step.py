@@ -19,7 +19,7 @@ else (docs/cdp/what-an-old-link-says-is-dropped.md). After it the next deadline 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, Final
 
@@ -70,17 +70,28 @@ class StopReport:
 
 def step(state: State, input: Input) -> Step:
     """See the module."""
-    if state.link.phase == "stopped" and not isinstance(input, Ask):
-        return Step(state=state)
+    after, orders = take(state, input)
+    return Step(state=after, effects=tuple(orders))
+
+
+def take(state: State, input: Input) -> tuple[State, Sequence[effects.Effect]]:
+    """The same, without a record of it: for who takes one input after the other."""
+    if type(input) is BrowserEvent and input.event.method not in EVENTS:
+        after = _kept_by_machines(state, input)
+        if after is not None:
+            return after, NOTHING
+    if state.link.phase == "stopped" and type(input) is not Ask:
+        return state, NOTHING
     at = input.at
     if not state.now < at.mono < inf and at.mono != state.now:
         at = Instant(mono=state.now, wall=at.wall)
     turn = Turn(state, at)
-    if input.epoch == state.epoch or isinstance(input, (Ask, AskDropped, TimePassed)):
+    if input.epoch == state.epoch or type(input) in OF_ANY_LINK:
         rule = RULES.get(type(input))
         if rule is not None:
             rule(turn, input)
-        _feed_machines(turn, input)
+        if turn.extensions:
+            _feed_machines(turn, input)
     else:
         turn.count("inputs_of_older_links")
     while (key := turn.due()) is not None:
@@ -88,14 +99,40 @@ def step(state: State, input: Input) -> Step:
         DUE[kind](turn, name)
     if turn.state.stopping is not None:
         _finish_stop(turn)
-    return Step(state=_ended(turn, state), effects=tuple(turn.effects))
+    return turn.ended(state), turn.effects
 
 
-def _ended(turn: Turn, before: State) -> State:
-    """The state, with what each step writes: once, as a state is large."""
-    if turn.state is not before or turn.extensions is not before.extensions:
-        return replace(turn.state, now=turn.now, sequence=before.sequence + 1, extensions=turn.extensions)
-    return before if turn.now == before.now else replace(before, now=turn.now)
+def _kept_by_machines(state: State, input: BrowserEvent) -> State | None:
+    """The quick way of most events, which mean nothing to us: a machine keeps them, and nothing else comes of it.
+
+    None where anything else does: then it takes the way of all others, from the beginning.
+    """
+    now, deadlines = input.at.mono, state.deadlines
+    if (
+        input.epoch != state.epoch
+        or not state.now <= now < inf
+        or (deadlines and deadlines[0][0] <= now)
+        or state.link.phase == "stopped"
+    ):
+        return None
+    event, extensions = input.event, state.extensions
+    page_id = None if event.session_id is None else state.page_of.get(event.session_id)
+    told = input if input.page == page_id else replace(input, page=page_id)
+    for place, extension in enumerate(extensions):
+        machine = extension.machine
+        if extension.off or event.method not in machine.events:
+            continue
+        try:
+            kept, orders = machine.step(extension.state, told)
+            if orders or extension.timed or machine.next_deadline(kept) is not None:
+                return None
+        except Exception:  # noqa: BLE001 - it is asked again, and then switched off
+            return None
+        if kept is not extension.state:
+            extensions = (*extensions[:place], replace(extension, state=kept), *extensions[place + 1 :])
+    if extensions is not state.extensions:
+        return replace(state, now=now, sequence=state.sequence + 1, extensions=extensions)
+    return state if now == state.now else replace(state, now=now)
 
 
 def next_deadline(state: State) -> Deadline | None:
@@ -115,27 +152,29 @@ def events_wanted(state: State) -> frozenset[str]:
 
 
 def _event(turn: Turn, input: BrowserEvent) -> None:
-    rule = EVENTS.get(input.event.method)
+    event = input.event
+    rule = EVENTS.get(event.method)
     if rule is None:
         return
     try:
-        params = input.event.params
+        params = event.params
     except RemoteProtocolError:
         turn.count("unreadable_events")
         return
-    rule(turn, input.event.session_id, params)
+    rule(turn, event.session_id, params)
 
 
 def _of_page(rule: Callable[[Turn, Any, SessionId, Json], Any]) -> Callable[[Turn, SessionId | None, Json], None]:
     """A rule about the page of a session, where that session is the one that is listened to."""
 
     def found(turn: Turn, session_id: SessionId | None, params: Json) -> None:
-        page = turn.page_of(session_id)
-        if page is None or session_id is None:
+        if session_id is None:
             return
         attachment = turn.state.sessions.get(session_id)
         if attachment is not None and attachment.primary:
-            rule(turn, page, session_id, params)
+            page = turn.page_of(session_id)
+            if page is not None:
+                rule(turn, page, session_id, params)
 
     return found
 
@@ -284,15 +323,13 @@ def _finish_stop(turn: Turn) -> None:
 
 def _feed_machines(turn: Turn, input: Input) -> None:
     told = input
+    method = input.event.method if type(input) is BrowserEvent else None
     for place, extension in enumerate(turn.extensions):
-        if extension.off:
+        if extension.off or (method is not None and method not in extension.machine.events):
             continue
-        if isinstance(input, BrowserEvent):
-            if input.event.method not in extension.machine.events:
-                continue
-            if told is input:
-                session_id = input.event.session_id
-                told = replace(input, page=None if session_id is None else turn.state.page_of.get(session_id))
+        if told is input and type(input) is BrowserEvent:
+            session_id = input.event.session_id
+            told = replace(input, page=None if session_id is None else turn.state.page_of.get(session_id))
         _put_extension(turn, place, _fed(turn, extension, told))
 
 
@@ -317,7 +354,7 @@ def _fed(turn: Turn, extension: Extension, input: Input) -> Extension:
         turn.calm(f"machine:{machine.name}")
         return replace(extension, off=reason)
     for order in orders:
-        turn.order(attrs.evolve(order, ticket=0) if isinstance(order, effects.Send) else order)
+        turn.order(replace(order, ticket=0) if isinstance(order, effects.Send) else order)
     if deadline is not None or extension.timed:
         _wake_machine(turn, machine.name, deadline)
     if state is extension.state and extension.timed == (deadline is not None):
@@ -360,6 +397,11 @@ RULES: Final[dict[type, Callable[[Turn, Any], None]]] = {
     AskDropped: _dropped,
 }
 """Input → rule. `TimePassed` has none: what time does is done after every input."""
+
+NOTHING: Final[tuple[effects.Effect, ...]] = ()
+
+OF_ANY_LINK: Final = frozenset((Ask, AskDropped, TimePassed))
+"""What comes from this side."""
 
 DUE: Final[dict[str, Callable[[Turn, str], None]]] = {
     "dialog": dialogs.due,

@@ -14,7 +14,7 @@ from bisect import bisect_left, insort
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from cdp_core.sansio.records import replace
+from cdp_core.sansio.records import amend, replace
 from cdp_core.sansio.wire import SessionId, TargetId
 from cdp_supervisor.sansio import effects
 from cdp_supervisor.sansio.changes import Change
@@ -33,10 +33,12 @@ def later(now: float, seconds: float) -> float:
 class Turn:
     """See the module."""
 
-    __slots__ = ("at", "effects", "extensions", "now", "state")
+    __slots__ = ("_mine", "at", "effects", "extensions", "now", "state")
 
     def __init__(self, state: State, at: Instant) -> None:
         self.state = state
+        self._mine = False
+        """Whether the state was made in this step: nobody else has seen it, and it is written in place."""
         self.at = at
         self.now = at.mono
         """The latest moment. In the state it stands from the end of the step on."""
@@ -46,9 +48,27 @@ class Turn:
 
     # ── the state ────────────────────────────────────────────────────────────────────────────────────────────────────
 
+    def ended(self, before: State) -> State:
+        """The state that this step makes: the one before it where nothing has changed."""
+        if self._mine:
+            state = self.state
+            amend(state, "now", self.now)
+            amend(state, "sequence", before.sequence + 1)
+            amend(state, "extensions", self.extensions)
+            return state
+        if self.extensions is not before.extensions:
+            return replace(before, now=self.now, sequence=before.sequence + 1, extensions=self.extensions)
+        return before if self.now == before.now else replace(before, now=self.now)
+
     def put(self, **changed: Any) -> None:
         """Change the state."""
-        self.state = replace(self.state, **changed)
+        if not self._mine:
+            self.state = replace(self.state, **changed)
+            self._mine = True
+            return
+        state = self.state
+        for name, value in changed.items():
+            amend(state, name, value)
 
     def page(self, target_id: TargetId | None) -> Page | None:
         """A page by its id."""
@@ -56,12 +76,18 @@ class Turn:
 
     def put_page(self, page: Page) -> Page:
         """A page has changed."""
-        self.state = replace(self.state, pages=self.state.pages.set(page.id, page))
+        pages = self.state.pages.set(page.id, page)
+        if self._mine:
+            amend(self.state, "pages", pages)
+        else:
+            self.put(pages=pages)
         return page
 
     def page_of(self, session_id: SessionId | None) -> Page | None:
         """The page that a session belongs to."""
-        return None if session_id is None else self.page(self.state.page_of.get(session_id))
+        state = self.state
+        page_id = None if session_id is None else state.page_of.get(session_id)
+        return None if page_id is None else state.pages.get(page_id)
 
     def process_of(self, page: Page, frame_id: str) -> SessionId | None:
         """The session of the process that a frame is in; None where it has no session now."""
@@ -131,7 +157,7 @@ class Turn:
 
     def tell(self, change: Change) -> None:
         """Something changed that somebody may want to hear of."""
-        self.order(effects.Tell(change=change))
+        self.effects.append(effects.Tell(change=change))
 
     def note(self, level: Literal["debug", "info", "warning"], text: str, **fields: Any) -> None:
         """A line for the log."""

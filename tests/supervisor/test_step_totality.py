@@ -10,6 +10,7 @@ import json
 import math
 from types import ModuleType
 from typing import Any, Final
+from unittest.mock import patch
 
 import attrs
 from hypothesis import given, settings
@@ -18,8 +19,9 @@ from hypothesis import strategies as st
 from cdp_core.sansio.records import replace
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.wire import Event, Malformed, Refusal, Result, decode
+from cdp_supervisor.sansio import step as machine
 from cdp_supervisor.sansio.console import ConsoleRing
-from cdp_supervisor.sansio.effects import Answer, Send
+from cdp_supervisor.sansio.effects import Answer, Effect, Send
 from cdp_supervisor.sansio.inputs import (
     Ask,
     AskDropped,
@@ -149,7 +151,9 @@ PLAIN: st.SearchStrategy[Any] = st.one_of(
         BrowserEvent,
         at=AT,
         epoch=EPOCH,
-        event=st.builds(event_of, st.sampled_from([*EVENTS, "Runtime.consoleAPICalled"]), PARAMS, st.none() | ID),
+        event=st.builds(
+            event_of, st.sampled_from([*EVENTS, "Runtime.consoleAPICalled", "Whim.taken"]), PARAMS, st.none() | ID
+        ),
     ),
     st.builds(
         SessionOpened,
@@ -190,6 +194,32 @@ STORY = st.builds(
 )
 
 
+class Whim:
+    """A stranger's machine: by what it hears it keeps, sends, wants to be woken, or raises."""
+
+    name = "whim"
+    events = frozenset({"Whim.taken", "Whim.fatal"})
+
+    def initial(self) -> int:
+        return 0
+
+    def step(self, state: int, input: Input, /) -> tuple[int, list[Effect]]:
+        if not isinstance(input, BrowserEvent):
+            return state, []
+        mood = input.event.size % 7
+        if input.event.method == "Whim.fatal":
+            raise RuntimeError(mood)
+        if mood == 1:
+            return state, []
+        return state + 1, [Send(ticket=3, session_id=None, method="Whim.answer")] if mood == 2 else []
+
+    def next_deadline(self, state: int, /) -> float | None:
+        return 5.0 + state if state % 2 else None
+
+    def view(self, state: int, /) -> dict[str, Any]:
+        return {"whims": state}
+
+
 @attrs.define
 class Fold:
     """A state, with what must hold after each of its steps."""
@@ -206,6 +236,9 @@ class Fold:
         if math.isfinite(given.at.mono):
             self.seen = max(self.seen, given.at.mono)
         done = step(self.state, given)
+        if isinstance(given, BrowserEvent) and given.event.method not in EVENTS:
+            with patch.object(machine, "_kept_by_machines", lambda *_: None):
+                assert done == step(self.state, given), "the quick way and the way of all others differ"
         for effect in done.effects:
             if isinstance(effect, Answer):
                 self.answered[effect.ask_id] = self.answered.get(effect.ask_id, 0) + 1
@@ -246,7 +279,7 @@ class Fold:
 
 
 def fold(story: list[Input], **options: Any) -> Fold:
-    made = Fold(initial_state(limits=SMALL, machines=(ConsoleRing(),), **options))
+    made = Fold(initial_state(limits=SMALL, machines=(ConsoleRing(), Whim()), **options))
     for each in story:
         made.feed(each)
     made.end()
@@ -262,6 +295,26 @@ def fold(story: list[Input], **options: Any) -> Fold:
 )
 def test_any_inputs_in_any_order(story: Any, policy: Any, scope: Any, keepalive: Any, adopting: bool) -> None:
     fold(story, policy=policy, scope=scope, keepalive=keepalive, adopting=adopting)
+
+
+HEARD = st.builds(
+    lambda method, mood, session, at, epoch: BrowserEvent(
+        at=at, epoch=epoch, event=event_of(method, {"x": "x" * mood}, session)
+    ),
+    method=st.sampled_from(["Whim.taken", "Runtime.consoleAPICalled", "Nobody.cares", "Whim.fatal"]),
+    mood=st.integers(0, 6),
+    session=st.none() | ID,
+    at=st.sampled_from([0.0, 0.0, 0.0, 5.0, 9.0, math.nan]).map(lambda mono: Instant(mono=mono)),
+    epoch=st.sampled_from([1, 1, 1, 2]),
+)
+
+
+@given(heard=st.lists(HEARD, max_size=20), stopped=st.booleans())
+def test_what_only_machines_hear_of_goes_the_quick_way_to_the_same_end(heard: list[Input], stopped: bool) -> None:
+    made = fold([LinkUp(at=Instant(mono=0.0), epoch=1), *page_story("a", "a"), *heard])
+    if stopped:
+        for each in heard:
+            made.feed(each)
 
 
 TRICK = st.tuples(

@@ -46,18 +46,23 @@ def assert_told(text: str) -> None:
         place = found.end()
 
 
-def test_the_demo_tells_its_story_in_time() -> None:
-    begun = time.monotonic()
+def test_the_demo_tells_its_story() -> None:
     ran = subprocess.run(command("demo"), cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert time.monotonic() - begun < 10
     assert_told(ran.stdout)
 
 
-def test_the_story_is_the_same_whatever_runs_first() -> None:
+def test_the_story_is_the_same_whatever_runs_first_and_waits_less_than_ten_seconds() -> None:
+    lines: list[str] = []
+
+    async def told() -> float:
+        begun = trio.current_time()
+        await run_demo(lines.append)
+        return trio.current_time() - begun
+
     for _run in range(5):
-        lines: list[str] = []
-        trio.run(run_demo, lines.append, clock=MockClock(autojump_threshold=0))
+        lines.clear()
+        assert trio.run(told, clock=MockClock(autojump_threshold=0)) < 8
         assert_told("\n".join(lines))
 
 

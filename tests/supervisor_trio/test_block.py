@@ -231,7 +231,7 @@ async def test_no_step_is_inside_another_and_a_loss_comes_in_its_order(
 ) -> None:
     inputs: list[Any] = []
     inside = 0
-    real = machine.step
+    real = machine.take
 
     def watched(state: Any, given: Any) -> Any:
         nonlocal inside
@@ -242,7 +242,7 @@ async def test_no_step_is_inside_another_and_a_loss_comes_in_its_order(
         inside -= 1
         return done
 
-    monkeypatch.setattr("cdp_supervisor.runner.step", watched)
+    monkeypatch.setattr("cdp_supervisor.runner.take", watched)
     async with open_supervisor(site.dial) as supervisor:
         await site.shop(supervisor)
         with pytest.raises(BlockedByDialog):
