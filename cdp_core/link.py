@@ -139,13 +139,14 @@ class Link(Generic[S]):
         waiter: Waiter,
         *,
         joined: bool = False,
+        bounded: bool = True,
     ) -> CommandId:
         """Send a command without waiting; `waiter` hears of its end, once.
 
         `joined` is for what this library sends by itself, bounded by the targets: it is left to the next write, and is
-        never too much. Raises what Router.command raises, and LocalProtocolError where too much waits to be written.
+        never too much. What is not `bounded` here is bounded by its sender. Raises what Router.command raises, and LocalProtocolError where too much waits to be written.
         """
-        if self._outbox_bytes > MAX_OUTBOX_BYTES and not joined:
+        if self._outbox_bytes > MAX_OUTBOX_BYTES and bounded and not joined:
             raise LocalProtocolError(
                 f"{method} was not sent: {self._outbox_bytes} bytes already wait to be written; wait for replies first.",
                 reason="outbox_full",

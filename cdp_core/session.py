@@ -70,19 +70,29 @@ class Session:
         return reply.unwrap()
 
     @overload
-    def send_nowait(self, command: TypedCommand[R], /) -> PendingReply[R]: ...
+    def send_nowait(self, command: TypedCommand[R], /, *, bounded: bool = True) -> PendingReply[R]: ...
     @overload
-    def send_nowait(self, command: str, params: Mapping[str, Any] | None = None, /) -> PendingReply[Json]: ...
     def send_nowait(
-        self, command: TypedCommand[Any] | str, params: Mapping[str, Any] | None = None, /
+        self, command: str, params: Mapping[str, Any] | None = None, /, *, bounded: bool = True
+    ) -> PendingReply[Json]: ...
+    def send_nowait(
+        self, command: TypedCommand[Any] | str, params: Mapping[str, Any] | None = None, /, *, bounded: bool = True
     ) -> PendingReply[Any]:
-        """Send a command now and wait later, or never: a refusal that nobody waits for is counted and logged."""
-        return self._start(command, params)
+        """Send a command now and wait later, or never: a refusal that nobody waits for is counted and logged.
+
+        Where 64 MiB wait to be written it is refused (`outbox_full`), unless its sender has a bound of its own.
+        """
+        return self._start(command, params, bounded=bounded)
 
     def _start(
-        self, command: TypedCommand[Any] | str, params: Mapping[str, Any] | None, *, joined: bool = False
+        self,
+        command: TypedCommand[Any] | str,
+        params: Mapping[str, Any] | None,
+        *,
+        joined: bool = False,
+        bounded: bool = True,
     ) -> PendingReply[Any]:
-        reply: PendingReply[Any] = self._send(PendingReply, command, params, joined=joined)
+        reply: PendingReply[Any] = self._send(PendingReply, command, params, joined=joined, bounded=bounded)
         return reply
 
     def _send(
@@ -92,6 +102,7 @@ class Session:
         params: Mapping[str, Any] | None,
         *,
         joined: bool,
+        bounded: bool = True,
     ) -> Any:
         if self._loss is not None:
             raise self._loss.error()
@@ -104,7 +115,8 @@ class Session:
                 )
             params = command.to_params() or None
             reply = kind(self._link, command.method, self._session_id, command.parse)
-        reply.id = self._link.command(reply.method, params, self._session_id, reply, joined=joined)
+        link = self._link
+        reply.id = link.command(reply.method, params, self._session_id, reply, joined=joined, bounded=bounded)
         return reply
 
     # ── listening ────────────────────────────────────────────────────────────────────────────────────────────────────

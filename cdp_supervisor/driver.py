@@ -370,7 +370,7 @@ class Driver:
             session = browser if effect.session_id is None else browser.sessions.get(effect.session_id)
             if session is None:
                 raise SessionGone("The session has ended.", reason="ended", session_id=effect.session_id or "")
-            reply = session.send_nowait(effect.method, effect.params)
+            reply = session.send_nowait(effect.method, effect.params, bounded=self._is_somebodys(effect))
         except CdpError as error:
             outcome = NotSent(error=error)
             self._feed(CommandEnded(at=self.now(), epoch=self._epoch, ticket=effect.ticket, outcome=outcome))
@@ -381,6 +381,11 @@ class Driver:
             self._replies[effect.ticket] = reply
             if effect.method == "Target.attachToTarget":
                 self._opening.add(effect.ticket)
+
+    def _is_somebodys(self, effect: Send) -> bool:
+        """Whether an embedder wants it, or a stranger's machine; what our own sends is bounded, and has to go out."""
+        ticket = self.runner.state.tickets.get(effect.ticket)
+        return ticket is None or ticket.purpose == "call"
 
     # ── who listens ──────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -5,7 +5,8 @@ of commands that wait and the tree of sessions, and says for each payload, in or
 
 * **Every command ends exactly once**: with its result, its refusal, the loss of what it needed, or undecodable. A caller
   who stops waiting says `abandon`; then nothing more is said of it. Chromium leaves commands of ended sessions and
-  crashed targets unanswered for ever, so the router ends them (docs/cdp/detached-commands-never-answer.md).
+  crashed targets unanswered for ever, so the router ends them (docs/cdp/detached-commands-never-answer.md). A crash is
+  told twice; what is sent after the first telling lives (docs/cdp/a-crash-is-told-twice.md).
 * **One id counter per connection, the session checked afterwards.** A refusal that a dead session caused comes without
   `sessionId`; only a connection-wide id says whose it was. That refusal proves the session dead and ends it
   (docs/cdp/dead-session-replies-lose-their-session.md).
@@ -174,13 +175,14 @@ class RouterStatistics(Struct, frozen=True, kw_only=True):
 
 
 class _Session:
-    """One open session and what hangs below it."""
+    """One open session and what hangs below it; `crashed` while it has been told of a crash and of no reload since."""
 
-    __slots__ = ("children", "opened")
+    __slots__ = ("children", "crashed", "opened")
 
     def __init__(self, opened: SessionOpened) -> None:
         self.opened = opened
         self.children: dict[SessionId, None] = {}
+        self.crashed = False
 
 
 class Router:
@@ -371,14 +373,25 @@ class Router:
         return event, *self._end_session(SessionId(session_id), "detached", "the browser detached it")
 
     def _target_crashed(self, event: Event, _params: Json) -> Iterable[Output]:
+        session = self._sessions[event.session_id]
+        if session is not None:
+            session.crashed = True
         return event, *self._crash(event.session_id)
+
+    def _reloaded(self, event: Event, _params: Json) -> Iterable[Output]:
+        session = self._sessions[event.session_id]
+        if session is not None:
+            session.crashed = False
+        return (event,)
 
     def _some_target_crashed(self, event: Event, params: Json) -> Iterable[Output]:
         target_id = params.get("targetId")
         hit = [
             session.opened.session_id
             for session in self._sessions.values()
-            if session and session.opened.target_id == target_id
+            # Where the session was told before, whatever waits there now was sent to the crashed target, and a reload
+            # is carried out.
+            if session and session.opened.target_id == target_id and not session.crashed
         ]
         return event, *(output for session_id in hit for output in self._crash(session_id))
 
@@ -481,6 +494,7 @@ _TURNING: Final = {
     "Target.attachedToTarget": Router._attached,
     "Target.detachedFromTarget": Router._detached,
     "Inspector.targetCrashed": Router._target_crashed,
+    "Inspector.targetReloadedAfterCrash": Router._reloaded,
     "Target.targetCrashed": Router._some_target_crashed,
 }
 """The events that change the tables; every other one passes through."""

@@ -7,10 +7,14 @@ which has no octets, `Merge` says how many messages one batch has at most.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from cdp_core.testing.faults import Fault, Merge, Split
 
 __all__ = ["ByteStream"]
+
+MOST_PIECES: Final = 4096
+"""Of what is written at once; what is left then comes in one: a large text would take minutes otherwise."""
 
 
 class ByteStream:
@@ -28,5 +32,8 @@ class ByteStream:
         for start in range(0, len(framed), step):
             octets = b"".join(framed[start : start + step])
             size = self._piece or max(len(octets), 1)
-            for place in range(0, len(octets), size):
-                yield octets[place : place + size]
+            small = min(len(octets), size * MOST_PIECES)
+            for place in range(0, small, size):
+                yield octets[place : min(place + size, small)]
+            if small < len(octets):
+                yield octets[small:]

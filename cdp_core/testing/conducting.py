@@ -5,6 +5,7 @@ A run is a row of decisions, each about a logical event:
     Hear(client, session, method, nth)  the browser hears the n-th command of a method on a session
     Tell(client, session, what, nth)    the client is told the n-th event of a method there, or the reply to that command
     Leave(client)                       the browser notices that the client has gone
+    Put(question)                       the n-th question is put to the program, as its user would
     Pass(seconds)                       time passes; only when it is quiet
 
 Sessions are counted as the client was told of them, the root is 0. What a client sent is kept until it is to be heard, and
@@ -25,7 +26,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from hashlib import blake2b
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 import attrs
 import trio
@@ -35,7 +36,7 @@ from cdp_core.testing.byte_stream import ByteStream
 from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
 from cdp_core.testing.fake.streams import Delivery, Edges
 from cdp_core.testing.plain import Plain, a_number, a_text, from_json, some_seconds, to_json
-from cdp_core.testing.schedules import Consume, Deliver, Schedule
+from cdp_core.testing.schedules import Ask, Consume, Deliver, Schedule
 from cdp_core.testing.served_client import Outbox, Write
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "Hear",
     "Leave",
     "Pass",
+    "Put",
     "Tell",
     "decisions_from_json",
     "decisions_to_json",
@@ -53,6 +55,8 @@ __all__ = [
 ATTACHED: Final = "Target.attachedToTarget"
 HELD: Final = 3
 """One message in so many is held until the client has said something, or has nothing to say."""
+INTERRUPTION: Final = 24
+"""Once in so many decisions a question is put while something goes on."""
 
 
 # ── the values ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -86,13 +90,20 @@ class Leave(Plain):
 
 
 @attrs.frozen(repr=False)
+class Put(Plain):
+    """The n-th question is put to the program."""
+
+    question: int = attrs.field(validator=a_number(1))
+
+
+@attrs.frozen(repr=False)
 class Pass(Plain):
     """Time passes."""
 
     seconds: float = attrs.field(validator=some_seconds)
 
 
-Decision = Hear | Tell | Leave | Pass
+Decision = Hear | Tell | Leave | Put | Pass
 KINDS: Final[Mapping[str, type[Decision]]] = {kind.__name__: kind for kind in get_args(Decision)}
 
 
@@ -137,6 +148,7 @@ class ConductedClient:
         self._commands: dict[tuple[str | None, object], int] = {}
         """The number among its like of the command that a reply is to."""
         self._names: dict[int, Tell] = {}
+        self.spoke = False
         self.unread = 0
         """How many answers there were for it when it left."""
         end.on_message(conductor.wake)
@@ -145,6 +157,7 @@ class ConductedClient:
 
     def receive(self, text: bytes) -> None:
         """The client sent a text."""
+        self.spoke = True
         session_id, method, number = _read(text)
         self._arrived[session_id, method] += 1
         nth = self._arrived[session_id, method]
@@ -241,7 +254,8 @@ class Conductor:
         conductor = Conductor(fake, seed=7)
         async with open_server(fake, port=0, control=False, join=conductor.join): ...
 
-    `decisions` come first, then those of a `schedule`, then the seed's.
+    `decisions` come first, then those of a `schedule`, then the seed's. The questions of `asks`, and those of the schedule,
+    are given to `ask`, each when its turn has come.
     """
 
     def __init__(
@@ -252,8 +266,15 @@ class Conductor:
         edges: Edges = "observed",
         schedule: Schedule | None = None,
         decisions: Iterable[Decision] = (),
+        asks: Iterable[Any] = (),
+        ask: Callable[[Any], None] | None = None,
     ) -> None:
         self.fake = fake
+        turns = () if schedule is None else schedule.turns
+        scheduled = [turn.question for turn in turns if isinstance(turn, Ask)]
+        self._questions: list[Any] = [] if ask is None else [*scheduled, *asks]
+        self._put = 0
+        self._ask = ask
         self.clients: dict[int, ConductedClient] = {}
         self.taken: list[Decision] = []
         """What was decided, in order."""
@@ -261,7 +282,7 @@ class Conductor:
         self._seed = seed
         self._edges: Edges = edges if schedule is None else schedule.edges
         self._wanted = deque(decisions)
-        self._turns = deque(() if schedule is None else schedule.turns)
+        self._turns = deque(turns)
         self._enforcing = bool(self._wanted)
         self._followed = 0
         self._given_up = False
@@ -356,7 +377,14 @@ class Conductor:
                 found[hear] = partial(client.hear, written)
             for tell, delivery in client.tells():
                 found[tell] = partial(client.say, delivery)
+        if self._put < len(self._questions):
+            found[Put(self._put + 1)] = self._put_next
         return found
+
+    def _put_next(self) -> None:
+        assert self._ask is not None
+        self._put += 1
+        self._ask(self._questions[self._put - 1])
 
     def _as_wanted(self, options: Mapping[Decision, object], *, quiet: bool) -> Decision | None:
         wanted = self._wanted[0]
@@ -383,6 +411,9 @@ class Conductor:
             self._turns.popleft()
             numbered = [tell for tell, delivery in tells if delivery.number == turn.number]
             return numbered[0] if numbered else tells[turn.rank % len(tells)][0]
+        if isinstance(turn, Ask):
+            self._turns.popleft()
+            return next((each for each in options if isinstance(each, Put)), None)
         self._turns.popleft()
         return self._next_time() if quiet else None
 
@@ -391,15 +422,26 @@ class Conductor:
         for each in options:
             if isinstance(each, Hear):  # one socket is one stream: only the oldest can be heard
                 first.setdefault(each.client, each)
-        choices = [each for each in options if not isinstance(each, Hear) or first[each.client] == each]
+        put = next((each for each in options if isinstance(each, Put)), None)
+        choices = [
+            each for each in options if each != put and (not isinstance(each, Hear) or first[each.client] == each)
+        ]
+        time = self._next_time() if quiet and not choices else None
+        if put is not None and self._puts(put, now=quiet and not choices, instead=time):
+            return put
         for each in sorted(choices, key=self._rank):
             if not isinstance(each, Tell) or calm or self._rank(each) % HELD:
                 return each
             if self.arrivals > self._held.setdefault(each, self.arrivals):
                 return each
-        return self._next_time() if quiet and not choices else None
+        return time
 
-    def _rank(self, decision: Decision) -> int:
+    def _puts(self, put: Put, *, now: bool, instead: Decision | None) -> bool:
+        """Whether the next question is put at this moment: when all is quiet, or seldom in between."""
+        chance = self._rank((put, len(self.taken)))
+        return (instead is None or not chance % 2) if now else bool(self.arrivals) and not chance % INTERRUPTION
+
+    def _rank(self, decision: object) -> int:
         text = f"{self._seed}/{decision!r}"
         return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
 

@@ -22,6 +22,7 @@ from cdp_core.sansio.wire import Json
 from cdp_core.testing.plain import Plain, a_name, a_number, a_text, from_json, one_of, some_seconds, to_json
 
 __all__ = [
+    "LEGALITIES",
     "Cut",
     "Delay",
     "Drop",
@@ -33,11 +34,14 @@ __all__ = [
     "Refuse",
     "Silence",
     "Split",
+    "Struck",
     "faults_from_json",
     "faults_to_json",
 ]
 
 Legality = Literal["legal", "hostile", "illegal"]
+LEGALITIES: Final[tuple[Legality, ...]] = ("legal", "hostile", "illegal")
+"""From what everybody must live with to what nobody does."""
 Direction = Literal["in", "out"]
 """`in` is what the client writes, `out` what the browser says."""
 
@@ -186,6 +190,18 @@ def faults_from_json(content: Iterable[object]) -> tuple[Fault, ...]:
     return tuple(from_json(each, "fault", KINDS, f"faults[{number}]") for number, each in enumerate(content))
 
 
+@attrs.frozen
+class Struck:
+    """What became of the faults of one connection: for who judges its client (excuses.py)."""
+
+    faults: tuple[Fault, ...] = ()
+    """Those that met their message, in that order."""
+    refused: frozenset[tuple[str | None, str]] = frozenset()
+    """The calls that were refused, each by its session and method."""
+    dropped: frozenset[tuple[str | None, str]] = frozenset()
+    """Those that were never answered."""
+
+
 # ── one connection ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -196,6 +212,7 @@ class LinkFaults:
         own = [fault for fault in faults if fault.client in (0, client)]
         self.struck: list[Fault] = []
         """Those that met their message, in that order."""
+        self._undone: dict[type[Fault], set[tuple[str | None, str]]] = {Refuse: set(), Drop: set()}
         self._calls = _by_method(own, events=False)
         self._events = _by_method(own, events=True)
         self._replies: Counter[str] = Counter()
@@ -214,6 +231,14 @@ class LinkFaults:
         met = self._met(self._calls, method)
         self._replies[f"reply to {method}"] += sum(isinstance(fault, Duplicate) for fault in met)
         return met
+
+    def undo(self, fault: Refuse | Drop, session_id: str | None, method: str) -> None:
+        """A call on that session did nothing, for this fault."""
+        self._undone[type(fault)].add((session_id, method))
+
+    def account(self) -> Struck:
+        """What became of them."""
+        return Struck(tuple(self.struck), frozenset(self._undone[Refuse]), frozenset(self._undone[Drop]))
 
     def said(self, what: str) -> list[Fault]:
         """The browser says this event or reply: the faults that it meets."""

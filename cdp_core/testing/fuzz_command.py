@@ -7,6 +7,9 @@ How one run goes, and what is wrong, is told in `program_runs`; how examples are
 example of each kind of wrong is printed, with how often it happened again of ten times, and written to the file of
 `--save` with everything that was decided in its run. `--reproduce` takes these decisions again, ten times.
 
+    --faults none | legal | hostile | illegal   what goes wrong on purpose, at worst: refusals, slow links, cuts and silence;
+                                            also answers that never come, or twice; also events that are lost or doubled
+    --ask                                   put questions to it, over its standard input
     --schedule observed | hostile | FILE    what may cross over: what Chromium was seen to do, all that causes allow; or
                                             one schedule for all (`Schedule.to_json`); without it, both by chance
     --database DIR | redis://…              keep what failed there, and try first what failed there before
@@ -31,9 +34,10 @@ from typing import Any, Final
 from cdp_core.errors import CdpError, InvalidArgument
 from cdp_core.sansio.wire import Json, is_object
 from cdp_core.testing.campaigns import Campaign, Shard, Told, open_database
-from cdp_core.testing.conducting import Decision, decisions_from_json, decisions_to_json
+from cdp_core.testing.conducting import decisions_from_json, decisions_to_json
 from cdp_core.testing.fake.streams import EDGES, Edges
 from cdp_core.testing.fake.world import PROFILES
+from cdp_core.testing.faults import LEGALITIES, faults_from_json, faults_to_json
 from cdp_core.testing.hunts import Example, examples_of
 from cdp_core.testing.program_runs import Limits, Outcome, try_program
 from cdp_core.testing.schedules import Schedule
@@ -57,6 +61,13 @@ def add_fuzz(commands: argparse._SubParsersAction[OneLineParser]) -> None:
     parser.add_argument("--seed", type=int, default=0, help="what the examples are made of, where there is no database")
     parser.add_argument("--shard", metavar="K/N", default="1/1", help="the K-th of N parts of the campaign")
     parser.add_argument("--schedule", metavar="HOW", help="observed, hostile, or a FILE with a schedule; default: any")
+    parser.add_argument(
+        "--faults",
+        choices=("none", *LEGALITIES),
+        default="none",
+        help="what goes wrong on purpose, at worst (%(default)s)",
+    )
+    parser.add_argument("--ask", action="store_true", help="put questions to it over its standard input")
     parser.add_argument("--database", metavar="WHERE", help="keep failures in this folder, or at this redis:// address")
     parser.add_argument("--name", help="whose failures they are; default: the command")
     parser.add_argument("--save", metavar="FILE", default="found.json", help="write what was found (%(default)s)")
@@ -79,8 +90,8 @@ def run_fuzz(options: argparse.Namespace) -> int:
             raise InvalidArgument("--client names no {url}; write it where the program takes the address.")
         limits = Limits(quiet=options.quiet)
         if options.reproduce is not None:
-            example, decisions, schedule = _read_find(options.reproduce)
-            again = partial(try_program, options.client, example, limits, decisions=decisions, schedule=schedule)
+            example, how = _read_find(options.reproduce)
+            again = partial(try_program, options.client, example, limits, **how)
             return _reproduce([again() for _ in range(TIMES)])
         return _search(options, limits)
     except (CdpError, OSError) as error:
@@ -93,10 +104,11 @@ def run_fuzz(options: argparse.Namespace) -> int:
 
 def _search(options: argparse.Namespace, limits: Limits) -> int:
     edges, schedule = _read_how(options.schedule)
-    attempt = partial(try_program, options.client, limits=limits, schedule=schedule)
+    attempt = partial(try_program, options.client, limits=limits, schedule=schedule, asked=options.ask)
+    worst = None if options.faults == "none" else options.faults
     campaign = Campaign(
         attempt,
-        examples_of(edges=edges, asked=False),
+        examples_of(edges=edges, asked=options.ask, faults=worst, streams=True),
         runs=options.runs,
         shrinks=options.shrinks,
         seed=options.seed,
@@ -107,7 +119,7 @@ def _search(options: argparse.Namespace, limits: Limits) -> int:
     saved: list[Json] = []
     for told in campaign.finds():
         again = [attempt(told.find.example, decisions=told.outcome.decisions) for _ in range(TIMES)]
-        saved.append(_written(told, schedule, _wrong_again(told, again)))
+        saved.append({**_written(told, schedule, _wrong_again(told, again)), "asked": options.ask})
         _write(Path(options.save), saved)
         _print_find(told, saved, options)
     if not saved:
@@ -171,6 +183,8 @@ def _written(told: Told, schedule: Schedule | None, again: int) -> Json:
         "seed": example.seed,
         "edges": example.edges,
         "profile": example.profile,
+        "asks": [*example.asks],
+        "faults": faults_to_json(example.faults),
         "schedule": None if schedule is None else schedule.to_json(),
         "complaints": list(map(str, told.find.complaints)),
         "again": again,
@@ -184,7 +198,7 @@ def _write(file: Path, saved: list[Json]) -> None:
     file.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
-def _read_find(name: str) -> tuple[Example, tuple[Decision, ...], Schedule | None]:
+def _read_find(name: str) -> tuple[Example, dict[str, Any]]:
     """The find of a file; `file:2` is the second."""
     path, _, number = name.rpartition(":") if name.rpartition(":")[2].isdecimal() else (name, "", "1")
     try:
@@ -198,19 +212,26 @@ def _read_find(name: str) -> tuple[Example, tuple[Decision, ...], Schedule | Non
     if not is_object(found) or "script" not in found:
         raise InvalidArgument(f"{name!r} is no find; it is written by fuzz --save.")
     schedule = found.get("schedule")
-    decisions: Any = found.get("decisions", [])
-    if not isinstance(decisions, list):
-        raise InvalidArgument(f"The decisions of {name!r} are no list.")
-    return (
-        Example(
-            script=Script.from_json(found["script"]),
-            seed=_an_integer(found.get("seed", 0)),
-            edges=_one_of("edges", found.get("edges", "observed"), EDGES),
-            profile=_one_of("profile", found.get("profile", "headless-new"), PROFILES),
-        ),
-        decisions_from_json(decisions),  # pyright: ignore[reportUnknownArgumentType]
-        None if schedule is None else Schedule.from_json(schedule),
+    lists = {each: _a_list(each, found.get(each, []), name) for each in ("asks", "faults", "decisions")}
+    example = Example(
+        script=Script.from_json(found["script"]),
+        seed=_an_integer(found.get("seed", 0)),
+        edges=_one_of("edges", found.get("edges", "observed"), EDGES),
+        profile=_one_of("profile", found.get("profile", "headless-new"), PROFILES),
+        asks=lists["asks"],
+        faults=faults_from_json(lists["faults"]),
     )
+    return example, {
+        "decisions": decisions_from_json(lists["decisions"]),
+        "schedule": None if schedule is None else Schedule.from_json(schedule),
+        "asked": bool(found.get("asked", False)),
+    }
+
+
+def _a_list(what: str, given: object, name: str) -> list[Any]:
+    if not isinstance(given, list):
+        raise InvalidArgument(f"The {what} of {name!r} are no list.")
+    return given  # pyright: ignore[reportUnknownVariableType]
 
 
 def _an_integer(given: object) -> int:

@@ -12,6 +12,8 @@ would, and carries them out on the n-th of its sessions, round again; the 0th is
     {"on": 1, "method": "Runtime.evaluate", "params": {"expression": "act()"}}      a command to send
     {"on": 1, "detach": true}                                                       leave this session, from the one above
 
+With `hunt(MyClient, faults="legal")` something may go wrong on purpose as well: refusals, slow links, cuts (`faults.py`).
+
 Hypothesis makes the examples, shrinks them, and keeps those that failed in its database, which a fleet may share.
 """
 
@@ -28,6 +30,7 @@ from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.streams import EDGES, Edges
 from cdp_core.testing.fake.world import PROFILES, Profile
+from cdp_core.testing.faults import LEGALITIES, Fault, Legality
 from cdp_core.testing.judge import LAWS, Complaint, judge
 from cdp_core.testing.pump import Pump, PureClient
 from cdp_core.testing.schedules import Ask
@@ -48,6 +51,10 @@ def _to_asks(asks: Iterable[Json]) -> tuple[Json, ...]:
     return tuple(asks)
 
 
+def _to_faults(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    return tuple(faults)
+
+
 @attrs.frozen(kw_only=True)
 class Example:
     """What a client is put to."""
@@ -59,6 +66,8 @@ class Example:
     profile: Profile = "headless-new"
     asks: tuple[Json, ...] = attrs.field(default=(), converter=_to_asks)
     """What the client is asked, where it has `ask`."""
+    faults: tuple[Fault, ...] = attrs.field(default=(), converter=_to_faults)
+    """What goes wrong on purpose."""
 
 
 @attrs.frozen(kw_only=True)
@@ -76,7 +85,7 @@ class Find:
 
 def try_example(make_client: Callable[[], PureClient], example: Example) -> tuple[Complaint, ...]:
     """Put a new client to an example. What its own code raises is a complaint, too."""
-    fake = FakeBrowser(example.script, profile=example.profile)
+    fake = FakeBrowser(example.script, profile=example.profile, faults=example.faults)
     client = make_client()
     try:
         asks = [Ask(1, question) for question in example.asks] if hasattr(client, "ask") else []
@@ -98,23 +107,35 @@ def hunt(
     runs: int = 200,
     edges: Edges | None = None,
     race_free: bool | None = None,
+    faults: Legality | None = None,
     database: ExampleDatabase | None = None,
 ) -> Find | None:
     """The least example of `runs` that the client does wrong; None where it does none wrong.
 
-    Needs Hypothesis (the extra `testing`).
+    Nothing goes wrong on purpose, or what is of that legality at worst. Needs Hypothesis (the extra `testing`).
     """
-    examples = examples_of(edges=edges, race_free=race_free, asked=hasattr(make_client(), "ask"))
+    examples = examples_of(edges=edges, race_free=race_free, asked=hasattr(make_client(), "ask"), faults=faults)
     return hunt_with(lambda example: try_example(make_client, example), examples, runs=runs, database=database)
 
 
 def examples_of(
-    *, edges: Edges | None = None, race_free: bool | None = None, asked: bool = True
+    *,
+    edges: Edges | None = None,
+    race_free: bool | None = None,
+    asked: bool = True,
+    faults: Legality | None = None,
+    streams: bool = False,
 ) -> SearchStrategy[Example]:
-    """Examples, as Hypothesis draws them; without asks where the client cannot be `asked`."""
+    """Examples, as Hypothesis draws them; without asks where the client cannot be `asked`.
+
+    `faults` is the worst legality of what goes wrong; with `streams`, over a stream of octets.
+    """
     from hypothesis import strategies as st  # noqa: PLC0415 - imports stay cheap
 
-    from cdp_core.testing.strategies import questions, scripts  # noqa: PLC0415 - imports stay cheap
+    from cdp_core.testing import strategies  # noqa: PLC0415 - imports stay cheap
+
+    scripts, questions = strategies.scripts, strategies.questions
+    wrong = LEGALITIES[: LEGALITIES.index(faults) + 1] if faults is not None else ()
 
     return st.builds(
         Example,
@@ -125,6 +146,7 @@ def examples_of(
         edges=st.sampled_from(EDGES) if edges is None else st.just(edges),
         profile=st.sampled_from(PROFILES),
         asks=questions() if asked else st.just(()),
+        faults=strategies.faults(*wrong, streams=streams) if wrong else st.just(()),
     )
 
 
@@ -184,6 +206,8 @@ def least(example: Example, is_wrong: Callable[[Example], bool]) -> Example:
 def _smaller(example: Example) -> Iterator[Example]:
     """The same without one of its parts."""
     script = example.script
+    for number in range(len(example.faults)):
+        yield attrs.evolve(example, faults=_without(example.faults, number))
     for number in range(len(example.asks)):
         yield attrs.evolve(example, asks=_without(example.asks, number))
     for timeline in _shorter(script.timeline):

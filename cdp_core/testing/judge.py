@@ -2,7 +2,8 @@
 
 A complaint is never about what Chromium itself does to a client, only about what the client made of it: what it sent, what
 it left behind, and, where it says what it observed, where that differs from the truth. So a correct client has none,
-whatever the script and the schedule were.
+whatever the script and the schedule were; and whatever went wrong on purpose, for faults excuse what they cause
+(excuses.py).
 
 An observation is JSON. Every part may be missing, and nothing is asked about that part then:
 
@@ -27,6 +28,7 @@ from typing import Any, Final
 import attrs
 
 from cdp_core.sansio.wire import Json
+from cdp_core.testing.excuses import Excuses
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.ledger import LedgerEntry, Note
 from cdp_core.testing.fake.truth import TrueDialog, Truth
@@ -58,6 +60,9 @@ LAWS: Final[Mapping[str, str]] = {
 """What is right, by the names of the laws: cards in docs/cdp where there is one of that name (for all of it:
 docs/cdp/fuzzing-finds-what-silence-hides.md)."""
 
+UNSAID: Final = ("worker", "shared_worker", "service_worker")
+"""Targets of whose address discovery may say nothing, before somebody attaches to them."""
+
 
 @attrs.frozen(kw_only=True)
 class Complaint:
@@ -80,24 +85,30 @@ def judge(fake: FakeBrowser, observed: Json | None = None, *, client: int = 1) -
     """
     told = observed if observed is not None and fake.is_connected(client) else {}
     truth = fake.truth()
-    clients = sorted({command.client for command in fake.commands})
+    clients = sorted({client, *(command.client for command in fake.commands)})
+    excuses = {number: Excuses(fake, number) for number in clients}
     return (
-        *_left_behind(fake, truth),
+        *_left_behind(fake, truth, excuses),
         *_sent(fake),
-        *(complaint for each in clients for complaint in _sent_by(fake, truth, each)),
-        *_Observed(fake, truth, told, client).complaints(),
+        *(complaint for each in clients for complaint in _sent_by(fake, truth, each, excuses[each])),
+        *_Observed(fake, truth, told, client).complaints(excuses[client]),
     )
 
 
 # ── what it left behind ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _left_behind(fake: FakeBrowser, truth: Truth) -> Iterator[Complaint]:
-    for target, kind in fake.paused():
-        said = f"the {kind} {target[:8]} still waits for runIfWaitingForDebugger"
-        yield Complaint(law="paused-targets-wait-for-ever", fact=7, said=said)
+def _left_behind(fake: FakeBrowser, truth: Truth, excuses: Mapping[int, Excuses]) -> Iterator[Complaint]:
+    for client, excuse in excuses.items():
+        sessions = {target: session for number, session, target in truth.sessions if number == client}
+        # Who has gone leaves windows that wait for anybody, and cannot help it.
+        for target, kind in fake.paused(client) if fake.is_connected(client) else ():
+            if not excuse.leaves_paused(sessions.get(target)):
+                said = f"the {kind} {target[:8]} still waits for runIfWaitingForDebugger"
+                yield Complaint(law="paused-targets-wait-for-ever", fact=7, said=said)
     for dialog in truth.dialogs:
-        if dialog.open and dialog.answerable:
+        seen_by = [(excuses[client], session or None) for client, session in dialog.seen_by if client in excuses]
+        if dialog.open and dialog.answerable and not any(each.leaves_open(session) for each, session in seen_by):
             said = f"a {dialog.type} that it saw is still open on the page {dialog.page[:8]}"
             yield Complaint(law="a-dialog-stops-its-page", fact=15, said=said)
 
@@ -117,7 +128,7 @@ def _sent(fake: FakeBrowser) -> Iterator[Complaint]:
             yield Complaint(law="ids-are-used-once", fact=54, said=said)
 
 
-def _sent_by(fake: FakeBrowser, truth: Truth, client: int) -> Iterator[Complaint]:
+def _sent_by(fake: FakeBrowser, truth: Truth, client: int, excuses: Excuses) -> Iterator[Complaint]:
     entries = fake.ledger(client)
     ended, told = fake.ended_with(client), fake.told(client)
     ends = told.ends()
@@ -136,12 +147,19 @@ def _sent_by(fake: FakeBrowser, truth: Truth, client: int) -> Iterator[Complaint
     if late:
         said = f"it sent {len(late)} commands to sessions of whose end it had been told: {_short(late)}"
         yield Complaint(law="nothing-is-sent-to-an-ended-session", fact=50, said=said)
+    yield from _missed(entries, truth, client, excuses)
+    if not excuses.misled:
+        yield from _answers(entries, told.notes, truth)
+
+
+def _missed(entries: tuple[LedgerEntry, ...], truth: Truth, client: int, excuses: Excuses) -> Iterator[Complaint]:
+    """The dialogs of pages that it let run too early: of those to which it listened later."""
+    listened = {entry.command.session_id for entry in entries if entry.command.method == "Page.enable"}
     for dialog in truth.dialogs:
         for session in [session for number, session in dialog.missed_by if number == client]:
-            if any(each.command.session_id == session and each.command.method == "Page.enable" for each in entries):
+            if session in listened and not excuses.misses(session):
                 said = f"it let the page {dialog.page[:8]} run before it listened, and missed a {dialog.type}"
                 yield Complaint(law="listen-before-you-let-run", fact=40, said=said)
-    yield from _answers(entries, told.notes, truth)
 
 
 def _answers(entries: tuple[LedgerEntry, ...], notes: list[Note], truth: Truth) -> Iterator[Complaint]:
@@ -178,7 +196,7 @@ class _Observed:
         self._entries = fake.ledger(client) if observed else ()
         self._watched = {target for number, _session, target in truth.sessions if number == client}
 
-    def complaints(self) -> Iterator[Complaint]:
+    def complaints(self, excuses: Excuses) -> Iterator[Complaint]:
         """All of them."""
         parts: dict[str, Callable[[Any], Iterator[Complaint]]] = {
             "unanswered": self._unanswered,
@@ -191,7 +209,7 @@ class _Observed:
             "dialogs": self._dialogs,
         }
         for part, compare in parts.items():
-            if part in self._observed:
+            if part in self._observed and not excuses.need_not_know(part):
                 yield from compare(self._observed[part])
 
     def _unanswered(self, shown: int) -> Iterator[Complaint]:
@@ -232,19 +250,22 @@ class _Observed:
 
     def _targets(self, shown: dict[str, str]) -> Iterator[Complaint]:
         really = {target: url for target, _type, url in self._truth.targets}
+        unsaid = {target for target, kind, _url in self._truth.targets if kind in UNSAID}
         law = "target-info-changes"
         yield from _difference("targets", law, 47, set(really), set(shown))
         for target in sorted(really.keys() & shown.keys()):
-            if really[target] != shown[target]:
+            if really[target] != shown[target] and (shown[target] or target not in unsaid):
                 yield Complaint(law=law, fact=40, said=f"it has another URL for the target {target[:8]}")
 
     def _frames(self, shown: dict[str, str]) -> Iterator[Complaint]:
         frames = {each.id: each.url for each in self._truth.frames if each.target in self._watched and not each.silent}
         gone = shown.keys() - {frame.id for frame in self._truth.frames}
+        # What could not be loaded has the address of an error page, and its target that which was asked for.
+        asked_for = {target: url for target, _type, url in self._truth.targets}
         law = "page-enable-replays-no-frames"
         yield from _difference("frames", law, 41, set(frames), (set(shown) & set(frames)) | gone)
         for frame in sorted(frames.keys() & shown.keys()):
-            if frames[frame] != shown[frame]:
+            if shown[frame] not in (frames[frame], asked_for.get(frame)):
                 yield Complaint(law=law, fact=40, said=f"it has another URL for the frame {frame[:8]}")
 
     def _pending(self, shown: list[Json]) -> Iterator[Complaint]:

@@ -23,6 +23,7 @@ __all__ = [
     "a_number",
     "a_text",
     "from_json",
+    "member_from_json",
     "object_of",
     "one_of",
     "some_seconds",
@@ -88,6 +89,14 @@ def from_json(content: object, kind: str, kinds: Mapping[str, type[T]], where: s
     made = kinds.get(named) if isinstance(named, str) else None
     if made is None:
         raise InvalidArgument(f"{where} is no {kind}; there are {', '.join(kinds)}.")
+    return member_from_json(made, fields, where)
+
+
+def member_from_json(made: type[T], content: object, where: str) -> T:
+    """A value of that class. Raises InvalidArgument that names the place."""
+    if not is_object(content):
+        raise InvalidArgument(f"{where} must be an object.")
+    fields = dict(content)
     try:
         return made(**fields)
     except TypeError:

@@ -16,12 +16,17 @@ name, however badly the program behaves:
     errors-say-what-to-do        another code than 0, or a signal
     nothing-waits-for-ever       no end at all
 
-A program that prints `{"observed": …}` lines is compared with the truth by the last of them.
+A program that prints `{"observed": …}` lines is compared with the truth by the last of them. One that can be `asked` gets
+the example's questions over its standard input, a line `{"ask": …}` each, and carries them out as its user would want
+(hunts.py has what they say); the input ends when the browser has gone.
+
+What goes wrong on purpose, by the example's faults, excuses what it causes (excuses.py).
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import shlex
 import signal
@@ -29,7 +34,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import attrs
 import trio
@@ -37,6 +42,7 @@ import trio
 from cdp_core.sansio.wire import Json, is_object
 from cdp_core.scopes import background_tasks
 from cdp_core.testing.conducting import Conductor, Decision
+from cdp_core.testing.excuses import Excuses
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.hunts import Example
 from cdp_core.testing.judge import Complaint, judge
@@ -96,28 +102,43 @@ def try_program(
     *,
     decisions: tuple[Decision, ...] = (),
     schedule: Schedule | None = None,
+    asked: bool = False,
 ) -> Outcome:
-    """Put a program to one example. Raises OSError where it cannot be started."""
-    fake = FakeBrowser(example.script, profile=example.profile)
-    conductor = Conductor(fake, seed=example.seed, edges=example.edges, schedule=schedule, decisions=decisions)
-    return trio.run(_try_program, client, conductor, limits)
+    """Put a program to one example; to its questions only where it can be `asked`.
+
+    Raises OSError where it cannot be started.
+    """
+    fake = FakeBrowser(example.script, profile=example.profile, faults=example.faults)
+    questions = _Questions() if asked else None
+    conductor = Conductor(
+        fake,
+        seed=example.seed,
+        edges=example.edges,
+        schedule=schedule,
+        decisions=decisions,
+        asks=example.asks,
+        ask=None if questions is None else questions.put,
+    )
+    return trio.run(_try_program, client, conductor, limits, questions)
 
 
-async def _try_program(client: str, conductor: Conductor, limits: Limits) -> Outcome:
+async def _try_program(client: str, conductor: Conductor, limits: Limits, questions: _Questions | None) -> Outcome:
     fake = conductor.fake
     serving = open_server(fake, port=0, control=False, join=conductor.join)
     async with serving as server, background_tasks() as nursery:
         words = [word.replace("{url}", server.endpoint.ws_url) for word in shlex.split(client)]
         program = await trio.lowlevel.open_process(
             words,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL if questions is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # so that whatever it starts can be found, and ended with it
         )
-        run = _Run(conductor, server, program, limits)
+        run = _Run(conductor, server, program, limits, questions)
         assert program.stdout is not None
         nursery.start_soon(run.said.listen, program.stdout)
+        if questions is not None and program.stdin is not None:
+            nursery.start_soon(questions.write, program.stdin)
         try:
             complaints = await run.play()
         finally:
@@ -131,8 +152,16 @@ async def _try_program(client: str, conductor: Conductor, limits: Limits) -> Out
 class _Run:
     """One program and its browser."""
 
-    def __init__(self, conductor: Conductor, server: FakeServer, program: trio.Process, limits: Limits) -> None:
+    def __init__(
+        self,
+        conductor: Conductor,
+        server: FakeServer,
+        program: trio.Process,
+        limits: Limits,
+        questions: _Questions | None,
+    ) -> None:
         self.said = _Said()
+        self._questions = questions
         self._conductor = conductor
         self._fake = conductor.fake
         self._server = server
@@ -143,8 +172,7 @@ class _Run:
         """Play the example, and judge."""
         complaints: list[Complaint] = []
         with trio.move_on_after(self._limits.starting):
-            while not self._conductor.arrivals and self._program.poll() is None:  # noqa: ASYNC110 - another process
-                await trio.sleep(0.005)
+            await self._begin()
         with trio.move_on_after(self._limits.whole) as whole:
             complaints += await self._conduct()
         if whole.cancelled_caught:
@@ -153,11 +181,24 @@ class _Run:
         complaints += self._spoken()
         ended_by_itself = self._program.poll() is not None
         complaints += self._unanswered() if ended_by_itself else ()
+        self._server.stop_listening()
         self._fake.cut()
         self._conductor.settle()
+        if self._questions is not None:
+            self._questions.end()
         return (*complaints, *await self._end())
 
     # ── what happens ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _begin(self) -> None:
+        """Wait for its first word; it may have said that, and ended, before it was heard."""
+        silent = trio.current_time()
+        while not self._conductor.arrivals:
+            if self._program.poll() is None or any(octets_at(self._server.port)):
+                silent = trio.current_time()
+            elif trio.current_time() - silent >= self._limits.quiet:
+                return
+            await trio.sleep(0.005)
 
     async def _conduct(self) -> list[Complaint]:
         """Let everything happen, and time pass whenever it is quiet, until the script is over."""
@@ -201,7 +242,11 @@ class _Run:
                 yield Complaint(law="nothing-else-than-text", fact=fact, said=f"it sent {what}, which ends the link")
 
     def _unanswered(self) -> Iterator[Complaint]:
-        waiting = sum(client.unread for client in self._conductor.clients.values())
+        waiting = sum(
+            client.unread
+            for number, client in self._conductor.clients.items()
+            if not Excuses(self._fake, number).gives_up
+        )
         if waiting:
             said = f"it ended while {waiting} of its commands had no answer yet"
             yield Complaint(law="commands-are-waited-for", fact=None, said=said)
@@ -221,8 +266,31 @@ class _Run:
             yield Complaint(law="errors-say-what-to-do", fact=None, said=f"it ended {ended}")
         if not self._server.connections:
             yield Complaint(law=NEVER_CONNECTS, fact=None, said="it opened no WebSocket to the browser")
-        elif not self._conductor.arrivals or not self._fake.statistics().received:
+        elif not any(client.spoke for client in self._conductor.clients.values()):
             yield Complaint(law=NEVER_CONNECTS, fact=None, said="it connected, and said nothing to the browser")
+
+
+class _Questions:
+    """What a program is asked, over its standard input."""
+
+    def __init__(self) -> None:
+        self._asks, self._asked = trio.open_memory_channel[bytes](math.inf)
+
+    def put(self, question: Any) -> None:
+        """Ask it that, if it still listens."""
+        with suppress(trio.BrokenResourceError):
+            self._asks.send_nowait(json.dumps({"ask": question}).encode() + b"\n")
+
+    def end(self) -> None:
+        """It will be asked nothing more."""
+        self._asks.close()
+
+    async def write(self, stream: trio.abc.SendStream) -> None:
+        """Write what it is asked, to a program that may not listen."""
+        with suppress(trio.BrokenResourceError):
+            async with stream, self._asked:
+                async for line in self._asked:
+                    await stream.send_all(line)
 
 
 class _Said:

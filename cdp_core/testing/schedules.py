@@ -11,7 +11,7 @@ A run of a fake browser and its clients is a row of turns, and nothing else deci
 way: any list of turns is a schedule, and a shorter list is a simpler one.
 
 `edges` says which orders there may be at all: `observed` those that Chromium was seen to send, `causal` every one in which
-causes precede effects, which is hostile, and legal (fake/streams.py).
+causes precede effects, which is hostile, and legal (fake/streams.py, docs/cdp/sessions-overtake-each-other.md).
 """
 
 from __future__ import annotations

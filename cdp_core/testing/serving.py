@@ -180,6 +180,10 @@ class FakeServer:
                 self._silent = trio.Event()
                 await self._silent.wait()
 
+    def stop_listening(self) -> None:
+        """Nobody more can come: the browser has gone."""
+        self._listening.cancel()
+
     async def listen(self, nursery: trio.Nursery) -> None:
         """Attend to whoever comes. When the browser is closed nobody can, but to ask the fake where that was wanted."""
         with self._listening:

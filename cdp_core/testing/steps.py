@@ -24,6 +24,7 @@ from cdp_core.testing.plain import (
     a_number,
     a_text,
     from_json,
+    member_from_json,
     object_of,
     one_of,
     some_seconds,
@@ -38,16 +39,21 @@ __all__ = [
     "Crash",
     "Cut",
     "Dialog",
+    "Discard",
+    "EndWorker",
     "Go",
     "MoveFrame",
     "Navigate",
     "NavigateFrame",
+    "Override",
     "Popup",
+    "Prerender",
     "PushState",
     "RemoveFrame",
     "Request",
     "Script",
     "ScriptError",
+    "Served",
     "Step",
     "Wait",
     "Worker",
@@ -56,7 +62,10 @@ __all__ = [
 ]
 
 MAIN: Final = "main"
+WORKERS: Final = ("dedicated", "shared", "service")
 DIALOGS: Final = ("alert", "confirm", "prompt", "beforeunload")
+MOMENTS: Final = ("", "beforeunload", "pagehide", "visibilitychange", "unload")
+"""When a script does something: now, or when its document is left."""
 CONSOLE: Final = ("log", "debug", "info", "warning", "error")
 
 
@@ -117,12 +126,17 @@ class MoveFrame(Plain):
 
 @attrs.frozen(repr=False)
 class Dialog(Plain):
-    """A script calls alert, confirm or prompt; the steps after it come when it was answered."""
+    """A script calls alert, confirm or prompt; the steps after it come when it was answered.
+
+    With the type `beforeunload` the document will ask before it is left, if a user, or a command in the name of one, has
+    done something in it by then. `at` is a moment of its leaving at which the dialog is opened, in place of now.
+    """
 
     type: str = attrs.field(default="alert", validator=one_of(DIALOGS))
     message: str = attrs.field(default="", validator=a_text)
     default_prompt: str = attrs.field(default="", validator=a_text)
     frame: str = attrs.field(default=MAIN, validator=a_name)
+    at: str = attrs.field(default="", validator=one_of(MOMENTS))
 
 
 @attrs.frozen(repr=False)
@@ -134,6 +148,8 @@ class Console(Plain):
     frame: str = attrs.field(default=MAIN, validator=a_name)
     times: int = attrs.field(default=1, validator=a_number(1))
     """How often the text stands there: how large messages are told in few words."""
+    at: str = attrs.field(default="", validator=one_of(MOMENTS))
+    """A moment of the document's leaving, in place of now."""
 
 
 @attrs.frozen(repr=False)
@@ -148,12 +164,14 @@ class ScriptError(Plain):
 class Request(Plain):
     """A script asks for something, by XMLHttpRequest, and writes to the console what came: status and body, or `failed`.
 
-    It asks when it is over; with `sync` it asks at once and waits for it, and so does its whole process.
+    It asks when it is over; with `sync` it asks at once and waits for it, and so does its whole process. Where it is
+    `quiet`, nothing is written.
     """
 
     url: str = attrs.field(validator=a_text)
     frame: str = attrs.field(default=MAIN, validator=a_name)
     sync: bool = attrs.field(default=False, validator=a_flag)
+    quiet: bool = attrs.field(default=False, validator=a_flag)
 
 
 @attrs.frozen(repr=False)
@@ -168,11 +186,43 @@ class Popup(Plain):
 
 @attrs.frozen(repr=False)
 class Worker(Plain):
-    """A script starts a dedicated worker."""
+    """A script starts a worker: a dedicated one, or one that is shared, or a service worker, which there may be already.
+
+    What its own script does are the steps that `pages` has by its address: of these it writes to the console, throws, and
+    waits. So it does where a later step names its label as the frame.
+    """
 
     label: str = attrs.field(validator=a_name)
     url: str = attrs.field(default="worker.js", validator=a_text)
     frame: str = attrs.field(default=MAIN, validator=a_name)
+    kind: str = attrs.field(default="dedicated", validator=one_of(WORKERS))
+
+
+@attrs.frozen(repr=False)
+class EndWorker(Plain):
+    """A worker ends: a dedicated one is terminated by who made it, another one closes itself."""
+
+    label: str = attrs.field(validator=a_name)
+
+
+@attrs.frozen(repr=False)
+class Prerender(Plain):
+    """A document has another one of its origin rendered in advance, as speculation rules do (fact 45).
+
+    It is there for clients that are attached to pages through their tabs. The page is that one when it goes there, by a
+    step of it.
+    """
+
+    label: str = attrs.field(validator=a_name)
+    url: str = attrs.field(validator=a_text)
+    page: str = attrs.field(default=MAIN, validator=a_name)
+
+
+@attrs.frozen(repr=False)
+class Discard(Plain):
+    """The browser discards a tab: its page is there as another target, without a process, until somebody goes there."""
+
+    page: str = attrs.field(default=MAIN, validator=a_name)
 
 
 @attrs.frozen(repr=False)
@@ -208,11 +258,14 @@ Step = (
     | Crash
     | Cut
     | Dialog
+    | Discard
+    | EndWorker
     | Go
     | MoveFrame
     | Navigate
     | NavigateFrame
     | Popup
+    | Prerender
     | PushState
     | RemoveFrame
     | Request
@@ -225,14 +278,14 @@ KINDS: Final[Mapping[str, type[Step]]] = {kind.__name__: kind for kind in get_ar
 
 def labels_given(steps: Iterable[Step]) -> set[str]:
     """The labels of what these steps make."""
-    return {step.label for step in steps if isinstance(step, (AddFrame, Popup, Worker))}
+    return {step.label for step in steps if isinstance(step, (AddFrame, Popup, Prerender, Worker))}
 
 
 def labels_used(steps: Iterable[Step]) -> set[str]:
     """The labels of what must be there for these steps to do anything."""
     used: set[str] = set()
     for step in steps:
-        if isinstance(step, (NavigateFrame, RemoveFrame, MoveFrame)):
+        if isinstance(step, (NavigateFrame, RemoveFrame, MoveFrame, EndWorker)):
             used.add(step.label)
         used.update(getattr(step, field) for field in ("page", "frame", "parent", "opener") if hasattr(step, field))
     return used
@@ -254,6 +307,41 @@ class Answer(Plain):
     steps: tuple[Step, ...] = attrs.field(default=(), converter=_to_steps)
 
 
+@attrs.frozen(repr=False)
+class Served(Plain):
+    """What the server says of a document, and how long it takes for it.
+
+    `content` is its Content-Security-Policy, `permissions` its Permissions-Policy; of both, what is about requests of
+    scripts is heeded (fact 27).
+    """
+
+    content: str = attrs.field(default="", validator=a_text)
+    permissions: str = attrs.field(default="", validator=a_text)
+    seconds: float = attrs.field(default=0, validator=some_seconds)
+
+
+@attrs.frozen(repr=False)
+class Override(Plain):
+    """What a client's script for new documents puts in the place of alert, confirm and prompt.
+
+    Each asks an address, and waits for the answer: JSON whose members `accept` and `text` are what the dialog brings. In
+    `url` stand `{type}`, `{message}` and `{default}` for what it is asked with. Where no answer comes, the call throws
+    what XMLHttpRequest throws.
+    """
+
+    url: str = attrs.field(validator=a_text)
+    accept: str = attrs.field(default="accept", validator=a_text)
+    text: str = attrs.field(default="text", validator=a_text)
+
+
+def _to_served(served: Mapping[str, Served]) -> Mapping[str, Served]:
+    return MappingProxyType(dict(served))
+
+
+def _to_overrides(overrides: Mapping[str, Override]) -> Mapping[str, Override]:
+    return MappingProxyType(dict(overrides))
+
+
 def _to_pages(pages: Mapping[str, Iterable[Step]]) -> Mapping[str, tuple[Step, ...]]:
     return MappingProxyType({url: _to_steps(steps) for url, steps in pages.items()})
 
@@ -267,13 +355,16 @@ class Script(Plain):
     """What pages do: when they load, by themselves, and when an expression is evaluated in them.
 
     `pages` has the steps of a document's own script by its URL, `timeline` what happens from the start on, `answers` what
-    expressions do. A step about something that has gone meanwhile does nothing; one about something that no step makes is
+    expressions do, `served` what servers say of documents, `overrides` what those scripts for new documents do in whose
+    source a text stands. A step about something that has gone meanwhile does nothing; one about something that no step makes is
     an error here. Pages that clients open are called `page 2`, `page 3` …, by the number of labels there are.
     """
 
     pages: Mapping[str, tuple[Step, ...]] = attrs.field(default=MappingProxyType({}), converter=_to_pages)
     timeline: tuple[Step, ...] = attrs.field(default=(), converter=_to_steps)
     answers: Mapping[str, Answer] = attrs.field(default=MappingProxyType({}), converter=_to_answers)
+    served: Mapping[str, Served] = attrs.field(default=MappingProxyType({}), converter=_to_served)
+    overrides: Mapping[str, Override] = attrs.field(default=MappingProxyType({}), converter=_to_overrides)
 
     def __attrs_post_init__(self) -> None:
         steps = self.steps()
@@ -296,17 +387,24 @@ class Script(Plain):
                 expression: {"value": answer.value, "steps": _steps_to_json(answer.steps)}
                 for expression, answer in self.answers.items()
             },
+            **{part: _members_to_json(values) for part in ("served", "overrides") if (values := getattr(self, part))},
         }
 
     @classmethod
     def from_json(cls, content: str | bytes | Json) -> Script:
         """Read a script. Raises InvalidArgument that names the place."""
-        script = object_of(content, "script", ("pages", "timeline", "answers"))
-        pages, answers = (_member(script, part) for part in ("pages", "answers"))
+        script = object_of(content, "script", ("pages", "timeline", "answers", "served", "overrides"))
+        pages, answers, served, overrides = (
+            _member(script, part) for part in ("pages", "answers", "served", "overrides")
+        )
         return cls(
             pages={url: _steps_from_json(steps, f"pages[{url!r}]") for url, steps in pages.items()},
             timeline=_steps_from_json(script.get("timeline", []), "timeline"),
             answers={known: _answer_from_json(answer, f"answers[{known!r}]") for known, answer in answers.items()},
+            served={url: member_from_json(Served, each, f"served[{url!r}]") for url, each in served.items()},
+            overrides={
+                text: member_from_json(Override, each, f"overrides[{text!r}]") for text, each in overrides.items()
+            },
         )
 
 
@@ -319,6 +417,10 @@ def _steps_from_json(steps: object, where: str) -> tuple[Step, ...]:
         raise InvalidArgument(f"{where} must be a list of steps.")
     found: list[object] = list(steps)  # pyright: ignore[reportUnknownArgumentType]
     return tuple(from_json(step, "step", KINDS, f"{where}[{number}]") for number, step in enumerate(found))
+
+
+def _members_to_json(values: Mapping[str, Served] | Mapping[str, Override]) -> Json:
+    return {known: attrs.asdict(each) for known, each in values.items()}
 
 
 def _answer_from_json(content: object, where: str) -> Answer:

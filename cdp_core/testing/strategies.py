@@ -26,6 +26,7 @@ from cdp_core.testing.fake.streams import Edges
 from cdp_core.testing.steps import (
     CONSOLE,
     MAIN,
+    WORKERS,
     AddFrame,
     Answer,
     Close,
@@ -33,11 +34,14 @@ from cdp_core.testing.steps import (
     Crash,
     Cut,
     Dialog,
+    Discard,
+    EndWorker,
     Go,
     MoveFrame,
     Navigate,
     NavigateFrame,
     Popup,
+    Prerender,
     PushState,
     RemoveFrame,
     Request,
@@ -67,6 +71,8 @@ PLAIN_URLS: Final = (
 """Documents without a script of their own; of two sites, and thus processes; the last cannot be had."""
 DOCUMENTS: Final = ("https://ads.example/1", "https://shop.example/2", "https://pay.example/3")
 """Documents that may have one. Each brings only documents further on: none brings itself."""
+WORKER_SCRIPTS: Final = ("worker.js", "https://shop.example/worker.js")
+"""What workers do, of documents without an address and of those of a site."""
 EXPRESSIONS: Final = ("act()", "ask()")
 LARGE: Final = 1 << 20
 """Characters of a message that is larger than 1 MiB."""
@@ -102,6 +108,7 @@ def scripts(*, max_steps: int = 8, race_free: bool | None = None) -> st.SearchSt
 
 
 _FLAG: Final = st.booleans()
+_SOME: Final = st.sampled_from((0, 1, 1))
 _SELDOM: Final = st.integers(0, 9).map(lambda number: number == 9)
 _FEW: Final = st.integers(0, 2)
 _TYPE: Final = st.sampled_from(ASKING)
@@ -111,12 +118,15 @@ _ANY_URL: Final = st.sampled_from(PLAIN_URLS + DOCUMENTS)
 _FURTHER: Final = [st.sampled_from(PLAIN_URLS + DOCUMENTS[place + 1 :]) for place in range(len(DOCUMENTS))]
 _VALUE: Final = st.sampled_from([None, True, 0, 1.5, "", "\N{PILE OF POO}"])
 _CALM: Final = st.sampled_from((Console, ScriptError, Worker))
+_SAYING: Final = st.sampled_from((Console, ScriptError))
+_KIND: Final = st.sampled_from((*WORKERS, "dedicated"))
 _ACT: Final = st.sampled_from((Console, ScriptError, Dialog, AddFrame, Popup))
 
 
 @st.composite
 def _scripts(draw: Draw, max_steps: int, race_free: bool) -> Script:
     pages = {url: tuple(_document(draw, place, race_free)) for place, url in enumerate(DOCUMENTS) if draw(_FLAG)}
+    pages.update((url, (_act(draw, draw(_SAYING), ""),)) for url in WORKER_SCRIPTS if draw(_FLAG))
     answers = {
         expression: Answer(draw(_VALUE), [_act(draw, draw(_ACT), f"a{number}") for _ in range(draw(_FEW))])
         for number, expression in enumerate(EXPRESSIONS)
@@ -152,7 +162,7 @@ def _act(draw: Draw, kind: type[Step], label: str) -> Step:
         return AddFrame(label, draw(_URL))
     if kind is Popup:
         return Popup(label, draw(_URL), noopener=draw(_FLAG))
-    return ScriptError(draw(TEXTS)) if kind is ScriptError else Worker(label)
+    return ScriptError(draw(TEXTS)) if kind is ScriptError else Worker(label, kind=draw(_KIND))
 
 
 def _timeline(drawn: list[tuple[bool, Step]], race_free: bool) -> list[Step]:
@@ -170,6 +180,15 @@ _PLACE: Final = st.integers(0, 5).map(str)
 """The n-th of what is there, the page first, and round again."""
 _NEW: Final = st.just("new")
 _DELTA: Final = st.sampled_from([-1, 1])
+_SELDOM_DRAWN: Final[tuple[tuple[Any, int], ...]] = ((EndWorker, 1), (Discard, 1), (Prerender, 3))
+"""With how many of label, URL and place they have."""
+
+
+def _made(kind: tuple[Any, int], *fields: str) -> Any:
+    made, number = kind
+    return made(*fields[-number:])
+
+
 _ROUGH: Final[st.SearchStrategy[Any]] = st.one_of(
     st.builds(AddFrame, _NEW, _ANY_URL, _PLACE),
     st.builds(Console, TEXTS, _LEVEL, _PLACE),
@@ -180,7 +199,8 @@ _ROUGH: Final[st.SearchStrategy[Any]] = st.one_of(
     st.builds(Navigate, _ANY_URL, _PLACE),
     st.builds(Go, _DELTA, _PLACE),
     st.builds(Popup, _NEW, _ANY_URL, _PLACE, _FLAG),
-    st.builds(Worker, _NEW, frame=_PLACE),
+    st.builds(Worker, _NEW, frame=_PLACE, kind=_KIND),
+    st.builds(_made, st.sampled_from(_SELDOM_DRAWN), _NEW, _ANY_URL, _PLACE),
     st.builds(ScriptError, TEXTS, _PLACE),
     st.builds(PushState, _NEW, _PLACE),
     st.builds(Request, _ANY_URL, _PLACE, _FLAG),
@@ -250,12 +270,14 @@ class _Stage:
         self._urls: dict[str, str] = {}
         """Where they are, but for what they went to by pushState."""
         self._crashed: set[str] = set()
+        """And those that were discarded: nothing happens in them by itself."""
+        self._workers: list[str] = []
         self._named = 0
 
     def play(self, step: Step) -> Step | None:
         """The step, about what is there; None where there is nothing of the kind."""
         alive = [page for page in self._pages if page not in self._crashed]
-        if isinstance(step, (Navigate, Go, Crash, Close)):
+        if isinstance(step, (Navigate, Go, Prerender, Discard, Crash, Close)):
             return self._play_page(step, self._pages if isinstance(step, Close) else alive)
         documents = [*alive, *self._frames]
         if isinstance(step, (RemoveFrame, MoveFrame, NavigateFrame)):
@@ -272,20 +294,32 @@ class _Stage:
             self._pages.append(self._name())
             self._urls[self._pages[-1]] = step.url
             return Popup(f"x{self._named}", step.url, _nth(documents, step.opener), step.noopener)
-        if isinstance(step, Worker) and documents:
-            return Worker(self._name(), frame=_nth(documents, step.frame))
-        if isinstance(step, (Console, Dialog, Request, ScriptError)) and documents:
+        if isinstance(step, (Worker, EndWorker)):
+            return self._play_worker(step, documents)
+        if isinstance(step, (Console, ScriptError)) and documents:
+            return attrs.evolve(step, frame=_nth([*documents, *self._workers], step.frame))
+        if isinstance(step, (Dialog, Request)) and documents:
             return attrs.evolve(step, frame=_nth(documents, step.frame))
         return None
 
-    def _play_page(self, step: Navigate | Go | Crash | Close, pages: list[str]) -> Step | None:
+    def _play_worker(self, step: Worker | EndWorker, documents: list[str]) -> Step | None:
+        if isinstance(step, EndWorker):
+            return EndWorker(_nth(self._workers, step.label)) if self._workers else None
+        if not documents:
+            return None
+        self._workers.append(self._name())
+        return attrs.evolve(step, label=self._workers[-1], frame=_nth(documents, step.frame))
+
+    def _play_page(self, step: Navigate | Go | Prerender | Discard | Crash | Close, pages: list[str]) -> Step | None:
         if not pages:
             return None
         page = _nth(pages, step.page)
+        if isinstance(step, Prerender):
+            return Prerender(self._name(), step.url, page)
         self._clear(page)
         if isinstance(step, Close):
             self._pages.remove(page)
-        elif isinstance(step, Crash):
+        elif isinstance(step, (Crash, Discard)):
             self._crashed.add(page)
         elif isinstance(step, Go):
             self._urls[page] = ""  # wherever that is
@@ -327,7 +361,7 @@ def steps() -> st.SearchStrategy[Step]:
     """Any step by itself, whether it can be played or not."""
     names = st.sampled_from([MAIN, "ad", "é"])
     return st.one_of(
-        st.one_of([st.builds(kind, names, TEXTS) for kind in (AddFrame, Popup, Worker, NavigateFrame)]),
+        st.one_of([st.builds(kind, names, TEXTS) for kind in (AddFrame, Popup, Prerender, Worker, NavigateFrame)]),
         st.builds(Dialog, _TYPE, TEXTS, TEXTS, names),
         st.builds(Console, TEXTS, _LEVEL, names),
         st.builds(ScriptError, TEXTS, names),
@@ -336,7 +370,7 @@ def steps() -> st.SearchStrategy[Step]:
         st.builds(Wait, st.floats(0, 1e6) | st.integers(0, 5)),
         st.builds(Navigate, TEXTS, names),
         st.builds(Go, st.integers(-50, 50), names),
-        st.one_of([st.builds(kind, names) for kind in (RemoveFrame, MoveFrame, Crash, Close)]),
+        st.one_of([st.builds(kind, names) for kind in (RemoveFrame, MoveFrame, EndWorker, Discard, Crash, Close)]),
         st.just(Cut()),
     )
 
@@ -408,6 +442,9 @@ COMMANDS: Final = (
     "Page.handleJavaScriptDialog",
     "Runtime.runIfWaitingForDebugger",
     "Target.setAutoAttach",
+    "Target.setDiscoverTargets",
+    "Target.getTargets",
+    "Target.attachToTarget",
 )
 EVENTS: Final = (
     "Target.attachedToTarget",
@@ -424,18 +461,20 @@ EVENTS: Final = (
 def faults(
     *legalities: wrong.Legality, max_faults: int = 3, streams: bool = False
 ) -> st.SearchStrategy[tuple[wrong.Fault, ...]]:
-    """A few faults of these legalities, `legal` where none is named; with `streams`, also those of byte streams."""
+    """A few faults of these legalities, `legal` where none is named; with `streams`, also those of byte streams.
+
+    A link that breaks, or falls silent, is the first: who comes again finds a better one.
+    """
     wanted = legalities or ("legal",)
     nth = st.integers(1, 4)
     command, event = st.sampled_from(COMMANDS), st.sampled_from(EVENTS)
+    place, way = st.integers(1, 40), st.sampled_from(["out", "in"])
     of: dict[wrong.Legality, list[st.SearchStrategy[Any]]] = {
         "legal": [
             st.builds(wrong.Refuse, command, nth),
             st.builds(wrong.Delay, command | event, st.sampled_from([0.25, 2.0]), nth),
-            st.builds(
-                wrong.Cut, st.integers(1, 40), st.sampled_from(["out", "in"]), st.sampled_from(["after", "before"])
-            ),
-            st.builds(wrong.Silence, st.integers(1, 40), st.sampled_from(["out", "in"])),
+            st.builds(wrong.Cut, place, way, st.sampled_from(["after", "before"]), client=st.just(1)),
+            st.builds(wrong.Silence, place, way, client=st.just(1)),
         ],
         "hostile": [st.builds(wrong.Drop, command, nth), st.builds(wrong.Duplicate, command, nth)],
         "illegal": [st.builds(wrong.Drop, event, nth), st.builds(wrong.Duplicate, event, nth)],
@@ -443,4 +482,5 @@ def faults(
     if streams:
         of["legal"] += [st.builds(wrong.Split, st.integers(1, 200)), st.builds(wrong.Merge, st.integers(2, 5))]
     one = st.one_of([each for legality in wanted for each in of[legality]])
-    return st.lists(one, max_size=max_faults).map(tuple)
+    # Of one list Hypothesis draws most empty.
+    return _SOME.flatmap(lambda some: st.lists(one, min_size=min(some, max_faults), max_size=max_faults).map(tuple))

@@ -27,6 +27,7 @@ from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser, FakeStatistics
 from cdp_core.testing.fake.ledger import LedgerEntry, ReceivedCommand, ToldSoFar
 from cdp_core.testing.fake.streams import Delivery
 from cdp_core.testing.fake.truth import Truth
+from cdp_core.testing.faults import Struck
 from cdp_core.testing.served_client import Order
 from cdp_core.testing.serving import FakeEndpoint, serve_fake_browser
 from cdp_core.testing.steps import Step
@@ -180,6 +181,10 @@ class FakeElsewhere(FakeBrowser):
     def told(self, client: int) -> ToldSoFar:
         """See FakeBrowser."""
         return self._ask(lambda: self._there.told(client))
+
+    def struck(self, client: int) -> Struck:
+        """See FakeBrowser."""
+        return self._ask(lambda: self._there.struck(client))
 
     def ended_with(self, client: int) -> Mapping[str, str]:
         """See FakeBrowser."""

@@ -178,6 +178,8 @@ def recover(turn: Turn, ask: Ask, question: Recover) -> None:
         turn.answer(ask.ask_id, error=InvalidArgument(wrong))
     elif (page.session_id is None and question.cure != "close") or turn.state.link.phase != "up":
         turn.answer(ask.ask_id, error=_down(turn, page))
+    elif question.cure != "close" and (there := _windowless(turn, page, page.session_id)):
+        turn.answer(ask.ask_id, error=BlockedByDialog(there, method=question.cure))
     else:
         _cure(turn, ask.ask_id, page, question.cure)
 
@@ -412,7 +414,9 @@ def _check_free(turn: Turn, question: Call, place: _Place) -> None:
     if page is None:
         return
     if question.method in NAVIGATIONS:
-        _check_windowless(turn, question, place, page)
+        there = _windowless(turn, page, place.session_id)
+        if there:
+            raise BlockedByDialog(there, method=question.method)
     if _answered_meanwhile(question.method):
         return
     stopping = tuple(
@@ -422,22 +426,25 @@ def _check_free(turn: Turn, question: Call, place: _Place) -> None:
     )
     if stopping and question.when_blocked == "raise":
         raise BlockedByDialog(stopping, method=question.method)
-    if page.blocked is not None and place.session_id == page.session_id and question.when_blocked == "raise":
-        raise PageFrozen(page.id, since=page.blocked.wall, why=view_health(turn.state, page).why)
+    silent = None if place.session_id is None else page.silent.get(place.session_id)
+    since = page.blocked if place.session_id == page.session_id else silent
+    if since is not None and question.when_blocked == "raise":
+        raise PageFrozen(page.id, since=since.wall, why=view_health(turn.state, page).why)
 
 
-def _check_windowless(turn: Turn, question: Call, place: _Place, page: Page) -> None:
-    """Navigating under a dialog freezes the page for good, or ends the browser, where it has no window for dialogs."""
-    there = tuple(
+def _windowless(turn: Turn, page: Page, session_id: SessionId | None) -> tuple[str, ...]:
+    """The dialogs under which a page must not be navigated: it freezes for good, or the browser ends.
+
+    So it is where the browser has no window for dialogs.
+    """
+    return tuple(
         dialog.id
         for dialog in page.dialogs
         if not dialog.native
         and dialog.phase in ("open", "answering")
         and dialog.type != "beforeunload"
-        and turn.process_of(page, dialog.frame_id) == place.session_id
+        and turn.process_of(page, dialog.frame_id) == session_id
     )
-    if there:
-        raise BlockedByDialog(there, method=question.method)
 
 
 def session_of(state: State, *, target_id: str | None, frame_id: str | None) -> SessionId:

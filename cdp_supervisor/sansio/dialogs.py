@@ -119,9 +119,14 @@ def closed(turn: Turn, page: Page, params: Json) -> None:
     elsewhere = "other_client" if accepted or text(params, "userInput", 1) else "closed_elsewhere"
     if page.curing:
         elsewhere = "navigation"
-    _put(turn, replace(dialog, reason=elsewhere))
     newer = [each for each in there if _number(each) > _number(dialog)]
-    _move(turn, dialog.id, "closed")
+    if (
+        dialog.phase == "answering" and dialog.accepting != accepted
+    ):  # our answer is still on its way, maybe to the next one
+        _settle(turn, dialog, "remote", elsewhere)
+    else:
+        _put(turn, replace(dialog, reason=elsewhere))
+        _move(turn, dialog.id, "closed")
     _supersede(turn, newer)
 
 
@@ -304,6 +309,7 @@ def _answer(turn: Turn, dialog_id: str, *, accept: bool, prompt_text: str | None
             dialog,
             phase="answering",
             by=by,
+            accepting=accept,
             since_ticket=turn.state.last_ticket,
         ),
     )

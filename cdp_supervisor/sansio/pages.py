@@ -102,8 +102,8 @@ def session_closed(turn: Turn, closed: SessionClosed) -> None:
     turn.calm(f"setup:{closed.session_id}")
     heir = _leave(turn, attachment)
     page = turn.page(attachment.page_id)
-    if page is not None and closed.session_id in page.clearings:
-        turn.put_page(replace(page, clearings=page.clearings.delete(closed.session_id)))
+    if page is not None:
+        _forget_session(turn, page, closed.session_id)
     page = turn.page(attachment.page_id) if attachment.primary else None
     if page is not None and attachment.type == "iframe":
         unsaid = heir is None and closed.reason in WITH_OTHERS
@@ -119,6 +119,13 @@ def session_closed(turn: Turn, closed: SessionClosed) -> None:
         if heir.type == "page":
             _page_attached(turn, heir, {})
         _set_up(turn, heir)
+
+
+def _forget_session(turn: Turn, page: Page, session_id: SessionId) -> None:
+    if session_id in page.clearings:
+        page = turn.put_page(replace(page, clearings=page.clearings.delete(session_id)))
+    if session_id in page.silent:
+        turn.put_page(replace(page, silent=page.silent.delete(session_id)))
 
 
 def _leave(turn: Turn, attachment: Attachment) -> Attachment | None:
@@ -210,15 +217,25 @@ def renderer_answered(turn: Turn, ticket: Ticket, number: int) -> None:
     page = _now(turn, page.id)
     if page.blocked is not None and page.session_id == ticket.session_id:
         turn.put_page(replace(page, blocked=None))
+    elif ticket.session_id in page.silent:
+        turn.put_page(replace(page, silent=page.silent.delete(ticket.session_id)))
 
 
 def setup_overdue(turn: Turn, session_id: SessionId) -> None:
-    """The setup is unanswered: the page is blocked, by a dialog that nobody saw open (fact 4) or by itself."""
+    """The setup is unanswered: the process is stopped, by a dialog that nobody saw open (fact 4) or by itself.
+
+    That of a frame of its own says nothing of the page's, and the page says so.
+    """
     attachment = turn.state.sessions.get(session_id)
     page = None if attachment is None else turn.page(attachment.page_id)
-    if page is not None and page.session_id == session_id and not page.dialogs and page.crashed is None:
+    if page is None or page.dialogs or page.crashed is not None:
+        return
+    if page.session_id == session_id:
         turn.put_page(replace(page, blocked=turn.at))
         turn.note("warning", "a page does not answer its setup", page=page.id[:8], session=session_id[:8])
+    else:
+        turn.put_page(replace(page, silent=page.silent.set(session_id, turn.at)))
+        turn.note("warning", "a frame does not answer its setup", page=page.id[:8], session=session_id[:8])
 
 
 # ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -387,7 +404,8 @@ def link_lost(turn: Turn) -> None:
     for page in tuple(turn.state.pages.values()):
         dialogs.link_or_session_lost(turn, page)
         page = _now(turn, page.id)  # noqa: PLW2901 - the same page, as it is now
-        turn.put_page(replace(page, session_id=None, blocked=None, stale=True, curing=False, clearings=Map()))
+        cleared = replace(page, session_id=None, blocked=None, stale=True, curing=False)
+        turn.put_page(replace(cleared, clearings=Map(), silent=Map()))
         turn.calm(f"target:{page.id}")
     for attachment in turn.state.sessions.values():
         turn.calm(f"setup:{attachment.session_id}")

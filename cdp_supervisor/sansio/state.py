@@ -64,6 +64,8 @@ class Dialog(Struct, frozen=True, kw_only=True, gc=False):
     phase: Phase = "open"
     by: str = ""
     """Whose answer is on its way: `agent`, `auto_policy` or `watchdog`."""
+    accepting: bool = False
+    """What that answer says."""
     why: str = ""
     """Why nobody can answer it."""
     since_ticket: int = 0
@@ -124,6 +126,8 @@ class Page(Struct, frozen=True, kw_only=True, gc=False):
     crashed: Instant | None = None
     blocked: Instant | None = None
     """Since when its setup is unanswered, with no dialog of it seen."""
+    silent: Map[SessionId, Instant] = Map()
+    """The sessions of frames out of process whose setup is unanswered, and since when."""
     stale: bool = True
     """Whether the tree is still to be read."""
     curing: bool = False

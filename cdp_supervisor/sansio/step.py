@@ -301,7 +301,11 @@ def _finish_stop(turn: Turn) -> None:
     if state.link.phase == "up" and settling and "stop" in state.deadline_of:
         return
     left = [f"dialog {each.id} ({each.why or each.phase})" for each in sorted(found, key=lambda each: int(each.id[2:]))]
-    left += [f"page {page.id[:8]} (blocked)" for page in state.pages.values() if page.blocked is not None]
+    left += [
+        f"page {page.id[:8]} ({'blocked' if page.blocked is not None else 'a frame of it is blocked'})"
+        for page in state.pages.values()
+        if page.blocked is not None or page.silent
+    ]
     if state.link.phase != "up":
         left.insert(0, f"the link is {state.link.phase}")
     for each in dialogs_there:

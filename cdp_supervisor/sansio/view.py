@@ -146,7 +146,7 @@ class Health:
     """How a page fares: one word, one sentence, since when."""
 
     state: str
-    """`ok`, `blocked_by_dialog`, `blocked`, `crashed`, `detached` or `link_down`."""
+    """`ok`, `blocked_by_dialog`, `blocked`, `frame_blocked`, `crashed`, `detached` or `link_down`."""
     why: str
     since: float | None
 
@@ -490,6 +490,12 @@ def view_health(state: State, page: Page) -> Health:
     if page.blocked is not None:
         why = "it does not answer: a dialog that opened before anybody listened, or a script that does not end"
         return Health(state="blocked", why=why, since=page.blocked.wall)
+    if page.silent:
+        session_id, since = min(page.silent.items(), key=lambda each: (each[1].mono, each[0]))
+        stopped = state.sessions.get(session_id)
+        frame = "" if stopped is None else f" ({stopped.target_id})"
+        why = f"a frame of it{frame} does not answer: a dialog that nobody saw open, or a script that does not end"
+        return Health(state="frame_blocked", why=why, since=since.wall)
     return Health(state="ok", why="nothing is known to stop it", since=None)
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from cdp_core.testing.__main__ import main
+from cdp_core.testing.faults import Refuse
+from cdp_core.testing.hunts import Example
+from cdp_core.testing.program_runs import try_program
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 INI = """[pytest]
@@ -53,3 +59,29 @@ def test_a_wrong_answer_fails_the_cdp_use_example(clients_python: Callable[..., 
     wrong.write_text(text.replace('"accept": "cookies" in', '"accept": True or "cookies" in'))
     with pytest.raises(AssertionError, match="2 failed, 1 passed"):
         run(asyncio_pytest(python, wrong, tmp_path))
+
+
+def fuzzed(python: str, example: Path) -> str:
+    return f"{shlex.quote(python)} {shlex.quote(str(example))} {{url}}"
+
+
+def test_the_client_that_is_fuzzed_does_nothing_wrong(
+    clients_python: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = fuzzed(clients_python("websockets"), EXAMPLES / "fuzzed_client.py")
+    how = ["--runs", "6", "--ask", "--faults", "hostile", "--save", str(tmp_path / "found.json")]
+    assert main(["fuzz", "--client", client, *how]) == 0, capsys.readouterr().out
+
+
+def test_a_fuzzed_client_that_takes_a_refusal_for_the_end_is_found(
+    clients_python: Callable[..., str], tmp_path: Path
+) -> None:
+    wrong = tmp_path / "wrong.py"
+    text = (EXAMPLES / "fuzzed_client.py").read_text()
+    wrong.write_text(
+        text.replace("        return message", '        assert "error" not in message\n        return message')
+    )
+    client = fuzzed(clients_python("websockets"), wrong)
+    assert try_program(client, Example()).complaints == ()
+    refused = try_program(client, Example(faults=[Refuse("Target.setAutoAttach")])).complaints
+    assert "errors-say-what-to-do" in {complaint.law for complaint in refused}

@@ -38,8 +38,8 @@ import trio
 from cdp_core import BrowserContextId, BrowserSession, PageSession, open_browser_session, open_pipe_session
 from cdp_core.transports.websocket import open_websocket
 
-LIMIT = 20.0
-"""Far above what any test takes on a machine that is busy with something else."""
+LIMIT = 60.0
+"""Far above what any test takes on a machine that is busy with something else: only what hangs is ended by it."""
 LIMIT_OF_COMPARISONS = 90.0
 """The same for those of `conformance`, which look at a browser many times before they call something a deviation."""
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -54,6 +54,8 @@ SWITCHES = (
     "--disable-sync",
     "--site-per-process",
 )
+NO_INTERFACE = "--disable-features=WebUIOmniboxPopup"
+"""Without it each window loads two pages of the browser's own interface, and to open a page takes half as long again."""
 MARK = "CDP_LIVE_RUN"
 """In the environment of each browser: by it even a helper that left the browser's process group is found."""
 
@@ -121,7 +123,7 @@ class Chromium:
 
     def assert_gone(self) -> None:
         """Nothing of it runs; helpers are given a moment to notice that their browser has ended."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + LIMIT
         while left := self.running():
             assert time.monotonic() < deadline, f"processes of the browser are left: {left}"
             time.sleep(0.01)
@@ -150,13 +152,19 @@ def chromium() -> str:
 
 @pytest.fixture(scope="session")
 def prepare(chromium: str) -> Callable[..., AbstractAsyncContextManager[Chromium]]:
-    """What starts a browser, on a profile that lasts for a block; afterwards no process of it is left."""
+    """What starts a browser, on a profile that lasts for a block; afterwards no process of it is left.
+
+    It has no pages of its own `interface`, unless a test is about these.
+    """
 
     @contextlib.contextmanager
-    def prepared(way_in: str, program: str = chromium, switches: tuple[str, ...] = ()) -> Iterator[Chromium]:
+    def prepared(
+        way_in: str, program: str = chromium, switches: tuple[str, ...] = (), *, interface: bool = False
+    ) -> Iterator[Chromium]:
         profile = Path(tempfile.mkdtemp(prefix="cdp-live-"))
         env = {**os.environ, MARK: uuid.uuid4().hex}
-        argv = [program, *SWITCHES, *switches, f"--user-data-dir={profile}", way_in]
+        lean = () if interface else (NO_INTERFACE,)
+        argv = [program, *SWITCHES, *lean, *switches, f"--user-data-dir={profile}", way_in]
         browser = Chromium(argv=argv, profile=profile, env=env)
         try:
             yield browser

@@ -30,6 +30,7 @@ pytestmark = pytest.mark.chromium
 Pages = Callable[..., str]
 
 NEVER = {"expression": "new Promise(() => {})", "awaitPromise": True}
+"""A command that the page never answers; one that is still on its way to its address may refuse it."""
 
 
 async def ends(wait: Callable[[], Awaitable[object]], ended: list[Gone]) -> None:
@@ -42,7 +43,7 @@ async def ends(wait: Callable[[], Awaitable[object]], ended: list[Gone]) -> None
 
 
 @pytest.mark.parametrize("way_in", ["websocket", pytest.param("pipe", marks=pytest.mark.live_pipe)])
-async def test_a_browser_that_is_killed(launch: Any, prepare: Any, pages: Pages, way_in: str) -> None:
+async def test_a_browser_that_is_killed(launch: Any, prepare: Any, way_in: str) -> None:
     ended: list[Gone] = []
     with launch() if way_in == "websocket" else prepare("--remote-debugging-pipe") as chromium:
         opening = (
@@ -51,7 +52,7 @@ async def test_a_browser_that_is_killed(launch: Any, prepare: Any, pages: Pages,
             else open_pipe_session(chromium.argv, env=chromium.env)
         )
         async with opening as browser:
-            page = await browser.targets.create(pages("doomed"))
+            page = await browser.targets.create("about:blank")
             async with browser.targets.auto_attach(capacity=100) as arriving, trio.open_nursery() as nursery:
                 waiting: list[Callable[[], Awaitable[object]]] = [
                     page.send_nowait("Runtime.evaluate", NEVER).wait,
@@ -95,11 +96,11 @@ def _main_process(chromium: Any) -> int:
     return min(chromium.running())
 
 
-async def test_a_browser_that_is_told_to_close(own_chromium: Any, pages: Pages) -> None:
+async def test_a_browser_that_is_told_to_close(own_chromium: Any) -> None:
     outputs: list[Output] = []
     async with open_browser_session(own_chromium.url, taps=[outputs.append]) as browser:
         await browser.targets.list()
-        page = await browser.targets.create(pages("closing"))
+        page = await browser.targets.create("about:blank")
         pending = page.send_nowait("Runtime.evaluate", NEVER)
         outputs.clear()
         assert await browser.send("Browser.close") == {}
@@ -175,9 +176,9 @@ async def test_sizes_over_a_pipe(prepare: Any) -> None:
             assert await browser.send("Browser.getVersion") == version
 
 
-async def test_a_link_that_is_closed_here_leaves_the_browser_and_its_pages(own_chromium: Any, pages: Pages) -> None:
+async def test_a_link_that_is_closed_here_leaves_the_browser_and_its_pages(own_chromium: Any) -> None:
     async with open_browser_session(own_chromium.url) as browser:
-        page = await browser.targets.create(pages("stays"))
+        page = await browser.targets.create("about:blank")
         pending = page.send_nowait("Runtime.evaluate", NEVER)
     with pytest.raises(ConnectionLost) as lost:
         await pending.wait()

@@ -67,6 +67,7 @@ from cdp_core.sansio.wire import (
 
 ATTACHED, DETACHED = "Target.attachedToTarget", "Target.detachedFromTarget"
 CRASHED, SOME_CRASHED = "Inspector.targetCrashed", "Target.targetCrashed"
+RELOADED = "Inspector.targetReloadedAfterCrash"
 DEAD_SESSION = -32001
 CUT = Loss(kind="connection", reason="broken", detail="The connection broke.", close_code=1006)
 
@@ -127,6 +128,7 @@ class Reference:
     def __init__(self) -> None:
         self.open: list[Known] = []
         self.waiting: list[Sent] = []
+        self.told_of_crash: set[str | None] = set()
         self.late = self.dead_by_refusal = self.abandoned = self.sent = 0
         self.anomalies: Counter[str] = Counter()
         self.lost = False
@@ -179,7 +181,7 @@ class Reference:
         if not self.is_open(session):
             return [self._anomaly("unknown_session", session, None)]
         said: list[Plain] = [("event", method, session, params)]
-        if method not in (ATTACHED, DETACHED, CRASHED, SOME_CRASHED):
+        if method not in (ATTACHED, DETACHED, CRASHED, SOME_CRASHED, RELOADED):
             return said
         if params is None:
             return [*said, self._anomaly("unreadable_params", session, None)]
@@ -190,9 +192,13 @@ class Reference:
             if isinstance(gone, str) and self.is_open(gone):
                 said += self._end_session(gone, "detached")
         elif method == CRASHED:
+            self.told_of_crash.add(session)
             said += self._crash([known for known in self.open if known.id == session])
+        elif method == RELOADED:
+            self.told_of_crash.discard(session)
         else:
-            said += self._crash([known for known in self.open if known.target == params.get("targetId")])
+            of_it = [known for known in self.open if known.target == params.get("targetId")]
+            said += self._crash([known for known in of_it if known.id not in self.told_of_crash])
         return said
 
     def _attached(self, parent: str | None, params: dict[str, Any], said: list[Plain]) -> list[Plain]:
@@ -210,6 +216,7 @@ class Reference:
             waiting=params.get("waitingForDebugger") is True,
         )
         self.open.append(known)
+        self.told_of_crash.discard(session)
         return [("opened", *known), *said]
 
     def _crash(self, hit: list[Known]) -> list[Plain]:
@@ -391,6 +398,7 @@ picks = st.integers(0, 30)
 forms = st.sampled_from([0, 0, 1, 2])
 NONSENSE = (b"", b"[]", b"nonsense", b"\xff", b'"text"', b'{"id":true}', b"{}", b"[" * 9000)
 methods = st.sampled_from(["Page.enable", "Page.enable", "Target.attachToTarget"])
+tellings = st.sampled_from([CRASHED, SOME_CRASHED, RELOADED])
 
 
 class RouterLaws(RuleBasedStateMachine):
@@ -427,7 +435,9 @@ class RouterLaws(RuleBasedStateMachine):
 
     def _send(self, pick: int, method: str, at_once: bool) -> None:
         sessions = [None, *(known.id for known in self.reference.open)] * 3 + ["never"]
-        session = sessions[pick % len(sessions)]
+        self._send_on(sessions[pick % len(sessions)], method, pick, at_once=at_once)
+
+    def _send_on(self, session: str | None, method: str, pick: int, *, at_once: bool) -> None:
         before = self.router.statistics()
         try:
             command_id, text = self.router.command(method, {"n": pick}, None if session is None else SessionId(session))
@@ -524,14 +534,19 @@ class RouterLaws(RuleBasedStateMachine):
         self.browser.say(DETACHED, sessions[pick % len(sessions)], {"sessionId": ("never", 5, None)[pick % 3]}, form)
 
     @precondition(lambda self: self.browser.parents)
-    @rule(pick=picks, form=forms, on_session=st.booleans(), on_root=st.booleans())
-    def crash(self, pick: int, form: int, on_session: bool, on_root: bool) -> None:
+    @rule(pick=picks, form=forms, tellings=st.lists(tellings, min_size=1, max_size=4), in_turn=st.booleans())
+    def crash(self, pick: int, form: int, tellings: list[str], in_turn: bool) -> None:
+        """Told on the session, on the root, on both, again after a reload; or in a row, or with a command before each."""
         sessions = list(self.browser.parents)
         session = sessions[pick % len(sessions)]
-        if on_session:
-            self.browser.say(CRASHED, session, {}, form)
-        if on_root:
-            self.browser.say(SOME_CRASHED, None, {"targetId": self.browser.targets[session], "status": "killed"}, form)
+        killed = {"targetId": self.browser.targets[session], "status": "killed"}
+        for telling in tellings:
+            if in_turn:
+                self._send_on(session, "Page.reload", pick, at_once=False)
+            on_root = telling == SOME_CRASHED
+            self.browser.say(telling, None if on_root else session, killed if on_root else {}, form)
+            if in_turn:
+                self.deliver(len(self.browser.wire))
 
     @rule(kind=st.integers(0, 9), pick=picks, form=forms)
     def noise(self, kind: int, pick: int, form: int) -> None:
@@ -543,7 +558,7 @@ class RouterLaws(RuleBasedStateMachine):
         elif kind == 6:
             self._detach_strangely(pick, form)
         elif kind == 7:
-            method = (ATTACHED, DETACHED, CRASHED, SOME_CRASHED, "Page.loadEventFired")[pick % 5]
+            method = (ATTACHED, DETACHED, CRASHED, SOME_CRASHED, RELOADED, "Page.loadEventFired")[pick % 6]
             octets = b'{"method":"%s","params":"no object"}' % method.encode()
             self.browser.wire.append(Text(octets, False, Happened(method, None, None)))
         elif kind == 8:
@@ -558,9 +573,9 @@ class RouterLaws(RuleBasedStateMachine):
 
     def _event(self, pick: int, form: int) -> None:
         sessions = [None, *self.browser.parents, "never"]
-        method = ("Page.loadEventFired", "Brand.newEvent", CRASHED)[pick % 3]
+        method = ("Page.loadEventFired", "Brand.newEvent", CRASHED, RELOADED)[pick % 4]
         session = sessions[pick % len(sessions)]
-        self.browser.say(method, None if method == CRASHED else session, {"n": [pick, "é"]}, form)
+        self.browser.say(method, None if method in (CRASHED, RELOADED) else session, {"n": [pick, "é"]}, form)
 
     # what arrives
 
@@ -809,6 +824,29 @@ class CrashIgnored(Router):
         return ()
 
 
+class EachTellingEnds(Router):
+    """The second telling of a crash ends what was sent after the first."""
+
+    def _event(self, event: Event) -> Iterable[Output]:
+        if event.method == SOME_CRASHED:
+            for session in self._sessions.values():
+                if session is not None:
+                    session.crashed = False
+        return super()._event(event)
+
+
+class CrashedForGood(Router):
+    """A session that was told of a crash once takes the next one, told on the root only, for the same."""
+
+    def _event(self, event: Event) -> Iterable[Output]:
+        session = self._sessions.get(event.session_id)
+        crashed = session is not None and session.crashed
+        outputs = tuple(super()._event(event))
+        if session is not None and event.method == RELOADED:
+            session.crashed = crashed
+        return outputs
+
+
 class AbandonedStay(Router):
     """An abandoned command keeps its entry, so its reply completes it after all."""
 
@@ -866,6 +904,8 @@ MUTANTS = [
     ParentsFirst,
     SiblingsReversed,
     CrashIgnored,
+    EachTellingEnds,
+    CrashedForGood,
     AbandonedStay,
     LateIsAnomalous,
     UndecodableHangs,
@@ -1147,8 +1187,37 @@ def test_the_crash_of_a_target_reaches_all_its_sessions() -> None:
     ids = [send(router, session) for session in ("C", "B", "A", None)]
     outputs = said(router, event(SOME_CRASHED, {"targetId": "X", "status": "killed"}))
     assert [output[1:3] for output in outputs[1:]] == [(ids[2], "A"), (ids[0], "C")]
-    assert said(router, event(CRASHED, {})) == [("event", CRASHED, None, {})]
+    for on_the_root in (CRASHED, RELOADED):
+        assert said(router, event(on_the_root, {})) == [("event", on_the_root, None, {})]
     assert router.in_flight == 2
+
+
+def test_the_second_telling_of_a_crash_ends_nothing_that_was_sent_after_the_first() -> None:
+    router = Router()
+    said(router, attach("A", target="X"), attach("B", target="X"))
+    on_root = event(SOME_CRASHED, {"targetId": "X", "status": "killed"})
+    before, elsewhere = send(router, "A"), send(router, "B")
+    assert [output[1] for output in said(router, event(CRASHED, {}, "A"))[1:]] == [before]
+    reload = send(router, "A")
+    assert [output[1] for output in said(router, on_root)[1:]] == [elsewhere]  # B was told by this one only
+    assert said(router, on_root) == [("event", SOME_CRASHED, None, on_root["params"])]  # to each that discovers
+    assert [output[:2] for output in said(router, {"id": reload, "result": {}, "sessionId": "A"})] == [("done", reload)]
+
+
+@pytest.mark.parametrize("told_on", ["session", "root"])
+def test_another_crash_after_a_reload_ends_commands_again(told_on: str) -> None:
+    router = Router()
+    said(router, attach("A", target="X"), event(CRASHED, {}, "A"), event(RELOADED, {}, "A"))
+    hit = send(router, "A")
+    again = event(CRASHED, {}, "A") if told_on == "session" else event(SOME_CRASHED, {"targetId": "X"})
+    assert [output[1] for output in said(router, again)[1:]] == [hit]
+
+
+def test_a_crash_that_is_told_on_the_session_ends_commands_though_no_reload_was_told() -> None:
+    router = with_sessions(("A", None))
+    said(router, event(CRASHED, {}, "A"))
+    hit = send(router, "A")
+    assert [output[1] for output in said(router, event(CRASHED, {}, "A"))[1:]] == [hit]
 
 
 def test_the_end_of_the_link_ends_everything_once() -> None:

@@ -92,6 +92,15 @@ SCENES: dict[str, Scene] = {
         },
         policy="auto_accept",
     ),
+    "two dialogs of one page, dismissed by policy": _scene(
+        Wait(1),
+        Navigate(ADS),
+        pages={
+            ADS: (AddFrame("in", ASKING), Wait(1), Dialog("confirm", "the older")),
+            ASKING: (Wait(1), Dialog("confirm", "the newer")),
+        },
+        policy="auto_dismiss",
+    ),
     "a dialog of a frame out of process": _scene(
         Wait(1), AddFrame("ad", ASKING), pages={ASKING: (Dialog("confirm", "from below"),)}
     ),

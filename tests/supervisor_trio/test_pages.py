@@ -173,33 +173,45 @@ async def test_a_slow_listener_is_told_what_it_missed(site: Any, bounded: trio.a
 
 async def test_snapshots_from_another_thread(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
-        stop, wrong, seen = threading.Event(), [], []
+        stop, wrong = threading.Event(), []
+        seen: tuple[list[int], ...] = ([], [])
 
-        def look() -> None:
+        def look(its: list[int]) -> None:
             while not stop.is_set():
                 try:
                     snapshot = supervisor.snapshot()
                     snapshot.to_dict(full=True)
-                    seen.append(snapshot.sequence)
+                    its.append(snapshot.sequence)
                 except Exception as error:
                     wrong.append(error)
+                    return
 
-        threads = [threading.Thread(target=look) for _ in range(2)]
+        async def all_have_looked() -> None:
+            """At what is there now."""
+            now = supervisor.snapshot().sequence
+            while not wrong and any(not its or its[-1] < now for its in seen):
+                await trio.lowlevel.checkpoint()
+
+        threads = [threading.Thread(target=look, args=(its,)) for its in seen]
         for thread in threads:
             thread.start()
         try:
+            await all_have_looked()
             for number in range(12):
                 site.fake.play(Popup(f"popup {number}", f"{SHOP}{number}", noopener=True))
                 await supervisor.wait_for(lambda snapshot: len(snapshot.pages) == 2 and not snapshot.pages[1].stale)
                 target = supervisor.snapshot().pages[1].target_id
                 await supervisor.call("Target.closeTarget", {"targetId": target})
                 await supervisor.wait_for(lambda snapshot: len(snapshot.pages) == 1)
+            await all_have_looked()
         finally:
             stop.set()
             for thread in threads:
                 thread.join()
         assert not wrong
-        assert len(set(seen)) > 1
+        for its in seen:
+            assert its == sorted(its)  # a thread never looks back
+            assert its[0] < its[-1]
         assert supervisor.snapshot() is supervisor.snapshot()
 
 

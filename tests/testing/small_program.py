@@ -3,13 +3,17 @@
     python small_program.py ws://127.0.0.1:1234/devtools/browser/… well
 
 It starts in a few hundredths of a second, which a campaign of many examples in a test suite needs. What it observed it
-prints as the judge wants it.
+prints as the judge wants it; what it is asked over its standard input it does where it is to be `asked`.
+
+Three of its ways are wrong only where something goes wrong on purpose: it `insists` on its first commands, `counts answers`
+to its commands as they come, and `believes all` that it is told of sessions.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import select
 import socket
 import sys
 import time
@@ -41,12 +45,15 @@ class Link:
             head = bytes((first, 0x80 | 127)) + size.to_bytes(8, "big")
         self.socket.sendall(head + bytes(4) + content)
 
+    def fill(self) -> None:
+        chunk = self.socket.recv(1 << 16)
+        if not chunk:
+            raise EOFError
+        self.octets += chunk
+
     def take(self, size: int) -> bytes:
         while len(self.octets) < size:
-            chunk = self.socket.recv(1 << 16)
-            if not chunk:
-                raise EOFError
-            self.octets += chunk
+            self.fill()
         taken, self.octets = self.octets[:size], self.octets[size:]
         return taken
 
@@ -65,29 +72,64 @@ class Client:
         self.how = how
         self.number = 0
         self.sessions: list[str] = []
-        self.names: dict[str, str] = {}
+        self.above: dict[str, str | None] = {}
+        self.waiting: set[int] = set()
         self.lines: list[str] = []
+        self.asked = b""
 
     def send(self, method: str, params: dict | None = None, session: str | None = None) -> None:
         self.number += self.how != "same id" or self.number == 0
         message = {"id": self.number, "method": method, "params": params or {}}
+        self.waiting.add(self.number)
         self.link.send(json.dumps({**message, "sessionId": session} if session else message).encode())
 
     def run(self) -> None:
         self.send("Target.setDiscoverTargets", {"discover": True})
         self.send("Target.setAutoAttach", WAITING)
         while True:
+            if self.how == "asked" and not self.link.octets:
+                self.listen()
+                continue
             message = self.link.receive()
+            self.reply(message)
             self.take(message.get("method"), message.get("params", {}), message.get("sessionId"))
             if self.how == "observes":
                 print(json.dumps({"observed": {"sessions": self.sessions}}), flush=True)  # noqa: T201
 
+    def listen(self) -> None:
+        """Wait for the browser or the user; after its last question the user is heard no more."""
+        ready, _, _ = select.select([self.link.socket, sys.stdin], [], [])
+        if sys.stdin in ready:
+            octets = os.read(sys.stdin.fileno(), 1 << 16)
+            self.how = self.how if octets else "well"
+            *lines, self.asked = (self.asked + octets).split(b"\n")
+            for line in lines:
+                self.ask(json.loads(line)["ask"])
+        if self.link.socket in ready:
+            self.link.fill()
+
+    def ask(self, question: dict) -> None:
+        session = [None, *self.sessions][question["on"] % (len(self.sessions) + 1)]
+        if "method" in question:
+            self.send(question["method"], question["params"], session)
+        elif session:
+            self.send("Target.detachFromTarget", {"sessionId": session}, self.above[session])
+
+    def reply(self, message: dict) -> None:
+        if self.how == "insists" and message.get("id") in (1, 2):
+            message["result"]
+        if self.how == "counts answers" and "id" in message:
+            self.waiting.remove(message["id"])
+
     def take(self, method: str | None, params: dict, session: str | None) -> None:
         if method == "Target.attachedToTarget":
             below = params["sessionId"]
+            if self.how == "believes all" and below in self.sessions:
+                sys.exit(7)
             self.sessions.append(below)
+            self.above[below] = session
             if self.how == "thinks long":
-                until = time.process_time() + 0.3
+                until = time.process_time() + 0.15
                 while time.process_time() < until:
                     pass
             if self.how != "asks first":
@@ -121,6 +163,8 @@ def main() -> None:
             link.sendall(b"\x16\x03\x01hello")
             link.recv(100)
         return
+    if how == "listens to nobody":
+        sys.stdin.close()
     link = Link(url)
     if how == "says nothing":
         link.socket.recv(100)
@@ -151,6 +195,8 @@ def main() -> None:
     except (EOFError, ConnectionError):
         if how == "stays":
             time.sleep(60)
+        if how == "waits for its user":
+            sys.stdin.read()
         if how == "dies of a signal":
             os.kill(os.getpid(), 9)
 

@@ -21,6 +21,7 @@ from cdp_core.errors import InvalidArgument
 from cdp_core.testing import Answer, Script
 from cdp_core.testing.__main__ import main
 from cdp_core.testing.campaigns import Campaign, Shard, open_database
+from cdp_core.testing.faults import Refuse
 from cdp_core.testing.hunts import Example
 from cdp_core.testing.judge import Complaint
 from cdp_core.testing.program_runs import Outcome
@@ -56,7 +57,60 @@ def test_a_find_is_printed_written_and_happens_again(tmp_path: Path, capsys: pyt
     assert fuzz("well", "--reproduce", f"{found}:1") == 0
 
 
-@pytest.mark.parametrize("how", [[], ["--schedule", "observed"], ["--schedule", "hostile"], ["--shard", "2/3"]])
+def test_what_only_a_fault_finds_is_printed_written_and_happens_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted: list[dict[str, object]] = []
+
+    def few(**how: object) -> st.SearchStrategy[Example]:
+        wanted.append(how)
+        return st.builds(Example, faults=st.sampled_from([(), (Refuse("Target.setAutoAttach"),)]))
+
+    monkeypatch.setattr("cdp_core.testing.fuzz_command.examples_of", few)
+    found = tmp_path / "found.json"
+    save = ["--runs", "9", "--shrinks", "2", "--save", str(found)]
+    assert fuzz("insists", *save, "--faults", "legal") == 1
+    assert fuzz("well", *save, "--ask") == 0
+    assert [(how["faults"], how["asked"], how["streams"]) for how in wanted] == [
+        ("legal", False, True),
+        (None, True, True),
+    ]
+    said = capsys.readouterr().out
+    assert "faults=(Refuse('Target.setAutoAttach'),)" in said
+    assert "it happened again 10 times of 10" in said
+    [written] = json.loads(found.read_text())
+    assert (written["faults"][0]["fault"], written["asked"]) == ("Refuse", False)
+    assert fuzz("insists", "--reproduce", str(found)) == 1
+    assert "it happened 10 times of 10" in capsys.readouterr().out
+
+
+def test_what_was_asked_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[tuple[Example, bool]] = []
+
+    def note(_client: str, example: Example, _limits: object = None, *, asked: bool, **_more: object) -> Outcome:
+        tried.append((example, asked))
+        return broken("x") if example.asks else broken()
+
+    monkeypatch.setattr("cdp_core.testing.fuzz_command.try_program", note)
+    save = ["--save", str(tmp_path / "found.json")]
+    assert fuzz("well", "--runs", "9", *save) == 0
+    assert not any(asked or example.asks or example.faults for example, asked in tried)
+    assert fuzz("well", "--runs", "20", *save, "--ask") == 1
+    tried.clear()
+    assert fuzz("well", "--reproduce", save[1]) == 1
+    assert all(asked and example.asks for example, asked in tried)
+    assert len(tried) == 10
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        [],
+        ["--schedule", "observed", "--faults", "legal"],
+        ["--schedule", "hostile", "--faults", "hostile", "--ask"],
+        ["--shard", "2/3", "--faults", "illegal"],
+    ],
+)
 def test_who_does_nothing_wrong_has_no_finds(
     how: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -85,7 +139,10 @@ GOOD: dict[str, object] = {"script": {"timeline": []}}
         ({**GOOD, "edges": "wild"}, "no edges; there are observed, causal"),
         ({**GOOD, "profile": "lynx"}, "no profile; there are headless-new"),
         ({**GOOD, "schedule": {"turns": [{"turn": "Jump"}]}}, "turns[0] is no turn"),
-        ({**GOOD, "decisions": 3}, "are no list"),
+        ({**GOOD, "decisions": 3}, "The decisions of"),
+        ({**GOOD, "asks": {}}, "The asks of"),
+        ({**GOOD, "faults": "all"}, "are no list"),
+        ({**GOOD, "faults": [{"fault": "Explode"}]}, "faults[0] is no fault"),
         ({**GOOD, "decisions": [{"decision": "Jump"}]}, "decisions[0] is no decision"),
     ],
 )

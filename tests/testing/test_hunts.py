@@ -15,7 +15,7 @@ from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.hunts import Example, examples_of, hunt, hunt_with, try_example
 from cdp_core.testing.judge import LAWS, Complaint, judge
 from cdp_core.testing.pump import Pump
-from cdp_core.testing.steps import AddFrame, Answer, Cut, Dialog, Popup, Script, Wait
+from cdp_core.testing.steps import AddFrame, Answer, Close, Cut, Dialog, Navigate, Popup, Script, Wait, Worker
 
 pytest.importorskip("hypothesis")
 
@@ -143,6 +143,33 @@ def test_another_address_of_a_frame_is_named(small_clients: ModuleType) -> None:
     right = client.observed()
     [complaint] = judge(fake, {"frames": dict.fromkeys(right["frames"], "https://elsewhere.example/")})
     assert (complaint.law, complaint.fact) == ("page-enable-replays-no-frames", 40)
+
+
+def test_what_nobody_told_of_a_worker_s_address_is_not_asked() -> None:
+    fake = FakeBrowser(Script(timeline=[Worker("w")]))
+    fake.connect()
+    urls = {target: url for target, _type, url in fake.truth().targets}
+    [worker] = [target for target, kind, _url in fake.truth().targets if kind == "worker"]
+    assert judge(fake, {"targets": {**urls, worker: ""}}) == ()
+    assert judge(fake, {"targets": {**urls, worker: "https://elsewhere.example/"}})
+    assert judge(fake, {"targets": dict.fromkeys(urls, "")})
+
+
+def test_what_could_not_be_loaded_has_two_addresses(small_clients: ModuleType) -> None:
+    fake, client = run(small_clients, Wait(1), Navigate("https://gone.invalid/"))
+    [frame] = client.observed()["frames"]
+    for url in ("chrome-error://chromewebdata/", "https://gone.invalid/"):
+        assert judge(fake, {"frames": {frame: url}}) == ()
+    assert judge(fake, {"frames": {frame: "about:blank"}})
+
+
+def test_a_page_may_close_itself_when_the_link_that_held_its_dialog_breaks(small_clients: ModuleType) -> None:
+    pages = {"https://pay.example/": (Wait(1), Dialog("confirm", "b"))}
+    timeline = (Wait(1), AddFrame("x", "https://pay.example/"), Wait(1), Dialog("confirm", "a"), Close())
+    fake = FakeBrowser(Script(pages=pages, timeline=timeline), profile="headless-shell")
+    assert Pump(fake, [small_clients.RightClient()]).run().quiet
+    fake.cut()
+    assert fake.truth().sessions == ()
 
 
 def test_nothing_is_asked_of_a_client_whose_link_broke(small_clients: ModuleType) -> None:

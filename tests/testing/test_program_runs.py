@@ -12,14 +12,19 @@ import pytest
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.testing import Script
-from cdp_core.testing.conducting import Hear, Leave, Pass, Tell, decisions_from_json, decisions_to_json
+from cdp_core.testing.conducting import Hear, Leave, Pass, Put, Tell, decisions_from_json, decisions_to_json
+from cdp_core.testing.faults import Cut, Delay, Drop, Duplicate, Fault, Merge, Refuse, Silence, Split
 from cdp_core.testing.hunts import Example
 from cdp_core.testing.program_runs import Limits, Outcome, try_program
-from cdp_core.testing.schedules import Consume, Deliver, Schedule
-from cdp_core.testing.steps import Console, Dialog, Popup, Wait
+from cdp_core.testing.schedules import Ask, Consume, Deliver, Schedule
+from cdp_core.testing.steps import Answer, Console, Dialog, Popup, Wait
 
 PROGRAM = Path(__file__).with_name("small_program.py")
-LIMITS = Limits(starting=1.5, ending=1.5, patience=1.0, saying=0.3, whole=20)
+LIMITS = Limits(saying=0.3)
+"""Long where a machine that is busy needs it, which costs nothing where a program does its part."""
+SHORT = attrs.evolve(LIMITS, starting=0.4, ending=0.4, patience=0.4)
+"""For those that do not: what they never do is waited for."""
+NEVER = ("never connects", "says nothing", "stays", "never reads")
 POPUP = Script(timeline=(Wait(1), Popup("a", "https://a.example/"), Wait(1), Dialog("confirm", "?", frame="a")))
 TWO_LINES = Script(
     timeline=(
@@ -37,7 +42,8 @@ def command(how: str) -> str:
 
 
 def run(how: str, script: Script = POPUP, **more: object) -> Outcome:
-    return try_program(command(how), Example(script=script), LIMITS, **more)  # type: ignore[arg-type]
+    limits = SHORT if how in NEVER else LIMITS
+    return try_program(command(how), Example(script=script), limits, **more)  # type: ignore[arg-type]
 
 
 def laws(outcome: Outcome) -> list[str]:
@@ -94,7 +100,7 @@ def test_what_was_decided_happens_again_every_time() -> None:
             break
     assert set(orders) == {False, True}, "no seed of twelve, or each, had the second line first"
     for wrong, outcome in orders.items():
-        for seed in range(5):  # another seed: it is the decisions that decide
+        for seed in range(3):  # another seed: it is the decisions that decide
             example = Example(script=TWO_LINES, seed=seed)
             again = try_program(command("reads the order"), example, LIMITS, decisions=outcome.decisions)
             assert ("errors-say-what-to-do" in laws(again)) is wrong
@@ -104,7 +110,8 @@ def test_what_was_decided_happens_again_every_time() -> None:
 
 def test_decisions_that_cannot_be_taken_are_given_up() -> None:
     decisions = (Hear(1, 0, "Target.setDiscoverTargets"), Hear(1, 0, "Browser.close"), Pass(1.0))
-    outcome = run("well", Script(), decisions=decisions)
+    hasty = attrs.evolve(LIMITS, patience=0.4)
+    outcome = try_program(command("well"), Example(), hasty, decisions=decisions)
     assert outcome.complaints == ()
     assert outcome.followed == (1, 3)
 
@@ -125,7 +132,8 @@ def test_a_schedule_decides_for_every_example() -> None:
     taken = run("well", Script(), schedule=schedule).decisions
     assert [type(each) for each in taken[:4]] == [Hear, Hear, Tell, Tell]
     never = Schedule((Consume(1, 100),))
-    assert run("well", Script(), schedule=never).complaints == ()
+    hasty = attrs.evolve(LIMITS, patience=0.4)
+    assert try_program(command("well"), Example(), hasty, schedule=never).complaints == ()
 
 
 def test_a_program_that_has_work_is_not_quiet_however_long_it_is_silent() -> None:
@@ -140,7 +148,7 @@ def test_a_program_that_has_work_is_not_quiet_however_long_it_is_silent() -> Non
 def test_what_a_program_started_ends_with_it(tmp_path: Path) -> None:
     started = tmp_path / "pid"
     client = f"sh -c {shlex.quote(f'sleep 60 & echo $! > {started}; exit 0')} {{url}}"
-    assert laws(try_program(client, Example(), LIMITS)) == ["a-client-connects"]
+    assert laws(try_program(client, Example(), SHORT)) == ["a-client-connects"]
     state = Path(f"/proc/{started.read_text().strip()}/stat")
     for _ in range(100):
         if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
@@ -150,11 +158,112 @@ def test_what_a_program_started_ends_with_it(tmp_path: Path) -> None:
 
 
 def test_decisions_survive_json() -> None:
-    decisions = (Hear(1, 0, "a"), Tell(2, 1, "é", 3), Leave(1), Pass(0.5))
+    decisions = (Hear(1, 0, "a"), Tell(2, 1, "é", 3), Leave(1), Put(2), Pass(0.5))
     assert decisions_from_json(decisions_to_json(decisions)) == decisions
     for wrong in ({"decision": "Jump"}, {"decision": "Pass", "seconds": -1}, {"decision": "Hear"}, 3):
         with pytest.raises(InvalidArgument, match=r"decisions\[1\]"):
             decisions_from_json([{"decision": "Leave", "client": 1}, wrong])
+
+
+# ── what goes wrong on purpose ───────────────────────────────────────────────────────────────────────────────────────
+
+RUN, ANSWER, ATTACHED = "Runtime.runIfWaitingForDebugger", "Page.handleJavaScriptDialog", "Target.attachedToTarget"
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        (Refuse("Target.setAutoAttach"), Refuse("Page.enable", 2)),
+        (Refuse(RUN, 2), Refuse(ANSWER)),
+        (Drop(RUN), Duplicate("Runtime.enable"), Delay("Page.enable", 2.0)),
+        (Cut(1, "in", "before"),),
+        (Cut(9),),
+        (Silence(1, "in"),),
+        (Silence(4),),
+        (Split(3), Merge(3)),
+        (Drop(ATTACHED), Duplicate("Page.javascriptDialogOpening")),
+    ],
+    ids=repr,
+)
+def test_nothing_is_said_of_who_meets_what_went_wrong(faults: tuple[Fault, ...]) -> None:
+    for how in ("well", "observes"):
+        assert try_program(command(how), Example(script=POPUP, faults=faults), LIMITS).complaints == ()
+
+
+@pytest.mark.parametrize(
+    ("how", "fault"),
+    [
+        ("insists", Refuse("Target.setDiscoverTargets")),
+        ("counts answers", Duplicate("Target.setAutoAttach")),
+        ("believes all", Duplicate(ATTACHED)),
+    ],
+)
+def test_some_are_wrong_only_where_something_goes_wrong(how: str, fault: Fault) -> None:
+    assert run(how).complaints == ()
+    assert "errors-say-what-to-do" in laws(try_program(command(how), Example(faults=[fault]), LIMITS))
+
+
+def test_a_fault_excuses_what_it_causes_and_nothing_else() -> None:
+    refused = Example(script=POPUP, faults=[Refuse("Page.enable")])
+    assert laws(try_program(command("forgets to resume"), refused, LIMITS)) == ["paused-targets-wait-for-ever"]
+    for wrong, law in (("stays", "nothing-waits-for-ever"), ("exits with 3", "errors-say-what-to-do")):
+        assert law in laws(try_program(command(wrong), Example(faults=[Cut(2)]), SHORT))
+    silent = Example(faults=[Silence(1, "in")])
+    assert "a-client-connects" in laws(try_program(command("says nothing"), silent, SHORT))
+
+
+def test_who_is_refused_may_leave_before_everything_is_answered() -> None:
+    assert laws(run("leaves early")) == ["commands-are-waited-for"]
+    faults = [Refuse("Browser.getVersion")]
+    assert try_program(command("leaves early"), Example(faults=faults), LIMITS).complaints == ()
+
+
+def test_a_large_text_in_small_pieces_does_not_take_minutes() -> None:
+    script = Script(timeline=(Wait(1), Console("x", times=1 << 20)))
+    begun = time.monotonic()
+    assert try_program(command("well"), Example(script=script, faults=[Split(1)]), LIMITS).complaints == ()
+    assert time.monotonic() - begun < 20
+
+
+# ── what it is asked ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+ACT = {"on": 1, "method": "Runtime.evaluate", "params": {"expression": "act()"}}
+ACTS = Script(answers={"act()": Answer(1, (Dialog("confirm", "?"),))})
+
+
+def test_a_program_does_what_it_is_asked() -> None:
+    example = Example(script=ACTS, asks=(ACT, {"on": 1, "detach": True}))
+    outcome = try_program(command("asked"), example, LIMITS, asked=True)
+    assert outcome.complaints == ()
+    heard = {each.method for each in outcome.decisions if isinstance(each, Hear)}
+    assert {Put(1), Put(2)} <= {*outcome.decisions}
+    assert "Runtime.evaluate" in heard
+    again = try_program(command("asked"), example, LIMITS, decisions=outcome.decisions, asked=True)
+    assert again.decisions[: len(outcome.decisions)] == outcome.decisions
+
+
+def test_nothing_is_asked_of_who_cannot_be_asked_and_who_does_not_listen_does_no_harm() -> None:
+    example = Example(script=ACTS, asks=(ACT,))
+    for asked in (False, True):
+        outcome = try_program(command("well"), example, LIMITS, asked=asked)
+        assert outcome.complaints == ()
+        assert (Put(1) in outcome.decisions) is asked
+        assert "Runtime.evaluate" not in {each.method for each in outcome.decisions if isinstance(each, Hear)}
+
+
+def test_who_has_closed_its_input_is_asked_in_vain() -> None:
+    example = Example(script=ACTS, asks=8 * (ACT,))
+    outcome = try_program(command("listens to nobody"), example, LIMITS, asked=True)
+    assert outcome.complaints == ()
+    assert Put(8) in outcome.decisions
+
+
+def test_a_schedule_may_ask_and_the_input_ends_with_the_browser() -> None:
+    schedule = Schedule((Consume(1, 2), Ask(question={"on": 0, "method": "Browser.getVersion", "params": {}})))
+    taken = try_program(command("asked"), Example(), LIMITS, schedule=schedule, asked=True).decisions
+    assert taken[2] == Put(1)
+    assert Hear(1, 0, "Browser.getVersion") in taken
+    assert try_program(command("waits for its user"), Example(), LIMITS, asked=True).complaints == ()
 
 
 def test_a_program_that_is_none_is_an_error() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from cdp_core.sansio.wire import Json
+from cdp_core.testing.fake import unloading
 from cdp_core.testing.fake.call import FRAMES, ROOT, SCRIPTED, Call, modelled
 from cdp_core.testing.fake.dispatch_errors import Refused
 
@@ -57,7 +58,6 @@ def _accept(
 DOCUMENTS: Final = (
     "DOMStorage.enable",
     "DOMStorage.disable",
-    "Page.setBypassCSP",
     "Page.setFontFamilies",
     "Page.setInterceptFileChooserDialog",
     "WebMCP.enable",
@@ -94,8 +94,9 @@ OF_THE_BROWSER: Final = (
     "Emulation.clearIdleOverride",
     "Emulation.setGeolocationOverride",
     "Emulation.setIdleOverride",
-    "Input.dispatchKeyEvent",
-    "Input.dispatchMouseEvent",
+    "Input.cancelDragging",
+    "Input.imeSetComposition",
+    "Input.insertText",
     "Input.setIgnoreInputEvents",
     "Page.setAdBlockingEnabled",
     "ServiceWorker.enable",
@@ -108,9 +109,58 @@ OF_THE_BROWSER_FOR_PAGES: Final = (
 )
 OF_THE_ROOT_TOO: Final = (
     "Browser.grantPermissions",
+    "Browser.setDockTile",
+    "Storage.clearCookies",
     "Browser.resetPermissions",
     "Security.setIgnoreCertificateErrors",
 )
+
+
+@modelled("Input.dispatchKeyEvent", FRAMES)
+def _dispatch_key(call: Call) -> Json:
+    _check_kind(call, ("keyDown", "keyUp", "rawKeyDown", "char"))
+    return _input(call, touches=call.params["type"] in ("keyDown", "rawKeyDown") and call.params.get("key") != "Escape")
+
+
+@modelled("Input.dispatchMouseEvent", FRAMES)
+def _dispatch_mouse(call: Call) -> Json:
+    _check_kind(call, ("mousePressed", "mouseReleased", "mouseMoved", "mouseWheel"))
+    if call.params.get("button", "none") not in ("none", "left", "middle", "right", "back", "forward"):
+        raise Refused(-32602, "Invalid mouse button")
+    return _input(call, touches=call.params["type"] == "mousePressed")
+
+
+def _check_kind(call: Call, kinds: Iterable[str]) -> None:
+    if call.params["type"] not in kinds:
+        raise Refused(-32602, f"Unexpected event type '{call.params['type']}'")
+
+
+def _input(call: Call, *, touches: bool) -> Json:
+    """What a user does is not seen, but that there is one: that matters where a document asks before it is left."""
+    if touches and call.target.frame is not None:
+        unloading.touch(call.target.frame)
+    return {}
+
+
+@modelled("Storage.getCookies", FRAMES | ROOT)
+def _storage_cookies(_call: Call) -> Json:
+    return {"cookies": []}
+
+
+@modelled("Network.getCookies", FRAMES)
+def _network_cookies(_call: Call) -> Json:
+    return {"cookies": []}
+
+
+@modelled("Browser.getWindowForTarget", FRAMES | ROOT)
+def _window(call: Call) -> Json:
+    if call.session.target is None and "targetId" not in call.params:
+        raise Refused(-32000, "No web contents in the target")
+    target = call.named_target() if "targetId" in call.params else call.target
+    pages = [each.id for each in call.world.pages()]
+    bounds = {"left": 10, "top": 10, "width": 780, "height": 580, "windowState": "normal"}
+    return {"windowId": 1 + pages.index(target.page.id), "bounds": bounds}
+
 
 _accept(DOCUMENTS, FRAMES)
 _accept(WORKERS_TOO, SCRIPTED)

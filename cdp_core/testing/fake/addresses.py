@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
+from urllib.parse import quote
 
-__all__ = ["failure_of", "is_trustworthy", "origin_of", "site_of", "title_of"]
+__all__ = ["failure_of", "is_trustworthy", "origin_of", "site_of", "spelled", "title_of"]
 
 UNSAFE_PORTS: Final = frozenset(map(str, (1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 53, 110, 143, 6667)))
 """Some of those that Chromium never connects to."""
+SHOWN: Final = frozenset(("http", "https", "data", "about", "file", "blob", "chrome", "chrome-error", "view-source"))
+"""The schemes of what a page can show; others are handed to another program, or to nobody."""
+WITH_HOST: Final = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21", "chrome": ""}
+"""Schemes whose addresses begin with a host, and the port that it has when none is given."""
+HIGHEST_PORT: Final = 65_535
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
+_AUTHORITY: Final = re.compile(
+    r"[/\\]*(?P<user>[^/\\?#]*@)?(?P<host>\[[^\]]*\]|[^/\\?#:]*)(?::(?P<port>[^/\\?#]*))?(?P<rest>.*)", re.DOTALL
+)
+
+
+def spelled(url: str) -> str | None:
+    """An address as a browser writes it; None for what is none."""
+    found = _SCHEME.fullmatch(re.sub(r"[\t\r\n]", "", url.strip("".join(map(chr, range(33))))))
+    if found is None:
+        return None
+    scheme, rest = found[1].lower(), found[2]
+    if scheme in WITH_HOST:
+        parts = _AUTHORITY.fullmatch(rest)
+        assert parts is not None
+        port, host = parts["port"] or "", parts["host"].lower()
+        if not host or " " in host or not (port == "" or (port.isdecimal() and int(port) <= HIGHEST_PORT)):
+            return None
+        where = f"{host}:{int(port)}" if port and port != WITH_HOST[scheme] else host
+        way = parts["rest"] if parts["rest"].startswith("/") else f"/{parts['rest']}"
+        rest = f"//{parts['user'] or ''}{where}{way.replace(' ', '%20')}"
+    return f"{scheme}:" + "".join(each if each.isascii() else quote(each, errors="replace") for each in rest)
 
 
 def title_of(url: str) -> str:
@@ -32,6 +61,10 @@ def is_trustworthy(url: str) -> bool:
 
 def failure_of(url: str) -> str | None:
     """Why a document cannot be had, where that does not depend on any network."""
+    if url.partition(":")[0] not in SHOWN:
+        return "net::ERR_ABORTED"
+    if url.partition("#")[0] == "about:srcdoc":
+        return "net::ERR_INVALID_URL"
     host = origin_of(url).partition("://")[2]
     if host.rpartition(":")[2] in UNSAFE_PORTS:
         return "net::ERR_UNSAFE_PORT"

@@ -27,14 +27,14 @@ from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Json, is_object
 from cdp_core.testing import faults as kinds
 from cdp_core.testing.fake import commands as table
-from cdp_core.testing.fake import fetching, targets
+from cdp_core.testing.fake import dialogs, fetching, sessions, targets
 from cdp_core.testing.fake.dispatch_errors import MAX_MESSAGE_BYTES, Refused, Request, Unreadable, read_request, refuse
-from cdp_core.testing.fake.ledger import LedgerEntry, ReceivedCommand, ToldSoFar, entry_of
+from cdp_core.testing.fake.ledger import FakeStatistics, LedgerEntry, ReceivedCommand, ToldSoFar, entry_of
 from cdp_core.testing.fake.parts import Client, Session
 from cdp_core.testing.fake.player import Player
 from cdp_core.testing.fake.streams import Delivery, Edges, Streams
 from cdp_core.testing.fake.truth import Truth, truth_of
-from cdp_core.testing.fake.world import PROFILES, Profile, World, lines_of, packed
+from cdp_core.testing.fake.world import PROFILES, Profile, World, addressed, lines_of, packed
 from cdp_core.testing.schedules import Schedule
 from cdp_core.testing.steps import MAIN, Script, Step
 
@@ -43,19 +43,6 @@ __all__ = ["ClientEnd", "FakeBrowser", "FakeStatistics"]
 _NOW: Final = sys.maxsize
 """A refusal is caused by nothing that was said."""
 SESSION_NOT_FOUND: Final[Json] = {"code": -32001, "message": "Session with given id not found."}
-
-
-@attrs.frozen(kw_only=True)
-class FakeStatistics:
-    """What happened so far."""
-
-    received: int
-    delivered: int
-    waiting: int
-    refused: int
-    malformed: int
-    never_answered: int
-    unmodelled: Mapping[str, int]
 
 
 class FakeBrowser:
@@ -184,6 +171,10 @@ class FakeBrowser:
         end = self._ends.get(client)
         return ToldSoFar() if end is None else end.told_so_far
 
+    def struck(self, client: int) -> kinds.Struck:
+        """What became of the faults of the client of that number."""
+        return self._ends[client].faults.account() if client in self._ends else kinds.Struck()
+
     def ended_with(self, client: int) -> Mapping[str, str]:
         """The sessions of a client that have ended, each with the one whose end was told: itself, or one above."""
         return dict(self._world.clients[client - 1].ended) if client in self._ends else {}
@@ -253,7 +244,32 @@ class FakeBrowser:
         else:
             self._carry_out(client, request, met, knew)
 
-    def _carry_out(self, client: Client, request: Request, met: Iterable[kinds.Fault], knew: int | None) -> None:
+    def _receive_inside(self, session: Session, text: str) -> None:
+        """A message for a session that is not flat: it came as a parameter on the one above."""
+        streams, line = session.client.streams, ("replies", session.id)
+        try:
+            request = read_request(text)
+        except Unreadable as malformed:
+            self._malformed += 1
+            reply: Json = {} if malformed.id is None else {"id": malformed.id}
+            refusal = packed(addressed(session, {**reply, "error": malformed.error}))
+            streams.add(session.id, "refusal", refusal, after=(line,))
+            return
+        if request.session is not None:
+            unknown = packed(addressed(session, {"id": request.id, "error": SESSION_NOT_FOUND}))
+            streams.add(session.id, f"reply to {request.method}", unknown, after=(line,))
+            return
+        inner = attrs.evolve(request, session=session.id)
+        carry_out = partial(self._carry_out, session.client, inner, (), None, inside=True)
+        known = table.COMMANDS.get(request.method)
+        if known is None or known.by_renderer:
+            self._world.soon(carry_out)  # its renderer answers when the command that this came in was answered
+        else:
+            carry_out()
+
+    def _carry_out(
+        self, client: Client, request: Request, met: Iterable[kinds.Fault], knew: int | None, *, inside: bool = False
+    ) -> None:
         self._commands.append(
             ReceivedCommand(
                 client=client.number,
@@ -266,7 +282,7 @@ class FakeBrowser:
             )
         )
         session = client.sessions.get(request.session)
-        if session is None:
+        if session is None or not (session.flat or inside):
             unknown = packed({"id": request.id, "error": SESSION_NOT_FOUND})
             client.outcomes[request.session, request.id] = SESSION_NOT_FOUND["code"]
             # It is refused because the session has ended, of which the client was told before.
@@ -274,6 +290,8 @@ class FakeBrowser:
             client.streams.add(None, f"reply to {request.method}", unknown, after=lines)
             return
         for fault in met:
+            if isinstance(fault, (kinds.Refuse, kinds.Drop)):
+                self._ends[client.number].faults.undo(fault, request.session, request.method)
             if isinstance(fault, kinds.Refuse):
                 self._refused += 1
                 refusal = Refused(fault.code, fault.message).error
@@ -292,19 +310,55 @@ class FakeBrowser:
             command = table.find(request.method, session)
             params = command.check(request.params)
         except Refused as refused:
-            if request.method not in table.COMMANDS:
+            if request.method not in table.COMMANDS and refused.code == -32601:
                 self._world.unmodelled[request.method] += 1
             self._refused += 1
             self._world.reply(session, request.id, request.method, {"error": refused.error}, since=_NOW)
             if first is not None:  # it is still to be answered
                 session.in_flight[request.id] = first
+            if first:
+                self._carry_out_twice(session, request)
             return
+        self._start(session, request, command, params)
+
+    def _carry_out_twice(self, session: Session, request: Request) -> None:
+        """Its id was refused, and yet the renderer gets it, and what answers first is the answer (fact 54).
+
+        The one before stays with the session, which sends it once more to the renderer of a document to come.
+        """
+        same = [
+            each
+            for each in self._commands[:-1]
+            if (each.client, each.session_id, each.id) == (session.client.number, session.id, request.id)
+        ]
+        before = same[-1]
+        again = Request(id=before.id, method=before.method, params=dict(before.params), session=session.id)
+        session.left_over.setdefault(request.id, []).append(partial(self._once_more, session, again))
+        try:
+            command = table.find(request.method, session)
+            params = command.check(request.params)
+        except Refused:
+            return
+        self._start(session, request, command, params)
+
+    def _once_more(self, session: Session, request: Request) -> bool:
+        """Whether it was sent; otherwise another one with its id is on its way."""
+        if request.id in session.in_flight or not session.open:
+            return False
+        self._dispatch(session, request)
+        return True
+
+    def _start(self, session: Session, request: Request, command: table.Modelled, params: Json) -> None:
         waits = command.by_renderer or request.method in table.ANSWERED_BY_RENDERER
         session.in_flight[request.id] = request.method if waits else ""
         run = partial(self._run, session, request, command, params)
         target = session.target
-        if command.parks and target is not None and target.renderer.stopped:
-            target.renderer.parked.append(run)
+        if command.parks and target is not None and target.is_on_its_way:
+            session.in_flight[request.id] = ""  # the renderer was not asked yet, so that nothing breaks it off
+            dialogs.when_free(target, run)
+        elif command.parks and target is not None and target.renderer.stopped:
+            parked = target.renderer.parked
+            parked.insert(0 if command.parks == table.FIRST else len(parked), run)
         else:
             run()
         self._world.do_soon()
@@ -316,13 +370,15 @@ class FakeBrowser:
         if command.by_renderer and target is not None and (target.crashed or target.closed):
             return
         since = None if command.by_renderer else session.client.streams.numbered
+        by_both = request.method in table.ANSWERED_BY_RENDERER and target is not None
 
         def answer(outcome: Json) -> None:
             if request.id in session.in_flight:  # or it was broken off, and answered so
-                self._world.reply(session, request.id, request.method, outcome, since=since)
+                self._world.reply(session, request.id, request.method, outcome, since=since, by_both=by_both)
 
         try:
-            result = command.run(table.Call(self._world, self._player, session, params, answer, self._close))
+            call = table.Call(self._world, self._player, session, params, answer, self._close, self._receive_inside)
+            result = command.run(call)
         except Refused as refused:
             self._refused += 1
             answer({"error": refused.error})
@@ -363,7 +419,7 @@ class FakeBrowser:
         if not client.connected:
             return
         for session in [each for each in client.sessions.values() if each.parent is client.root]:
-            targets.detach(self._world, session, told=False)
+            sessions.detach(self._world, session, told=False)
         if client.page is not None and client.root in client.page.sessions:
             client.page.sessions.remove(client.root)
         fetching.leave(self._world, client.root)
@@ -384,7 +440,7 @@ class ClientEnd:
         self.told = self._heard = 0
         """How many messages were delivered."""
         self.told_so_far = ToldSoFar()
-        self._stalled: list[bytes] | None = None
+        self._stalled: list[tuple[bytes, int | None]] | None = None
 
     @property
     def number(self) -> int:
@@ -406,9 +462,9 @@ class ClientEnd:
             self.lost()
         elif "in" not in self.faults.silent:
             if self._stalled is None:
-                self.fake._receive(self._client, payload)
+                self.fake._receive(self._client, payload, knew)
             else:
-                self._stalled.append(payload)
+                self._stalled.append((payload, knew))
             if not self.faults.passes("in", "after", self._heard):
                 self.lost()
         self.fake._settle()
@@ -421,8 +477,8 @@ class ClientEnd:
     def _go_on(self, act: Callable[[], None]) -> None:
         stalled, self._stalled = self._stalled or [], None
         act()
-        for number, payload in enumerate(stalled):
-            self.fake._receive(self._client, payload)
+        for number, (payload, knew) in enumerate(stalled):
+            self.fake._receive(self._client, payload, knew)
             if self._stalled is not None:
                 self._stalled += stalled[number + 1 :]
                 return

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Final
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake import contexts, targets
+from cdp_core.testing.fake import contexts, sessions, targets
 from cdp_core.testing.fake.frame_shapes import described
 from cdp_core.testing.fake.history import Entry, Kept
 from cdp_core.testing.fake.parts import Frame, Target
@@ -71,6 +71,8 @@ def taken(frame: Frame) -> Kept:
         mime=frame.mime,
         referrer=frame.referrer,
         document=frame.document,
+        manners=frame.manners,
+        terms=frame.terms,
         said=list(frame.target.said),
     )
 
@@ -98,6 +100,9 @@ def drop(world: World, target: Target, entry: Entry, reason: str) -> None:
             world.emit_to(target, "Page", "Page.frameDetached", gone, frame)
         if own is not None:
             targets.close(world, own)
+    if kept is not None and target.frame is not None:
+        inside = [(below, below.document) for child in kept.children for below in child.subtree()]
+        world.when_left([(target.frame, kept.document), *inside], False)
 
 
 def put_back(world: World, frame: Frame, entry: Entry, url: str) -> None:
@@ -111,9 +116,9 @@ def put_back(world: World, frame: Frame, entry: Entry, url: str) -> None:
         for below in child.subtree():
             world.frames[below.id] = below
     for session in target.sessions[:1]:
-        targets.auto_attach_existing(world, session)
+        sessions.auto_attach_existing(world, session, only="iframe")
     target.url, target.title = url, kept.title
-    targets.changed(world, target)
+    sessions.changed(world, target)
     world.emit_to(target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
     world.emit_to(target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
     for context in contexts.all_of(world, target):
@@ -131,6 +136,8 @@ def _put_into(frame: Frame, kept: Kept, url: str) -> None:
     frame.worlds, frame.objects = kept.worlds, kept.objects
     frame.moments, frame.mime, frame.referrer = kept.moments, kept.mime, kept.referrer
     frame.document = frame.wired = kept.document
+    frame.manners = kept.manners
+    frame.terms = kept.terms
     frame.children[:] = kept.children
     frame.target.said[:] = kept.said
 

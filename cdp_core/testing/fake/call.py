@@ -10,7 +10,8 @@ Parameters are checked against the protocol before anything happens, with Chromi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, Literal
 
 import attrs
 
@@ -20,12 +21,14 @@ from cdp_core.testing.fake.dispatch_errors import Refused, Shape, check_params
 from cdp_core.testing.fake.parts import Session, Target
 from cdp_core.testing.fake.player import Player
 from cdp_core.testing.fake.shapes import params_of
+from cdp_core.testing.fake.unmodelled import is_of_chromium
 from cdp_core.testing.fake.world import World
 
 __all__ = [
     "ANSWERED_BY_RENDERER",
     "ANYWHERE",
     "COMMANDS",
+    "FIRST",
     "FRAMES",
     "LATER",
     "ROOT",
@@ -41,6 +44,8 @@ ANSWERED_BY_RENDERER: Final = frozenset(("Target.setAutoAttach",))
 LATER: Final[Json] = {}
 """In place of a result: the command answers by itself, or never."""
 
+FIRST: Final = "first"
+"""Of a renderer that is stopped: it comes to this before the commands that wait already."""
 FRAMES: Final = frozenset(("page", "iframe"))
 SCRIPTED: Final = frozenset(("page", "iframe", "worker", "service_worker", "shared_worker"))
 ROOT: Final = frozenset(("browser",))
@@ -58,6 +63,8 @@ class Call:
     answer: Callable[[Json], None]
     """With `{"result": …}` or `{"error": …}`."""
     close_browser: Callable[[], None]
+    receive: Callable[[Session, str], None]
+    """A message for a session that is not flat."""
 
     @property
     def target(self) -> Target:
@@ -90,8 +97,8 @@ class Modelled:
     run: Callable[[Call], Json]
     where: frozenset[str]
     by_renderer: bool
-    parks: bool
-    """Whether it waits while a dialog stops the renderer."""
+    parks: bool | Literal["first"]
+    """Whether it waits while a dialog stops the renderer, and whether before what waits already."""
     fields: Mapping[str, tuple[Shape, bool]]
 
     def check(self, params: Any) -> Json:
@@ -110,13 +117,26 @@ def find(method: str, session: Session) -> Modelled:
         has = method.startswith("Target.") or method == "Runtime.runIfWaitingForDebugger"
     else:
         has = command is not None and kind in command.where
+    if command is None and is_of_chromium(method, kind):
+        return _unmodelled(method)
     if command is None or not has:
         raise Refused(-32601, f"'{method}' wasn't found")
     return command
 
 
+@lru_cache(maxsize=1024)
+def _unmodelled(method: str) -> Modelled:
+    """A command that Chromium has: its parameters are checked, and then it is refused, and counted."""
+
+    def refuse(call: Call) -> Json:
+        call.world.unmodelled[method] += 1
+        raise Refused(-32601, f"'{method}' wasn't found")
+
+    return Modelled(refuse, ANYWHERE, by_renderer=False, parks=False, fields=params_of(method))
+
+
 def modelled(
-    method: str, where: frozenset[str], *, by_renderer: bool = False, parks: bool | None = None
+    method: str, where: frozenset[str], *, by_renderer: bool = False, parks: bool | Literal["first"] | None = None
 ) -> Callable[[Callable[[Call], Json]], Callable[[Call], Json]]:
     """Put a function into the table, as what a method does; `parks` is whether it waits for a stopped renderer."""
 

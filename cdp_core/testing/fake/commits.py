@@ -8,8 +8,23 @@ was (fact 43).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from cdp_core.testing.fake import cache, contexts, leaving, lifecycle, loading, swaps, targets
+from cdp_core.testing.fake import (
+    cache,
+    contexts,
+    dialogs,
+    discards,
+    leaving,
+    lifecycle,
+    loading,
+    prerenders,
+    sessions,
+    swaps,
+    targets,
+    unloading,
+    workers,
+)
 from cdp_core.testing.fake.addresses import origin_of, site_of, title_of
 from cdp_core.testing.fake.contexts import document_url
 from cdp_core.testing.fake.frame_shapes import described
@@ -38,10 +53,15 @@ def commit(world: World, going: Navigation, url: str, loaded: Loaded) -> None:
         swaps.demote(world, frame, url, loader, loaded)
     elif frame.parent is not None:
         show(world, frame, url, loader, loaded, keep=False)
-    else:
+    elif not prerenders.activate(world, going, url):
         reasons = None if going.entry is None else going.entry.reasons
         keep = _leave(world, going, _go_in_history)
-        show(world, frame, url, loader, loaded, keep=keep, reasons=reasons)
+        if frame.renderer.empty:
+            frame.renderer.empty = False
+            prerenders.show_first(world, frame, url, loader, loaded)
+        else:
+            show(world, frame, url, loader, loaded, keep=keep, reasons=reasons)
+        prerenders.cancel(world, frame.target)
 
 
 def restore(world: World, going: Navigation) -> None:
@@ -50,11 +70,14 @@ def restore(world: World, going: Navigation) -> None:
     assert entry is not None
     frame.navigating, frame.begun, frame.left = "", None, False
     targets.break_off(world, frame.target, "Inspected target navigated or closed")
-    keep = _leave(world, going, _go_in_history)
+    document, keep = frame.document, _leave(world, going, _go_in_history)
     left = leaving.drop_children(world, frame)
+    world.when_left([(frame, document), *((each, each.document) for each in left)], keep)
     frame.load = None
     leaving.forget(world, frame.target, left, keep=keep)
     cache.put_back(world, frame, entry, going.url)
+    workers.come_to_origin(world, frame.target)
+    prerenders.cancel(world, frame.target)
 
 
 # ── the history ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -84,7 +107,7 @@ def _go_in_history(going: Navigation, swapped: bool) -> bool:
     if going.entry is not None:
         history.go_to(going.entry)
         return True
-    if going.kind == "reload" and here is not None:
+    if going.kind in ("reload", "restore") and here is not None:
         here.transition = "reload"
         return False
     instead = here is not None and (going.instead or here.url == going.url)
@@ -115,28 +138,26 @@ def show(
     *,
     keep: bool,
     reasons: list[str] | None = None,
+    parted: bool = False,
 ) -> None:
     """The new document is there: told where the frame is, on the sessions of its own target.
 
-    `reasons` are those for which one that is come back to was not kept.
+    `reasons` are those for which one that is come back to was not kept. It may have parted from the one before already.
     """
+    if not parted and _is_held_up(frame, url):
+        targets.break_off(world, frame.target, "Inspected target navigated or closed")
+        world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
+        again = partial(show, world, frame, url, loader, loaded, keep=keep, reasons=reasons, parted=True)
+        unloading.part(world, frame, again)
+        return
     left = leaving.drop_children(world, frame)
+    world.when_left([(each, each.document) for each in (frame, *left)], keep)
+    kept_window = frame is frame.target.frame and _keeps_window(frame, url)
     forwarded: list[Callable[[], None]] = []
-    top = frame is frame.target.frame
-    kept_window = top and _keeps_window(frame, url)
     if kept_window:
         lifecycle.begin(world, frame, loader)  # its scripts have the window that they had before there was a document
-    elif top:
-        targets.break_off(world, frame.target, "Inspected target navigated or closed")
-        frame.target.said.clear()
-        if site_of(url) != site_of(frame.url) and (frame.url != "about:blank" or frame.target.type == "iframe"):
-            forwarded = _taken_over(frame.renderer)
-            swaps.move(frame, world.new_renderer())
-        world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
-        leaving.forget(world, frame.target, left, keep=keep)
-        lifecycle.begin(world, frame, loader)
-        # Once for the process that is left, once for the one that is come to.
-        world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
+    elif frame is frame.target.frame:
+        forwarded = _leave_top(world, frame, url, loader, left, keep=keep, parted=parted)
     else:
         leaving.end_contexts(world, frame.target, frame)
         leaving.forget(world, frame.target, left, keep=False)
@@ -149,15 +170,79 @@ def show(
     world.emit_to(frame.target, "Page", "Page.frameNavigated", navigated, frame, *left)
     if reasons is not None:
         cache.tell_unused(world, frame, reasons)
-    if top:
-        address = frame.unreachable or url
-        frame.target.url, frame.target.title = address, title_of(address) if frame.parent is None else address
-        targets.changed(world, frame.target)
+    if frame is frame.target.frame:
+        _tell_address(world, frame)
+    if frame.navigating:
+        _give_way(world, frame)
+    else:
+        _go_on(world, frame, loaded, forwarded, in_new_window=frame is frame.target.frame and not kept_window)
+
+
+def _leave_top(
+    world: World, frame: Frame, url: str, loader: str, left: list[Frame], *, keep: bool, parted: bool
+) -> list[Callable[[], None]]:
+    """A target's own document gives way; what its process was asked, and the next one answers."""
+    forwarded: list[Callable[[], None]] = []
+    if not parted:
+        targets.break_off(world, frame.target, "Inspected target navigated or closed")
+    frame.target.said.clear()
+    if site_of(url) != site_of(frame.url) and (frame.url != "about:blank" or frame.target.type == "iframe"):
+        forwarded = _taken_over(frame.renderer)
+        swaps.move(frame, world.new_renderer())
+    if not parted:
+        world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
+    leaving.forget(world, frame.target, left, keep=keep)
+    lifecycle.begin(world, frame, loader)
+    # Once for the process that is left, once for the one that is come to.
+    world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
+    return forwarded
+
+
+def _tell_address(world: World, frame: Frame) -> None:
+    address = frame.unreachable or frame.url
+    frame.target.url, frame.target.title = address, title_of(address) if frame.parent is None else address
+    sessions.changed(world, frame.target)
+    workers.come_to_origin(world, frame.target)
+
+
+def _go_on(
+    world: World, frame: Frame, loaded: Loaded, forwarded: list[Callable[[], None]], *, in_new_window: bool
+) -> None:
+    """The document loads, and its process answers what was asked meanwhile; a page's when it has loaded, if it could."""
+    target = frame.target
     if not frame.context:
         contexts.make(world, frame)
-    for act in forwarded:
+    for act in (*forwarded, *discards.asked_before(frame)):
         act()
+    if frame is target.frame and (frame.parent is not None or frame.unreachable):
+        dialogs.has_come(target)
+    for session in target.sessions if in_new_window else ():
+        for waiting in session.left_over.values():
+            if waiting and waiting[0]():
+                waiting.pop(0)
     loading.begin(world, frame, loaded)
+    if frame is target.frame:
+        dialogs.has_come(target)
+
+
+def _is_held_up(frame: Frame, url: str) -> bool:
+    """Whether the document that is left opens a dialog now, which it can before one of its own site (fact 22)."""
+    return frame.parent is None and frame.manners.parting is not None and site_of(url) == site_of(frame.url)
+
+
+def _give_way(world: World, frame: Frame) -> None:
+    """While the way here was held up, somebody asked for another document: this one does not load, and answers nothing."""
+    loading_on = {"frameId": frame.id}
+    world.soon(partial(world.emit_to, frame.target, "Page", "Page.frameStartedLoading", loading_on, frame))
+    parked, frame.renderer.parked = frame.renderer.parked, []
+    for session in frame.target.sessions:
+        session.in_flight.update(dict.fromkeys(session.in_flight, ""))  # nothing breaks these off
+    world.soon(partial(world.soon, partial(_do_all, parked)))
+
+
+def _do_all(acts: list[Callable[[], None]]) -> None:
+    for act in acts:
+        act()
 
 
 def _taken_over(left: Renderer) -> list[Callable[[], None]]:

@@ -20,6 +20,7 @@ from cdp_core.testing.fake.addresses import origin_of
 from cdp_core.testing.fake.dispatch_errors import Refused
 from cdp_core.testing.fake.parts import Frame, IsolatedWorld, Target
 from cdp_core.testing.fake.world import World
+from cdp_core.testing.steps import Override
 
 __all__ = [
     "all_of",
@@ -32,6 +33,7 @@ __all__ = [
     "kept_object",
     "make",
     "release_object",
+    "run_script",
     "run_scripts",
 ]
 
@@ -56,10 +58,17 @@ def make(world: World, frame: Frame) -> None:
 
 
 def run_scripts(world: World, frame: Frame) -> None:
-    """The worlds of scripts for new documents, where there is one of them: nothing else is known of what they do."""
+    """Those for new documents: the worlds that they run in, and what they are known to put in the place of dialogs."""
     for session in frame.target.sessions:
+        run_script(frame, *session.overrides.values())
         for name in filter(None, session.scripts.values()):
             isolated_world(world, frame, name)
+
+
+def run_script(frame: Frame, *overrides: Override) -> None:
+    """What scripts in a document's own world put in the place of its dialogs: the last one's stays."""
+    for each in overrides:
+        frame.terms.override = each
 
 
 def isolated_world(world: World, frame: Frame, name: str, *, origin: str | None = None) -> IsolatedWorld:
@@ -106,6 +115,8 @@ def _make_main(world: World, frame: Frame) -> None:
 
 
 def _main(frame: Frame) -> Json:
+    if frame is frame.target.scope:  # a worker has no document
+        return {"id": frame.context, "origin": frame.url, "name": "", "uniqueId": frame.context_unique}
     about = {"isDefault": True, "type": "default", "frameId": frame.id}
     return _described(frame.context, origin_of(document_url(frame)), "", frame.context_unique, about)
 
@@ -156,6 +167,8 @@ def find_unique(target: Target, unique: str) -> tuple[Frame, int]:
 def _own_frames(target: Target) -> Iterator[Frame]:
     if target.frame is not None:
         yield from (frame for frame in target.frame.subtree() if frame.target is target)
+    if target.scope is not None:
+        yield target.scope
 
 
 # ── objects ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -28,7 +28,9 @@ __all__ = [
     "MAX_MESSAGE_UNITS",
     "answer",
     "close_all",
+    "disable",
     "go_on",
+    "has_come",
     "leave",
     "leave_document",
     "lose_renderer",
@@ -69,7 +71,7 @@ def raise_dialog(
             _close(world, dialog, accepted=False, text="", by=None, told=False)
         return dialog
     opening = {
-        "url": frame.url,
+        "url": frame.unreachable or frame.url,
         "frameId": frame.id,
         "message": dialog.message,
         "type": kind,
@@ -97,10 +99,10 @@ def answer(world: World, session: Session, *, accept: bool, text: str, answered:
     if target.type != "page":
         raise Refused(-32000, "Command can only be executed on top-level targets")
     showing = next((each for each in target.dialogs if each.open and not each.superseded), None)
+    if showing is not None and showing.unreachable:  # whoever asks (fact 22)
+        raise Refused(-32000, "Not attached to an active page")
     if showing is None or session not in showing.seen_by:
         raise Refused(-32602, "No dialog is showing")
-    if showing.unreachable:
-        raise Refused(-32000, "Not attached to an active page")
     _close(world, showing, accepted=accept, text=text, by=session.client, told_of=answered)
 
 
@@ -113,20 +115,25 @@ def vanish(target: Target) -> None:
             dialog.frame.renderer.dialog = None
 
 
-def close_all(world: World, target: Target, *, told_of: Callable[[], None] = lambda: None) -> None:
+def close_all(
+    world: World, target: Target, *, told_of: Callable[[], None] = lambda: None, but: Dialog | None = None
+) -> bool:
     """Navigation, close or crash ends the dialogs of a page, or those of one frame's process, with false.
 
-    `told_of` is called when that was told, and before any script goes on; in a process that is no more, none does.
+    `told_of` is called when that was told, and before any script goes on; in a process that is no more, none does. A
+    navigation ends all `but` the one that asks whether it may be. Whether there were any.
     """
     page = target.page
     if world.profile == "headless-shell":
         told_of()
-        return
-    ending = [each for each in page.dialogs if target is page or each.frame.target is target]
+        return False
+    every = [each for each in page.dialogs if each is not but]
+    ending = [each for each in every if target is page or each.frame.target is target]
     for number, dialog in enumerate(ending):
         _close(world, dialog, accepted=False, text="", by=None, told_of=told_of if number == 0 else lambda: None)
     if not ending:
         told_of()
+    return bool(ending)
 
 
 def lose_renderer(target: Target) -> None:
@@ -153,9 +160,28 @@ def leave(world: World, session: Session) -> None:
             _close(world, dialog, accepted=False, text="", by=None)
 
 
+def disable(session: Session) -> None:
+    """A session does not want to hear of dialogs any more: of those that it saw, too, it can answer none."""
+    for dialog in () if session.target is None else session.target.dialogs:
+        dialog.seen_by.discard(session)
+
+
 def when_free(owner: Target | Frame, act: Callable[[], None]) -> bool:
-    """Do it now, or when the dialog that stops this process is gone. Whether it was done now."""
+    """Do it now, or when the dialog that stops this process is gone. Whether it was done now.
+
+    What is asked of a target waits for the document, too, that is on its way.
+    """
+    if isinstance(owner, Target) and owner.is_on_its_way:
+        owner.asked_meanwhile.append(act)
+        return False
     return _when_free(owner.renderer, act)
+
+
+def has_come(target: Target) -> None:
+    """The document is there, or will not come."""
+    asked, target.asked_meanwhile = target.asked_meanwhile, []
+    for act in asked:
+        when_free(target, act)
 
 
 def _when_free(renderer: Renderer, act: Callable[[], None]) -> bool:
@@ -188,6 +214,9 @@ def _close(
     dialog.accepted = accepted
     dialog.closed_by = by
     dialog.page.dialogs.remove(dialog)
+    if dialog.stays_first and not accepted and by is not None:
+        _finish(dialog, accepted, text)
+        dialog.finish = _nothing
     if told:
         closed = {"frameId": dialog.frame.id, "result": accepted, "userInput": text}
         # Who came after the opening hears of the end all the same (fact 18).
@@ -195,10 +224,19 @@ def _close(
     told_of()
     renderer = dialog.frame.renderer
     renderer.dialog = next((each for each in dialog.page.dialogs if each.frame.renderer is renderer), None)
+    _finish(dialog, accepted, text)
+    go_on(renderer)
+
+
+def _finish(dialog: Dialog, accepted: bool, text: str) -> None:
+    """What waits for the answer goes on, where its document is still there."""
     frame = dialog.frame
     if not (frame.target.closed or frame.target.crashed) and frame.document == dialog.document:
         dialog.finish(accepted, text)
-    go_on(renderer)
+
+
+def _nothing(_accepted: bool, _text: str) -> None:
+    """It was gone on with."""
 
 
 def cut(message: str) -> str:

@@ -1,8 +1,9 @@
 """`Runtime.evaluate` without JavaScript: expressions that a script knows, and a few that every test writes.
 
 A script's `answers` come first. Then literals, sums, `'x'.repeat(n)`, `document.title`, `location.href`, `alert(…)`,
-`confirm(…)`, `prompt(…)`, `console.log(…)`, `window.open(…)`, `history.back()`, `history.forward()`. Anything else brings `undefined`, and is counted: a fake
-that made up values would make tests pass that a browser would fail.
+`confirm(…)`, `prompt(…)`, `console.log(…)`, `window.open(…)`, `history.back()`, `history.forward()`, and one of these in
+`try { … } catch (x) { … }` where what is caught comes to texts, `x.name` and `x.message`. Anything else brings `undefined`,
+and is counted: a fake that made up values would make tests pass that a browser would fail.
 """
 
 from __future__ import annotations
@@ -14,20 +15,43 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from cdp_core.sansio.wire import Json
+from cdp_core.testing.fake import listeners, unloading, workers
 from cdp_core.testing.fake.parts import Frame
 from cdp_core.testing.fake.player import Player, remote
+from cdp_core.testing.fake.thrown import is_thrown, message_of, name_of, network_error
 
 __all__ = ["UNDEFINED", "by_reference", "evaluate", "is_understood"]
 
 UNDEFINED: Final[Json] = {"type": "undefined"}
 _CALL: Final = re.compile(
     r"\s*(?:window\.)?(?P<name>alert|confirm|prompt|open|history\.(?P<way>back|forward)"
-    r"|console\.(?P<level>log|debug|info|warn|error))"
+    r"|console\.(?P<level>log|debug|info|warn|error|dir|trace|clear|groupCollapsed|groupEnd|group|assert))"
     r"\s*\((?P<arguments>.*)\)\s*;?\s*",
     re.DOTALL,
 )
-_LEVELS: Final = {"warn": "warning"}
-_REPEATED: Final = re.compile(r"(?P<text>'[^'\\]*')\.repeat\((?P<times>\d{1,7})\)")
+_NOTHING_THROWN: Final = network_error("")
+_CLOSE: Final = re.compile(r"\s*(?:self\.)?close\(\)\s*;?\s*")
+_LEVELS: Final = {
+    "warn": "warning",
+    "group": "startGroup",
+    "groupCollapsed": "startGroupCollapsed",
+    "groupEnd": "endGroup",
+}
+_NAMED: Final = frozenset(("trace", "clear", "group", "groupCollapsed", "groupEnd", "assert"))
+"""Without anything to write these write their own name."""
+_REPEATED: Final = re.compile(
+    r"(?P<text>'[^'\\]*'|\"[^\"\\]*\")\.repeat\(\s*(?P<times>\d{1,7})\s*(?:<<\s*(?P<shift>\d|1\d|2[0-4])\s*)?\)"
+)
+_TRY: Final = re.compile(
+    r"\s*try\s*\{\s*(?P<tried>.*?)\s*;?\s*\}\s*catch\s*\(\s*(?P<name>[\w$]+)\s*\)\s*\{\s*(?P<caught>[^{}]*?)\s*;?\s*\}\s*;?\s*",
+    re.DOTALL,
+)
+_TOLD: Final = re.compile(r"([\w$]+)\.(?P<part>name|message)(?:\.slice\(\s*(?P<from>\d+)\s*,\s*(?P<to>\d+)\s*\))?")
+_GO_TO: Final = re.compile(
+    r"\s*(?:(?:window|document|self)\.)?location(?:(?:\.href)?\s*=\s*(?P<set>'[^'\\]*'|\"[^\"\\]*\")"
+    r"|\.(?P<how>assign|replace)\(\s*(?P<url>'[^'\\]*'|\"[^\"\\]*\")\s*\)|\.(?P<again>reload)\(\))\s*;?\s*"
+)
+"""A script goes to another document."""
 _SUM: Final = re.compile(r"\s*-?\d+(?:\s*[-+*]\s*-?\d+)*\s*")
 
 
@@ -38,27 +62,58 @@ def evaluate(
 
     Without a user's gesture no window is opened: the popup blocker is on.
     """
+    if user_gesture:
+        unloading.touch(frame)
     known = player.script.answers.get(expression)
     if known is not None:
         brought = UNDEFINED if known.value is None else remote(known.value)
         player.play(known.steps, here=frame, done=lambda: done(brought))
         return True
-    call = _CALL.fullmatch(expression)
+    tried = _TRY.fullmatch(expression)
+    if tried is not None and is_understood(player, frame, expression):
+
+        def finish(value: Json) -> None:
+            done(remote(_caught(tried, value)) if is_thrown(value) else value)
+
+        return evaluate(player, frame, tried["tried"], finish, user_gesture=user_gesture)
+    if frame is frame.target.scope and _CLOSE.fullmatch(expression):
+        player.world.soon(lambda: workers.close(player.world, frame.target))
+        done(UNDEFINED)
+        return True
+    call = _call_in(frame, expression)
     arguments = None if call is None else _literals(call["arguments"])
     if call is not None and arguments is not None:
         _run_call(player, frame, call, arguments, done, user_gesture=user_gesture)
         return True
+    wish = _GO_TO.fullmatch(expression)
+    if wish is not None:
+        _go_to(player, frame, wish, done)
+        return True
     value = _value_of(frame, expression)
+    if value is None:
+        value = listeners.add(frame, expression, lambda where, text: player.console(where, "log", [text]))
     done(UNDEFINED if value is None else value)
     return value is not None
 
 
 def is_understood(player: Player, frame: Frame, expression: str) -> bool:
     """Whether it is more than `undefined` that `evaluate` would bring of it."""
-    call = _CALL.fullmatch(expression)
+    if frame is frame.target.scope and _CLOSE.fullmatch(expression):
+        return True
+    call, tried = _call_in(frame, expression), _TRY.fullmatch(expression)
+    if tried is not None and expression not in player.script.answers:
+        return _caught(tried, _NOTHING_THROWN) is not None and is_understood(player, frame, tried["tried"])
     if expression in player.script.answers or (call is not None and _literals(call["arguments"]) is not None):
         return True
+    if _GO_TO.fullmatch(expression) is not None or listeners.is_listener(expression):
+        return True
     return _value_of(frame, expression) is not None
+
+
+def _call_in(frame: Frame, expression: str) -> re.Match[str] | None:
+    """One of the calls that are known; of these a worker has the console's alone."""
+    call = _CALL.fullmatch(expression)
+    return None if call is not None and frame is frame.target.scope and not call["level"] else call
 
 
 def by_reference(value: Json) -> Json | None:
@@ -84,6 +139,13 @@ def _run_call(
 ) -> None:
     name = call["name"]
     if call["level"]:
+        if call["level"] == "assert":
+            failed, arguments = not (arguments[:1] or [None])[0], arguments[1:]
+            if not failed:
+                done(UNDEFINED)
+                return
+        if call["level"] in _NAMED and not arguments:
+            arguments = [f"console.{call['level']}"]
         player.console(frame, _LEVELS.get(call["level"], call["level"]), arguments)
         done(UNDEFINED)
     elif call["way"]:
@@ -102,7 +164,33 @@ def _run_call(
     else:
         message = _shown(arguments[0]) if arguments else ""
         default = _shown(arguments[1]) if len(arguments) > 1 else ""
-        player.dialog(frame, name, message, default, lambda accepted, text: done(_answered(name, accepted, text)))
+
+        def answered(accepted: bool, text: str) -> None:
+            done(_answered(name, accepted, text))
+
+        player.dialog(frame, name, message, default, answered, done)
+
+
+def _caught(tried: re.Match[str], value: Json) -> str | None:
+    """What the part behind `catch` comes to; None where that is not known."""
+    parts: list[str] = []
+    for written in tried["caught"].split("+"):
+        told, literal = _TOLD.fullmatch(written.strip()), _literals(written)
+        if told is not None and told[1] == tried["name"]:
+            text = name_of(value) if told["part"] == "name" else message_of(value)
+            parts.append(text if told["from"] is None else text[int(told["from"]) : int(told["to"])])
+        elif literal is not None and len(literal) == 1 and isinstance(literal[0], str):
+            parts.append(literal[0])
+        else:
+            return None
+    return "".join(parts)
+
+
+def _go_to(player: Player, frame: Frame, wish: re.Match[str], done: Callable[[Json], None]) -> None:
+    url = (wish["set"] or wish["url"] or "")[1:-1]
+    brought = remote(url) if wish["set"] is not None else UNDEFINED
+    reason = "reload" if wish["again"] else "scriptInitiated"
+    player.go_to(frame, url, reason, lambda: done(brought), instead=wish["how"] == "replace")
 
 
 def _answered(kind: str, accepted: bool, text: str) -> Json:
@@ -115,8 +203,12 @@ def _answered(kind: str, accepted: bool, text: str) -> Json:
 
 def _value_of(frame: Frame, expression: str) -> Json | None:
     text = expression.strip().rstrip(";")
+    if text in ("NaN", "Infinity", "-Infinity", "-0"):
+        return {"type": "number", "unserializableValue": text, "description": text}
     if text in ("location.href", "document.URL"):
         return remote(frame.url)
+    if text == "document.prerendering":
+        return remote(frame.target.page.subtype == "prerender")
     if text == "document.title":
         return remote("")
     if text == "history.length":
@@ -125,7 +217,7 @@ def _value_of(frame: Frame, expression: str) -> Json | None:
         return remote(_sum(text))
     repeated = _REPEATED.fullmatch(text)
     if repeated is not None:
-        return remote(repeated["text"][1:-1] * int(repeated["times"]))
+        return remote(_repeated(repeated))
     if text == "undefined":
         return UNDEFINED
     literal = _literals(text[1:-1] if text.startswith("({") and text.endswith("})") else text)
@@ -151,6 +243,11 @@ def _sum(text: str) -> int:
     return value(ast.parse(text.strip(), mode="eval").body)
 
 
+def _repeated(found: re.Match[str]) -> str:
+    """A text as often as it is said."""
+    return found["text"][1:-1] * (int(found["times"]) << int(found["shift"] or 0))
+
+
 _STRING: Final = re.compile(r"'((?:[^'\\]|\\.)*)'")
 _KEPT: Final = re.compile(r"\\(.)|(\")", re.DOTALL)
 
@@ -164,7 +261,7 @@ def _as_json(found: re.Match[str]) -> str:
 
 def _literals(text: str) -> list[Any] | None:
     """The literals of JavaScript that are JSON, but for quotes; None where there is anything else."""
-    as_json = _STRING.sub(_as_json, text)
+    as_json = _STRING.sub(_as_json, _REPEATED.sub(lambda found: f'"{_repeated(found)}"', text))
     try:
         found: list[Any] = json.loads(f"[{as_json}]")
     except ValueError:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import base64
+import re
+from typing import Final
+
+import attrs
 
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake import fetching
+from cdp_core.testing.fake.addresses import spelled
 from cdp_core.testing.fake.call import FRAMES, LATER, ROOT, Call, modelled
 from cdp_core.testing.fake.dispatch_errors import Refused
 from cdp_core.testing.fake.fetching import FAILURES, Answered, Interceptor, Pattern, Pause
 
 HERE = FRAMES | ROOT
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 KINDS = frozenset(
     (
         *("Document", "Stylesheet", "Image", "Media", "Font", "Script", "TextTrack", "XHR", "Fetch", "Prefetch"),
@@ -50,20 +56,60 @@ def _disable(call: Call) -> Json:
 
 @modelled("Fetch.continueRequest", HERE)
 def _continue_request(call: Call) -> Json:
+    for each in call.params.get("headers", []):
+        if not _TOKEN.fullmatch(each["name"]):
+            raise Refused(-32602, f"Invalid header: {each['name']}")
+    _check_body(_paused(call))
     pause = _taken(call)
     if call.params.get("interceptResponse"):
         pause.request.also_back(pause.place)
     call.answer({"result": {}})
-    pause.go_on()
+    nowhere = "url" in call.params and spelled(call.params["url"]) is None
+    if nowhere or call.params.get("method") == "":
+        pause.end(Answered(failure="net::ERR_FAILED", headers=()))
+    else:
+        pause.go_on()
     return LATER
+
+
+def _check_body(pause: Pause) -> None:
+    """What was taken as a stream does not come another time. Raises Refused."""
+    if pause.stream:
+        raise Refused(-32602, "Unable to continue request as is after body is taken")
 
 
 @modelled("Fetch.continueResponse", HERE)
 def _continue_response(call: Call) -> Json:
+    given = [name in call.params for name in ("responseCode", "responseHeaders")]
+    if any(given) and not all(given) and call.session.interceptor is not None:
+        raise Refused(-32000, "Cannot override only status or headers, both should be provided")
+    _check_body(_paused(call))
     pause = _taken(call)
+    if all(given) and pause.answered is not None:
+        headers = tuple((each["name"], each["value"]) for each in call.params["responseHeaders"])
+        pause.answered = attrs.evolve(pause.answered, status=call.params["responseCode"], headers=headers)
     call.answer({"result": {}})
     pause.go_on()
     return LATER
+
+
+@modelled("Fetch.continueWithAuth", HERE)
+def _continue_with_auth(call: Call) -> Json:
+    pause = _paused(call)
+    pause.broken = True  # no request here asks for a password
+    raise Refused(-32602, "authChallengeResponse not expected.")
+
+
+@modelled("Fetch.takeResponseBodyAsStream", HERE)
+def _take_body(call: Call) -> Json:
+    pause = _paused(call)
+    if pause.answered is None:
+        raise Refused(-32000, "Can only get response body on HeadersReceived pattern matched requests.")
+    if pause.stream:
+        raise Refused(-32000, "Can only get response body on requests captured after headers received.")
+    call.world.fetch_streams += 1
+    pause.stream = str(call.world.fetch_streams)
+    return {"stream": pause.stream}
 
 
 @modelled("Fetch.failRequest", HERE)
@@ -113,6 +159,8 @@ def _paused(call: Call) -> Pause:
     pause = _interceptor(call).paused.get(call.params["requestId"])
     if pause is None:
         raise Refused(-32602, "Invalid InterceptionId.")
+    if pause.broken:
+        raise Refused(-32000, "Invalid state for continueInterceptedRequest")
     return pause
 
 

@@ -106,6 +106,10 @@ class Asked:
     stops: Renderer | None = None
     """The process whose script waits for it."""
 
+    def to(self, url: str) -> Asked:
+        """The same, of another address."""
+        return self if url == self.url else attrs.evolve(self, url=url)
+
     def shown(self) -> Json:
         """As events show it."""
         address, found, fragment = self.url.partition("#")
@@ -123,7 +127,7 @@ class Asked:
         own, there = origin_of(self.referrer), origin_of(self.url)
         if own not in ("://", there) and self.kind == "XHR":
             yield "Origin", own
-        if own != "://":
+        if own != "://" and not (own.startswith("https:") and there.startswith("http:")):
             yield "Referer", self.referrer.partition("#")[0] if own == there else f"{own}/"
         if self.kind == "Document":
             yield "Upgrade-Insecure-Requests", "1"
@@ -207,6 +211,10 @@ class Pause:
     """Which interceptor of the chain it is."""
     answered: Answered | None
     """What has come back, where it is held on the way back."""
+    broken: bool = False
+    """It was answered as what asks for a password, which it does not: it can be answered by nothing any more."""
+    stream: str = ""
+    """Its body was taken as a stream of that name."""
 
     def go_on(self) -> None:
         """As if nobody had held it."""
@@ -230,6 +238,7 @@ class Request:
         self._chain = concerned(world, asked)
         self._names: dict[int, str] = {}
         self._also_back: set[int] = set()
+        self._network = ""
         self.over = False
 
     def send(self, place: int = 0) -> None:
@@ -274,8 +283,21 @@ class Request:
             "frameId": asked.frame.id,
             "resourceType": asked.kind,
             **({} if answered is None else _shown(answered)),
+            **self._network_id(),
         }
         self.world.emit(each.session, "Fetch.requestPaused", params, asked.frame)
+
+    def _network_id(self) -> Json:
+        """What the Network domain calls it, where somebody has that enabled."""
+        asked = self.asked
+        if not any("Network" in session.domains for session in asked.target.sessions):
+            return {}
+        if asked.kind == "Document":
+            return {"networkId": asked.frame.navigating or asked.frame.loader}
+        if not self._network:
+            asked.frame.renderer.requests += 1
+            self._network = f"{1000 + asked.frame.renderer.number}.{asked.frame.renderer.requests}"
+        return {"networkId": self._network}
 
 
 def _shown(answered: Answered) -> Json:

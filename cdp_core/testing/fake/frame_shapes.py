@@ -67,9 +67,9 @@ def _shares_site(frame: Frame) -> bool:
 
 
 def _secure(url: str) -> str:
-    if url.startswith("https://"):
-        return "Secure"
-    return "SecureLocalhost" if _is_local(url) else "InsecureScheme"
+    if _is_local(url):
+        return "SecureLocalhost"
+    return "Secure" if url.startswith("https://") else "InsecureScheme"
 
 
 def _is_local(url: str) -> bool:

@@ -13,7 +13,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from cdp_core.testing.fake import cache, commits, contexts, dialogs, fetching, leaving, lifecycle, loading, targets
+from cdp_core.testing.fake import (
+    cache,
+    commits,
+    contexts,
+    dialogs,
+    discards,
+    fetching,
+    leaving,
+    lifecycle,
+    loading,
+    sessions,
+    targets,
+    unloading,
+)
 from cdp_core.testing.fake.addresses import failure_of, site_of, title_of
 from cdp_core.testing.fake.fetching import Answered, Asked
 from cdp_core.testing.fake.frame_shapes import described
@@ -23,18 +36,59 @@ from cdp_core.testing.fake.navigations import (
     Navigation,
     failure_by,
     has_no_script,
+    is_own_wish,
     referrer_of,
     tell_begin,
+    tell_begin_of_wish,
+    tell_end_of_wish,
     tell_wish,
     type_of,
 )
 from cdp_core.testing.fake.parts import Frame, Target
 from cdp_core.testing.fake.world import ERROR_PAGE, World
 
-__all__ = ["abort", "add_frame", "navigate", "open_document", "remove_frame", "stop"]
+__all__ = ["abort", "add_frame", "give_up", "navigate", "navigate_by_script", "open_document", "remove_frame", "stop"]
 
 
 # ── asking for a document ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def navigate_by_script(
+    world: World,
+    frame: Frame,
+    url: str,
+    loaded: Loaded,
+    go_on: Callable[[], None],
+    *,
+    reason: str = "scriptInitiated",
+    instead: bool = False,
+) -> None:
+    """A script wants another document in its own frame, or in one inside; it goes on when it was asked about that."""
+    begin_at = partial(
+        navigate,
+        world,
+        frame,
+        url,
+        loaded,
+        reason=reason,
+        kind="reload" if reason == "reload" else "differentDocument",
+        instead=instead,
+    )
+    if not is_own_wish(frame, reason):
+        begin_at()
+        go_on()
+        return
+    tell_wish(world, frame, url, reason)
+
+    def begin() -> None:
+        begin_at(wished=True)
+        go_on()
+
+    def stay() -> None:
+        tell_end_of_wish(world, frame)
+        go_on()
+
+    unloading.ask(world, frame, begin, stay, at_once=True)
 
 
 def navigate(
@@ -47,13 +101,15 @@ def navigate(
     kind: str = "differentDocument",
     transition: str = "",
     entry: Entry | None = None,
+    wished: bool = False,
+    instead: bool = False,
     started: Callable[[str, str | None], None] = lambda _loader, _failure: None,
 ) -> None:
     """Begin a navigation; it is committed when that was answered, and its target may run, and nothing stops its process.
 
     `started` is told the loader, and the failure if it comes to nothing: the reply to a command comes before what it leads
     to (fact 56), and after the dialogs that it closes. `reason` is why, where no command asked for it; `entry` is the place
-    in the history that it goes to.
+    in the history that it goes to. One that was `wished` was told of, and nobody is asked any more.
     """
     abort(world, frame)
     going = Navigation(
@@ -63,42 +119,80 @@ def navigate(
         world.ids.new("loader"),
         kind,
         transition or ("link" if reason else "typed"),
-        instead=bool(reason) and frame.load is not None,
+        instead=instead or (bool(reason) and frame.load is not None),
         entry=entry,
     )
-    if frame.parent is None:
-        targets.revive(world, frame.target)
-    frame.navigating, frame.begun = going.loader, going.begun
-    if kind != "reload":
-        frame.referrer = referrer_of(frame, reason)
-    if reason:
-        tell_wish(world, going, reason)
-    else:
-        tell_begin(world, going)
+    _begin(world, going, reason, wished=wished)
     tell = started
     if kind == "reload" or entry is not None:
         started(going.loader, None)
         tell = _nobody
+    asked = unloading.open_question(frame.target.page)
+    closed = frame.parent is None and dialogs.close_all(world, frame.target, but=asked)
+
+    def stay() -> None:
+        if frame.navigating == going.loader:
+            abort(world, frame)
+            _stay(world, frame, going.target)
+
+    def leave() -> None:
+        if frame.navigating == going.loader:
+            _set_out(world, going, partial(_request, world, going, loaded, tell))
+
+    if closed or wished:
+        leave()
+    else:
+        frame.ended = partial(tell, "")  # of what was not asked for no loader is told
+        unloading.ask(world, frame, leave, stay)
+
+
+def _begin(world: World, going: Navigation, reason: str, *, wished: bool) -> None:
+    frame = going.frame
     if frame.parent is None:
-        dialogs.close_all(world, frame.target)
+        targets.revive(world, frame.target)
+    frame.navigating, frame.begun, frame.wished_by_browser = going.loader, going.begun, not reason
+    world.moments += 1
+    frame.begun_at, frame.set_out = world.moments, False
+    if going.kind != "reload":
+        frame.referrer = referrer_of(frame, reason)
+    if reason and not wished:
+        tell_wish(world, frame, going.url, reason)
+    if reason:
+        tell_begin_of_wish(world, going, reason)
+    else:
+        tell_begin(world, going)
+    discards.wake(world, frame)
+
+
+def _set_out(world: World, going: Navigation, request: Callable[[], None]) -> None:
+    """Nobody has to be asked any more; it goes on as soon as its target may run."""
+    going.frame.set_out = True
+    if going.frame.target.held:
+        going.frame.target.when_run.append(partial(world.soon, request))
+    else:
+        request()
+
+
+def _request(world: World, going: Navigation, loaded: Loaded, tell: Callable[[str, str | None], None]) -> None:
+    """The document is asked for."""
+    frame, url, seconds = going.frame, going.url, world.latency(going.url)
 
     def answered(came: Answered) -> None:
         frame.ended = lambda _why: None
         tell(going.loader, failure_by(came))
         world.soon(partial(_arrive, world, going, loaded, came))
 
-    def go_on() -> None:
-        asked = Asked(url=url, kind="Document", frame=frame, target=going.target, referrer=frame.referrer)
-        if url.startswith("http") and not _is_kept(going) and fetching.concerned(world, asked):
-            frame.ended = partial(tell, going.loader)
-            world.soon(partial(_ask, world, going, asked, answered))
-        else:
-            answered(Answered(failure=failure_of(url)))
-
-    if frame.target.held:
-        frame.target.when_run.append(partial(world.soon, go_on))
+    # A frame has what its element says in place of an address.
+    failure = None if url == "about:srcdoc" and frame.parent is not None else failure_of(url)
+    asked = Asked(url=url, kind="Document", frame=frame, target=going.target, referrer=frame.referrer)
+    if url.startswith("http") and not _is_kept(going) and fetching.concerned(world, asked):
+        frame.ended = partial(tell, going.loader)
+        world.soon(partial(_ask, world, going, asked, answered))
+    elif seconds and not _is_kept(going):
+        frame.ended = partial(tell, going.loader)
+        world.after(seconds, partial(_come_late, going, partial(answered, Answered(failure=failure))))
     else:
-        go_on()
+        answered(Answered(failure=failure))
 
 
 def abort(world: World, frame: Frame) -> None:
@@ -108,9 +202,21 @@ def abort(world: World, frame: Frame) -> None:
     ended("net::ERR_ABORTED")
 
 
+def give_up(world: World, frame: Frame) -> None:
+    """The same, in favour of another place in the same document."""
+    abort(world, frame)
+    frame.navigating, frame.begun = "", None
+    _has_come(frame)
+
+
+def _has_come(frame: Frame) -> None:
+    if frame is frame.target.frame:
+        dialogs.has_come(frame.target)
+
+
 def stop(world: World, frame: Frame) -> None:
     """The same, with nothing in its place."""
-    if any(request.asked.frame is frame and request.asked.kind == "Document" for request in world.requests):
+    if frame.begun is not None:
         abort(world, frame)
         _stay(world, frame, frame.target)
 
@@ -121,6 +227,11 @@ def _of_no_interest(_why: str | None) -> None:
 
 def _nobody(_loader: str, _failure: str | None) -> None:
     """Who was answered before is not answered again."""
+
+
+def _come_late(going: Navigation, come: Callable[[], None]) -> None:
+    if not going.target.closed and going.frame.navigating == going.loader:
+        come()
 
 
 def _ask(world: World, going: Navigation, asked: Asked, answered: Callable[[Answered], None]) -> None:
@@ -171,13 +282,20 @@ def _stay(world: World, frame: Frame, told: Target) -> None:
     """The document stays that was there."""
     frame.navigating, frame.begun = "", None
     world.emit_to(told, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
+    _has_come(frame)
     if frame.parent is not None:
         loading.end(world, frame.parent)
 
 
 def open_document(world: World, frame: Frame, url: str, loaded: Loaded) -> None:
-    """The first document of a page that was opened with it: it is there at once, and loads as soon as the page may run."""
+    """The first document of a page that was opened with it: it loads as soon as the page may run.
+
+    It is there at once, unless its server takes its time: then the page is empty until it comes.
+    """
     target = frame.target
+    if world.latency(url):
+        navigate(world, frame, url, loaded, transition="auto_toplevel")
+        return
     target.history.come_to(
         url, "typed" if world.profile == "headless-shell" else "auto_toplevel", instead=False, swaps=True
     )
@@ -198,7 +316,7 @@ def open_document(world: World, frame: Frame, url: str, loaded: Loaded) -> None:
             return
         world.new_document(frame)
         if failure_by(came) is None:
-            targets.retitled(world, target, title_of(url))
+            sessions.retitled(world, target, title_of(url))
             contexts.run_scripts(world, frame)
             loading.begin(world, frame, loaded if came.body is None else has_no_script)
         else:
@@ -259,6 +377,7 @@ def remove_frame(world: World, frame: Frame) -> None:
         if frame.target is parent.target:
             remove_frame(world, child)
     left = leaving.drop_children(world, frame, for_good=True)  # of a frame out of process nobody is left to tell
+    gone = [(each, each.document) for each in (frame, *left)]
     detached = {"frameId": frame.id, "reason": "remove"}
     world.emit_to(parent.target, "Page", "Page.frameDetached", detached, frame, *left)
     if frame.target is parent.target:
@@ -268,4 +387,5 @@ def remove_frame(world: World, frame: Frame) -> None:
     own = leaving.own_target(world, frame)
     if own is not None:
         targets.close(world, own)
+    world.when_left(gone, False)
     world.soon(lambda: loading.end(world, parent))

@@ -24,6 +24,7 @@ from cdp_core.testing.fake.dispatch_errors import Refused
 from cdp_core.testing.fake.evaluate import UNDEFINED, evaluate, is_understood
 from cdp_core.testing.fake.parts import Frame
 from cdp_core.testing.fake.player import Player
+from cdp_core.testing.fake.thrown import is_thrown
 
 __all__ = ["MISSING", "call_function", "made_object", "run_expression", "without_source_url"]
 
@@ -86,7 +87,7 @@ def call_function(
     if expression is not None and is_understood(player, frame, expression):
 
         def brought(value: Json) -> None:
-            done(value if brings else UNDEFINED)
+            done(value if brings or is_thrown(value) else UNDEFINED)
 
         return evaluate(player, frame, expression, brought, user_gesture=user_gesture)
     if expression is None and is_understood(player, frame, text):

@@ -20,7 +20,7 @@ import attrs
 from cdp_core.sansio.wire import Json
 
 if TYPE_CHECKING:
-    from cdp_core.testing.fake.parts import Frame, IsolatedWorld, Renderer
+    from cdp_core.testing.fake.parts import Frame, IsolatedWorld, Manners, Renderer, Terms
 
 __all__ = ["Entry", "History", "Kept"]
 
@@ -41,6 +41,8 @@ class Kept:
     mime: str
     referrer: str
     document: int
+    manners: Manners
+    terms: Terms
     said: list[tuple[str, Json]]
 
 
@@ -130,6 +132,13 @@ class History:
         """One of its entries is shown again."""
         if entry in self.entries:
             self.at = self.entries.index(entry)
+
+    def restored(self) -> History:
+        """The same places, of which nothing but the addresses is left."""
+        entries = [attrs.evolve(each, number=self._number(), transition="reload", kept=None) for each in self.entries]
+        made = attrs.evolve(self, entries=entries, cached=list[Entry]())
+        made.numbered = self.numbered
+        return made
 
     def lose(self, died: Renderer) -> None:
         """A process died, and every document with it."""

@@ -16,6 +16,7 @@ told yet.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Final, Literal
 
 import attrs
@@ -23,7 +24,7 @@ import attrs
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake.parts import Client
 
-__all__ = ["Fate", "LedgerEntry", "Note", "ReceivedCommand", "ToldSoFar", "entry_of"]
+__all__ = ["FakeStatistics", "Fate", "LedgerEntry", "Note", "ReceivedCommand", "ToldSoFar", "entry_of"]
 
 Fate = Literal["result", "refused", "waiting", "ended", "lost"]
 SESSION_END: Final = "Target.detachedFromTarget"
@@ -88,6 +89,19 @@ class ToldSoFar:
     def ends(self) -> dict[str, int]:
         """The sessions of whose end the client was told, with the number of that message."""
         return {note.subject: note.number for note in reversed(self.notes) if note.method == SESSION_END}
+
+
+@attrs.frozen(kw_only=True)
+class FakeStatistics:
+    """What happened so far."""
+
+    received: int
+    delivered: int
+    waiting: int
+    refused: int
+    malformed: int
+    never_answered: int
+    unmodelled: Mapping[str, int]
 
 
 def entry_of(command: ReceivedCommand, client: Client) -> LedgerEntry:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake import dialogs, lifecycle, targets
+from cdp_core.testing.fake import dialogs, lifecycle, sessions, unloading
 from cdp_core.testing.fake.history import Entry
 from cdp_core.testing.fake.parts import Frame
 from cdp_core.testing.fake.world import World
@@ -26,7 +26,8 @@ def navigate_within(world: World, frame: Frame, url: str, started: Callable[[], 
     begun = {"frameId": frame.id, "url": url, "loaderId": loader, "navigationType": "sameDocument"}
     world.emit_to(target, "Page", "Page.frameStartedNavigating", begun, frame)
     world.emit_to(target, "Page", "Page.frameStartedLoading", {"frameId": frame.id}, frame)
-    dialogs.close_all(world, target, told_of=started)
+    asking = unloading.open_question(target.page)
+    dialogs.close_all(world, target, told_of=started, but=asking)
 
     def come() -> None:
         if target.closed:
@@ -37,7 +38,7 @@ def navigate_within(world: World, frame: Frame, url: str, started: Callable[[], 
         _move_to(world, frame, url)
         world.emit_to(target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
 
-    if world.profile == "headless-shell":
+    if asking is not None or world.profile == "headless-shell":
         dialogs.when_free(frame, come)  # a dialog stays, and the renderer comes to it when that is gone
     else:
         come()
@@ -91,4 +92,4 @@ def _move_to(world: World, frame: Frame, url: str) -> None:
     frame.url = url
     if frame is target.frame:
         target.url, target.title = url, url
-        targets.changed(world, target)
+        sessions.changed(world, target)

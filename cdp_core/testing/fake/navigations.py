@@ -13,7 +13,19 @@ from cdp_core.testing.fake.history import Entry
 from cdp_core.testing.fake.parts import Frame, Target
 from cdp_core.testing.fake.world import World
 
-__all__ = ["Navigation", "above", "failure_by", "has_no_script", "referrer_of", "tell_begin", "tell_wish", "type_of"]
+__all__ = [
+    "Navigation",
+    "above",
+    "failure_by",
+    "has_no_script",
+    "is_own_wish",
+    "referrer_of",
+    "tell_begin",
+    "tell_begin_of_wish",
+    "tell_end_of_wish",
+    "tell_wish",
+    "type_of",
+]
 
 
 @attrs.frozen(eq=False)
@@ -48,21 +60,34 @@ def referrer_of(frame: Frame, reason: str) -> str:
     return frame.url if reason else ""
 
 
-def tell_wish(world: World, going: Navigation, reason: str) -> None:
-    """A script asks for it, of its own frame or of one inside; of its own it only begins when the script is over."""
-    frame = going.frame
-    own_process = reason == "scriptInitiated" and frame.target is above(frame)
-    if own_process:
-        scheduled = {"frameId": frame.id, "delay": 0, "reason": reason, "url": going.url}
+def is_own_wish(frame: Frame, reason: str) -> bool:
+    """Whether a script asks for it that is in the frame's own process."""
+    return reason in ("scriptInitiated", "reload") and frame.target is above(frame)
+
+
+def tell_wish(world: World, frame: Frame, url: str, reason: str) -> None:
+    """A script asks for it, of its own frame or of one inside."""
+    if is_own_wish(frame, reason):
+        scheduled = {"frameId": frame.id, "delay": 0, "reason": reason, "url": url}
         world.emit_to(frame.target, "Page", "Page.frameScheduledNavigation", scheduled, frame)
-    requested = {"frameId": frame.id, "reason": reason, "url": going.url, "disposition": "currentTab"}
+    requested = {"frameId": frame.id, "reason": reason, "url": url, "disposition": "currentTab"}
     world.emit_to(above(frame), "Page", "Page.frameRequestedNavigation", requested, frame)
-    if own_process and frame.parent is None:
+
+
+def tell_begin_of_wish(world: World, going: Navigation, reason: str) -> None:
+    """It begins; of the script's own frame only when the script is over."""
+    own = is_own_wish(going.frame, reason)
+    if own and going.frame.parent is None:
         world.soon(partial(tell_begin, world, going))
     else:
         tell_begin(world, going)
-    if own_process:
-        world.emit_to(frame.target, "Page", "Page.frameClearedScheduledNavigation", {"frameId": frame.id}, frame)
+    if own:
+        tell_end_of_wish(world, going.frame)
+
+
+def tell_end_of_wish(world: World, frame: Frame) -> None:
+    """It is no wish any more."""
+    world.emit_to(frame.target, "Page", "Page.frameClearedScheduledNavigation", {"frameId": frame.id}, frame)
 
 
 def tell_begin(world: World, going: Navigation) -> None:

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from functools import partial
-from urllib.parse import quote
+from typing import Final
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake import dialogs, frames, lifecycle, moves, targets
+from cdp_core.testing.fake import dialogs, frames, fronts, lifecycle, moves, targets, unloading
+from cdp_core.testing.fake.addresses import spelled
 from cdp_core.testing.fake.call import FRAMES, LATER, Call, modelled
 from cdp_core.testing.fake.dispatch_errors import Refused
 from cdp_core.testing.fake.frame_shapes import tree
+
+WHITE: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
+"""A picture of one pixel: nothing is painted here."""
 
 
 @modelled("Page.enable", FRAMES, by_renderer=True, parks=False)
 def _page_enable(call: Call) -> Json:
     # The browser tells of its part at once, and the answer waits for the renderer (facts 15, 18).
     frame = call.target.frame
-    if frame is not None and frame.begun is not None and call.target.held and "Page" not in call.session.domains:
+    if frame is not None and frame.begun is not None and "Page" not in call.session.domains:
         call.world.emit(call.session, "Page.frameStartedNavigating", frame.begun, frame)
     call.session.domains.add("Page")
-    dialogs.when_free(call.target, lambda: call.answer({"result": {}}))
+    call.session.half = "browser" if call.target.is_on_its_way or call.target.renderer.absent else ""
+
+    def enable() -> None:
+        call.session.half = ""
+        call.session.domains.add("Page")
+        call.answer({"result": {}})
+
+    dialogs.when_free(call.target, enable)
     return LATER
 
 
@@ -29,7 +40,12 @@ def _page_disable(call: Call) -> Json:
         call.session.domains.discard("Page")
         dialogs.leave(call.world, call.session)
 
+    call.session.half = "renderer"
+    call.session.page_disabled += 1
+    dialogs.disable(call.session)
+
     def disable() -> None:
+        call.session.half = ""
         call.session.domains.discard("Page")
         lifecycle.disable(call.session)
         call.answer({"result": {}})
@@ -43,37 +59,39 @@ def _page_navigate(call: Call) -> Json:
     frame = call.world.frames.get(call.params.get("frameId", "")) or call.target.frame
     if frame is None or ("frameId" in call.params and frame.id != call.params["frameId"]):
         raise Refused(-32000, "No frame with given id found")
-    url = _spelled(call.params["url"])
+    url = spelled(dialogs.whole(call.params["url"]))
+    if url is None:
+        raise Refused(-32000, "Cannot navigate to invalid URL")
+    if url.startswith("javascript:"):  # no command runs a script so
+        return {"frameId": frame.id, "errorText": "net::ERR_ABORTED"}
     base, _, fragment = url.partition("#")
     if fragment and base == frame.url.partition("#")[0]:
+        frames.give_up(call.world, frame)
         within: Json = {"frameId": frame.id, "isDownload": False}
         moves.navigate_within(call.world, frame, url, lambda: call.answer({"result": within}))
         return LATER
-    # The reply precedes what the navigation commits (fact 56), so it is said in between.
+    # The reply precedes what the navigation commits (fact 56), so it is said in between; who gives up Page gives it up.
+    given_up = call.session.page_disabled
+
+    def started(made: str, failure: str | None) -> None:
+        if call.session.page_disabled == given_up:
+            call.answer({"result": _navigated(frame.id, made, failure)})
+
     frames.navigate(
         call.world,
         frame,
         url,
         call.player.loaded,
         transition=call.params.get("transitionType", ""),
-        started=lambda made, failure: call.answer({"result": _navigated(frame.id, made, failure)}),
+        started=started,
     )
     return LATER
 
 
-def _spelled(url: str) -> str:
-    """A URL as a browser writes it. Raises Refused for what is none."""
-    scheme, found, rest = url.partition(":")
-    if not found or not scheme.replace("-", "").replace("+", "").isalnum():
-        raise Refused(-32000, "Cannot navigate to invalid URL")
-    bare = scheme in ("http", "https") and rest.startswith("//") and "/" not in rest[2:]
-    spelled = "".join(each if each.isascii() else quote(each) for each in dialogs.whole(url))
-    return f"{spelled}/" if bare and not {"?", "#"} & set(rest) else spelled
-
-
 def _navigated(frame_id: str, loader: str, failure: str | None) -> Json:
+    named: Json = {"loaderId": loader} if loader else {}
     why: Json = {} if failure is None else {"errorText": failure}
-    return {"frameId": frame_id, "loaderId": loader, **why, "isDownload": False}
+    return {"frameId": frame_id, **named, **why, "isDownload": False}
 
 
 @modelled("Page.reload", FRAMES)
@@ -91,6 +109,7 @@ def _page_reload(call: Call) -> Json:
 @modelled("Page.bringToFront", FRAMES)
 def _bring_to_front(call: Call) -> Json:
     call.demand_top()
+    fronts.bring(call.world, call.target)
     return {}
 
 
@@ -104,21 +123,50 @@ def _stop_loading(call: Call) -> Json:
 @modelled("Page.close", FRAMES)
 def _page_close(call: Call) -> Json:
     call.demand_top()
+    target = call.target
+    close = partial(targets.close, call.world, target)
+    if target.frame is None or target.crashed or (target.dialogs and not unloading.open_question(target)):
+        call.answer({"result": {}})
+        close()
+        return LATER
+    frames.stop(call.world, target.frame)
     call.answer({"result": {}})
-    targets.close(call.world, call.target)
+    unloading.ask(call.world, target.frame, close, _stay)
     return LATER
+
+
+def _stay() -> None:
+    """The page does not close, and nothing is said of that."""
 
 
 @modelled("Page.crash", FRAMES, by_renderer=True, parks=False)
 def _page_crash(call: Call) -> Json:
-    targets.crash(call.world, call.target)
+    if call.target.frame is not None and call.target.frame.begun is not None and not call.target.held:
+        raise Refused(-32000, "Page has pending navigations, not killing")
+    # It reaches a renderer that stands still, but on a session that this one has never heard of.
+    unheard = call.session.stands_at is not None and call.session.stands_at is call.target.renderer.stopped_by
+    if unheard:
+        dialogs.when_free(call.target, partial(_crash, call))
+    else:
+        _crash(call)
     return LATER
+
+
+def _crash(call: Call) -> None:
+    if not (call.target.closed or call.target.crashed):
+        targets.crash(call.world, call.target)
 
 
 @modelled("Page.getFrameTree", FRAMES, by_renderer=True)
 def _get_frame_tree(call: Call) -> Json:
     assert call.target.frame is not None
     return {"frameTree": tree(call.world, call.target.frame)}
+
+
+@modelled("Page.captureScreenshot", FRAMES, by_renderer=True)
+def _capture_screenshot(call: Call) -> Json:
+    call.demand_top()
+    return {"data": WHITE}
 
 
 @modelled("Page.handleJavaScriptDialog", FRAMES)

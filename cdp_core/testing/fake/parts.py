@@ -7,7 +7,7 @@ Plain objects that change. What happens to them is told in the modules above: `t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
@@ -18,6 +18,7 @@ from cdp_core.testing.fake.streams import Streams
 
 if TYPE_CHECKING:
     from cdp_core.testing.fake.fetching import Asked, Interceptor
+    from cdp_core.testing.steps import Override, Served
 
 __all__ = [
     "AutoAttach",
@@ -27,9 +28,11 @@ __all__ = [
     "Frame",
     "IsolatedWorld",
     "Load",
+    "Manners",
     "Renderer",
     "Session",
     "Target",
+    "Terms",
 ]
 
 
@@ -40,6 +43,8 @@ class Context:
     id: str
     owner: Client | None = None
     """The client whose leaving disposes it, where it was made so."""
+    front: Target | None = None
+    """The page that is in front of the others."""
 
 
 @attrs.define(eq=False)
@@ -53,14 +58,25 @@ class Renderer:
     parked: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
     contexts: int = 0
     """Execution contexts so far: their ids count per process."""
+    absent: bool = False
+    """There is no process yet, or no more: what it is asked waits until there is."""
+    empty: bool = False
+    """It has shown nothing since it is there again, but an empty document."""
     isolate: str = ""
     """What the ids of its objects begin with."""
     objects_given: int = 0
+    requests: int = 0
+    """What it asked for so far, and somebody counted."""
 
     @property
     def stopped(self) -> bool:
         """Whether it runs nothing now."""
-        return self.dialog is not None or self.asked is not None
+        return self.dialog is not None or self.asked is not None or self.absent
+
+    @property
+    def stopped_by(self) -> object:
+        """What its script waits for."""
+        return self.dialog or self.asked
 
 
 @attrs.define(eq=False)
@@ -79,6 +95,31 @@ class Load:
     """The loading of one document: its own script, then the frames that it made."""
 
     parsed: bool = False
+
+
+@attrs.define(eq=False)
+class Terms:
+    """What holds for one document: what it may ask for, and what a client's script has put in the place of its dialogs."""
+
+    served: Served | None = None
+    """What the server says of it."""
+    unbound: bool = False
+    """A client had asked that no Content-Security-Policy is heeded, when the document came."""
+    override: Override | None = None
+
+
+@attrs.define(eq=False)
+class Manners:
+    """What a document does when it is left (`unloading.py`)."""
+
+    asks: bool = False
+    """Whether it asks first, if it was touched."""
+    touched: bool = False
+    """A user has done something in it."""
+    acts: list[tuple[str, Callable[[], None]]] = attrs.Factory(list["tuple[str, Callable[[], None]]"])
+    """What else it does, and when."""
+    parting: tuple[str, str, str] | None = None
+    """A dialog that it opens when it is hidden: type, message and default."""
 
 
 @attrs.define(eq=False)
@@ -109,6 +150,12 @@ class Frame:
     """The address that an error page stands for."""
     begun: Json | None = None
     """What is said of that navigation to those who were not there when it began."""
+    set_out: bool = False
+    """Nobody has to be asked any more about that navigation."""
+    begun_at: int = 0
+    """When it began, counted with the wishes for auto-attach."""
+    wished_by_browser: bool = False
+    """That navigation was asked for by no script."""
     navigating: str = ""
     """The loader of the navigation that has begun and was not committed yet."""
     load: Load | None = None
@@ -125,6 +172,11 @@ class Frame:
     """Told that the navigation that has begun comes to nothing, and by which failure."""
     mime: str = ""
     """The type of its document, where a client made it."""
+    wanted: str = ""
+    """Where it is rendered in advance: what has to be gone to for it to be shown."""
+    manners: Manners = attrs.Factory(Manners)
+    terms: Terms = attrs.Factory(Terms)
+    """What its document may ask for, and what is in the place of its dialogs."""
 
     @property
     def busy(self) -> bool:
@@ -157,7 +209,15 @@ class Target:
     opener: Frame | None = None
     can_access_opener: bool = False
     parent_frame: Frame | None = None
-    """For an iframe, the frame above; for a worker, the frame that made it."""
+    """For an iframe, the frame above; for a dedicated worker, the frame that made it."""
+    made_in: int = 0
+    """For a dedicated worker, the document of that frame."""
+    users: list[tuple[Frame, int]] = attrs.Factory(list["tuple[Frame, int]"])
+    """For a shared worker, the frames and documents that asked for it."""
+    scope: Frame | None = None
+    """For a worker, what its script runs in, which is no frame of any page."""
+    loaded: bool = False
+    """Whether a worker has told that its script is loaded."""
     sessions: list[Session] = attrs.Factory(list["Session"])
     held: set[Session] = attrs.Factory(set["Session"])
     """The sessions that it waits for: it runs when each has said so."""
@@ -166,6 +226,11 @@ class Target:
     closed: bool = False
     tab: Target | None = None
     """The tab of a page."""
+    subtype: str = ""
+    prerender: Target | None = None
+    """What is rendered in advance for a page."""
+    prerender_of: Target | None = None
+    """The page for which this is rendered in advance."""
     tab_of: Target | None = None
     """The page of a tab; as long as it is there, a tab is shown as its page."""
     strip: Json | None = None
@@ -176,6 +241,22 @@ class Target:
     """The open ones, oldest first."""
     history: History = attrs.Factory(History)
     """Of a page."""
+    asked_meanwhile: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
+    """What its renderer was asked while another document was on its way: who is there then answers it."""
+
+    @property
+    def is_on_its_way(self) -> bool:
+        """Whether it goes to another document: until it is there, nothing is asked of a renderer."""
+        return self.frame is not None and self.frame.begun is not None and self.frame.set_out and not self.held
+
+    @property
+    def shown_url(self) -> str:
+        """Its address, or the one that a client or the history has asked for."""
+        frame = self.frame
+        wished = frame is not None and frame.begun is not None and frame.parent is None and frame.wished_by_browser
+        if frame is not None and self.opener is not None and not frame.loader:
+            return self.url
+        return str(frame.begun["url"]) if wished and frame is not None and frame.begun is not None else self.url
 
     @property
     def page(self) -> Target:
@@ -192,7 +273,7 @@ class Target:
             "targetId": self.id,
             "type": self.type,
             "title": shown.title,
-            "url": shown.url,
+            "url": shown.shown_url,
             "attached": bool(self.sessions),
         }
         if self.parent_frame is not None:
@@ -205,6 +286,8 @@ class Target:
         if self.parent_frame is not None:
             info["parentFrameId"] = self.parent_frame.id
         info["browserContextId"] = self.context.id
+        if self.subtype:
+            info["subtype"] = self.subtype
         return info if self.strip is None else {**info, "embedderData": self.strip}
 
 
@@ -228,6 +311,8 @@ class Dialog:
     superseded: bool = False
     unreachable: bool = False
     """It was raised in a document that is being left (fact 22)."""
+    stays_first: bool = False
+    """Where it is dismissed, what then does not happen is told before its own end."""
     open: bool = True
     accepted: bool | None = None
     closed_by: Client | None = None
@@ -239,6 +324,8 @@ class AutoAttach:
 
     wait: bool
     filter: tuple[Json, ...]
+    since: int = 0
+    """When, counted as navigations are."""
 
 
 @attrs.define(eq=False)
@@ -264,8 +351,21 @@ class Session:
     scripts: dict[str, str] = attrs.Factory(dict["str", "str"])
     """Those for new documents: the names of the worlds that they run in, nothing for a page's own."""
     scripts_added: int = 0
+    overrides: dict[str, Override] = attrs.Factory(dict["str", "Override"])
+    """What some of them put in the place of dialogs."""
+    bypasses_csp: bool = False
+    half: Literal["", "browser", "renderer"] = ""
+    """Which of the two alone knows now that it has Page enabled; the other is still to be told, of that or of its end."""
+    page_disabled: int = 0
+    """How often it gave Page up."""
     browser_id: str = ""
     """Of the target that a further session of the browser is of."""
+    left_over: dict[int, list[Callable[[], bool]]] = attrs.Factory(dict["int", "list[Callable[[], bool]]"])
+    """Commands, by their ids, of which one is carried out once more in each document to come, if it can be."""
+    stands_at: object = None
+    """What stopped the renderer when it was opened: until that is gone, the renderer knows nothing of it."""
+    flat: bool = True
+    """Otherwise what is said on it is wrapped in events of the session that it was opened on (fact 59)."""
     open: bool = True
 
     @property

@@ -11,13 +11,23 @@ from functools import partial
 from typing import Any
 from urllib.parse import urljoin
 
-import attrs
-
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Json
 from cdp_core.testing import steps as kinds
-from cdp_core.testing.fake import dialogs, fetching, frames, moves, targets, traversals
-from cdp_core.testing.fake.fetching import Answered, Asked
+from cdp_core.testing.fake import (
+    asking,
+    contexts,
+    dialogs,
+    discards,
+    frames,
+    moves,
+    prerenders,
+    targets,
+    thrown,
+    traversals,
+    unloading,
+    workers,
+)
 from cdp_core.testing.fake.parts import Frame, Target
 from cdp_core.testing.fake.world import World
 
@@ -40,28 +50,32 @@ class Player:
     def __init__(self, world: World, script: kinds.Script, cut: Callable[[], None]) -> None:
         self.world = world
         self.script = script
+        world.latency = lambda url: served.seconds if (served := script.served.get(url)) is not None else 0
         self.labels: dict[str, Frame] = {}
         self.workers: dict[str, Target] = {}
+        world.when_left = partial(workers.leave, world)
+        world.when_replaced = self._rename
         self._given = kinds.labels_given(script.steps())
         """Labels of things that may be there, or may have been."""
         self._cut = cut
         self._acts: dict[type[Any], Callable[[Any, Frame | None], None]] = {
-            kinds.Navigate: self._navigate,
             kinds.AddFrame: self._add_frame,
-            kinds.NavigateFrame: self._navigate_frame,
             kinds.PushState: lambda step, here: moves.push_state(world, self.frame(step.frame, here), step.url),
             kinds.Go: self._go,
             kinds.RemoveFrame: lambda step, here: self._remove(self.frame(step.label, here)),
             kinds.MoveFrame: self._move_frame,
             kinds.Console: lambda step, here: self.console(
-                self.frame(step.frame, here), step.type, [step.text * step.times]
+                self.place(step.frame, here), step.type, [step.text * step.times]
             ),
             kinds.ScriptError: self._script_error,
-            kinds.Request: lambda step, here: self.request(self.frame(step.frame, here), step.url),
+            kinds.Request: self._request,
             kinds.Popup: self._popup,
             kinds.Worker: self._worker,
+            kinds.EndWorker: self._end_worker,
+            kinds.Prerender: self._prerender,
+            kinds.Discard: lambda step, here: discards.discard(world, self.frame(step.page, here).target.page),
             kinds.Crash: lambda step, here: targets.crash(world, self.frame(step.page, here).target.page),
-            kinds.Close: lambda step, here: targets.close(world, self.frame(step.page, here).target.page),
+            kinds.Close: self._close,
             kinds.Cut: lambda _step, _here: self._cut(),
         }
 
@@ -88,12 +102,9 @@ class Player:
                 self.world.after(step.seconds, rest)
                 return
             try:
-                if isinstance(step, kinds.Dialog):
-                    frame = self.frame(step.frame, here)
-                    self.dialog(frame, step.type, step.message, step.default_prompt, partial(_go_on, rest))
-                    return
-                if isinstance(step, kinds.Request) and step.sync:
-                    self.wait_for(self.frame(step.frame, here), step.url, rest)
+                if self._listens(step, here):
+                    continue
+                if self._holds(step, here, rest, done):
                     return
                 self._acts[type(step)](step, here)
                 if isinstance(step, kinds.Popup) and stalled(step, self.labels[step.label].target):
@@ -102,6 +113,21 @@ class Player:
             except GoneError:
                 continue
         done()
+
+    def _holds(self, step: kinds.Step, here: Frame | None, rest: Done, done: Done) -> bool:
+        """Whether it is one that the script waits for, and then goes on by itself."""
+        if isinstance(step, (kinds.Navigate, kinds.NavigateFrame)):
+            self._navigate(step, here, rest)
+        elif isinstance(step, kinds.Dialog):
+            frame = self.frame(step.frame, here)
+            finish, failed = partial(_go_on, rest), partial(self._throw, frame, done)
+            self.dialog(frame, step.type, step.message, step.default_prompt, finish, failed)
+        elif isinstance(step, kinds.Request) and step.sync:
+            frame = self.frame(step.frame, here)
+            asking.wait_for(self.world, frame, step.url, partial(self._brought, step, frame, rest))
+        else:
+            return False
+        return True
 
     def _waits(self, step: kinds.Step, go_on: Done) -> bool:
         """Whether what a script is to do has to wait: its page may not run yet, or a dialog stops it."""
@@ -112,7 +138,7 @@ class Player:
             if frame.target.page.held:
                 frame.target.page.when_run.append(partial(self.world.soon, go_on))
                 return True
-            if frame.renderer.stopped:
+            if frame.renderer.stopped and not frame.renderer.absent:
                 frame.renderer.parked.append(go_on)
                 return True
         return False
@@ -130,12 +156,27 @@ class Player:
         InvalidArgument for one that no step has ever named.
         """
         frame = here if here is not None and label == kinds.MAIN else self.labels.get(label)
+        if label in self.workers and frame is None:
+            raise GoneError(label)  # it has no document in which that could be done
+        if frame is not None and frame.renderer.absent and frame.target.type == "page":
+            raise GoneError(label)  # nor has this, now
         if frame is not None and self.world.frames.get(frame.id) is frame:
             return frame
         if frame is not None or label in self._given:
             raise GoneError(label)
         known = ", ".join(label for label, each in self.labels.items() if each.id in self.world.frames)
         raise InvalidArgument(f"The script has no frame {label!r} now; it has {known or 'none'}.")
+
+    def place(self, label: str, here: Frame | None = None) -> Frame:
+        """The same where it may be a worker, too. Raises as `frame` does."""
+        worker = self.workers.get(label)
+        scope = worker.scope if worker is not None else here if label == kinds.MAIN else None
+        if scope is None or scope is not scope.target.scope:
+            return self.frame(label, here)
+        target = scope.target
+        if target.closed or target.crashed or target.held or target.id not in self.world.targets:
+            raise GoneError(label)
+        return scope
 
     def label_of(self, frame: Frame) -> str | None:
         """What the script calls a frame."""
@@ -150,6 +191,7 @@ class Player:
     def loaded(self, frame: Frame, done: Done) -> None:
         """A document's own script; it is the same at every place in the document."""
         pages, url = self.script.pages, frame.url
+        frame.terms.served = self.script.served.get(url)
         self.play(pages.get(url, pages.get(url.partition("#")[0], ())), here=frame, done=done)
 
     def open_page(self, label: str, url: str, **options: Any) -> Target:
@@ -177,48 +219,44 @@ class Player:
         }
         self.world.remember(frame.target, "Runtime.consoleAPICalled", params, frame)
 
-    def dialog(self, frame: Frame, kind: str, message: str, default: str, finish: Callable[[bool, str], None]) -> None:
-        """Raise a dialog, as soon as the frame's renderer is free."""
+    def dialog(
+        self,
+        frame: Frame,
+        kind: str,
+        message: str,
+        default: str,
+        finish: Callable[[bool, str], None],
+        failed: Callable[[Json], None],
+    ) -> None:
+        """Raise a dialog, as soon as the frame's renderer is free, or do what a client has put in its place.
+
+        `failed` is told what that threw, if it did.
+        """
+        if frame.target.page.subtype == "prerender":
+            finish(False, "")
+            return
+        override = frame.terms.override
+        if override is not None and kind != "beforeunload":
+            asking.ask_instead(self.world, frame, override, (kind, message, default), finish, failed)
+            return
         dialogs.when_free(frame, lambda: void(dialogs.raise_dialog(self.world, frame, kind, message, default, finish)))
 
-    def request(self, frame: Frame, url: str) -> None:
-        """Ask for something when the script is over; what came is written to the console."""
-        asked = self._asked(frame, url, "High")
-        document = frame.document
-        self.world.soon(partial(fetching.ask, self.world, asked, lambda came: void(self._came(asked, document, came))))
+    def _request(self, step: kinds.Request, here: Frame | None) -> None:
+        frame = self.frame(step.frame, here)
+        asking.ask_later(self.world, frame, step.url, partial(self._brought, step, frame, nothing))
 
-    def wait_for(self, frame: Frame, url: str, go_on: Done) -> None:
-        """Ask for something, as soon as the frame's renderer is free, and stop it until that came."""
-        document, renderer = frame.document, frame.renderer
-        asked = attrs.evolve(self._asked(frame, url, "VeryHigh"), stops=renderer)
+    def _brought(self, step: kinds.Request, frame: Frame, rest: Done, text: str | None, status: int) -> None:
+        """What came is written to the console."""
+        if not step.quiet:
+            self.console(frame, "log", ["failed" if text is None else f"{status} {text}"])
+        rest()
 
-        def answered(came: Answered) -> None:
-            renderer.asked = None
-            if self._came(asked, document, came):
-                go_on()
-            dialogs.go_on(renderer)
-
-        def stop() -> None:
-            renderer.asked = asked
-            fetching.ask(self.world, asked, answered)
-
-        dialogs.when_free(frame, stop)
-
-    def _asked(self, frame: Frame, url: str, priority: str) -> Asked:
-        address = urljoin(frame.url, url)
-        return Asked(url=address, kind="XHR", frame=frame, target=frame.target, referrer=frame.url, priority=priority)
-
-    def _came(self, asked: Asked, document: int, came: Answered) -> bool:
-        """Write it to the console, where the document that asked for it is still there; that is the answer."""
-        frame = asked.frame
-        target = frame.target
-        if frame.document != document or frame.id not in self.world.frames or target.closed or target.crashed:
-            return False
-        if frame.left:
-            return False
-        text = fetching.text_of(asked, came)
-        self.console(frame, "log", ["failed" if text is None else f"{came.status} {text}"])
-        return True
+    def _throw(self, frame: Frame, done: Done, value: Json) -> None:
+        """A document's script comes to its end by something that it threw."""
+        details = {**thrown.details_of(self.world, frame, frame.context, value), "executionContextId": frame.context}
+        params: Json = {"timestamp": 1.7e12 + self.world.now * 1000, "exceptionDetails": details}
+        self.world.remember(frame.target, "Runtime.exceptionThrown", params, frame)
+        done()
 
     def _add_frame(self, step: kinds.AddFrame, here: Frame | None) -> None:
         parent = self.frame(step.parent, here)
@@ -229,14 +267,38 @@ class Player:
 
         self.labels[step.label] = frames.add_frame(self.world, parent, step.url, step.label, loaded)
 
-    def _navigate(self, step: kinds.Navigate, here: Frame | None) -> None:
-        frame = self.frame(step.page, here)
-        frames.navigate(self.world, frame, step.url, self.loaded, reason="scriptInitiated")
+    def _navigate(self, step: kinds.Navigate | kinds.NavigateFrame, here: Frame | None, rest: Done) -> None:
+        inside = isinstance(step, kinds.NavigateFrame)
+        frame = self.frame(step.label if isinstance(step, kinds.NavigateFrame) else step.page, here)
+        if inside:
+            frame.source = step.url
+        frames.navigate_by_script(self.world, frame, step.url, self.loaded, rest)
 
-    def _navigate_frame(self, step: kinds.NavigateFrame, here: Frame | None) -> None:
-        frame = self.frame(step.label, here)
-        frame.source = step.url
-        frames.navigate(self.world, frame, step.url, self.loaded, reason="scriptInitiated")
+    def go_to(self, frame: Frame, url: str, reason: str, done: Done, *, instead: bool = False) -> None:
+        """A script goes to another document, or loads its own again; it goes on when nobody objects any more."""
+        again = reason == "reload"
+        frames.navigate_by_script(
+            self.world,
+            frame,
+            frame.url if again else urljoin(frame.url, url),
+            self.loaded,
+            done,
+            reason=reason,
+            instead=instead,
+        )
+
+    def _listens(self, step: kinds.Step, here: Frame | None) -> bool:
+        """Whether it is something that a script does when its document is left, and not now."""
+        if not isinstance(step, (kinds.Dialog, kinds.Console)):
+            return False
+        if isinstance(step, kinds.Dialog) and (step.at or step.type == "beforeunload"):
+            unloading.listen_with(self.frame(step.frame, here), step.at, step.type, step.message, step.default_prompt)
+            return True
+        if isinstance(step, kinds.Console) and step.at:
+            frame = self.frame(step.frame, here)
+            unloading.listen(frame, step.at, partial(self.console, frame, step.type, [step.text * step.times]))
+            return True
+        return False
 
     def _go(self, step: kinds.Go, here: Frame | None) -> None:
         self.go(self.frame(step.page, here), step.delta)
@@ -260,7 +322,7 @@ class Player:
         self.labels[step.label] = frames.add_frame(self.world, parent, url, frame.name, self.loaded)
 
     def _script_error(self, step: kinds.ScriptError, here: Frame | None) -> None:
-        frame = self.frame(step.frame, here)
+        frame = self.place(step.frame, here)
         stack = f"Error: {step.message}\n    at {frame.url}:1:36"
         call = {"functionName": "", "scriptId": "3", "url": frame.url, "lineNumber": 0, "columnNumber": 35}
         params: Json = {
@@ -293,6 +355,9 @@ class Player:
                 "executionContextId": frame.context,
             },
         }
+        if frame is frame.target.scope and not any("Runtime" in session.domains for session in frame.target.sessions):
+            details = params["exceptionDetails"]  # nobody was there for whom it would have been looked at
+            del details["stackTrace"], details["exception"]["preview"]
         self.world.remember(frame.target, "Runtime.exceptionThrown", params, frame)
 
     def _popup(self, step: kinds.Popup, here: Frame | None) -> None:
@@ -326,17 +391,30 @@ class Player:
 
     def _worker(self, step: kinds.Worker, here: Frame | None) -> None:
         frame = self.frame(step.frame, here)
-        target = Target(
-            self.world.ids.new("target"),
-            "worker",
-            frame.target.context,
-            self.world.new_renderer(),
-            url=step.url,
-            title=step.url,
-            parent_frame=frame,
-        )
-        targets.create_related(self.world, target, frame.target)
-        self.workers[step.label] = target
+        self.workers[step.label] = workers.start(self.world, frame, step.kind, step.url, self.loaded)
+
+    def _prerender(self, step: kinds.Prerender, here: Frame | None) -> None:
+        frame = self.frame(step.page, here)
+        made = prerenders.begin(self.world, frame, urljoin(contexts.document_url(frame), step.url), self.loaded)
+        if made is not None:
+            self.labels[step.label] = made
+
+    def _rename(self, old: Frame, new: Frame) -> None:
+        """What a page is called that is in the place of another one."""
+        for label in [label for label, frame in self.labels.items() if frame is old]:
+            self.labels[label] = new
+
+    def _close(self, step: kinds.Close, here: Frame | None) -> None:
+        named = self.labels.get(step.page)
+        discarded = here is None and named is not None and named.renderer.absent and named.target.page.tab is not None
+        frame = named if named is not None and discarded else self.frame(step.page, here)
+        targets.close(self.world, frame.target.page)
+
+    def _end_worker(self, step: kinds.EndWorker, _here: Frame | None) -> None:
+        target = self.workers.get(step.label)
+        if target is None or target.id not in self.world.targets or target.closed:
+            raise GoneError(step.label)
+        self.world.soon(partial(workers.close, self.world, target))
 
 
 def stalled(step: kinds.Popup, target: Target) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake import contexts, targets
-from cdp_core.testing.fake.call import ANYWHERE, FRAMES, SCRIPTED, Call, modelled
+from cdp_core.testing.fake import contexts, dialogs, sessions
+from cdp_core.testing.fake.call import ANYWHERE, FIRST, FRAMES, LATER, SCRIPTED, Call, modelled
 
 
 @modelled("Runtime.enable", SCRIPTED, by_renderer=True)
@@ -24,14 +24,29 @@ def _runtime_disable(call: Call) -> Json:
     return {}
 
 
-@modelled("Runtime.runIfWaitingForDebugger", ANYWHERE, by_renderer=True)
+@modelled("Runtime.runIfWaitingForDebugger", ANYWHERE, by_renderer=True, parks=False)
 def _run_if_waiting(call: Call) -> Json:
-    if call.session.target is not None:
-        targets.run(call.target, call.session)
-    return {}
+    if call.session.target is None:
+        return {}
+    if call.target.renderer.absent:  # that there will be a process may depend on it
+        dialogs.when_free(call.target, lambda: call.answer({"result": {}}))
+        sessions.run(call.target, call.session)
+    else:
+        dialogs.when_free(call.target, lambda: _let_run(call))
+    return LATER
 
 
-@modelled("Inspector.enable", FRAMES, by_renderer=True)
+def _let_run(call: Call) -> None:
+    sessions.run(call.target, call.session)
+    call.answer({"result": {}})
+
+
+@modelled("Runtime.terminateExecution", SCRIPTED, by_renderer=True, parks=FIRST)
+def _terminate(_call: Call) -> Json:
+    return {}  # a script that waits is not interrupted by it, and there is no other one that takes its time
+
+
+@modelled("Inspector.enable", FRAMES | {"shared_worker", "service_worker"}, by_renderer=True, parks=False)
 def _inspector_enable(call: Call) -> Json:
     call.session.domains.add("Inspector")
     return {}

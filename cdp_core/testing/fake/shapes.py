@@ -8,7 +8,14 @@ from cdp_core.testing.fake.dispatch_errors import Shape
 
 __all__ = ["params_of"]
 
-BINARY = frozenset((("Fetch.fulfillRequest", "body"), ("Fetch.fulfillRequest", "binaryResponseHeaders")))
+BINARY = frozenset(
+    (
+        ("Fetch.continueRequest", "postData"),
+        ("Fetch.continueResponse", "binaryResponseHeaders"),
+        ("Fetch.fulfillRequest", "binaryResponseHeaders"),
+        ("Fetch.fulfillRequest", "body"),
+    )
+)
 """Texts that must be base64; the tables do not tell them from others."""
 DEEPEST = 4
 """Types hold types of their own kind; nobody is refused for what lies deeper."""

@@ -7,7 +7,7 @@ demotion is `detachedFromTarget`, then `frameAttached` with the same id there.
 
 from __future__ import annotations
 
-from cdp_core.testing.fake import contexts, leaving, lifecycle, loading, targets
+from cdp_core.testing.fake import contexts, leaving, lifecycle, loading, sessions, targets
 from cdp_core.testing.fake.frame_shapes import described
 from cdp_core.testing.fake.loading import Loaded
 from cdp_core.testing.fake.parts import Frame, Load, Renderer, Target
@@ -33,11 +33,13 @@ def promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -
             return
         frame.navigating, frame.load = "", Load()
         left = leaving.drop_children(world, frame)
+        world.when_left([(each, each.document) for each in (frame, *left)], False)
         leaving.forget(world, above, left, keep=False)
         old_contexts = contexts.ended(frame)
         frame.target = target
         move(frame, target.renderer)
         _tell_document(world, frame, url, loader, left)
+        sessions.attach_late(world, above, frame.begun_at)
         # The two processes go on by themselves: what the new one says next may come before this.
         swapped = {"frameId": frame.id, "reason": "swap"}
         world.emit_to(above, "Page", "Page.frameDetached", swapped, behind=(frame,))
@@ -61,7 +63,7 @@ def _tell_document(world: World, frame: Frame, url: str, loader: str, left: list
     navigated = {"frame": described(world, frame), "type": "Navigation"}
     world.emit_to(target, "Page", "Page.frameNavigated", navigated, frame, *left)
     target.url, target.title = url, url
-    targets.changed(world, target)
+    sessions.changed(world, target)
 
 
 def demote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -> None:
@@ -70,6 +72,7 @@ def demote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) ->
     assert parent is not None
     own = frame.target
     left = leaving.drop_children(world, frame)
+    world.when_left([(each, each.document) for each in (frame, *left)], False)
     frame.target = parent.target
     own.frame = None
     move(frame, parent.renderer)

@@ -16,10 +16,16 @@ from cdp_core.testing.fake.world import World
 __all__ = ["browser_info", "end_tab", "found", "hand_over", "new_tab"]
 
 
-def new_tab(world: World, context: Context) -> Target:
-    """A tab whose page is still to come."""
+def new_tab(world: World, context: Context, *, instead: Target | None = None) -> Target:
+    """A tab whose page is still to come; it is the last, or in the place of another one, which goes."""
     tab = Target(world.ids.new("tab"), "tab", context, Renderer(0))
-    world.tabs[tab.id] = tab
+    there = [*world.tabs.values()]
+    place = len(there) if instead is None else there.index(instead)
+    there[place : place + 1] = [tab]
+    if instead is not None:
+        instead.strip = None
+    world.tabs.clear()
+    world.tabs.update((each.id, each) for each in there)
     _number(world)
     return tab
 

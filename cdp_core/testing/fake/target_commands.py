@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Final
+
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake import dialogs, tabs, targets
-from cdp_core.testing.fake.call import ANYWHERE, LATER, Call, modelled
+from cdp_core.testing.fake import dialogs, frames, fronts, sessions, tabs, targets, unloading, workers
+from cdp_core.testing.fake.addresses import spelled
+from cdp_core.testing.fake.call import ANYWHERE, FRAMES, LATER, Call, modelled
 from cdp_core.testing.fake.dispatch_errors import Refused
-from cdp_core.testing.fake.parts import AutoAttach, Context
+from cdp_core.testing.fake.parts import AutoAttach, Context, Session
 from cdp_core.testing.fake.world import World
 
 __all__ = ["dispose"]
+
+_BOUNDS: Final = frozenset(("left", "top", "width", "height"))
 
 
 # ── the browser ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -40,10 +46,11 @@ def _close_browser(call: Call) -> Json:
 
 @modelled("Target.getTargets", ANYWHERE)
 def _get_targets(call: Call) -> Json:
-    chosen = call.params.get("filter", targets.ALL_BUT_TABS)
+    discovers = call.session.discovers if call.session in call.world.discoverers else sessions.ALL_BUT_TABS
+    chosen = call.params.get("filter", discovers)
     every = (*call.world.tabs.values(), *call.world.targets.values())
-    there = (target for target in every if not targets.is_shelved(call.world, target))
-    return {"targetInfos": [target.info() for target in there if targets.matches(chosen, target.type)]}
+    there = (target for target in every if not sessions.is_shelved(call.world, target))
+    return {"targetInfos": [target.info() for target in there if sessions.matches(chosen, target.type)]}
 
 
 @modelled("Target.getTargetInfo", ANYWHERE)
@@ -58,7 +65,9 @@ def _get_target_info(call: Call) -> Json:
 @modelled("Target.setDiscoverTargets", ANYWHERE)
 def _set_discover(call: Call) -> Json:
     if call.params["discover"]:
-        targets.discover(call.world, call.session, call.params.get("filter") or targets.ALL_BUT_TABS)
+        sessions.discover(call.world, call.session, call.params.get("filter", sessions.ALL_BUT_TABS))
+    elif "filter" in call.params:
+        raise Refused(-32602, "Filter should not be present with `discover` is off")
     elif call.session in call.world.discoverers:
         call.world.discoverers.remove(call.session)
     return {}
@@ -70,54 +79,99 @@ def _set_auto_attach(call: Call) -> Json:
     session = call.session
     if session.target is None and not call.params.get("flatten"):
         raise Refused(-32602, "Only flatten protocol is supported with browser level auto-attach")
+    if not call.params["autoAttach"] and call.params.get("filter"):
+        raise Refused(-32602, "Target filter should be empty when disabling auto-attach")
     if not call.params["autoAttach"]:
         session.auto_attach = None
         for child in [each for each in session.client.sessions.values() if each.parent is session and each.automatic]:
-            targets.detach(call.world, child)
+            sessions.detach(call.world, child)
         return {}
-    chosen = tuple(call.params.get("filter") or targets.ALL_BUT_TABS)
-    session.auto_attach = AutoAttach(wait=call.params["waitForDebuggerOnStart"], filter=chosen)
-    targets.auto_attach_existing(call.world, session)
+    chosen = tuple(call.params.get("filter", sessions.ALL_BUT_TABS))
+    call.world.moments += 1
+    since = call.world.moments
+    session.auto_attach = AutoAttach(wait=call.params["waitForDebuggerOnStart"], filter=chosen, since=since)
+    sessions.auto_attach_existing(call.world, session)
     if session.target is None:
         return {}
     if not session.target.crashed:
-        dialogs.when_free(session.target, lambda: call.answer({"result": {}}))
+        # It is for the renderer that is there, whatever is on its way.
+        dialogs.when_free(session.target.frame or session.target, lambda: call.answer({"result": {}}))
     return LATER
 
 
 @modelled("Target.attachToTarget", ANYWHERE)
 def _attach_to_target(call: Call) -> Json:
-    session = targets.attach(call.world, call.named_target(), call.session)
+    session = sessions.attach(call.world, call.named_target(), call.session, flat=bool(call.params.get("flatten")))
     return {"sessionId": session.id}
+
+
+@modelled("Target.sendMessageToTarget", ANYWHERE)
+def _send_message(call: Call) -> Json:
+    session = _named_session(call)
+    if session.flat:
+        raise Refused(
+            -32000, "When using flat protocol, messages are routed to the target via the sessionId attribute."
+        )
+    # What the browser's own process answers to it precedes the answer to this.
+    call.receive(session, call.params["message"])
+    return {}
 
 
 @modelled("Target.attachToBrowserTarget", ANYWHERE)
 def _attach_to_browser(call: Call) -> Json:
     call.demand_root()
-    return {"sessionId": targets.attach_to_browser(call.world, call.session).id}
+    return {"sessionId": sessions.attach_to_browser(call.world, call.session).id}
 
 
 @modelled("Target.detachFromTarget", ANYWHERE)
 def _detach_from_target(call: Call) -> Json:
+    sessions.detach(call.world, _named_session(call))
+    return {}
+
+
+@modelled("Target.exposeDevToolsProtocol", ANYWHERE)
+def _expose_protocol(call: Call) -> Json:
+    call.named_target()  # no script here would speak to the binding
+    return {}
+
+
+@modelled("Target.autoAttachRelated", ANYWHERE)
+def _auto_attach_related(call: Call) -> Json:
+    call.named_target()
+    call.world.unmodelled["Target.autoAttachRelated"] += 1
+    raise Refused(-32601, "'Target.autoAttachRelated' wasn't found")
+
+
+@modelled("Target.setRemoteLocations", ANYWHERE)
+def _set_remote_locations(_call: Call) -> Json:
+    return {}
+
+
+def _named_session(call: Call) -> Session:
+    """The session, opened on this one, that a command names. Raises Refused."""
     wanted, named = call.params.get("sessionId"), call.params.get("targetId")
     if wanted is None and named is None:
         raise Refused(-32602, "Session id must be specified")
     own = [each for each in call.session.client.sessions.values() if each.parent is call.session]
     if wanted is None:
-        session = next((each for each in own if each.target is not None and each.target.id == named), None)
+        found = [each for each in own if each.target is not None and each.target.id == named]
     else:
-        session = next((each for each in own if each.id == wanted), None)
-    if session is None:
-        raise Refused(-32602, "No session with given id" if wanted else "No session for given target id")
-    targets.detach(call.world, session)
-    return {}
+        found = [each for each in own if each.id == wanted]
+    if not found:
+        raise Refused(-32602, "No session for given target id" if wanted is None else "No session with given id")
+    if len(found) > 1:
+        raise Refused(-32000, "Multiple sessions attached, specify id.")
+    return found[0]
 
 
 @modelled("Target.createTarget", ANYWHERE)
 def _create_target(call: Call) -> Json:
     context = _context_of(call)
-    url = call.params["url"] or "about:blank"
-    target = call.player.open_page(f"page {len(call.player.labels) + 1}", url, context=context)
+    if _BOUNDS & call.params.keys() and not call.params.get("newWindow") and call.world.profile == "headless-new":
+        raise Refused(-32602, "Target position can only be set for new windows")
+    url = spelled(call.params["url"]) or "about:blank"
+    behind = bool(call.params.get("background"))
+    target = call.player.open_page(f"page {len(call.player.labels) + 1}", url, context=context, behind=behind)
     if call.params.get("forTab") and target.tab is not None:
         return {"targetId": target.tab.id}
     return {"targetId": target.id}
@@ -135,18 +189,33 @@ def _context_of(call: Call) -> Context:
 @modelled("Target.closeTarget", ANYWHERE)
 def _close_target(call: Call) -> Json:
     target = call.named_target()
-    target = target.tab_of or target
-    if target.crashed or target.dialogs:  # otherwise the renderer is heard first
+    target = target.tab_of or target.prerender_of or target
+    if target.type == "worker":
+        raise Refused(-32602, "Specified target doesn't support closing")
+    if target.type == "service_worker":
+        workers.stop(call.world, target)
+        return {"success": True}
+    if target.type == "shared_worker":
+        workers.close(call.world, target)
+        return {"success": True}
+    if (
+        target.crashed or target.renderer.absent or (target.dialogs and not unloading.open_question(target))
+    ):  # otherwise the renderer is heard first
         targets.close(call.world, target)
         return {"success": True}
     call.answer({"result": {"success": True}})
-    dialogs.when_free(target, lambda: targets.close(call.world, target))
+    dialogs.when_free(target.frame or target, lambda: targets.close(call.world, target))
     return LATER
 
 
 @modelled("Target.activateTarget", ANYWHERE)
 def _activate_target(call: Call) -> Json:
-    call.named_target()
+    target = call.named_target()
+    target = target.tab_of or target
+    if target.type in FRAMES:
+        fronts.bring(call.world, target)
+    if target.renderer.absent and target.tab is not None and target.frame is not None and not target.is_on_its_way:
+        frames.navigate(call.world, target.frame, target.frame.url, call.player.loaded, kind="restore")
     return {}
 
 
@@ -180,3 +249,5 @@ def dispose(world: World, context: Context) -> None:
     for target in [each for each in world.pages() if each.context is context]:
         targets.close(world, target)
     del world.contexts[context.id]
+    for worker in [each for each in world.workers.values() if each.context is context and not each.crashed]:
+        world.soon(partial(targets.close_worker, world, worker, ended=False))

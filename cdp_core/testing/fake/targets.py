@@ -1,9 +1,8 @@
-"""Targets and the sessions on them: how they appear, are attached to, and end.
+"""Targets: how they appear, and how they end, with the sessions on them (sessions.py).
 
 What is easily wrong in a client, and therefore exact here:
 
-* `attachedToTarget` comes before the reply that names the session, `targetCreated` before that of `createTarget` (fact 47);
-* the end of a session is one event; sessions below it end without any (facts 9, 50);
+* `targetCreated` comes before the reply to `createTarget` (fact 47);
 * the commands of a session that ends, or of a target that crashes, are never answered (facts 49, 55);
 * a popup that can reach its opener waits for `runIfWaitingForDebugger` of every browser-level auto-attach, even of one that did not ask to wait, and
   so does its opener (fact 7).
@@ -11,62 +10,55 @@ What is easily wrong in a client, and therefore exact here:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake import dialogs, fetching, tabs
-from cdp_core.testing.fake.parts import AutoAttach, Context, Frame, Session, Target
-from cdp_core.testing.fake.world import World, lines_of
+from cdp_core.testing.fake import dialogs, fetching, fronts, sessions, tabs, unloading
+from cdp_core.testing.fake.parts import Context, Frame, Session, Target
+from cdp_core.testing.fake.world import World
 
 __all__ = [
-    "ALL_BUT_TABS",
-    "attach",
-    "attach_to_browser",
-    "auto_attach_existing",
     "break_off",
-    "changed",
     "close",
+    "close_worker",
     "crash",
     "create_page",
+    "create_prerender",
     "create_related",
-    "detach",
-    "discover",
-    "is_shelved",
-    "matches",
-    "retitled",
+    "create_worker",
+    "disconnect",
+    "put_in_place",
     "revive",
-    "run",
+    "script_loaded",
     "shelve",
+    "shelve_worker",
 ]
-
-ALL_BUT_TABS: tuple[Json, ...] = ({"type": "browser", "exclude": True}, {"type": "tab", "exclude": True}, {})
-"""The filter of who gives none."""
-
-
-def matches(chosen: Iterable[Json], kind: str) -> bool:
-    """Whether a filter lets a type of target through: its first entry that fits decides."""
-    for entry in chosen:
-        if entry.get("type") in (None, kind):
-            return not entry.get("exclude")
-    return False
 
 
 # ── appearing ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def create_page(
-    world: World, context: Context, url: str, *, opener: Frame | None = None, can_access_opener: bool = False
+    world: World,
+    context: Context,
+    url: str,
+    *,
+    opener: Frame | None = None,
+    can_access_opener: bool = False,
+    behind: bool = False,
 ) -> Target:
-    """A page with an empty document; a popup shares its opener's process where it may reach the opener."""
+    """A page with an empty document; a popup shares its opener's process where it may reach the opener.
+
+    It is in front of the others, unless it is to be `behind`.
+    """
     renderer = opener.renderer if opener is not None and can_access_opener else world.new_renderer()
     tab = tabs.new_tab(world, context)
-    _announce(world, tab)
+    sessions.announce(world, tab)
     watching: list[Session] = []
     for root in world.roots():
         wanted = root.auto_attach
-        if wanted is not None and matches(wanted.filter, "tab"):
-            session = attach(world, tab, root, automatic=True, waiting=wanted.wait)
-            watching += [] if matches(wanted.filter, "page") else [session]
+        if wanted is not None and sessions.matches(wanted.filter, "tab"):
+            session = sessions.attach(world, tab, root, automatic=True, waiting=wanted.wait)
+            watching += [] if sessions.matches(wanted.filter, "page") else [session]
     target = Target(
         world.ids.new("target"),
         "page",
@@ -82,239 +74,174 @@ def create_page(
         target.held.update(watching)
     world.targets[target.id] = target
     world.frames[target.id] = target.frame
-    _announce(world, target)
+    sessions.announce(world, target)
     for root in world.roots():
         wanted = root.auto_attach
-        if wanted is not None and matches(wanted.filter, "page"):
+        if wanted is not None and sessions.matches(wanted.filter, "page"):
             waits = can_access_opener or (wanted.wait and (opener is not None or url == "about:blank"))
-            attach(world, target, root, automatic=True, waiting=wanted.wait, holds=waits)
+            sessions.attach(world, target, root, automatic=True, waiting=wanted.wait, holds=waits)
+    if not behind:
+        fronts.bring(world, target)
     return target
 
 
-def create_related(world: World, target: Target, parent: Target) -> None:
-    """An iframe or a worker of another target: told to those who watch that one."""
+def create_prerender(world: World, target: Target, watching: Iterable[Session]) -> None:
+    """A page that is rendered in advance: told to those who watch its tab."""
     world.targets[target.id] = target
-    _announce(world, target)
-    for session in tuple(parent.sessions):
-        wanted = session.auto_attach
-        if wanted is not None and matches(wanted.filter, target.type):
-            attach(world, target, session, automatic=True, waiting=wanted.wait, holds=wanted.wait)
+    sessions.announce(world, target)
+    sessions.attach_watching(world, target, watching)
 
 
-def _announce(world: World, target: Target) -> None:
-    _tell_discoverers(world, target, "targetCreated", {"targetInfo": target.info()})
+def put_in_place(world: World, old: Target, new: Target) -> None:
+    """A page is there in the place of another one that goes, in a tab of its own."""
+    assert new.frame is not None
+    tab = tabs.new_tab(world, new.context, instead=old.tab)
+    sessions.announce(world, tab)
+    for root in tuple(world.roots()):
+        wanted = root.auto_attach
+        if wanted is not None and sessions.matches(wanted.filter, "tab"):
+            sessions.attach(world, tab, root, automatic=True, waiting=wanted.wait)
+    new.tab, tab.tab_of = tab, new
+    world.targets[new.id] = new
+    world.frames[new.id] = new.frame
+    sessions.announce(world, new)
+    sessions.attach_watching(world, new, world.roots())
 
 
-def changed(world: World, target: Target) -> None:
-    """Tell what is new about a target, to those who discover and to pages that auto-attached to it (fact 40)."""
-    parents = [session.parent for session in target.sessions if session.parent is not None]
-    pages = [parent for parent in parents if parent.auto_attach and parent.target is not None]
-    discoverers = (session for session in world.discoverers if matches(session.discovers, target.type))
-    for session in dict.fromkeys((*pages, *discoverers)):
-        world.emit(session, "Target.targetInfoChanged", {"targetInfo": target.info()}, target)
+def create_related(world: World, target: Target, parent: Target) -> None:
+    """An iframe of another target: told to those who watch that one, and did before it set out."""
+    world.targets[target.id] = target
+    sessions.announce(world, target)
+    begun = 0 if target.frame is None else target.frame.begun_at
+    watching = [(each, each.auto_attach) for each in parent.sessions]
+    sessions.attach_watching(
+        world, target, [each for each, wanted in watching if wanted is not None and wanted.since < begun]
+    )
 
 
-def retitled(world: World, target: Target, title: str) -> None:
-    """Its document has a title now."""
-    if target.title != title and not target.closed:
-        target.title = title
-        changed(world, target)
+def create_worker(world: World, target: Target, watching: Iterable[Session]) -> None:
+    """A worker: told to those who watch where it comes from."""
+    world.targets[target.id] = world.workers[target.id] = target
+    sessions.announce(world, target)
+    if target.scope is not None:
+        target.url = target.scope.url
+        target.title = target.title or (target.url if target.type == "worker" else "")
+    sessions.attach_watching(world, target, watching)
 
 
-def discover(world: World, session: Session, chosen: Iterable[Json] = ALL_BUT_TABS) -> None:
-    """From now on the session hears of every target that its filter lets through; once."""
-    if session in world.discoverers:
-        return
-    session.discovers = tuple(chosen)
-    world.discoverers.append(session)
-    if matches(session.discovers, "browser"):
-        for root in world.roots():
-            info = tabs.browser_info(world, root)
-            world.emit(session, "Target.targetCreated", {"targetInfo": info})
-    for target in (*world.tabs.values(), *world.targets.values()):
-        if matches(session.discovers, target.type):
-            world.emit(session, "Target.targetCreated", {"targetInfo": target.info()}, target)
-
-
-# ── sessions ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def attach(
-    world: World,
-    target: Target,
-    parent: Session,
-    *,
-    automatic: bool = False,
-    waiting: bool = False,
-    holds: bool = False,
-    existing: bool = False,
-) -> Session:
-    """A new session on a target, opened on another session."""
-    session = Session(parent.client, world.ids.new("session"), target, parent, automatic=automatic)
-    assert session.id is not None
-    parent.client.sessions[session.id] = session
-    first = not target.sessions
-    target.sessions.append(session)
-    if holds:
-        session.held = True
-        target.held.add(session)
-    if first:
-        _tell_discoverers(world, target, "targetInfoChanged", {"targetInfo": target.info()})
-    params = {"sessionId": session.id, "targetInfo": target.info(), "waitingForDebugger": waiting}
-    # What a command attaches to at once does not wait for the renderer that the command goes to.
-    line = lines_of(session.id)[0]
-    world.emit(parent, "Target.attachedToTarget", params, target, line, at_once=automatic and existing)
-    return session
-
-
-def attach_to_browser(world: World, parent: Session) -> Session:
-    """A further session of the browser, which is a target of its own then."""
-    session = Session(parent.client, world.ids.new("session"), None, parent, browser_id=world.ids.uuid("connection"))
-    assert session.id is not None
-    parent.client.sessions[session.id] = session
-    info = tabs.browser_info(world, session)
-    params = {"sessionId": session.id, "targetInfo": info, "waitingForDebugger": False}
-    world.emit(parent, "Target.attachedToTarget", params, lines_of(session.id)[0])
-    return session
-
-
-def auto_attach_existing(world: World, session: Session) -> None:
-    """Attach to what is there already, as `setAutoAttach` does before it answers.
-
-    All sessions of a target do that together: another one gets back what it had detached from.
-    """
-    together = [session] if session.target is None else session.target.sessions
-    for each in tuple(together):
-        if each.auto_attach is not None:
-            _attach_existing(world, each, each.auto_attach)
-
-
-def _attach_existing(world: World, session: Session, wanted: AutoAttach) -> None:
-    for target in (*world.tabs.values(), *world.targets.values()):
-        if is_shelved(world, target):
-            continue
-        if session.target is None:
-            related = target.type in ("tab", "page", "shared_worker", "service_worker")
-        elif session.target.type == "tab":
-            related = target is session.target.tab_of
-        else:
-            related = target.parent_frame is not None and target.parent_frame.target is session.target
-        attached = any(each.parent is session and each.automatic for each in target.sessions)
-        if related and not attached and matches(wanted.filter, target.type):
-            tabs.hand_over(target, session, attach(world, target, session, automatic=True, existing=True))
-
-
-def run(target: Target, session: Session) -> None:
-    """A session lets its target run; it does when all have that hold it."""
-    target.held.discard(session)
-    if not target.held:
-        waiting, target.when_run = target.when_run, []
-        for act in waiting:
-            act()
-
-
-def detach(world: World, session: Session, *, told: bool = True) -> None:
-    """End a session and, without a word, those below it."""
-    target = session.target
-    ending = list(_with_descendants(session))
-    for each in ending:
-        _end(world, each)
-        each.client.ended[str(each.id)] = str(session.id)
-    parent = session.parent
-    assert parent is not None
-    if told:
-        params = {"sessionId": session.id, "targetId": session.browser_id if target is None else target.id}
-        # Nothing is said any more on those below either, though nothing is said of their end.
-        lines = [line for each in ending for line in lines_of(each.id)]
-        world.emit(parent, "Target.detachedFromTarget", params, target, *lines)
-    if target is not None and not target.sessions and not target.closed:
-        changed(world, target)
-    for each in ending:
-        for held in () if each.target is None else (each.target, each.target.tab_of or each.target):
-            run(held, each)
-
-
-def _with_descendants(session: Session) -> Iterable[Session]:
-    yield session
-    for other in tuple(session.client.sessions.values()):
-        if other.parent is session and other.open:
-            yield from _with_descendants(other)
-
-
-def _end(world: World, session: Session) -> None:
-    session.open = False
-    fetching.leave(world, session)
-    session.in_flight.clear()
-    session.client.sessions.pop(session.id, None)
-    if session.target is not None:
-        session.target.sessions.remove(session)
-    if session in world.discoverers:
-        world.discoverers.remove(session)
-    dialogs.leave(world, session)  # what is raised next it does not see any more
-
-
-def _end_socket(world: World, target: Target, session: Session) -> None:
-    """A page's own socket dies with the page (fact 51), and says so first."""
-    world.emit(session, "Inspector.detached", {"reason": "target_closed"}, target)
-    for each in list(_with_descendants(session)):
-        _end(world, each)
-    session.client.end()
+def script_loaded(world: World, target: Target) -> None:
+    """The script of a worker has run for the first time."""
+    target.loaded = True
+    for session in tuple(target.sessions):
+        world.emit(session, "Inspector.workerScriptLoaded", {}, target)
 
 
 # ── ending ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def close(world: World, target: Target, *, demoted: bool = False) -> None:
+def close(
+    world: World, target: Target, *, demoted: bool = False, before_end: Callable[[], None] = lambda: None
+) -> None:
     """The target is gone, with its dialogs, its sessions and whatever they still waited for.
 
-    Of a frame that came back into the process above (`demoted`) the end of the sessions is told first.
+    Of a frame that came back into the process above (`demoted`) the end of the sessions is told first. What is to be told
+    before that, and after the end of its process, is done by `before_end`.
     """
     if target.closed:
         return
     _close_related(world, target)
     target.closed = True
     fetching.forget(world, target)
+    world.workers.pop(target.id, None)
     if target.type == "page" and world.profile != "headless-shell":
         dialogs.close_all(world, target)
     else:
         dialogs.vanish(target)
     if not demoted:
         _tell_end(world, target)
+    before_end()
+    ending = _workers_of(world, target)
+    for worker in ending:
+        _end_with_renderer(world, worker)
+    _leave_service_workers(world, target)
     _end_sessions(world, target, demoted=demoted)
-    _tell_discoverers(world, target, "targetDestroyed", {"targetId": target.id})
-    world.targets.pop(target.id, None)
+    _destroy(world, target)
     for frame in [] if target.frame is None else [*target.frame.subtree()]:
         world.frames.pop(frame.id, None)
+    if target.prerender is not None and target.prerender.id in world.targets:
+        close(world, target.prerender)
     if target.tab is not None:
         _close_tab(world, target.tab)
+    for worker in ending:
+        _destroy(world, worker)
+    world.when_left((), False)
+
+
+def _destroy(world: World, target: Target) -> None:
+    sessions.tell_discoverers(world, target, "targetDestroyed", {"targetId": target.id})
+    world.targets.pop(target.id, None)
+
+
+def _end_with_renderer(world: World, worker: Target) -> None:
+    """A worker in the process of what is closed: its sessions end, and it is told of as gone behind that."""
+    worker.closed = True
+    world.workers.pop(worker.id, None)
+    left = {**worker.info(), "attached": False}
+    ending = tuple(worker.sessions)
+    for session in ending:
+        sessions.detach(world, session)
+    if worker.type == "shared_worker":
+        del left["browserContextId"]  # it has no process any more that would tell
+    if ending:
+        sessions.tell_discoverers(world, worker, "targetInfoChanged", {"targetInfo": left})
+
+
+def close_worker(world: World, worker: Target, *, ended: bool = True) -> None:
+    """A shared worker, or a service worker, is gone; that its process has ended is told before that of its sessions."""
+    for session in tuple(worker.sessions) if ended else ():
+        world.emit(session, "Inspector.targetCrashed", {}, worker)
+    _end_with_renderer(world, worker)
+    _destroy(world, worker)
+
+
+def _leave_service_workers(world: World, target: Target) -> None:
+    """Who watched them by this target does not any more."""
+    for session in tuple(target.sessions):
+        watching = [each for worker in world.workers.values() for each in worker.sessions if each.parent is session]
+        for each in watching:
+            sessions.detach(world, each)
 
 
 def _end_sessions(world: World, target: Target, *, demoted: bool) -> None:
     left = {"targetInfo": {**target.info(), "attached": False}}
+    if target.renderer.absent or target.renderer.empty:
+        left["targetInfo"]["type"] = "page" if target.subtype else "other"
     ending = tuple(target.sessions)
     for session in ending:
         if session is ending[-1] and not demoted:
-            _tell_discoverers(world, target, "targetInfoChanged", left)
+            sessions.tell_discoverers(world, target, "targetInfoChanged", left)
         if session.open and session.parent is None:
-            _end_socket(world, target, session)
+            sessions.end_socket(world, target, session)
         elif session.open:
-            detach(world, session)
+            sessions.detach(world, session)
     if ending and demoted:
-        _tell_discoverers(world, target, "targetInfoChanged", left)
+        sessions.tell_discoverers(world, target, "targetInfoChanged", left)
 
 
 def _close_tab(world: World, tab: Target) -> None:
     left = {"targetInfo": tabs.end_tab(world, tab)}
     if tab.sessions:
-        _tell_discoverers(world, tab, "targetInfoChanged", left)
+        sessions.tell_discoverers(world, tab, "targetInfoChanged", left)
     for session in tuple(tab.sessions):
-        detach(world, session)
-    _tell_discoverers(world, tab, "targetDestroyed", {"targetId": tab.id})
+        sessions.detach(world, session)
+    sessions.tell_discoverers(world, tab, "targetDestroyed", {"targetId": tab.id})
 
 
 def _close_related(world: World, target: Target) -> None:
     for related in _related(world, target):
-        if target.type == "page" and related.type == "iframe":
+        if related.type == "worker":
+            continue
+        if target.type == "page":
             gone = {"frameId": related.id, "reason": "remove"}
             world.emit_to(target, "Page", "Page.frameDetached", gone, related.frame)
         close(world, related)
@@ -326,13 +253,60 @@ def _related(world: World, target: Target) -> list[Target]:
     return [each for each, parent in made if parent is not None and parent.target is target]
 
 
+def _workers_of(world: World, target: Target) -> list[Target]:
+    return [each for each in world.workers.values() if each.parent_frame and each.parent_frame.target is target]
+
+
 def _tell_end(world: World, target: Target) -> None:
     """Sessions of a page are told of the end of its process, if it had not ended before; they need no domain for it."""
     if target.frame is not None:
         target.frame.ended(None)
-    if target.type == "page" and not target.crashed and world.profile != "headless-shell":
+    silent = target.crashed or target.renderer.absent or target.subtype
+    heard = target.type == "page" and not silent and unloading.is_heard(target)
+    if heard:
+        unloading.say_goodbye(target)
+    if heard and not target.history.cached:
+        return  # its process ends by itself
+    if target.type == "page" and not silent and world.profile != "headless-shell":
+        if any(_shares_renderer(each, target) for each in world.workers.values()):
+            return
+        if any(each.renderer is target.renderer for each in world.pages() if each is not target):
+            return  # a window that can reach another one is in its process
         for session in tuple(target.sessions):
             world.emit(session, "Inspector.detached", {"reason": "Render process gone."}, target)
+
+
+def disconnect(world: World, target: Target) -> None:
+    """Another target is in the place of it: it is not told of as destroyed."""
+    target.closed = True
+    for related in _related(world, target):
+        close(world, related)
+    if target.sessions:
+        left = {**target.info(), "title": "", "url": "", "attached": False, "subtype": "disconnected"}
+        del left["browserContextId"]
+        for session in tuple(target.sessions):
+            sessions.detach(world, session)
+        sessions.tell_discoverers(world, target, "targetInfoChanged", {"targetInfo": left})
+    fetching.forget(world, target)
+    world.targets.pop(target.id, None)
+    for frame in [] if target.frame is None else [*target.frame.subtree()]:
+        world.frames.pop(frame.id, None)
+
+
+def _shares_renderer(worker: Target, page: Target) -> bool:
+    """Whether a worker that is of no page alone lives in the process of this one, which goes on then."""
+    uses = any(frame.target is page and frame.document == document for frame, document in worker.users)
+    return uses or (worker.type == "service_worker" and sessions.is_of_origin(worker, page))
+
+
+def shelve_worker(world: World, worker: Target) -> None:
+    """The document that made it is kept, and so is it; its sessions end."""
+    for session in tuple(worker.sessions):
+        if session is worker.sessions[-1]:
+            sessions.tell_discoverers(
+                world, worker, "targetInfoChanged", {"targetInfo": {**worker.info(), "attached": False}}
+            )
+        sessions.detach(world, session, noted=True)
 
 
 def shelve(world: World, target: Target) -> None:
@@ -344,7 +318,7 @@ def shelve(world: World, target: Target) -> None:
     dialogs.close_all(world, target)
     for session in tuple(target.sessions):
         if session.open:
-            detach(world, session)
+            sessions.detach(world, session)
 
 
 def crash(world: World, target: Target) -> None:
@@ -367,15 +341,16 @@ def crash(world: World, target: Target) -> None:
         close(world, each)
     for session in tuple(target.sessions):
         world.emit(session, "Inspector.targetCrashed", {}, target)
+    left = () if target.frame is None else target.frame.subtree()
+    world.when_left([(frame, frame.document) for frame in left], False)
+    if target.prerender is not None and target.prerender.id in world.targets:
+        close(world, target.prerender)
     code = 5 if target.type == "page" else 0
-    _tell_discoverers(world, target, "targetCrashed", {"targetId": target.id, "status": "crashed", "errorCode": code})
+    sessions.tell_discoverers(
+        world, target, "targetCrashed", {"targetId": target.id, "status": "crashed", "errorCode": code}
+    )
     if target.type == "iframe":
         target.url = target.title = ""
-
-
-def is_shelved(world: World, target: Target) -> bool:
-    """Whether it is of a document that was left, and may be come back to (fact 43): it is there, and not to be found."""
-    return target.frame is not None and target.frame.id not in world.frames
 
 
 def revive(world: World, target: Target) -> None:
@@ -400,9 +375,3 @@ def break_off(world: World, target: Target, why: str, *, target_died: bool = Fal
         for command_id, method in tuple(session.in_flight.items()):
             if method in ENDED_BY_NAVIGATION or (method and target_died):
                 world.reply(session, command_id, method, {"error": {"code": -32000, "message": why}})
-
-
-def _tell_discoverers(world: World, target: Target, event: str, params: Json) -> None:
-    for session in world.discoverers:
-        if matches(session.discovers, target.type):
-            world.emit(session, f"Target.{event}", params, target)

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from cdp_core.testing.fake.parts import Dialog, Frame, Session
+from cdp_core.testing.fake.parts import Dialog, Frame, Session, Target
 from cdp_core.testing.fake.player import Player
 from cdp_core.testing.fake.world import World
 
-__all__ = ["TrueDialog", "TrueFrame", "TruePause", "Truth", "truth_of"]
+__all__ = ["TrueDialog", "TrueFrame", "TruePause", "TrueWorker", "Truth", "truth_of"]
 
 
 @attrs.frozen(kw_only=True)
@@ -65,6 +65,20 @@ class TruePause:
 
 
 @attrs.frozen(kw_only=True)
+class TrueWorker:
+    """A worker that exists."""
+
+    id: str
+    label: str | None
+    type: str
+    url: str
+    frame: str | None
+    """The frame that a dedicated one is of."""
+    started: bool
+    """Whether its script has run; it does not while somebody has it wait."""
+
+
+@attrs.frozen(kw_only=True)
 class Truth:
     """All of it."""
 
@@ -81,6 +95,11 @@ class Truth:
     """Targets whose renderer a dialog or a request stops, with how many commands wait there."""
     crashed: tuple[str, ...]
     """Targets whose renderer has died, and that were not reloaded."""
+    workers: tuple[TrueWorker, ...] = ()
+    discarded: tuple[str, ...] = ()
+    """Pages that have no process, since their tabs were discarded and nobody has gone there again."""
+    in_advance: tuple[tuple[str, str], ...] = ()
+    """Pages that are rendered in advance, each after the one that it is for."""
 
 
 def truth_of(world: World, player: Player) -> Truth:
@@ -102,6 +121,9 @@ def truth_of(world: World, player: Player) -> Truth:
             (target.id, len(target.renderer.parked)) for target in world.targets.values() if target.renderer.stopped
         ),
         crashed=tuple(target.id for target in world.targets.values() if target.crashed),
+        workers=tuple(_worker(each, player) for each in world.workers.values() if each.id in world.targets),
+        discarded=tuple(page.id for page in world.pages() if page.renderer.absent and page.tab is not None),
+        in_advance=tuple((each.prerender_of.id, each.id) for each in world.pages() if each.prerender_of is not None),
     )
 
 
@@ -114,6 +136,17 @@ def _frame(frame: Frame, player: Player) -> TrueFrame:
         url=frame.url,
         out_of_process=frame.parent is not None and frame.target is not frame.parent.target,
         silent=frame.renderer.stopped or frame.target.crashed,
+    )
+
+
+def _worker(target: Target, player: Player) -> TrueWorker:
+    return TrueWorker(
+        id=target.id,
+        label=next((label for label, each in player.workers.items() if each is target), None),
+        type=target.type,
+        url=target.url,
+        frame=None if target.parent_frame is None else target.parent_frame.id,
+        started=target.loaded,
     )
 
 

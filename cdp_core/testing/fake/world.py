@@ -9,20 +9,31 @@ from __future__ import annotations
 import heapq
 import json
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake.ids import Ids
-from cdp_core.testing.fake.parts import Client, Context, Dialog, Frame, Renderer, Session, Target
+from cdp_core.testing.fake.parts import Client, Context, Dialog, Frame, Manners, Renderer, Session, Target, Terms
 
 if TYPE_CHECKING:
     from cdp_core.testing.fake.fetching import Request
 
-__all__ = ["ERROR_PAGE", "MAX_REMEMBERED", "PROFILES", "Clock", "Profile", "World", "lines_of", "packed"]
+__all__ = ["ERROR_PAGE", "MAX_REMEMBERED", "PROFILES", "Clock", "Profile", "World", "addressed", "lines_of", "packed"]
 
 Profile = Literal["headless-new", "headless-shell"]
 MAX_REMEMBERED: Final = 1000
+BY_BROWSER: Final = frozenset(
+    f"Page.{name}"
+    for name in (
+        "frameStartedNavigating",
+        "frameStartedLoading",
+        "frameStoppedLoading",
+        "javascriptDialogOpening",
+        "javascriptDialogClosed",
+    )
+)
+"""What the browser itself tells those who have Page enabled."""
 ERROR_PAGE: Final = "chrome-error://chromewebdata/"
 PROFILES: Final[tuple[Profile, ...]] = ("headless-new", "headless-shell")
 
@@ -51,10 +62,18 @@ class World:
         self.contexts: dict[str, Context] = {}
         self.targets: dict[str, Target] = {}
         self.tabs: dict[str, Target] = {}
+        self.workers: dict[str, Target] = {}
+        """Those among the targets that are workers."""
+        self.when_left: Callable[[Iterable[tuple[Frame, int]], bool], None] = lambda _documents, _keep: None
+        """Told which documents of frames are left, and whether they are kept to be come back to."""
+        self.when_replaced: Callable[[Frame, Frame], None] = lambda _old, _new: None
+        """Told that a page goes on in another target, with another frame."""
         self.frames: dict[str, Frame] = {}
         self.dialogs: list[Dialog] = []
         self.discoverers: list[Session] = []
         """The sessions that are told of every target."""
+        self.latency: Callable[[str], float] = at_once
+        """How long a server takes for a document."""
         self.closed = False
         self.renderers = 0
         self.documents = 0
@@ -62,6 +81,9 @@ class World:
         self.requests: list[Request] = []
         """Those that somebody may hold."""
         self.fetch_jobs = 0
+        self.fetch_streams = 0
+        self.moments = 0
+        """How often a navigation began, or auto-attach."""
         self.unmodelled: Counter[str] = Counter()
         self.clocks: list[Clock] = []
         """Those that let its time pass."""
@@ -87,6 +109,8 @@ class World:
         """A frame has a document that was not there before."""
         self.documents += 1
         frame.document = frame.wired = self.documents
+        frame.manners = Manners()
+        frame.terms = Terms(unbound=any(session.bypasses_csp for session in frame.target.sessions))
 
     # ── saying ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -106,9 +130,7 @@ class World:
         """
         if not session.open or not session.client.connected:
             return
-        message: Json = {"method": method, "params": params}
-        if session.id is not None:
-            message["sessionId"] = session.id
+        message = addressed(session, {"method": method, "params": params})
         line, renderer = lines_of(session.id)
         if at_once:
             after = (line, *about)
@@ -129,25 +151,35 @@ class World:
     ) -> None:
         """Say an event on every session of a target that has the domain enabled."""
         for session in tuple(target.sessions):
-            if domain in session.domains:
+            if domain in session.domains and not (session.half and domain == "Page" and _is_unheard(session, method)):
                 self.emit(session, method, params, *about, behind=behind)
 
-    def reply(self, session: Session, command_id: int, method: str, outcome: Json, *, since: int | None = None) -> None:
+    def reply(
+        self,
+        session: Session,
+        command_id: int,
+        method: str,
+        outcome: Json,
+        *,
+        since: int | None = None,
+        by_both: bool = False,
+    ) -> None:
         """Answer a command with `{"result": …}` or `{"error": …}`; one of a session that has ended is never answered.
 
         The renderer's replies are in line with its events. One of the browser's own process, which began when `since`
-        messages had been said, comes after what it caused, and may overtake the renderer's.
+        messages had been said, comes after what it caused, and may overtake the renderer's. One that `both` have a part in
+        comes when it comes, behind what the browser's own process has said.
         """
         session.in_flight.pop(command_id, None)
         if not session.open or not session.client.connected:
             return
         error = outcome.get("error")
         session.client.outcomes[session.id, command_id] = 0 if error is None else error["code"]
-        message: Json = {"id": command_id, **outcome}
-        if session.id is not None:
-            message["sessionId"] = session.id
+        message = addressed(session, {"id": command_id, **outcome})
         (line, renderer), own = lines_of(session.id), ("replies", session.id)
-        if since is None:
+        if by_both:
+            session.client.streams.add(session.id, f"reply to {method}", packed(message), after=(own,), behind=(line,))
+        elif since is None:
             session.client.streams.add(
                 session.id, f"reply to {method}", packed(message), after=(renderer,), behind=(line,)
             )
@@ -225,9 +257,31 @@ class World:
         return [target for target in self.targets.values() if target.type == "page"]
 
 
+def _is_unheard(session: Session, method: str) -> bool:
+    """Whether it is said by the one who does not know, or not any more, that the session listens."""
+    return (method in BY_BROWSER) != (session.half == "browser")
+
+
+def at_once(_url: str) -> float:
+    """Servers take no time, unless a script says so."""
+    return 0
+
+
 def lines_of(session_id: str | None) -> tuple[Hashable, Hashable]:
     """What the browser says on a session is in line, and so is what its renderer says, which comes behind it."""
     return ("session", session_id), ("renderer", session_id)
+
+
+def addressed(session: Session, message: Json) -> Json:
+    """A message as it is said on a session: with its id, or inside of one of the session above where it is not flat."""
+    if session.flat:
+        if session.id is not None:
+            message["sessionId"] = session.id
+        return message
+    assert session.parent is not None
+    assert session.target is not None
+    inside = {"sessionId": session.id, "message": packed(message).decode(), "targetId": session.target.id}
+    return addressed(session.parent, {"method": "Target.receivedMessageFromTarget", "params": inside})
 
 
 def packed(message: Any) -> bytes:

@@ -6,11 +6,13 @@ import re
 from typing import Any, Final
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake import contexts, lifecycle
+from cdp_core.testing.fake import contexts, lifecycle, thrown
 from cdp_core.testing.fake.call import FRAMES, LATER, SCRIPTED, Call, modelled
 from cdp_core.testing.fake.dispatch_errors import Refused
+from cdp_core.testing.fake.endings import ending_of
 from cdp_core.testing.fake.evaluate import by_reference
 from cdp_core.testing.fake.functions import MISSING, call_function, made_object, run_expression
+from cdp_core.testing.fake.overrides import override_in
 from cdp_core.testing.fake.parts import Frame
 
 _NEVER: Final = re.compile(r"\s*new Promise\(\(\) => (?:0|\{\})\)\s*;?\s*")
@@ -25,11 +27,14 @@ def _evaluate(call: Call) -> Json:
     if "contextId" in call.params and "uniqueContextId" in call.params:
         raise Refused(-32602, "contextId and uniqueContextId are mutually exclusive")
     expression = call.params["expression"]
-    if call.target.frame is None:
-        return {"result": {"type": "undefined"}}
     frame, context = _place(call, "contextId")
     if call.params.get("awaitPromise") and _NEVER.fullmatch(expression):
         return LATER
+    known = expression in call.player.script.answers
+    awaited = bool(call.params.get("awaitPromise"))
+    ending = None if known else ending_of(call.world, frame, context, expression, awaited=awaited)
+    if ending is not None:
+        return ending
     made = made_object(expression)
     if made is not None and expression not in call.player.script.answers:
         _answer_object(call, frame, context, made)
@@ -53,8 +58,6 @@ def _call_function(call: Call) -> Json:
         raise Refused(-32602, "ObjectId, executionContextId and uniqueContextId must mutually exclude each other")
     if not places:
         raise Refused(-32602, "Either objectId or executionContextId or uniqueContextId must be specified")
-    if call.target.frame is None:
-        return {"result": {"type": "undefined"}}
     frame, context = _place(call, "executionContextId")
     arguments = [_argument(call, given, context) for given in call.params.get("arguments", [])]
     understood = call_function(
@@ -80,8 +83,9 @@ def _place(call: Call, plain: str) -> tuple[Frame, int]:
         return contexts.find_unique(target, params["uniqueContextId"])
     if plain in params:
         return contexts.find(target, params[plain]), params[plain]
-    assert target.frame is not None
-    return target.frame, target.frame.context
+    own = target.frame or target.scope
+    assert own is not None
+    return own, own.context
 
 
 def _argument(call: Call, given: Json, context: int) -> Any:
@@ -100,6 +104,9 @@ def _argument(call: Call, given: Json, context: int) -> Any:
 
 
 def _answer(call: Call, frame: Frame, context: int, value: Json) -> None:
+    if thrown.is_thrown(value):
+        call.answer({"result": thrown.shown(call.world, frame, context, value)})
+        return
     shown = None if call.params.get("returnByValue") else by_reference(value)
     if shown is None:
         call.answer({"result": {"result": value}})
@@ -153,11 +160,16 @@ def _add_script(call: Call) -> Json:
     session.scripts_added += 1
     identifier = str(session.scripts_added)
     session.scripts[identifier] = call.params.get("worldName", "")
+    override = override_in(call.player.script, call.params)
+    if override is not None:
+        session.overrides[identifier] = override
     # In a window that a script opened, and that waits to run, it runs at once.
     if call.params.get("runImmediately") or (target.held and target.opener is not None):
         for frame in target.frame.subtree() if target.frame is not None else ():
             if frame.target is target and session.scripts[identifier]:
                 contexts.isolated_world(call.world, frame, session.scripts[identifier])
+            elif frame.target is target and override is not None:
+                contexts.run_script(frame, override)
     return {"identifier": identifier}
 
 
@@ -165,6 +177,13 @@ def _add_script(call: Call) -> Json:
 def _remove_script(call: Call) -> Json:
     if call.session.scripts.pop(call.params["identifier"], None) is None:
         raise Refused(-32000, "Script not found")
+    call.session.overrides.pop(call.params["identifier"], None)
+    return {}
+
+
+@modelled("Page.setBypassCSP", FRAMES, by_renderer=True)
+def _set_bypass_csp(call: Call) -> Json:
+    call.session.bypasses_csp = call.params["enabled"]  # for documents to come (fact 27)
     return {}
 
 

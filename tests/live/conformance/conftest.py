@@ -169,6 +169,8 @@ class Scenario:
         self.acts: list[Act] = [Connect(client="A")]
         self.pages: dict[str, tuple[kinds.Step, ...]] = {}
         self.answers: dict[str, tuple[kinds.Step, ...]] = {}
+        self.overrides: dict[str, kinds.Override] = {}
+        """What scripts for new documents put in the place of dialogs, by a text that stands in them."""
         self._judge = judge
         self._ids = 0
 
@@ -297,6 +299,11 @@ class Scenario:
 
 def script_of(step: kinds.Step) -> str:
     """The JavaScript that does a step."""
+    if isinstance(step, kinds.Dialog) and step.type == "beforeunload":
+        return "addEventListener('beforeunload',event=>event.preventDefault());"
+    if isinstance(step, (kinds.Dialog, kinds.Console)) and step.at:
+        target = "document." if step.at == "visibilitychange" else ""
+        return f"{target}addEventListener({quoted(step.at)},()=>{{{script_of(attrs.evolve(step, at=''))}}});"
     if isinstance(step, kinds.AddFrame):
         source = "" if step.url == "about:blank" else f"f.src={quoted(step.url)};"
         return (
@@ -333,6 +340,21 @@ def script_of(step: kinds.Step) -> str:
         return f"history.go({step.delta});"
     if isinstance(step, kinds.Navigate):
         return f"location.href={quoted(step.url)};"
+    if isinstance(step, kinds.Worker):
+        made = {
+            "dedicated": f"new Worker({quoted(step.url)})",
+            "shared": f"new SharedWorker({quoted(step.url)})",
+            "service": f"navigator.serviceWorker.register({quoted(step.url)})",
+        }
+        return f"globalThis.{step.label}={made[step.kind]};"
+    if isinstance(step, kinds.Prerender):
+        rules = json.dumps({"prerender": [{"source": "list", "urls": [step.url], "eagerness": "immediate"}]})
+        return (
+            "{let s=document.createElement('script');s.type='speculationrules';"
+            f"s.textContent={quoted(rules)};document.body.append(s)}};"
+        )
+    if isinstance(step, kinds.EndWorker):
+        return f"{step.label}.terminate();"
     raise TypeError(f"no JavaScript is known for {step!r}")
 
 
@@ -495,7 +517,7 @@ class RealBrowser:
             with contextlib.suppress(Gone):
                 while True:
                     for payload in await transport.receive():
-                        self.told.hear(client, json.loads(payload))
+                        self.told.hear(client, json.loads(bytes(payload)))
                     self._wake()
         self.told.ended.add(client)
         self._wake()
@@ -857,7 +879,7 @@ class Site:
 
     def serve(self, pages: Mapping[str, Sequence[kinds.Step]]) -> None:
         """Let these paths do these steps."""
-        html = {path: self.filled(f"<!doctype html><body>{_script(steps)}") for path, steps in pages.items()}
+        html = {path: self.filled(_source(path, steps)) for path, steps in pages.items()}
         assert self._server.stdin is not None
         assert self._server.stdout is not None
         self._server.stdin.write(json.dumps(html).encode() + b"\n")
@@ -889,11 +911,15 @@ class Site:
             for origin in self.origins.values()
             for path, steps in scenario.pages.items()
         }
-        return kinds.Script(pages=pages, answers=answers)
+        return kinds.Script(pages=pages, answers=answers, overrides=scenario.overrides)
 
 
-def _script(steps: Sequence[kinds.Step]) -> str:
-    return f"<script>{''.join(map(script_of, steps))}</script>" if steps else ""
+def _source(path: str, steps: Sequence[kinds.Step]) -> str:
+    """The document at a path, or the script of a worker."""
+    script = "".join(map(script_of, steps))
+    if path.endswith(".js"):
+        return script
+    return f"<!doctype html><body><script>{script}</script>" if steps else "<!doctype html><body>"
 
 
 @pytest.fixture(scope="session")

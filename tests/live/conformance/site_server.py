@@ -17,10 +17,11 @@ PAGES: dict[str, str] = {}
 
 class Page(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        empty = "" if self.path.endswith(".txt") else "<!doctype html>"
+        empty = "" if self.path.endswith((".txt", ".js")) else "<!doctype html>"
         body = PAGES.get(self.path, empty).encode()
         self.send_response_only(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
+        kind = "text/javascript" if self.path.endswith(".js") else "text/html"
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
         self.send_header("Cache-Control", "no-cache")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -16,7 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from cdp_core import BrowserSession, CommandRefused, PageSession, open_browser_s
 from cdp_supervisor import BlockedByDialog, FrameView, PageView, Reconnect, Scope, Snapshot, Supervisor, open_supervisor
 
 PROGRAMS = ("chromium", "chromium-headless-shell")
-PATIENCE = 8.0
+PATIENCE = 20.0
 """Seconds in which what is to become true has become true, on a machine that is busy with something else."""
 STEP = 0.02
 SOON = Reconnect(first=0.1, most=0.3, budget=8)
@@ -69,6 +69,13 @@ def program(request: pytest.FixtureRequest) -> Program:
 def launch(launch: Callable[..., Any], program: Program) -> Callable[..., Any]:
     """As above, of this program, for pages whose certificates nobody knows."""
     return partial(launch, program=program.path, switches=("--ignore-certificate-errors",))
+
+
+@pytest.fixture(scope="session")
+def shared_chromium(launch: Callable[..., Any]) -> Iterator[Any]:
+    """As above, one of each program for the whole folder: what ends or changes a browser here has one of its own."""
+    with launch() as browser:
+        yield browser
 
 
 # ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -115,18 +122,8 @@ class Stage:
         """A page of this test's own, when it has loaded, and the supervisor has read it; a dialog may stop it."""
         made = await self.raw.send("Target.createTarget", {"url": url, "browserContextId": self.context})
         target = str(made["targetId"])
-        await self.until(lambda s: (page := s.page(target)) is not None and not page.stale and page.url == url)
-        with trio.fail_after(PATIENCE):
-            while True:
-                try:
-                    shown = await self.sup.evaluate("[document.readyState, location.href]", target_id=target)
-                except CommandRefused:
-                    continue  # its navigation came in between
-                except BlockedByDialog:
-                    return target
-                if shown == ["complete", url]:
-                    return target
-                await trio.sleep(STEP)
+        await loaded(self.sup, target, url)
+        return target
 
     async def until(self, condition: Callable[[Snapshot], object]) -> Snapshot:
         """The first snapshot of which it is true."""
@@ -217,6 +214,22 @@ class Stage:
         return True
 
 
+async def loaded(sup: Supervisor, target: str, url: str) -> None:
+    """Until a page has been read, and has loaded this; a dialog may stop it."""
+    with trio.fail_after(PATIENCE):
+        await sup.wait_for(lambda s: (page := s.page(target)) is not None and not page.stale and page.url == url)
+        while True:
+            try:
+                shown = await sup.evaluate("[document.readyState, location.href]", target_id=target)
+            except CommandRefused:
+                continue  # its navigation came in between
+            except BlockedByDialog:
+                return
+            if shown == ["complete", url]:
+                return
+            await trio.sleep(STEP)
+
+
 def _collect(tree: Any, parent: str | None, found: Frames, *, oopif: bool) -> None:
     frame = tree["frame"]
     found[frame["id"]] = (parent, frame["url"] + frame.get("urlFragment", ""), oopif)
@@ -261,11 +274,23 @@ async def raw(shared_chromium: Any) -> AsyncIterator[BrowserSession]:
 @pytest.fixture
 async def stage(open_stage: OpenStage) -> AsyncIterator[Stage]:
     """One with the whole browser in scope and every dialog to be responded to."""
-    with trio.fail_after(20) as bound:
+    with trio.fail_after(PATIENCE) as bound:
         async with open_stage(scoped=False) as opened:
             bound.deadline = math.inf
             yield opened
-            bound.deadline = trio.current_time() + 20
+            bound.deadline = trio.current_time() + PATIENCE
+
+
+@pytest.fixture
+def open_page() -> Callable[[Supervisor, str], Awaitable[str]]:
+    """What opens a page by a supervisor that is no stage's."""
+
+    async def opened(sup: Supervisor, url: str) -> str:
+        target = str((await sup.call("Target.createTarget", {"url": url}))["targetId"])
+        await loaded(sup, target, url)
+        return target
+
+    return opened
 
 
 # ── a link that breaks ───────────────────────────────────────────────────────────────────────────────────────────────

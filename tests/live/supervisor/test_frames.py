@@ -82,25 +82,39 @@ async def test_a_navigation_leaves_nothing_of_before(stage: Any, sites: Pages) -
 
 
 async def test_back_and_forward_bring_the_frames_back(stage: Any, pages: Pages) -> None:
-    """Out of the back/forward cache where there is one (fact 43)."""
+    """Out of the back/forward cache where there is one (fact 43), and where the browser chose to keep the page there."""
     first, second = pages(frame(pages("a")) + frame(pages("b", THERE))), pages("<p>second", THERE)
     target = await stage.open(first)
     await stage.until(lambda s: s.page(target).frame_count == 3)
     await stage.agree(target)
     loaded = "new Promise(done => document.readyState == 'complete' ? done('yes') : onload = () => done('yes'))"
     await stage.sup.evaluate(f"window.kept = 'yes'; {loaded}", target_id=target)
-    seen: list[str] = []
     await stage.sup.call("Page.navigate", {"url": second}, target_id=target)
     await stage.until(lambda s: s.page(target).url == second)
     assert len(await stage.agree(target)) == 1
-    for url, frames in ((first, 3), (second, 1), (first, 3)):
-        history = await stage.sup.call("Page.getNavigationHistory", target_id=target)
-        entry = next(each["id"] for each in history["entries"] if each["url"] == url)
-        await stage.sup.call("Page.navigateToHistoryEntry", {"entryId": entry}, target_id=target)
-        await stage.until(lambda s, url=url, n=frames: s.page(target).url == url and s.page(target).frame_count == n)
-        assert len(await stage.agree(target)) == frames
-        seen.append(await stage.sup.evaluate("window.kept ?? 'not'", target_id=target))
-    assert seen[0] == ("not" if stage.shell else "yes"), seen
+    kept, back = True, 0
+    theirs = await stage.attach(target)
+    async with theirs.enabled("Page"):
+        await theirs.send("Page.enable")
+        for url, frames in ((first, 3), (second, 1), (first, 3)):
+            history = await stage.sup.call("Page.getNavigationHistory", target_id=target)
+            entry = next(each["id"] for each in history["entries"] if each["url"] == url)
+            with theirs.expect(
+                "Page.frameNavigated", where=lambda event: "parentId" not in event.params["frame"]
+            ) as came:
+                await stage.sup.call("Page.navigateToHistoryEntry", {"entryId": entry}, target_id=target)
+            await stage.until(
+                lambda s, url=url, n=frames: s.page(target).url == url and s.page(target).frame_count == n
+            )
+            assert len(await stage.agree(target)) == frames
+            restored = (await came.wait()).params["type"] == "BackForwardCacheRestore"
+            back += restored
+            if url == first:
+                kept = kept and restored
+                assert (await stage.sup.evaluate("window.kept ?? 'not'", target_id=target)) == (
+                    "yes" if kept else "not"
+                )
+    assert not (back and stage.shell)
 
 
 async def test_a_script_runs_in_the_frame_that_is_named(stage: Any, sites: Pages) -> None:

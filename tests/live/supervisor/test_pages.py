@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import pytest
 import trio
 
-from cdp_core import Gone, TargetCrashed, open_browser_session
+from cdp_core import Gone, open_browser_session
 from cdp_supervisor import (
     AmbiguousTarget,
     BlockedByDialog,
@@ -42,7 +41,7 @@ async def test_a_popup_asks_in_its_first_script(stage: Any, sites: Pages, featur
     before = {each.target_id for each in stage.sup.snapshot().pages}
     with stage.sup.changes(PageOpened) as opened:
         opening = f"window.popup = window.open({popup_url!r}, '_blank', {features!r}); popup === null"
-        with trio.fail_after(8):
+        with trio.fail_after(20):
             no_handle = await stage.sup.evaluate(opening, target_id=target, user_gesture=True)
         assert no_handle == (features == "noopener")
         change = await opened.receive()
@@ -67,7 +66,7 @@ async def test_a_popups_dialog_asked_by_its_opener(stage: Any, pages: Pages) -> 
     dialog = await stage.dialog()
     assert dialog.target_id != target
     assert (await stage.sup.respond_to_dialog("accept")).closed_by == "agent"
-    with trio.fail_after(8):
+    with trio.fail_after(20):
         assert (await reply.wait())["result"]["value"] is True
 
 
@@ -112,11 +111,10 @@ async def test_a_crash_is_told_and_a_reload_heals(stage: Any, pages: Pages) -> N
                 with pytest.raises(Exception):  # noqa: B017, PT011 - refused, gone, or timed out: it is a crash
                     await stage.sup.call("Page.crash", target_id=target, timeout=3)
 
-            with trio.fail_after(8):
+            with trio.fail_after(20):
                 assert (await crashed.receive()).target_id == target
             assert stage.sup.health(target).state == "crashed"
-            with suppress(TargetCrashed):  # the crash is told twice, and ends what was sent in between
-                await stage.sup.call("Page.reload", target_id=target, timeout=8)
+            assert await stage.sup.call("Page.reload", target_id=target, timeout=20) == {}
             nursery.cancel_scope.cancel()
     await stage.until(lambda s: s.page(target).health.state == "ok" and s.page(target).frame_count == 3)
     assert len(await stage.agree(target)) == 3
@@ -127,8 +125,11 @@ async def test_a_frame_out_of_process_crashes_alone(stage: Any, pages: Pages) ->
     far = pages("far", THERE)
     target = await stage.open(pages(f'<iframe src="{far}"></iframe>'))
     frame = await stage.far_frame(target)
-    stage.sup.session(frame_id=frame.frame_id).send_nowait("Page.crash").on_end()
-    await trio.sleep(0.2)
+    await stage.agree(target)
+    theirs = await stage.attach(frame.frame_id)
+    with theirs.expect("Inspector.targetCrashed") as crashed, trio.fail_after(20):
+        stage.sup.session(frame_id=frame.frame_id).send_nowait("Page.crash").on_end()
+        await crashed.wait()
     assert stage.sup.health(target).state == "ok"
     assert await stage.sup.evaluate("1 + 1", target_id=target) == 2
     await stage.sup.evaluate(f"document.querySelector('iframe').src = {far + '&again'!r}; 1", target_id=target)
@@ -144,10 +145,10 @@ async def test_a_page_that_closes_ends_what_waits_on_it(stage: Any, pages: Pages
             await stage.sup.evaluate("confirm('c')", target_id=target)
         dialog = await stage.dialog()
         await stage.raw.send("Target.closeTarget", {"targetId": target})
-        with trio.fail_after(8):
+        with trio.fail_after(20):
             assert (await gone.receive()).target_id == target
     with pytest.raises(Gone):
-        await blocked.value.call.wait(timeout=8)
+        await blocked.value.call.wait(timeout=20)
     ended = await stage.ended(dialog.id)
     assert ended.closed_by == "remote"
     snapshot = stage.sup.snapshot()
@@ -180,16 +181,16 @@ async def test_only_what_is_in_scope_is_supervised(stage: Any, shared_chromium: 
         assert [each.target_id for each in bound.snapshot().pages] == [mine]
         reply = await stage.start(other, "confirm('not mine')")
         dialog = await stage.dialog()
-        with trio.fail_after(8):
+        with trio.fail_after(20):
             await observing.wait_for(lambda s: len(s.pending_dialogs) == 1)
         assert bound.snapshot().pending_dialogs == ()
         await stage.sup.respond_to_dialog("accept", dialog_id=dialog.id)
         assert (await reply.wait())["result"]["value"] is True
-        with trio.fail_after(8):
+        with trio.fail_after(20):
             seen = await observing.wait_for(lambda s: len(s.recent_dialogs) == 1)
         assert seen.recent_dialogs[0].closed_by == "remote"
         await stage.sup.evaluate("window.open('about:blank'); 1", target_id=mine, user_gesture=True)
-        with trio.fail_after(8):
+        with trio.fail_after(20):
             await bound.wait_for(lambda s: len(s.pages) == 2)
         assert len(observing.snapshot().pages) == 1
     async with open_supervisor(shared_chromium.url, scope=Scope.context(stage.context)) as inside:
@@ -198,38 +199,49 @@ async def test_only_what_is_in_scope_is_supervised(stage: Any, shared_chromium: 
     assert await stage.sup.evaluate("2 + 2", target_id=other) == 4
 
 
-async def test_on_a_session_that_somebody_has(shared_chromium: Any, pages: Pages) -> None:
+async def test_the_browsers_own_interface_is_no_page(launch: Any, program: Any) -> None:
+    """Where a window has one: it is not supervised, though the whole browser is."""
+    with launch(interface=True) as its:
+        async with open_browser_session(its.url) as raw, open_supervisor(its.url) as sup:
+            made = await sup.call("Target.createTarget", {"url": "about:blank"})
+            every = (await raw.send("Target.getTargets", {"filter": [{}]}))["targetInfos"]
+            its_own = {each["targetId"] for each in every if each["type"] == "browser_ui"}
+            assert bool(its_own) != program.shell
+            with trio.fail_after(20):
+                found = await sup.wait_for(lambda s: (page := s.page(made["targetId"])) is not None and not page.stale)
+            assert not its_own & {each.target_id for each in found.pages}
+            assert not its_own & {each.target_id for each in found.sessions}
+
+
+async def test_on_a_session_that_somebody_has(shared_chromium: Any) -> None:
     """One socket for both; it is there, and the page answers, when the supervisor has gone."""
     async with open_browser_session(shared_chromium.url) as browser, browser.targets.open_context() as context:
-        page = await browser.targets.create(pages("<p>shared"), context=context)
+        page = await browser.targets.create("about:blank", context=context)
         async with open_supervisor(browser, scope=Scope.context(str(context))) as sup:
             assert sup.browser is browser
-            with trio.fail_after(8):
+            with trio.fail_after(20):
                 await sup.wait_for(lambda s: s.page(page.target_id) is not None and not s.pages[0].stale)
             with pytest.raises(BlockedByDialog) as blocked:
                 await sup.evaluate("confirm('c')")
             assert (await sup.respond_to_dialog("accept")).closed_by == "agent"
-            assert await blocked.value.call.wait(timeout=8) is True
+            assert await blocked.value.call.wait(timeout=20) is True
         assert sup.stop_report.left == ()
-        with trio.fail_after(8):
+        with trio.fail_after(20):
             answer = await page.send("Runtime.evaluate", {"expression": "1 + 1"})
         assert answer["result"]["value"] == 2
 
 
-async def test_the_end_settles_what_is_open(open_stage: Any, raw: Any, shared_chromium: Any, pages: Pages) -> None:
-    """And takes no time: a polite close is answered at once."""
+async def test_the_end_settles_what_is_open(raw: Any, shared_chromium: Any) -> None:
+    """Politely: nothing is left behind, and the page goes on."""
     async with raw.targets.open_context() as context:
-        page = await raw.targets.create(pages("<p>asks"), context=context)
-        began = trio.current_time()
+        page = await raw.targets.create("about:blank", context=context)
         async with open_supervisor(shared_chromium.url, scope=Scope.context(str(context))) as sup:
-            with trio.fail_after(8):
+            with trio.fail_after(20):
                 await sup.wait_for(lambda s: len(s.pages) == 1 and not s.pages[0].stale)
             reply = page.send_nowait("Runtime.evaluate", {"expression": "confirm('c')"})
             reply.on_end()
-            with trio.fail_after(8):
+            with trio.fail_after(20):
                 await sup.wait_for(lambda s: len(s.pending_dialogs) == 1)
-            began = trio.current_time()
         assert sup.stop_report.left == ()
-        assert trio.current_time() - began < 1.5
-        with trio.fail_after(8):
+        with trio.fail_after(20):
             assert (await reply.wait())["result"]["value"] is False

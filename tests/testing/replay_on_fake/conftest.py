@@ -1,6 +1,7 @@
-"""Loads the two modules beside it, which test modules cannot import (importlib mode), and lists what is not covered.
+"""Loads the modules beside it, which test modules cannot import (importlib mode), and lists what is not covered.
 
-`trace_replay.py` is how a trace is replayed on the fake, and compared; `trace_pages.py` is what the pages of each did.
+`trace_replay.py` is how a trace is replayed on the fake, and compared, by `trace_sides.py` and `trace_twins.py`;
+`trace_pages.py` is what the pages of each did.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ def load(name: str) -> ModuleType:
     return module
 
 
+load("trace_sides")
+load("trace_twins")
 REPLAY = load("trace_replay")
 PAGES = load("trace_pages")
 

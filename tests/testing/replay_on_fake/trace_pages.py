@@ -15,10 +15,15 @@ from cdp_core.testing.steps import (
     MoveFrame,
     Navigate,
     NavigateFrame,
+    Override,
     Popup,
+    Prerender,
     PushState,
     RemoveFrame,
+    Request,
+    Served,
     Wait,
+    Worker,
 )
 
 DEEP = (AddFrame("deep", "{z}/blank.html?title=deep"), AddFrame("leaf", "{y}/blank.html?title=leafsame"))
@@ -40,7 +45,13 @@ COMMON = {
         AddFrame(f"f{number}", f"{{{'b' if number % 9 == 8 else 'a'}}}/blank.html?i={number}") for number in range(45)
     ),
 }
-ONE = "; 1"
+BRIDGES = {
+    f"xhr('{scheme}://dlg-bridge.invalid/'": Override(
+        f"{scheme}://dlg-bridge.invalid/?kind={{type}}&message={{message}}&d={{default}}"
+    )
+    for scheme in ("http", "https")
+}
+"""The recorder's scripts for new documents, which ask for the answer of a dialog."""
 CHILD = (
     "new Promise(r => { const f = document.createElement('iframe'); f.name = 'nm'; f.src = '/blank.html?title=child';"
     " f.onload = r; document.body.append(f); }).then(()=>1)"
@@ -155,12 +166,13 @@ ACTS = {
         answers={"document.getElementById('cross').remove(); 1": Answer(1, (RemoveFrame("cross"),))}
     ),
     "targets_isolated_contexts": Acts(
+        served={"{a}/blank.html": Served(seconds=1)},
         answers={
             "window.open('{b}/blank.html?title=xo'); 1": Answer(1, (Popup("xo", "{b}/blank.html?title=xo"),)),
             "window.open('{a}/blank.html?title=noop', '_blank', 'noopener'); 1": Answer(
                 1, (Popup("noop", "{a}/blank.html?title=noop", noopener=True),)
             ),
-        }
+        },
     ),
     "popup_autoattach_stall": Acts(
         answers={
@@ -190,9 +202,84 @@ ACTS = {
             "new Promise(r=>setTimeout(()=>r(1),500))": Answer(1, (Wait(0.5),)),
             "new Promise(r=>setTimeout(()=>r(1),3000))": Answer(1, (Wait(3),)),
             "'a'": Answer("a", (Wait(0.01),)),
-            "'b'": Answer("b"),
+            "'b'": Answer("b", (Wait(0.01),)),
         }
     ),
+}
+WORKERS = (
+    Worker("dedicated", "{a}/w.js?dedicated"),
+    Worker("shared", "{a}/w.js?shared", kind="shared"),
+    Worker("service", "{a}/sw.js", kind="service"),
+)
+ACTS |= {
+    "dialog_pagehide": Acts(
+        answers={
+            "addEventListener('pagehide', () => { alert('in pagehide'); localStorage.ph = 'returned'; }); localStorage.ph = 'blocked'; 1": Answer(
+                1, (Dialog("alert", "in pagehide", at="pagehide"),)
+            ),
+            "localStorage.ph": Answer("returned"),
+        }
+    ),
+    "frames_prerender": Acts(
+        pages={"{a}/prerender.html": (Wait(1), Prerender("ahead", "{a}/blank.html?title=prerendered"))},
+        answers={
+            "location.href = '/blank.html?title=prerendered'; 1": Answer(
+                1, (Navigate("{a}/blank.html?title=prerendered"),)
+            )
+        },
+    ),
+    "hermes_worker": Acts(pages={"{a}/workers.html": WORKERS}),
+    "targets_workers": Acts(
+        pages={
+            "{a}/workers.html": (Wait(1), *WORKERS),
+            "{a}/w.js?dedicated": (Wait(1), Console("worker first line ?dedicated")),
+            "{a}/w.js?shared": (Wait(1), Console("worker first line ?shared")),
+            "{a}/sw.js": (Wait(1), Console("sw first line")),
+        },
+        served={"{a}/workers.html": Served(seconds=1)},
+        answers={"document.title": Answer("hello")},
+    ),
+    "bridge_address_space": Acts(
+        answers={
+            f"try{{ask('{url}')}}catch(x){{'threw '+x.name}}": Answer(200, (Request(url, sync=True, quiet=True),))
+            for url in (
+                "http://dlg-bridge.invalid/",
+                "https://dlg-bridge.invalid/",
+                "http://dlg-bridge.localhost/",
+            )
+        }
+    ),
+    "bridge_csp_blocked": Acts(
+        served={"{s}/blank.html?csp=connect-src+%27self%27": Served("connect-src 'self'")}, overrides=BRIDGES
+    ),
+    "bridge_http_ok": Acts(
+        answers={
+            "document.getElementById('same').contentWindow.confirm('in same-origin iframe')": Answer(
+                True, (Dialog("confirm", "in same-origin iframe", frame="same"),)
+            )
+        },
+        overrides=BRIDGES,
+    ),
+    "bridge_https_mixed": Acts(
+        served={"{s}/blank.html?csp=upgrade-insecure-requests": Served("upgrade-insecure-requests")},
+        overrides=BRIDGES,
+    ),
+    "bridge_messages": Acts(
+        answers={
+            "window.cnt": Answer(2),
+            "typeof window.cnt": Answer("undefined"),
+            "/native code/.test(alert.toString())": Answer(True),
+        },
+        overrides=BRIDGES,
+    ),
+    "bridge_oopif_session": Acts(
+        pages={
+            "{a}/holder.html?src=http%3A%2F%2F127.0.0.1%3A{port}%2Fblank.html": (AddFrame("held", "{b}/blank.html"),)
+        },
+        overrides=BRIDGES,
+    ),
+    "bridge_pending_lost": Acts(overrides=BRIDGES),
+    "bridge_two_clients": Acts(overrides=BRIDGES),
 }
 ACTS["hs_dialog_attach_late"] = attrs.evolve(
     ACTS["dialog_attach_late"], answers={**ACTS["dialog_attach_late"].answers, "window.v": Answer(False)}
@@ -211,31 +298,18 @@ ACTS |= {
         "hs_dialog_superseded",
         "hs_dialog_two_clients",
         "session_parent_detach",
+        "targets_discover_overlap",
         "wire_browser_close",
         "wire_http_endpoints",
+        "wire_nonflatten",
         "wire_pipe",
     )
 }
 """What a trace needs beside COMMON."""
 
 NOT_COVERED = {
-    **dict.fromkeys(
-        (
-            *("bridge_address_space", "bridge_csp_blocked", "bridge_http_ok", "bridge_https_mixed", "bridge_messages"),
-            *("bridge_oopif_session", "bridge_pending_lost", "bridge_two_clients"),
-        ),
-        "scripts of the page whose requests are answered in the place of dialogs",
-    ),
     "bridge_debugger": "a script that stands in Debugger.paused",
-    "dialog_pagehide": "scripts that run when a document is left",
-    "dialog_wedge_recovery": "a Page.enable that hung behind a dialog, and takes effect in the next document only",
-    "frames_prerender": "prerendered pages",
-    "hermes_first_page_only": "a dialog that nobody saw, and that ends when its page is hidden by another one",
-    "hermes_worker": "shared workers and service workers",
-    "targets_discover_overlap": "browser_ui targets: the browser's own furniture",
-    "targets_isolated_contexts": "a page that is opened with a URL, and is seen before its document is there",
-    "targets_workers": "shared workers and service workers",
-    "wire_ids": "a command whose id was used twice, and that is carried out again in the next process",
-    "wire_nonflatten": "sessions that are not flat (Target.sendMessageToTarget)",
+    "dialog_pagehide": "a page that is between two documents: how it is shown then, and who joins it there",
+    "targets_isolated_contexts": "commands to a page that was opened with a URL, faster than its navigation begins",
 }
 """What it would take. A trace that is named here and deviates in nothing leaves this table."""

@@ -11,9 +11,11 @@ Time passes only when the trace has something that the fake has not said yet: a 
 
 What neither side is asked about:
 
-* `NOISE`, the browser's own furniture (`browser_ui`), `UNCOMPARED` values, and titles, which come when they come;
+* `NOISE`, the browser's own furniture (`browser_ui`) and what a client wants of that, `UNCOMPARED` values, and titles, which come when they come;
 * a `targetInfoChanged` that says nothing new: how often it is told is the renderer's whim;
 * the end of a load whose beginning the session did not see: how far it had come by then is chance;
+* what a new document says to a session that was being set up, when the commands for that were answered after it only;
+* in which order a renderer tells several sessions of one target;
 * what the last command led to for a client that left just then, or the renderer's answer on a session that it ended.
 """
 
@@ -21,31 +23,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
+from trace_sides import Said, Side, unwrapped
+from trace_twins import Comparison, Twins
 
 from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
-from cdp_core.testing.steps import Answer, Script, Step
+from cdp_core.testing.steps import Answer, Override, Script, Served, Step
 
 Json = dict[str, Any]
-
-NOISE = ("Network.", "Page.frameResized", "Page.lifecycleEvent", "Page.frameSubtreeWillBeDetached")
-UNCOMPARED = frozenset(
-    (
-        *("timestamp", "scriptId", "exceptionId", "objectId", "stackTrace", "stack", "lineNumber", "columnNumber"),
-        *("userGesture", "debuggerId", "revision", "product", "userAgent", "jsVersion"),
-    )
-)
-OF_THE_PAGE = frozenset(("title", "name"))
-"""Of a target and of a frame: steps do not tell of these."""
-ENDS_OF_A_LOAD = frozenset(("Page.frameStoppedLoading", "Page.loadEventFired", "Page.domContentEventFired"))
-ID = re.compile(r"\b[0-9A-F]{32}\b")
-UNIQUE = re.compile(r"-?\d+\.-?\d+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-PLACE = re.compile(r":\d+:\d+\b")
-MISSING = object()
+CUT = "payload cut"
+"""In the note of a record that is not whole."""
 
 
 @attrs.frozen(kw_only=True)
@@ -61,6 +52,9 @@ class Acts:
     """What was sent really, where the trace holds only what it could be read as."""
     foreign: Sequence[int] = ()
     """Records that tell of what a client did who is not in the trace."""
+    overrides: Mapping[str, Override] = attrs.Factory(dict)
+    """What scripts of the client put in the place of dialogs."""
+    served: Mapping[str, Served] = attrs.Factory(dict)
     unheld: Mapping[int, str] = attrs.Factory(dict)
     """Ends of a connection whose cause the trace does not hold."""
 
@@ -70,6 +64,8 @@ class Acts:
             pages=filled({**common, **self.pages}, addresses(text)),
             answers=filled(dict(self.answers), addresses(text)),
             timeline=filled(tuple(self.timeline), addresses(text)),
+            served=filled(dict(self.served), addresses(text)),
+            overrides=self.overrides,
         )
 
 
@@ -84,6 +80,7 @@ def addresses(text: str) -> dict[str, str]:
         "{y}": f"http://b.localhost:{port}",
         "{z}": f"http://c.localhost:{port}",
         "{s}": f"https://localhost:{other}",
+        "{port}": port,
     }
 
 
@@ -101,112 +98,7 @@ def filled(value: Any, names: Mapping[str, str]) -> Any:
     return value
 
 
-# ── what was said ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@attrs.define(eq=False)
-class Said:
-    """One message of either browser."""
-
-    message: Json
-    number: int
-    after: frozenset[int] = frozenset()
-    subjects: frozenset[str] = frozenset()
-    optional: bool = False
-    batch: int = 0
-    """How many commands had been sent."""
-    place: int | None = None
-    """Where the trace has it."""
-
-    @property
-    def what(self) -> str:
-        return self.message.get("method") or f"reply {self.message.get('id')}"
-
-    def __str__(self) -> str:
-        rest = {key: each for key, each in self.message.items() if key not in ("method", "id")}
-        return f"{self.what} {json.dumps(rest)[:300]}"
-
-
-@attrs.define(eq=False)
-class Side:
-    """What one browser has told one client so far, as far as that decides what its next message is worth."""
-
-    page: str = ""
-    infos: dict[tuple[str | None, str], Json] = attrs.Factory(dict)
-    loading: set[tuple[str | None, str]] = attrs.Factory(set)
-    sessions: dict[str, str] = attrs.Factory(dict)
-    """Their targets."""
-    contexts: dict[tuple[str | None, int], str] = attrs.Factory(dict)
-    """Their frames."""
-    furniture: set[str] = attrs.Factory(set)
-
-    def own(self, session: str | None) -> str:
-        """The target of a session, which is also its frame."""
-        return self.sessions.get(session, "") if session else self.page
-
-    def keeps(self, message: Json) -> bool:
-        """Whether it counts at all."""
-        params = message.get("params") or {}
-        self._learn(message, params)
-        named = params.get("targetInfo", params).get("targetId")
-        if message.get("method", "").startswith(NOISE) or named in self.furniture:
-            return False
-        if message.get("method") == "Target.targetCreated":
-            self.infos[message.get("sessionId"), named] = {**params["targetInfo"], "title": ""}
-        if message.get("method") == "Target.targetInfoChanged":
-            key = (message.get("sessionId"), named)
-            info = {**params["targetInfo"], "title": ""}
-            if self.infos.get(key) == info:
-                return False
-            self.infos[key] = info
-        return True
-
-    def is_chance(self, message: Json) -> bool:
-        """Whether it ends a load that was not seen to begin."""
-        method, session = message.get("method"), message.get("sessionId")
-        frame = (message.get("params") or {}).get("frameId") or self.own(session)
-        if method == "Page.frameStartedLoading":
-            self.loading.add((session, frame))
-        unseen = (session, frame) not in self.loading
-        if method == "Page.frameStoppedLoading":
-            self.loading.discard((session, frame))
-        return method in ENDS_OF_A_LOAD and unseen
-
-    def _learn(self, message: Json, params: Json) -> None:
-        if message.get("method") == "Target.attachedToTarget":
-            self.sessions[params["sessionId"]] = params["targetInfo"]["targetId"]
-        if message.get("method") == "Runtime.executionContextCreated":
-            made = params["context"]
-            self.contexts[message.get("sessionId"), made["id"]] = made.get("auxData", {}).get("frameId", "")
-        self.furniture.update(furniture_in(message))
-
-    def subjects(self, message: Json, asked: Json | None) -> frozenset[str]:
-        """What it is about."""
-        session = message.get("sessionId")
-        params = message.get("params")
-        if params is None:  # a reply
-            named = {self.own(session), *ID.findall(json.dumps([message.get("result"), (asked or {}).get("params")]))}
-            return frozenset((named if asked is not None else set()) | {f"replies on {session}"}) - {""}
-        info, frame, context = (params.get(name) or {} for name in ("targetInfo", "frame", "context"))
-        found = {params.get("frameId"), params.get("targetId"), params.get("sessionId"), info.get("targetId")}
-        found |= {frame.get("id"), context.get("auxData", {}).get("frameId")}
-        found.add(self.contexts.get((session, params.get("executionContextId"))))
-        known = {each for each in found if each}
-        if not known or "Dialog" in message["method"]:
-            known.add(self.own(session))
-        return frozenset(known) - {""}
-
-
-def furniture_in(value: Any) -> Iterator[str]:
-    """The ids of targets that are the browser's own."""
-    if isinstance(value, dict):
-        if value.get("type") == "browser_ui":
-            yield value["targetId"]
-        for each in value.values():
-            yield from furniture_in(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from furniture_in(each)
+# ── the replay ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @attrs.define(eq=False)
@@ -218,6 +110,8 @@ class Link:
     mine: Side
     theirs: Side
     asked: dict[tuple[str | None, int], Json] = attrs.Factory(dict)
+    unasked: set[tuple[str | None, int]] = attrs.Factory(set)
+    """Commands about what the fake does not have."""
     said: list[Said] = attrs.Factory(list)
     seen: int = 0
     settled: int = 0
@@ -230,7 +124,7 @@ class Link:
             found = streams.waits(number)
             if found is None:
                 continue
-            message = json.loads(found.payload)
+            message = unwrapped(json.loads(found.payload))
             kept, chance = self.mine.keeps(message), self.mine.is_chance(message)
             asked = self.asked.get((message.get("sessionId"), message.get("id", -1)))
             subjects = self.mine.subjects(message, asked)
@@ -244,110 +138,6 @@ class Link:
         for said in self.said:
             if said.batch == batch and said.message.get("sessionId") == session and "id" in said.message:
                 said.optional = True
-
-
-# ── the ids of the two ───────────────────────────────────────────────────────────────────────────────────────────────
-
-
-class Twins:
-    """Which id of the trace is which of the fake."""
-
-    def __init__(self) -> None:
-        self.of: dict[Any, Any] = {}
-        self._back: dict[Any, Any] = {}
-
-    def may_be(self, theirs: Any, mine: Any, new: Mapping[Any, Any]) -> bool:
-        """Whether these two can be one."""
-        if theirs in self.of or theirs in new:
-            return (self.of.get(theirs) or new.get(theirs)) == mine
-        return mine not in self._back and mine not in new.values()
-
-    def marry(self, new: Mapping[Any, Any]) -> None:
-        self.of.update(new)
-        self._back.update({mine: theirs for theirs, mine in new.items()})
-
-    def filled(self, value: Any) -> Any:
-        """Something of the trace with the fake's ids."""
-        if isinstance(value, str):
-            return ID.sub(lambda found: self.of.get(found[0], found[0]), self.of.get(value, value))
-        if isinstance(value, dict):
-            return {key: self.filled(each) for key, each in value.items()}
-        if isinstance(value, list):
-            return [self.filled(each) for each in value]
-        return value
-
-
-@attrs.define(eq=False)
-class Comparison:
-    """A message of the trace beside one of the fake."""
-
-    twins: Twins
-    session: tuple[str, str | None]
-    new: dict[Any, Any] = attrs.Factory(dict)
-    strangers: bool = False
-    """An id of the one is known to be another one of the other."""
-    differences: list[str] = attrs.Factory(list)
-
-    def look(self, theirs: Any, mine: Any, path: str) -> None:
-        if isinstance(theirs, dict) and isinstance(mine, dict):
-            self._members(theirs, mine, path)
-        elif isinstance(theirs, list) and isinstance(mine, list):
-            theirs, mine = (self._listed(each) for each in (theirs, mine))
-            if path.endswith("targetInfos"):
-                mine = self._in_their_order(theirs, mine)
-            if len(theirs) != len(mine):
-                self.differences.append(f"{path} has {len(mine)} members, not {len(theirs)}")
-            for number, (first, second) in enumerate(zip(theirs, mine, strict=False)):
-                self.look(first, second, f"{path}[{number}]")
-        elif isinstance(theirs, str) and isinstance(mine, str) and is_id(theirs) and is_id(mine):
-            self._ids(theirs, mine)
-        elif self._plain(theirs) != self._plain(mine) or type(theirs) is not type(mine):
-            self.differences.append(f"{path} is {mine!r}, not {theirs!r}")
-
-    def _members(self, theirs: Json, mine: Json, path: str) -> None:
-        for key in dict.fromkeys([*theirs, *mine]):
-            if key in UNCOMPARED or (key in OF_THE_PAGE and {"targetId", "loaderId"} & theirs.keys()):
-                continue
-            first, second = theirs.get(key, MISSING), mine.get(key, MISSING)
-            where = f"{path}.{key}"
-            if first is MISSING or second is MISSING:
-                there = "the fake" if first is MISSING else "the trace"
-                self.differences.append(f"{where} is only in {there}: {second if first is MISSING else first!r}")
-            elif key == "executionContextId" or (key == "id" and "uniqueId" in theirs):
-                self._ids((*self.session, first), (*self.session, "the fake's", second))
-            else:
-                self.look(first, second, where)
-
-    def _ids(self, theirs: Any, mine: Any) -> None:
-        if not self.twins.may_be(theirs, mine, self.new):
-            self.strangers = True
-        self.new[theirs] = mine
-
-    def _plain(self, value: Any) -> Any:
-        return PLACE.sub(":<line>:<column>", self.twins.filled(value)) if isinstance(value, str) else value
-
-    def _listed(self, found: list[Any]) -> list[Any]:
-        return [each for each in found if not (isinstance(each, dict) and each.get("type") == "browser_ui")]
-
-    def _in_their_order(self, theirs: list[Json], mine: list[Json]) -> list[Json]:
-        """Targets are listed by their addresses in memory."""
-        left, ordered = list(mine), []
-        for each in theirs:
-            known = self.twins.of.get(each["targetId"])
-            like = (each["type"], each["url"])
-            fits = [
-                one for one in left if one["targetId"] == known or (known is None and (one["type"], one["url"]) == like)
-            ]
-            ordered += fits[:1]
-            left = [one for one in left if one not in fits[:1]]
-        return ordered + left
-
-
-def is_id(text: str) -> bool:
-    return bool(ID.fullmatch(text) or UNIQUE.fullmatch(text))
-
-
-# ── the replay ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class Replay:
@@ -384,9 +174,19 @@ class Replay:
             elif kind == "out":
                 self._send(self._link(name), record, self._acts.texts.get(place))
             elif kind == "in" and place not in self._acts.foreign:
-                self._hear(place, self._link(name), record["msg"])
+                self._hear(place, self._link(name), unwrapped(record["msg"]), cut=CUT in record.get("note", ""))
+        self._stop_recording()
         self._end_all()
         return self.deviations
+
+    def _stop_recording(self) -> None:
+        """A recording ends when its last command is answered: what that leads to besides may be missing in it."""
+        last = len(self.records) - 1
+        for link in self._links.values():
+            link.collect(self._sent)
+            answer = next((said for said in link.said if said.place == last and "id" in said.message), None)
+            for said in link.said if answer is not None else ():
+                said.optional |= said.number > answer.number
 
     def _link(self, name: str) -> Link:
         if name not in self._links:  # a pipe is not opened
@@ -438,10 +238,16 @@ class Replay:
             link.end.receive(record["raw"].encode())
             return
         command = record["msg"]
+        if isinstance(command, dict) and link.theirs.is_for_furniture(command):
+            link.unasked.add((command.get("sessionId"), command["id"]))
+            return
         if isinstance(command, dict):
             command = self._twins.filled(command)
             if isinstance(command.get("id"), int):
                 link.asked[command.get("sessionId"), command["id"]] = command
+            if command.get("method") == "Target.sendMessageToTarget":
+                inside = json.loads(command["params"]["message"])
+                link.asked[command["params"].get("sessionId"), inside.get("id")] = inside
         link.end.receive(json.dumps(command).encode())
 
     def _pipe(self, link: Link, text: str) -> None:
@@ -450,25 +256,37 @@ class Replay:
         for each in whole:
             link.end.receive(each.encode())
 
-    def _hear(self, place: int, link: Link, message: Json) -> None:
+    def _hear(self, place: int, link: Link, message: Json, *, cut: bool) -> None:
         kept, chance = link.theirs.keeps(message), link.theirs.is_chance(message)
-        if not kept:
+        if not kept or (message.get("sessionId"), message.get("id")) in link.unasked:
             return
-        best = self._find(link, message)
+        best = self._find(link, message, cut=cut)
         if best is None and not chance and self._closed_early(place):
-            best = self._find(link, message)
+            best = self._find(link, message, cut=cut)
         while best is None and not chance and (due := self.fake.next_time()) is not None:
             self.fake.advance(due)
-            best = self._find(link, message)
+            best = self._find(link, message, cut=cut)
         if best is None:
             if not chance:
                 self.deviations.append(f"{place}: missing: {Said(self._twins.filled(message), 0)}")
             return
         said, comparison = best
+        self._heed_late_enable(link, said)
         said.place = place
         self.compared += 1
         self._twins.marry(comparison.new)
         self.deviations += [f"{place}: {said.what}: {each}" for each in comparison.differences]
+
+    def _heed_late_enable(self, link: Link, answer: Said) -> None:
+        """What hung may reach the process of the next document only, when that has said a few things."""
+        asked = link.asked.get((answer.message.get("sessionId"), answer.message.get("id", -1)), {})
+        later = [said for said in link.said if said.number > answer.number]
+        same = [said for said in later if said.message.get("sessionId") == answer.message.get("sessionId")]
+        setting_up = str(asked.get("method")).endswith((".enable", ".runIfWaitingForDebugger"))
+        if setting_up and any(said.place is not None for said in same):
+            answer.subjects = frozenset()
+            for said in same:
+                said.optional |= "method" in said.message
 
     def _closed_early(self, place: int) -> bool:
         """A client that leaves is recorded when it has left: what that leads to may be told before."""
@@ -478,13 +296,13 @@ class Replay:
         self._close(following[0], following[1]["conn"], following[1]["note"])
         return True
 
-    def _find(self, link: Link, message: Json) -> tuple[Said, Comparison] | None:
+    def _find(self, link: Link, message: Json, *, cut: bool) -> tuple[Said, Comparison] | None:
         link.collect(self._sent)
         what = Said(message, 0).what
         found: list[tuple[Said, Comparison]] = []
         for said in link.said:
             if said.place is None and said.what == what:
-                comparison = Comparison(self._twins, (link.name, message.get("sessionId")))
+                comparison = Comparison(self._twins, (link.name, message.get("sessionId")), cut=cut)
                 comparison.look(message, said.message, "")
                 if not comparison.strangers:
                     found.append((said, comparison))
@@ -512,6 +330,8 @@ class Replay:
             for each in sorted(earlier):
                 other = by_number.get(each)
                 if other is None or other.place is None or not other.subjects & said.subjects:
+                    continue
+                if link.mine.are_siblings(other.message, said.message):
                     continue
                 if other.place > said.place:
                     self.deviations.append(f"order: {said.place} {said.what} was before {other.place} {other.what}")

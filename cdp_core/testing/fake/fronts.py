@@ -1,0 +1,33 @@
+"""Which page is in front of the others of its window: one that somebody opens, activates or brings there.
+
+The one that was there is hidden. What it asks just then, nobody can answer any more by hand: alert, confirm and prompt end
+as if they had been dismissed, unless a client is attached to the page, its tab or a frame of it. headless-shell, which hides
+nothing, ends nothing.
+"""
+
+from __future__ import annotations
+
+from cdp_core.testing.fake import dialogs
+from cdp_core.testing.fake.parts import Target
+from cdp_core.testing.fake.world import World
+
+__all__ = ["bring"]
+
+
+def bring(world: World, target: Target) -> None:
+    """A page, or the page of a tab, or of a frame, is in front now."""
+    page = (target.tab_of or target).page
+    before, page.context.front = page.context.front, page
+    if before is None or before is page or before.closed or world.profile == "headless-shell":
+        return
+    if not _is_attached(world, before):
+        world.soon(lambda: _end(world, before))
+
+
+def _end(world: World, hidden: Target) -> None:
+    dialogs.close_all(world, hidden)
+
+
+def _is_attached(world: World, page: Target) -> bool:
+    inside = [each for each in world.targets.values() if each.type == "iframe" and each.page is page]
+    return any(each.sessions for each in (page, page.tab or page, *inside))

@@ -1,0 +1,87 @@
+"""What a script throws: the value that goes up to who called, and how it is shown where nobody catches it.
+
+Only one kind is modelled: what `XMLHttpRequest.send` throws when it waits for an answer and none comes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from cdp_core.sansio.wire import Json
+from cdp_core.testing.fake import contexts
+from cdp_core.testing.fake.parts import Frame
+from cdp_core.testing.fake.world import World
+
+__all__ = ["details_of", "is_thrown", "message_of", "name_of", "network_error", "shown"]
+
+STACK: Final = "\n    at <anonymous>:1:1"
+LONGEST: Final = 100
+"""A text in a preview is cut in its middle."""
+CODES: Final = {"NetworkError": 19}
+
+
+def network_error(url: str) -> Json:
+    """No answer came."""
+    return {"name": "NetworkError", "thrown": f"Failed to execute 'send' on 'XMLHttpRequest': Failed to load '{url}'."}
+
+
+def is_thrown(value: Json) -> bool:
+    """Whether it was thrown, and not brought."""
+    return "thrown" in value
+
+
+def name_of(value: Json) -> str:
+    """Its name."""
+    name: str = value["name"]
+    return name
+
+
+def message_of(value: Json) -> str:
+    """Its message."""
+    message: str = value["thrown"]
+    return message
+
+
+def shown(world: World, frame: Frame, context: int, value: Json) -> Json:
+    """The result of a command whose script nobody caught it in."""
+    return {
+        "result": _object(world, frame, context, value),
+        "exceptionDetails": details_of(world, frame, context, value),
+    }
+
+
+def details_of(world: World, frame: Frame, context: int, value: Json) -> Json:
+    """The details of an exception."""
+    call = {"functionName": "", "scriptId": "3", "url": "", "lineNumber": 0, "columnNumber": 0}
+    return {
+        "exceptionId": 1,
+        "text": "Uncaught",
+        "lineNumber": 0,
+        "columnNumber": 0,
+        "scriptId": "3",
+        "stackTrace": {"callFrames": [call]},
+        "exception": _object(world, frame, context, value),
+    }
+
+
+def _object(world: World, frame: Frame, context: int, value: Json) -> Json:
+    name, message = name_of(value), message_of(value)
+    description = f"{name}: {message}{STACK}"
+    made = {"type": "object", "subtype": "error", "description": description}
+    properties = [
+        {"name": "stack", "type": "string", "value": _cut(description)},
+        {"name": "code", "type": "number", "value": str(CODES[name])},
+        {"name": "name", "type": "string", "value": name},
+        {"name": "message", "type": "string", "value": _cut(message)},
+    ]
+    return {
+        **made,
+        "className": "DOMException",
+        "objectId": contexts.keep_object(world, frame, context, made),
+        "preview": {**made, "overflow": False, "properties": properties},
+    }
+
+
+def _cut(text: str) -> str:
+    half = LONGEST // 2
+    return text if len(text) <= LONGEST else f"{text[:half]}\u2026{text[1 - half :]}"

@@ -1,0 +1,253 @@
+"""What is refused and how, beyond what every wire has: of targets, scripts, requests and input (facts 13, 53, 59)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cdp_core.testing.steps import Request
+
+pytestmark = pytest.mark.chromium
+
+PAGES = [{"type": "page"}]
+XHR = {"resourceType": "XHR"}
+
+
+def each(scenario: Any, commands: list[tuple[str, Any]], on: str = "browser") -> None:
+    for method, params in commands:
+        scenario.send(method, params, on=on)
+
+
+BOTH = [
+    "Browser.getWindowBounds",
+    "Browser.grantPermissions",
+    "Browser.setWindowBounds",
+    "Emulation.setDeviceMetricsOverride",
+    "Fetch.continueRequest",
+    "IO.read",
+    "Input.dispatchKeyEvent",
+    "Input.insertText",
+    "Network.getCookies",
+    "Network.getResponseBody",
+    "Page.createIsolatedWorld",
+    "Page.handleJavaScriptDialog",
+    "Page.setDocumentContent",
+    "Runtime.addBinding",
+    "Runtime.callFunctionOn",
+    "Runtime.evaluate",
+    "Runtime.getProperties",
+    "Runtime.runIfWaitingForDebugger",
+    "Runtime.nope",
+    "Storage.getCookies",
+    "Storage.setCookies",
+    "Target.autoAttachRelated",
+    "Target.exposeDevToolsProtocol",
+    "Target.getDevToolsTarget",
+    "Target.sendMessageToTarget",
+    "Target.setRemoteLocations",
+    "Tethering.bind",
+]
+
+
+@pytest.mark.parametrize("on", ["browser", "p"])
+async def test_methods_that_are_there_or_not(scenario: Any, on: str) -> None:
+    scenario.open("p", "{a}/main")
+    for method in BOTH:
+        scenario.send(method, {}, on=on)
+    await scenario.conforms()
+
+
+FLAT = {"waitForDebuggerOnStart": False, "flatten": True}
+
+
+async def test_targets_that_are_not_there(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    commands: list[tuple[str, Any]] = [
+        ("Target.attachToTarget", {"targetId": ""}),
+        ("Target.detachFromTarget", {"sessionId": ""}),
+        ("Target.detachFromTarget", {"targetId": "$target.p"}),
+        ("Target.detachFromTarget", {"targetId": "$target.p"}),
+        ("Target.closeTarget", {"targetId": ""}),
+        ("Target.activateTarget", {"targetId": ""}),
+        ("Target.getTargetInfo", {"targetId": ""}),
+        ("Target.exposeDevToolsProtocol", {"targetId": "unknown"}),
+        ("Target.sendMessageToTarget", {"message": "x", "sessionId": "unknown"}),
+        ("Target.sendMessageToTarget", {"message": "x", "targetId": "unknown"}),
+        ("Target.sendMessageToTarget", {"message": "x"}),
+        ("Target.setRemoteLocations", {"locations": []}),
+        ("Target.autoAttachRelated", {"targetId": "unknown", "waitForDebuggerOnStart": False}),
+        ("Target.createTarget", {"url": "about:blank", "browserContextId": ""}),
+        ("Target.createTarget", {"url": "about:blank", "width": 300}),
+        ("Target.setDiscoverTargets", {"discover": False}),
+        ("Target.setDiscoverTargets", {"discover": False, "filter": PAGES}),
+        ("Target.setDiscoverTargets", {"discover": True, "filter": [{"type": 5}]}),
+        ("Target.setDiscoverTargets", {"discover": True, "filter": []}),
+        ("Target.setAutoAttach", {}),
+        ("Target.setAutoAttach", {**FLAT, "autoAttach": True, "filter": []}),
+        ("Target.setAutoAttach", {**FLAT, "autoAttach": False, "filter": PAGES}),
+        ("Target.setAutoAttach", {"autoAttach": False, "waitForDebuggerOnStart": False}),
+        ("Browser.getWindowForTarget", {}),
+        ("Storage.clearCookies", {}),
+    ]
+    each(scenario, commands)
+    await scenario.conforms()
+
+
+ADDRESSES = [
+    "about:blank#x",
+    "about:srcdoc",
+    "javascript:1+1",
+    "http://",
+    "http://127.0.0.1:99999/",
+    "ftp://x/",
+    "foo:bar",
+    "  {a}/around  ",
+    "{a}/x y",
+    "{a}/\u00fc",
+    "HTTP://127.0.0.1:1/",
+    "//127.0.0.1/",
+]
+
+
+async def test_addresses(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    for url in ADDRESSES:
+        scenario.go(url, on="p")
+    await scenario.conforms()
+
+
+async def test_input_of_a_wrong_kind(scenario: Any) -> None:
+    scenario.open("p", "{a}/main")
+    at = {"x": 1, "y": 1}
+    commands: list[tuple[str, Any]] = [
+        ("Input.dispatchMouseEvent", {}),
+        ("Input.dispatchMouseEvent", {"type": "nope", **at}),
+        ("Input.dispatchMouseEvent", {"type": "mousePressed", "button": "nope", **at}),
+        ("Input.dispatchKeyEvent", {"type": "nope"}),
+        ("Input.dispatchKeyEvent", {}),
+        ("Input.insertText", {"text": "x"}),
+        ("Input.insertText", {}),
+    ]
+    each(scenario, commands, on="p")
+    await scenario.conforms()
+
+
+@pytest.mark.parametrize("awaited", [True, False])
+async def test_scripts_that_throw(scenario: Any, awaited: bool) -> None:
+    scenario.open("p", "{a}/main", enable=["Page", "Runtime"])
+    for expression in (
+        "throw new Error('x')",
+        "throw 'x'",
+        "throw new TypeError('t')",
+        "throw null",
+        "Promise.reject(new Error('r'))",
+        "Promise.reject('r')",
+        "Promise.resolve(7)",
+        "Promise.resolve()",
+        "NaN",
+        "-0",
+    ):
+        scenario.evaluate(expression, on="p", awaitPromise=awaited)
+        scenario.settle()
+    await scenario.conforms()
+
+
+async def test_contexts_that_are_not_there(scenario: Any) -> None:
+    scenario.open("p", "{a}/main", enable=["Runtime"])
+    for place in (
+        {"contextId": 99999},
+        {"contextId": -1},
+        {"contextId": 0},
+        {"uniqueContextId": "nope"},
+        {"uniqueContextId": "1.2"},
+        {"contextId": 1, "uniqueContextId": "1.2"},
+    ):
+        scenario.evaluate("1", on="p", **place)
+    declared = {"functionDeclaration": "() => 1"}
+    commands: list[tuple[str, Any]] = [
+        ("Runtime.callFunctionOn", declared),
+        ("Runtime.callFunctionOn", {**declared, "objectId": "nope"}),
+        ("Runtime.callFunctionOn", {**declared, "objectId": "1.2.3"}),
+        ("Runtime.callFunctionOn", {**declared, "executionContextId": 99999}),
+        ("Runtime.releaseObject", {"objectId": "nope"}),
+        ("Page.createIsolatedWorld", {"frameId": "nope"}),
+        ("Page.navigate", {"url": "{a}/x", "frameId": ""}),
+        ("Page.navigateToHistoryEntry", {"entryId": 777}),
+    ]
+    each(scenario, commands, on="p")
+    await scenario.conforms()
+
+
+async def test_kinds_of_console_lines(scenario: Any) -> None:
+    scenario.open("p", "{a}/main", enable=["Page", "Runtime"])
+    for call in (
+        "log('a', 1, true, null)",
+        "log()",
+        "warn('w')",
+        "dir(1)",
+        "trace('t')",
+        "trace()",
+        "assert(false, 'x')",
+        "assert(true, 'x')",
+        "assert(false)",
+        "group('g')",
+        "groupCollapsed('g')",
+        "groupEnd()",
+        "clear()",
+    ):
+        scenario.evaluate(f"console.{call}", on="p")
+    scenario.settle()
+    await scenario.conforms()
+
+
+def held(scenario: Any, number: int = 0) -> dict[str, str]:
+    scenario.act(Request(f"{{a}}/{number}.txt"), on="p")
+    scenario.expect("Fetch.requestPaused", on="p", save={f"request.{number}": "params.requestId"})
+    return {"requestId": f"$request.{number}"}
+
+
+def holding(scenario: Any, stage: str) -> None:
+    scenario.open("p", "{a}/main", enable=["Page", "Runtime"])
+    scenario.send("Fetch.enable", {"patterns": [{**XHR, "requestStage": stage}]}, on="p")
+
+
+DECISIONS: dict[str, Any] = {
+    "continueRequest": {},
+    "continueResponse": {},
+    "failRequest": {"errorReason": "Failed"},
+    "fulfillRequest": {"responseCode": 200},
+    "getResponseBody": {},
+    "takeResponseBodyAsStream": {},
+    "continueWithAuth": {"authChallengeResponse": {"response": "Default"}},
+}
+
+
+@pytest.mark.parametrize("stage", ["Request", "Response"])
+async def test_decided_more_than_once(scenario: Any, stage: str) -> None:
+    holding(scenario, stage)
+    for number, (decision, params) in enumerate(DECISIONS.items()):
+        about = held(scenario, number)
+        each(scenario, [(f"Fetch.{decision}", {**about, **params})] * 2, on="p")
+        each(scenario, [("Fetch.continueRequest", about)], on="p")
+        scenario.settle()
+    await scenario.conforms()
+
+
+async def test_decided_wrongly(scenario: Any) -> None:
+    holding(scenario, "Request")
+    about = held(scenario)
+    commands: list[tuple[str, Any]] = [
+        ("Fetch.continueRequest", {**about, "headers": [{"name": "", "value": ""}]}),
+        ("Fetch.continueResponse", {**about, "responseCode": 200}),
+        ("Fetch.failRequest", {**about, "errorReason": "Nope"}),
+        ("Fetch.fulfillRequest", {**about, "responseCode": 99}),
+        ("Fetch.continueRequest", {**about, "url": "nope"}),
+        ("Fetch.enable", {"patterns": [{"requestStage": "Nope"}]}),
+        ("Fetch.enable", {"patterns": [{"resourceType": "Nope"}]}),
+        ("Fetch.enable", {"patterns": [5]}),
+        ("Fetch.enable", {"handleAuthRequests": 1}),
+        *((f"Fetch.{name}", {"requestId": "gone", **params}) for name, params in DECISIONS.items()),
+    ]
+    each(scenario, commands, on="p")
+    await scenario.conforms()
