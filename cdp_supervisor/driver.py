@@ -65,7 +65,7 @@ from cdp_supervisor.sansio.inputs import (
 )
 from cdp_supervisor.sansio.questions import Question, Stop
 from cdp_supervisor.sansio.state import State
-from cdp_supervisor.sansio.step import StopReport, events_wanted
+from cdp_supervisor.sansio.step import StopReport, events_wanted, quiet_events
 from cdp_supervisor.shared_link import SharedLink
 
 __all__ = ["Connect", "Driver", "LinkOptions"]
@@ -124,7 +124,9 @@ class Driver:
         self._over = False
         self._where = where
         self._options = options
-        self._wanted = events_wanted(state)
+        quiet = quiet_events(state)
+        self._wanted = {method: method in quiet for method in events_wanted(state)}
+        """What is fed, and whether it may wait to be folded."""
         self._epoch = state.epoch
         self._dial = trio.Event()
         self._dial.set()
@@ -247,9 +249,9 @@ class Driver:
         return Instant(mono=self._clock(), wall=time.time())
 
     def _feed(self, input: Input) -> None:  # noqa: A002 - the word of the whole machine
-        if not self.runner.feed(input):
+        state = self.runner.feed(input)
+        if state is None:
             return
-        state = self.runner.state
         if state.deadlines and state.deadlines[0][0] < self._alarm_at:
             self._alarm.set()
         if state.link.phase in ("stopped", "gave_up"):
@@ -258,8 +260,13 @@ class Driver:
     def _tap(self, output: Output) -> None:
         """What the engine says, before anybody else hears of it."""
         if type(output) is Event or isinstance(output, Event):
-            if output.method in self._wanted:
-                self._feed(BrowserEvent(at=self._moment_of_batch(), epoch=self._epoch, event=output))
+            quiet = self._wanted.get(output.method)
+            if quiet is not None:
+                browser = self.browser
+                same = browser is not None and browser.batches == self._batch
+                at = self._batch_came if same else self._moment_of_batch()
+                if not quiet or not self.runner.keep(at, self._epoch, output):
+                    self._feed(BrowserEvent(at=at, epoch=self._epoch, event=output))
         elif self.runner.state.link.phase == "stopped":
             pass  # what the report does not know of is not ours any more
         elif isinstance(output, CommandDone):
@@ -281,11 +288,9 @@ class Driver:
         self._feed(CommandEnded(at=self.now(), epoch=self._epoch, ticket=ticket, outcome=done.outcome))
 
     def _moment_of_batch(self) -> Instant:
-        """When the reader was given the event that it hands out now: the clock is asked once for each batch."""
-        browser = self.browser
-        if browser is None or browser.batches != self._batch:
-            self._batch = -1 if browser is None else browser.batches
-            self._batch_came = self.now()
+        """When the reader was given what it hands out from now on: the clock is asked once for each batch."""
+        self._batch = -1 if self.browser is None else self.browser.batches
+        self._batch_came = self.now()
         return self._batch_came
 
     def _on_state(self, state: State) -> None:

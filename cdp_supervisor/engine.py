@@ -45,7 +45,7 @@ from cdp_supervisor.sansio.machines import Machine
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
 from cdp_supervisor.sansio.questions import Question
 from cdp_supervisor.sansio.state import Deadline, State, initial_state
-from cdp_supervisor.sansio.step import events_wanted
+from cdp_supervisor.sansio.step import events_wanted, quiet_events
 from cdp_supervisor.sansio.view import Snapshot
 
 __all__ = ["Moment", "SupervisorEngine"]
@@ -83,7 +83,7 @@ class SupervisorEngine:
             adopting=sessions == "adopt",
             machines=(ConsoleRing(), *machines),
         )
-        self._wanted = events_wanted(state)
+        self._wanted, self._quiet = events_wanted(state), quiet_events(state)
         self._runner = Runner(state, self._perform, record=None if record is None else record(state))
         self._at = Instant(mono=0.0)
         self._out: list[bytes] = []
@@ -106,7 +106,7 @@ class SupervisorEngine:
         self._tickets.clear()
         self._ids.clear()
         self._dial, self._hang_up = False, ""
-        self._runner.feed(LinkUp(at=at, epoch=self.state.epoch, browser_id=browser_id))
+        self._runner.feed(LinkUp(at=at, epoch=self._runner.epoch, browser_id=browser_id))
 
     def link_down(self, reason: str, at: Moment, *, jitter: float = 0.5, final: bool = False) -> None:
         """The link is gone, or could not be made."""
@@ -116,7 +116,7 @@ class SupervisorEngine:
             self._take(output, at)
         self._out.clear()
         self._hang_up = ""
-        self._runner.feed(LinkDown(at=at, epoch=self.state.epoch, reason=reason, jitter=jitter, final=final))
+        self._runner.feed(LinkDown(at=at, epoch=self._runner.epoch, reason=reason, jitter=jitter, final=final))
 
     @property
     def wants_link(self) -> bool:
@@ -161,7 +161,7 @@ class SupervisorEngine:
     def time_passed(self, at: Moment) -> None:
         """It is later now."""
         at = self._at = _instant(at)
-        self._runner.feed(TimePassed(at=at, epoch=self.state.epoch))
+        self._runner.feed(TimePassed(at=at, epoch=self._runner.epoch))
 
     def outgoing(self) -> list[bytes]:
         """What is to be sent, taken out."""
@@ -178,13 +178,13 @@ class SupervisorEngine:
         """Ask something; its answer will be among `answers()`, under this id."""
         at = self._at = _instant(at)
         self._last_ask += 1
-        self._runner.feed(Ask(at=at, epoch=self.state.epoch, ask_id=self._last_ask, question=question))
+        self._runner.feed(Ask(at=at, epoch=self._runner.epoch, ask_id=self._last_ask, question=question))
         return self._last_ask
 
     def drop(self, ask_id: int, at: Moment) -> None:
         """Nobody waits for this answer any more."""
         at = self._at = _instant(at)
-        self._runner.feed(AskDropped(at=at, epoch=self.state.epoch, ask_id=ask_id))
+        self._runner.feed(AskDropped(at=at, epoch=self._runner.epoch, ask_id=ask_id))
 
     def answers(self) -> dict[int, Answer]:
         """The answers that have come, by ask, taken out."""
@@ -215,9 +215,10 @@ class SupervisorEngine:
     # ── between the router and the machine ───────────────────────────────────────────────────────────────────────────
 
     def _take(self, output: Output, at: Instant) -> None:
-        epoch = self.state.epoch
+        epoch = self._runner.epoch
         if isinstance(output, Event):
-            if output.method in self._wanted:
+            method = output.method
+            if method in self._wanted and (method not in self._quiet or not self._runner.keep(at, epoch, output)):
                 self._runner.feed(BrowserEvent(at=at, epoch=epoch, event=output))
         elif isinstance(output, CommandDone):
             ticket = self._tickets.pop(output.id, None)
@@ -257,7 +258,7 @@ class SupervisorEngine:
         try:
             command_id = self._write(effect.method, effect.params, effect.session_id)
         except CdpError as error:
-            epoch = self.state.epoch
+            epoch = self._runner.epoch
             ended = CommandEnded(at=self._at, epoch=epoch, ticket=effect.ticket, outcome=NotSent(error=error))
             self._runner.feed(ended)
             return

@@ -6,22 +6,35 @@ once, or that makes something happen at once, becomes an input behind the others
 A state is published before its effects are done: who hears of a change finds it
 (docs/cdp/every-published-state-can-be-waited-for.md). Reading needs no lock: the last state is
 one reference, and a snapshot is built from it by whoever asks, in any thread.
+
+Most events are such that machines only keep them (console lines). What they make of the state is worked out when it is
+looked at, or something else happens; nobody can tell the difference, since a fold of the same inputs gives the same state
+(docs/cdp/what-nobody-looks-at-can-wait.md).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Final
 
+from cdp_core.sansio.wire import Event
 from cdp_supervisor.sansio.effects import Effect
-from cdp_supervisor.sansio.inputs import Input
+from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant
 from cdp_supervisor.sansio.state import Deadline, State
-from cdp_supervisor.sansio.step import next_deadline, take
+from cdp_supervisor.sansio.step import fold, next_deadline, quiet_until, take, unheard_by_machines
 from cdp_supervisor.sansio.view import Snapshot, Views
 
 __all__ = ["Runner"]
 
 Watch = Callable[[State], None]
+
+KEPT: Final = 1024
+"""Events that may wait to be folded: with so many, looking still takes less than a millisecond."""
+SMALL: Final = 8_192
+"""Bytes of an event that may wait."""
+NONE: Final[tuple[BrowserEvent, ...]] = ()
 
 
 class Runner:
@@ -30,7 +43,15 @@ class Runner:
     def __init__(
         self, state: State, perform: Callable[[Effect], None], *, record: Callable[[Input], None] | None = None
     ) -> None:
-        self.state = state
+        self._there: tuple[State, Sequence[BrowserEvent]] = state, NONE
+        """A state, and what came since that waits to be folded: one reference, for other threads. A list in it only grows."""
+        self._looked: tuple[State, int, State] | None = None
+        """A state, how many of those that waited were folded to look at it, and what came of it."""
+        self._waiting: list[BrowserEvent] = []
+        """The list of `_there`, where there is one."""
+        self._until = inf
+        """Before this moment nothing but an input changes anything."""
+        self._ours = unheard_by_machines(state)
         self._perform = perform
         self._record = record
         self._inputs: deque[Input] = deque()
@@ -38,30 +59,92 @@ class Runner:
         self._views = Views()
         self._watchers: tuple[Watch, ...] = ()
 
-    def feed(self, input: Input) -> bool:  # noqa: A002 - the word of the whole machine
-        """Let the machine know, and do what it wants. False: an input is being worked on, and this one comes behind it."""
+    @property
+    def state(self) -> State:
+        """What is so now."""
+        state, waiting = self._there
+        count = len(waiting)
+        if not count:
+            return state
+        looked = self._looked
+        if looked is not None and looked[0] is state and looked[1] == count:
+            return looked[2]
+        after, _ = fold(state, waiting[:count])  # what that orders is done when it is published
+        self._looked = state, count, after
+        return after
+
+    @property
+    def epoch(self) -> int:
+        """Of the link that there is, or is to be."""
+        return self._there[0].epoch
+
+    def feed(self, input: Input) -> State | None:  # noqa: A002 - the word of the whole machine
+        """Let the machine know, and do what it wants; the state then. None: this one comes behind one under work."""
         if self._working:
             self._inputs.append(input)
-            return False
+            return None
         self._working = True
-        waiting = self._inputs
+        queue = self._inputs
         try:
             while True:
+                before, waiting = self._there
+                if waiting and not self._passes(input):
+                    before, waiting = self._fold(before, waiting), NONE
                 if self._record is not None:
                     self._record(input)
-                before = self.state
                 after, orders = take(before, input)
                 if after is not before:
-                    self.state = after
+                    self._there = after, waiting
+                    if waiting:
+                        self._until = quiet_until(after)
                     for watch in self._watchers:
                         watch(after)
                 for effect in orders:
                     self._perform(effect)
-                if not waiting:
-                    return True
-                input = waiting.popleft()  # noqa: A001
+                if not queue:
+                    return after
+                input = queue.popleft()  # noqa: A001
         finally:
             self._working = False
+
+    def _passes(self, input: Input) -> bool:  # noqa: A002
+        """Whether it means nothing to those who keep what waits, nor that to it: then both orders are one."""
+        return type(input) is BrowserEvent and input.event.method in self._ours and input.at.mono < self._until
+
+    def keep(self, at: Instant, epoch: int, event: Event) -> bool:
+        """An event of `quiet_events`: it waits to be folded. False: it cannot, and is to be fed."""
+        state, waiting = self._there
+        if type(event) is not Event or len(event.raw) > SMALL:
+            return False
+        if waiting:
+            last = waiting[-1]
+            later = at is last.at or (last.at.mono <= at.mono >= state.now and at.mono < self._until)
+            if not later or epoch != last.epoch or len(waiting) >= KEPT:
+                return False
+        elif not self._may_wait(state, at, epoch):
+            return False
+        session_id = event.session_id
+        page = None if session_id is None else state.page_of.get(session_id)
+        kept = BrowserEvent(at=at, epoch=epoch, event=event, page=page)
+        if waiting:
+            self._waiting.append(kept)
+        else:
+            self._waiting = [kept]
+            self._there = state, self._waiting
+        return True
+
+    def _may_wait(self, state: State, at: Instant, epoch: int) -> bool:
+        if self._working or self._watchers or self._record is not None:
+            return False
+        self._until = quiet_until(state)
+        return epoch == state.epoch and state.now <= at.mono < self._until
+
+    def _fold(self, state: State, waiting: Sequence[BrowserEvent]) -> State:
+        after, orders = fold(state, waiting)
+        self._there = after, NONE
+        for effect in orders:
+            self._perform(effect)
+        return after
 
     def snapshot(self) -> Snapshot:
         """What is so now."""
@@ -73,10 +156,13 @@ class Runner:
 
     def deadline(self) -> Deadline | None:
         """When the machine wants to be told of the time."""
-        return next_deadline(self.state)
+        return next_deadline(self._there[0])
 
     def watch(self, watcher: Watch) -> Callable[[], None]:
         """Hear of every state that is published; what is returned ends it."""
+        state, waiting = self._there
+        if waiting:
+            self._fold(state, waiting)
         self._watchers = (*self._watchers, watcher)
 
         def end() -> None:

@@ -1,9 +1,8 @@
-"""Each pure module of the engine must be covered completely, branches included, by its own test file.
+"""Each pure module must be covered completely, branches included, by its own test file.
 
-A module that is only covered by the tests of others is a module whose rules nobody wrote down. One run of `tests/sansio`
-records which test file executed each line and branch (a context of coverage for each); then each module of `cdp_core/sansio`
-is judged by what `tests/sansio/test_<module>.py` alone has executed, beside what runs at import. The rules of
-`cdp_supervisor/sansio` hold between modules, and are laws over whole runs (tests/supervisor).
+A module that is only covered by the tests of others is a module whose rules nobody wrote down. One run of the pure tests
+records which test file executed each line and branch (a context of coverage for each); then each module of a folder of
+`PURE` is judged by what `test_<module>.py` alone has executed, beside what runs at import.
 
     python tools/own_coverage.py            # prints what is missing; exit code 1 where anything is
 """
@@ -22,13 +21,16 @@ ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = """
 [run]
 branch = true
-source = cdp_core
+source =
+    cdp_core
+    cdp_supervisor
 [report]
 exclude_also =
     if TYPE_CHECKING
     : \\.\\.\\.
     ^\\s*\\.\\.\\.$
 """
+PURE = {"cdp_core/sansio": "tests/sansio", "cdp_supervisor/sansio": "tests/supervisor_sansio"}
 AT_IMPORT = "^$"
 PLUGIN = """
 import coverage
@@ -45,28 +47,28 @@ def main() -> int:
         settings.write_text(SETTINGS)
         (Path(folder) / "a_context_for_each_file.py").write_text(PLUGIN)
         command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", f"--data-file={store}"]
-        command += ["-m", "pytest", "-q", "-p", "no:xdist", "-p", "a_context_for_each_file", "tests/sansio"]
+        command += ["-m", "pytest", "-q", "-p", "no:xdist", "-p", "a_context_for_each_file", *PURE.values()]
         environment = os.environ | {"COVERAGE_CORE": "ctrace", "HYPOTHESIS_PROFILE": "ci", "PYTHONPATH": folder}
         done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False)
         print(done.stdout.splitlines()[-1] if done.returncode == 0 else done.stdout)
         if done.returncode:
             return done.returncode
-        modules = sorted((ROOT / "cdp_core" / "sansio").glob("*.py"))
-        missing = [line for module in modules if (line := judge(module, settings, store))]
+        modules = [(module, tests) for folder, tests in PURE.items() for module in sorted((ROOT / folder).glob("*.py"))]
+        missing = [line for module, tests in modules if (line := judge(module, tests, settings, store))]
     print("\n".join(missing) or f"own coverage: all {len(modules)} modules are complete")
     return 1 if missing else 0
 
 
-def judge(module: Path, settings: Path, store: Path) -> str:
+def judge(module: Path, tests: str, settings: Path, store: Path) -> str:
     """What of a module its own tests leave out; empty where it is nothing."""
     measured = coverage.Coverage(data_file=store, config_file=settings)
     measured.load()
-    measured.get_data().set_query_contexts([AT_IMPORT, rf"test_{module.stem}\.py$"])
+    measured.get_data().set_query_contexts([AT_IMPORT, rf"{tests}/test_{module.stem}\.py$"])
     _, _, _, missing, lines = measured.analysis2(str(module))
     branches = measured._analyze(str(module)).missing_branch_arcs()
     arcs = [f"{start}→{end}" for start, ends in sorted(branches.items()) if start not in missing for end in ends]
     left_out = ", ".join([lines, *arcs] if lines else arcs)
-    return f"{module.relative_to(ROOT)}: test_{module.stem}.py does not execute {left_out}" if left_out else ""
+    return f"{module.relative_to(ROOT)}: {tests}/test_{module.stem}.py does not execute {left_out}" if left_out else ""
 
 
 if __name__ == "__main__":

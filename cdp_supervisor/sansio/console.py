@@ -6,7 +6,7 @@ fifty lines of a page that logs megabytes take no more than fifty lines of text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from immutables import Map
@@ -26,8 +26,6 @@ TEXT: Final = 2_000
 LARGE: Final = 8_192
 """Bytes beyond which an event is not kept as it came."""
 PAGES: Final = 4_000
-UNSORTED: Final = 256
-"""Lines that may wait in the order of their coming: to put each to its page at once would touch all the lines there."""
 
 LOGGED, THROWN = "Runtime.consoleAPICalled", "Runtime.exceptionThrown"
 
@@ -44,17 +42,8 @@ class Read(Struct, frozen=True, kw_only=True, gc=False):
 Line = BrowserEvent | Read
 """One line: as it came, or what it says."""
 
-Newest = tuple[Line, "Newest"] | None
-"""The lines of all pages, the last one first."""
-
-
-class Rings(Struct, frozen=True, kw_only=True, gc=False):
-    """The lines of each page, and those that came since they were put there."""
-
-    newest: Newest = None
-    unsorted: int = 0
-    """How many came since."""
-    of_page: Map[TargetId, tuple[Line, ...]] = Map()
+Rings = Map[TargetId, tuple[Line, ...]]
+"""The last lines of each page, the oldest first."""
 
 
 class ConsoleRing:
@@ -65,19 +54,36 @@ class ConsoleRing:
 
     def initial(self) -> Rings:
         """Nothing was said."""
-        return Rings()
+        return Map()
 
     def step(self, state: Rings, input: Input, /) -> tuple[Rings, Iterable[Effect]]:
         """Keep a line, with its page."""
-        if type(input) is not BrowserEvent or input.page is None or input.event.method not in self.events:
+        if type(input) is not BrowserEvent or input.event.method not in self.events:
             return state, ()
-        line: Line = input
-        event = input.event
-        if event.size > LARGE:
-            line = Read(at=input.at, page=input.page, session_id=event.session_id, said=_read(event))
-        if state.unsorted >= UNSORTED:
-            state = _sorted(state)
-        return Rings(newest=(line, state.newest), unsorted=state.unsorted + 1, of_page=state.of_page), ()
+        return self.fold(state, (input,)), ()
+
+    def fold(self, state: Rings, inputs: Sequence[BrowserEvent], /) -> Rings:
+        """Keep lines, each with its page."""
+        came: dict[TargetId, list[Line]] = {}
+        for input in inputs:
+            page = input.page
+            if page is None:
+                continue
+            event = input.event
+            line = input if type(event) is Event and len(event.raw) <= LARGE else _as_read(input)
+            if page in came:
+                came[page].append(line)
+            else:
+                came[page] = [line]
+        if not came:
+            return state
+        rings = state.mutate()
+        for page, lines in came.items():
+            older = rings.get(page, ())
+            rings[page] = (*older, *lines) if len(older) + len(lines) <= LINES else (*older, *lines)[-LINES:]
+        if len(rings) > PAGES:
+            rings = _newest(rings.finish()).mutate()
+        return rings.finish()
 
     def next_deadline(self, _state: Rings, /) -> float | None:
         """Time does nothing here."""
@@ -85,26 +91,17 @@ class ConsoleRing:
 
     def view(self, state: Rings, /) -> Json:
         """The lines of each page, oldest first."""
-        return {"pages": {page: [_shown(line) for line in lines] for page, lines in _sorted(state).of_page.items()}}
+        return {"pages": {page: [_shown(line) for line in lines] for page, lines in state.items()}}
 
 
-def _sorted(state: Rings) -> Rings:
-    """All lines at their pages, where only the last ones are kept."""
-    came: dict[TargetId, list[Line]] = {}
-    cell = state.newest
-    while cell is not None:
-        line, cell = cell
-        assert line.page is not None
-        lines = came.setdefault(line.page, [])
-        if len(lines) < LINES:
-            lines.append(line)
-    of_page = state.of_page.mutate()
-    for page, lines in reversed(came.items()):
-        if page not in of_page and len(of_page) >= PAGES:
-            del of_page[next(iter(of_page))]
-        older = of_page.get(page, ())
-        of_page[page] = (*older[max(len(older) + len(lines) - LINES, 0) :], *reversed(lines))
-    return Rings(of_page=of_page.finish())
+def _newest(rings: Rings) -> Rings:
+    """Without the pages that have been silent longest."""
+    order = sorted(rings.items(), key=lambda ring: (ring[1][-1].at.mono, ring[0]))
+    return Map(order[len(order) - PAGES :])
+
+
+def _as_read(input: BrowserEvent) -> Read:
+    return Read(at=input.at, page=input.page, session_id=input.event.session_id, said=_read(input.event))
 
 
 def _shown(line: Line) -> Json:

@@ -67,19 +67,14 @@ def opened(turn: Turn, page: Page, session_id: SessionId, params: Json) -> Dialo
     """`Page.javascriptDialogOpening`. The dialog as it opened, if it is still there: a policy may have settled it."""
     limits = turn.state.limits
     frame_id = text(params, "frameId", limits.text_kept) or page.id
-    process = turn.process_of(page, frame_id) or session_id
-    for other in page.dialogs:
-        if other.phase == "stuck" and turn.process_of(page, other.frame_id) == process:
-            _move(turn, other.id, "page_replies")  # what it stopped runs scripts again
-        elif other.frame_id == frame_id and other.phase == "answered":
-            _move(turn, other.id, "superseded")
+    native = flag(params, "hasBrowserHandler")
+    older: list[Dialog] = []
     if page.dialogs:
-        page = _kept(turn, page)
+        page = _make_way(turn, page, session_id, frame_id)
+        older = [each for each in page.dialogs if each.phase in ("open", "answering", "stuck")]
     if len(page.dialogs) >= limits.dialogs_kept:
         turn.count("dialogs_left_out")
         return None
-    native = flag(params, "hasBrowserHandler")
-    older = [each for each in page.dialogs if each.phase in ("open", "answering", "stuck")]
     number = turn.state.last_dialog + 1
     dialog = Dialog(
         id=f"d-{number}",
@@ -95,22 +90,31 @@ def opened(turn: Turn, page: Page, session_id: SessionId, params: Json) -> Dialo
         held=native and bool(older),
     )
     turn.put(last_dialog=number, dialog_on=turn.state.dialog_on.set(dialog.id, page.id))
+    dialog = _timed(turn, dialog)
     turn.put_page(replace(page, dialogs=(*page.dialogs, dialog)))
     turn.tell(changes.DialogOpened(dialog_id=dialog.id, target_id=page.id, type=dialog.type))
     if not native:
         for other in older:  # there, it is the older one that nobody can answer any more (fact 26)
             _move(turn, other.id, "superseded")
-    _meet(turn, dialog)
+    _answer_by_policy(turn, dialog)
     return dialog if dialog.id in turn.state.dialog_on else None
+
+
+def _make_way(turn: Turn, page: Page, session_id: SessionId, frame_id: str) -> Page:
+    """A dialog opens where others are: some of them are over."""
+    process = turn.process_of(page, frame_id) or session_id
+    for other in page.dialogs:
+        if other.phase == "stuck" and turn.process_of(page, other.frame_id) == process:
+            _move(turn, other.id, "page_replies")  # what it stopped runs scripts again
+        elif other.frame_id == frame_id and other.phase == "answered":
+            _move(turn, other.id, "superseded")
+    return _kept(turn, page)
 
 
 def closed(turn: Turn, page: Page, params: Json) -> None:
     """`Page.javascriptDialogClosed`. Without an opening it is one that was up before anybody listened (fact 18)."""
     frame_id = text(params, "frameId", turn.state.limits.text_kept)
-    there = [each for each in page.dialogs if each.phase != "closed"]
-    mine = [each for each in there if each.frame_id == frame_id] if frame_id else []
-    found = mine or ([] if frame_id else there)  # a frame has two while its next document has one already
-    dialog = next((each for each in found if each.why != "superseded"), next(iter(found), None))
+    dialog = _meant(page, frame_id)
     if dialog is None:
         turn.count("closed_without_opening")
         _supersede(turn, page.dialogs)
@@ -119,15 +123,24 @@ def closed(turn: Turn, page: Page, params: Json) -> None:
     elsewhere = "other_client" if accepted or text(params, "userInput", 1) else "closed_elsewhere"
     if page.curing:
         elsewhere = "navigation"
-    newer = [each for each in there if _number(each) > _number(dialog)]
-    if (
-        dialog.phase == "answering" and dialog.accepting != accepted
-    ):  # our answer is still on its way, maybe to the next one
-        _settle(turn, dialog, "remote", elsewhere)
+    if dialog.phase == "answering" and dialog.accepting != accepted:
+        # our answer is still on its way, maybe to the next one
+        _settle(turn, page, dialog, "remote", elsewhere)
     else:
-        _put(turn, replace(dialog, reason=elsewhere))
-        _move(turn, dialog.id, "closed")
-    _supersede(turn, newer)
+        _moved(turn, page, dialog, "closed", elsewhere)
+    if len(page.dialogs) > 1:
+        _supersede(turn, [each for each in page.dialogs if _number(each) > _number(dialog)])
+
+
+def _meant(page: Page, frame_id: str) -> Dialog | None:
+    """The dialog that has closed: of a frame that has two (its next document has one already), the one that can be answered."""
+    found: Dialog | None = None
+    for each in page.dialogs:
+        if (not frame_id or each.frame_id == frame_id) and each.phase != "closed":
+            if each.why != "superseded":
+                return each
+            found = found or each
+    return found
 
 
 def _supersede(turn: Turn, opened_meanwhile: Iterable[Dialog]) -> None:
@@ -193,7 +206,9 @@ def frame_gone(turn: Turn, page: Page, frame_ids: Iterable[str], reason: str) ->
                 # process, while its first document still asks in the old one.
                 or (not dialog.native and dialog.frame_id == page.id)
             ):
-                _settle(turn, dialog, "remote", reason)
+                found = _find(turn, dialog.id)
+                if found is not None:
+                    _settle(turn, *found, "remote", reason)
 
 
 # ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -272,18 +287,35 @@ def _settle_at_the_end(turn: Turn, dialog: Dialog) -> None:
 
 def _meet(turn: Turn, dialog: Dialog) -> None:
     """Do what the policy says."""
+    timed = _timed(turn, dialog)
+    if timed is not dialog:
+        _put(turn, timed)
+    _answer_by_policy(turn, timed)
+
+
+def _timed(turn: Turn, dialog: Dialog) -> Dialog:
+    """The dialog with the time that it has, where the policy is to wait for somebody."""
+    state = turn.state
+    if state.scope.observing or state.stopping is not None:
+        return dialog
+    if dialog.held:
+        turn.wake(_key(dialog), HELD, f"which of two dialogs is left ({dialog.id})")
+        return dialog
+    if state.policy.of(dialog.type) != "must_respond":
+        return dialog
+    left = state.policy.dialog_timeout - max(turn.now - dialog.opened.mono, 0.0)
+    at = turn.wake(_key(dialog), left, f"nobody answered dialog {dialog.id}")
+    return replace(dialog, deadline=at)
+
+
+def _answer_by_policy(turn: Turn, dialog: Dialog) -> None:
+    """Answer, where the policy is not to wait for somebody."""
     policy = turn.state.policy.of(dialog.type)
     if turn.state.scope.observing:
         return
     if turn.state.stopping is not None:
         _settle_at_the_end(turn, dialog)
-    elif dialog.held:
-        turn.wake(_key(dialog), HELD, f"which of two dialogs is left ({dialog.id})")
-    elif policy == "must_respond":
-        left = turn.state.policy.dialog_timeout - max(turn.now - dialog.opened.mono, 0.0)
-        at = turn.wake(_key(dialog), left, f"nobody answered dialog {dialog.id}")
-        _put(turn, replace(dialog, deadline=at))
-    else:
+    elif policy != "must_respond" and not dialog.held:
         accept = policy == "auto_accept"
         turn.note("info", "a dialog is answered by policy", dialog=dialog.id, type=dialog.type, accept=accept)
         _answer(turn, dialog.id, accept=accept, prompt_text=turn.state.policy.prompt_text, by="auto_policy")
@@ -327,19 +359,23 @@ def _answer(turn: Turn, dialog_id: str, *, accept: bool, prompt_text: str | None
 def _move(turn: Turn, dialog_id: str, trigger: Trigger) -> None:
     """One trigger, for a dialog that may have ended meanwhile."""
     found = _find(turn, dialog_id)
-    if found is None:
-        return
-    page, dialog = found
+    if found is not None:
+        _moved(turn, *found, trigger)
+
+
+def _moved(turn: Turn, page: Page, dialog: Dialog, trigger: Trigger, elsewhere: str = "") -> None:
+    """One trigger; `elsewhere` is how it ended where it was not by us."""
     move = TABLE.get((dialog.phase, trigger))
     if move is None:
         turn.count("impossible_dialog_moves")
     elif move.settle:
-        reason = dialog.reason if move.reason == "elsewhere" else dialog.why if move.reason == "why" else move.reason
-        _settle(turn, dialog, dialog.by if move.settle == "by" else move.settle, reason)
+        reason = elsewhere or dialog.reason
+        reason = reason if move.reason == "elsewhere" else dialog.why if move.reason == "why" else move.reason
+        _settle(turn, page, dialog, dialog.by if move.settle == "by" else move.settle, reason)
     elif move.stick:
         _stick(turn, page, dialog, move)
     elif move.go:
-        _put(turn, replace(dialog, phase=move.go))
+        _put(turn, replace(dialog, phase=move.go, reason=elsewhere or dialog.reason))
         turn.wake(_key(dialog), turn.state.limits.answer_patience, f"the end of dialog {dialog.id} is unconfirmed")
     elif move.overdue:
         _put(turn, replace(dialog, overdue=True, deadline=None))
@@ -373,11 +409,7 @@ def _time_what_is_stuck(turn: Turn, dialog: Dialog) -> None:
     _put(turn, replace(dialog, deadline=at))
 
 
-def _settle(turn: Turn, dialog: Dialog, closed_by: str, reason: str) -> None:
-    found = _find(turn, dialog.id)
-    if found is None:
-        return
-    page, dialog = found
+def _settle(turn: Turn, page: Page, dialog: Dialog, closed_by: str, reason: str) -> None:
     turn.calm(_key(dialog))
     turn.put(dialog_on=turn.state.dialog_on.delete(dialog.id))
     ended = replace(dialog, closed_by=closed_by, reason=reason, closed=turn.at, deadline=None, ask_ids=(), held=False)
@@ -391,6 +423,12 @@ def _settle(turn: Turn, dialog: Dialog, closed_by: str, reason: str) -> None:
             turn.answer(ask_id, view_dialog(ended))
         else:
             turn.answer(ask_id, error=DialogAnswerRefused(dialog.id, reason=reason))
+    if left:
+        _release_next(turn, left)
+
+
+def _release_next(turn: Turn, left: tuple[Dialog, ...]) -> None:
+    """What was held is met, where nothing else is up any more."""
     waiting = [each for each in left if each.held]
     if waiting and not any(each.phase in ("open", "answering", "stuck") and not each.held for each in left):
         _release(turn, waiting[0])

@@ -18,6 +18,7 @@ sessions whose messages overtake each other (fact 38), so the rules are made to 
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import Final
 
 from immutables import Map
 
@@ -43,7 +44,8 @@ __all__ = [
     "target_changed",
 ]
 
-CLEARING = "BackForwardCacheRestore"
+CLEARING: Final = "BackForwardCacheRestore"
+NONE: Final[Map[str, None]] = Map()
 
 
 # ── events of a session ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -93,8 +95,9 @@ def navigated(turn: Turn, page: Page, session_id: SessionId, params: Json) -> bo
         known = page.frames.get(frame_id)
         if known is None:
             return restored
-    page = _put(turn, page, _showing(turn, replace(known, session_id=session_id, context=""), shown))
-    dialogs.frame_gone(turn, page, [frame_id], "navigation")
+    page = _put(turn, page, _showing(turn, known, session_id, shown))
+    if page.dialogs:
+        dialogs.frame_gone(turn, page, [frame_id], "navigation")
     turn.tell(changes.FrameNavigated(frame_id=frame_id, target_id=page.id))
     if frame_id == page.id:
         crashed = _now(turn, page)
@@ -202,7 +205,7 @@ def read_tree(turn: Turn, page: Page, attachment: Attachment, result: Json) -> N
             page = _add(turn, page, frame_id, parent_id, session_id)
             known = page.frames.get(frame_id)
         if known is not None and not _is_others(turn, known, session_id):
-            page = _put(turn, page, _showing(turn, replace(known, session_id=session_id), shown))
+            page = _put(turn, page, _showing(turn, known, session_id, shown, known.context))
     if page.id in found and attachment.target_id == page.id:
         turn.put_page(replace(page, url=page.frames[page.id].url if page.id in page.frames else page.url, stale=False))
 
@@ -220,7 +223,7 @@ def _add(turn: Turn, page: Page, frame_id: str, parent_id: str | None, session_i
     frame = Frame(id=frame_id, number=number, parent_id=parent_id, session_id=session_id)
     children = page.children
     if parent_id is not None:
-        children = children.set(parent_id, children.get(parent_id, Map()).set(frame_id, None))
+        children = children.set(parent_id, children.get(parent_id, NONE).set(frame_id, None))
     turn.tell(changes.FrameAdded(frame_id=frame_id, target_id=page.id, parent_id=parent_id))
     return turn.put_page(replace(page, frames=page.frames.set(frame_id, frame), children=children, last_frame=number))
 
@@ -251,23 +254,23 @@ def _not_found(turn: Turn, page: Page, attachment: Attachment, found: Container[
 def _drop(turn: Turn, page: Page, frame_ids: list[str], reason: str) -> Page:
     if not frame_ids:
         return page
+    frames, children = page.frames, page.children
     dropped: list[str] = []
-    with page.frames.mutate() as frames, page.children.mutate() as children:
-        for frame_id in frame_ids:
-            frame = frames.pop(frame_id, None)
-            if frame is None:
-                continue
-            dropped.append(frame_id)
-            siblings = None if frame.parent_id is None else children.get(frame.parent_id)
-            if siblings is not None and frame.parent_id is not None and frame_id in siblings:
-                left = siblings.delete(frame_id)
-                if left:
-                    children[frame.parent_id] = left
-                else:
-                    del children[frame.parent_id]
-        page = turn.put_page(replace(page, frames=frames.finish(), children=children.finish()))
+    for frame_id in frame_ids:
+        frame = frames.get(frame_id)
+        if frame is None:
+            continue
+        frames = frames.delete(frame_id)
+        dropped.append(frame_id)
+        siblings = None if frame.parent_id is None else children.get(frame.parent_id)
+        if siblings is not None and frame.parent_id is not None and frame_id in siblings:
+            left = siblings.delete(frame_id)
+            children = children.set(frame.parent_id, left) if left else children.delete(frame.parent_id)
+    page = turn.put_page(replace(page, frames=frames, children=children))
     for frame_id in dropped:
         turn.tell(changes.FrameRemoved(frame_id=frame_id, target_id=page.id))
+    if not page.dialogs:
+        return page
     dialogs.frame_gone(turn, page, dropped, reason if reason != "navigation" else "frame_gone")
     return _now(turn, page)
 
@@ -276,16 +279,18 @@ def _put(turn: Turn, page: Page, frame: Frame) -> Page:
     return turn.put_page(replace(page, frames=page.frames.set(frame.id, frame)))
 
 
-def _showing(turn: Turn, frame: Frame, shown: Json) -> Frame:
+def _showing(turn: Turn, frame: Frame, session_id: SessionId, shown: Json, context: str = "") -> Frame:
     """The frame, with the document that is told of."""
     most = turn.state.limits.text_kept
-    name = text(shown, "name")
+    url, fragment = text(shown, "url", most), shown.get("urlFragment")
     return replace(
         frame,
-        url=text(shown, "url", most) + text(shown, "urlFragment", most),
-        name=name or frame.name,
+        session_id=session_id,
+        url=url if fragment is None else url + text(shown, "urlFragment", most),
+        name=text(shown, "name") or frame.name,
         origin=text(shown, "securityOrigin"),
         told=True,
+        context=context,
     )
 
 

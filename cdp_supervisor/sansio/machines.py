@@ -12,21 +12,24 @@
 Its effects may be `Send` (with ticket 0: no end comes back) and `Note`, at most `MAX_SENDS` for one input. One that raises,
 or asks for more, is switched off, and the snapshot says so; nothing else is touched by it
 (docs/cdp/a-stranger-s-machine-is-switched-off.md). The console ring is made so.
+
+A machine that only keeps what it is told may have a fifth function, `fold`: several events at once. What it is told then
+waits until somebody looks (docs/cdp/what-nobody-looks-at-can-wait.md), which is many times cheaper.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from cdp_core.sansio.wire import Json
 
 if TYPE_CHECKING:
     from cdp_supervisor.sansio.effects import Effect
-    from cdp_supervisor.sansio.inputs import Input
+    from cdp_supervisor.sansio.inputs import BrowserEvent, Input
     from cdp_supervisor.sansio.state import Extension
 
-__all__ = ["MAX_SENDS", "Machine", "MachineViews"]
+__all__ = ["MAX_SENDS", "KeepingMachine", "Machine", "MachineViews"]
 
 MAX_SENDS: Final = 8
 
@@ -60,6 +63,14 @@ class Machine(Protocol[S]):
 
     def view(self, state: S, /) -> Json:
         """Its part of the snapshot."""
+        ...
+
+
+class KeepingMachine(Machine[S], Protocol[S]):
+    """A machine that orders nothing and waits for nothing when it is fed events."""
+
+    def fold(self, state: S, inputs: Sequence[BrowserEvent], /) -> S:
+        """What several of its events make of it, one after the other: what `step` would."""
         ...
 
 

@@ -209,6 +209,8 @@ class Extension(Struct, frozen=True, kw_only=True):
     """Why it was switched off."""
     timed: bool = False
     """Whether it waits for a time."""
+    keeps: bool = False
+    """Whether it only keeps events (see `KeepingMachine`)."""
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -256,6 +258,8 @@ class State(Struct, frozen=True, kw_only=True):
     """The ask that wants the end."""
     totals: Map[str, int] = Map()
     extensions: tuple[Extension, ...] = ()
+    heard: frozenset[str] = frozenset()
+    """The events that a machine of somebody else's wants."""
 
 
 def initial_state(
@@ -287,5 +291,9 @@ def initial_state(
         keepalive=keepalive,
         limits=limits or Limits(),
         adopting=adopting,
-        extensions=tuple(Extension(machine=machine, state=machine.initial()) for machine in machines),
+        extensions=tuple(
+            Extension(machine=machine, state=machine.initial(), keeps=callable(getattr(machine, "fold", None)))
+            for machine in machines
+        ),
+        heard=frozenset().union(*(machine.events for machine in machines)),
     )

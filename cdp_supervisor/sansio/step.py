@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import attrs
 from immutables import Map
@@ -46,12 +46,25 @@ from cdp_supervisor.sansio.inputs import (
     SessionOpened,
     TimePassed,
 )
-from cdp_supervisor.sansio.machines import MAX_SENDS
+from cdp_supervisor.sansio.machines import MAX_SENDS, KeepingMachine
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.state import Deadline, Extension, State
 from cdp_supervisor.sansio.turn import Turn
 
-__all__ = ["EVENTS", "RULES", "Step", "StopReport", "events_wanted", "next_deadline", "step"]
+__all__ = [
+    "EVENTS",
+    "RULES",
+    "Step",
+    "StopReport",
+    "events_wanted",
+    "fold",
+    "next_deadline",
+    "quiet_events",
+    "quiet_until",
+    "step",
+    "take",
+    "unheard_by_machines",
+]
 
 
 class Step(Struct, frozen=True, kw_only=True, gc=False):
@@ -90,49 +103,82 @@ def take(state: State, input: Input) -> tuple[State, Sequence[effects.Effect]]:
         rule = RULES.get(type(input))
         if rule is not None:
             rule(turn, input)
-        if turn.extensions:
+        if type(input) is not BrowserEvent or input.event.method in state.heard:
             _feed_machines(turn, input)
     else:
         turn.count("inputs_of_older_links")
-    while (key := turn.due()) is not None:
-        kind, _, name = key.partition(":")
-        DUE[kind](turn, name)
+    deadlines = turn.state.deadlines
+    if deadlines and deadlines[0][0] <= turn.now:
+        _let_time_pass(turn)
     if turn.state.stopping is not None:
         _finish_stop(turn)
     return turn.ended(state), turn.effects
 
 
+def _let_time_pass(turn: Turn) -> None:
+    while (key := turn.due()) is not None:
+        kind, _, name = key.partition(":")
+        DUE[kind](turn, name)
+
+
 def _kept_by_machines(state: State, input: BrowserEvent) -> State | None:
-    """The quick way of most events, which mean nothing to us: a machine keeps them, and nothing else comes of it.
+    """The quick way of an event that means nothing to us: machines keep it, and nothing else comes of it.
 
     None where anything else does: then it takes the way of all others, from the beginning.
     """
-    now, deadlines = input.at.mono, state.deadlines
-    if (
-        input.epoch != state.epoch
-        or not state.now <= now < inf
-        or (deadlines and deadlines[0][0] <= now)
-        or state.link.phase == "stopped"
-    ):
+    if input.epoch != state.epoch or not state.now <= input.at.mono < quiet_until(state):
         return None
-    event, extensions = input.event, state.extensions
-    page_id = None if event.session_id is None else state.page_of.get(event.session_id)
-    told = input if input.page == page_id else replace(input, page=page_id)
+    session_id = input.event.session_id
+    page = None if session_id is None else state.page_of.get(session_id)
+    return _folded(state, (input if input.page == page else replace(input, page=page),))
+
+
+def fold(state: State, inputs: Sequence[BrowserEvent]) -> tuple[State, Sequence[effects.Effect]]:
+    """`take` of one after the other, for events that were all `quiet_events` before `quiet_until`, with their pages."""
+    after = _folded(state, inputs)
+    if after is not None:
+        return after, NOTHING
+    orders: list[effects.Effect] = []
+    for input in inputs:
+        state, wanted = take(state, input)
+        orders += wanted
+    return state, orders
+
+
+def _folded(state: State, inputs: Sequence[BrowserEvent]) -> State | None:
+    """What machines that only keep make of these; None where one that wants them does more, or fails."""
+    extensions = state.extensions
     for place, extension in enumerate(extensions):
         machine = extension.machine
-        if extension.off or event.method not in machine.events:
+        events = machine.events
+        mine = inputs if events == state.heard else [input for input in inputs if input.event.method in events]
+        if not mine or extension.off:
             continue
+        if not extension.keeps:
+            return None
         try:
-            kept, orders = machine.step(extension.state, told)
-            if orders or extension.timed or machine.next_deadline(kept) is not None:
-                return None
-        except Exception:  # noqa: BLE001 - it is asked again, and then switched off
+            kept = cast("KeepingMachine[Any]", machine).fold(extension.state, mine)
+        except Exception:  # noqa: BLE001 - it is asked for each by itself, and then switched off
             return None
         if kept is not extension.state:
             extensions = (*extensions[:place], replace(extension, state=kept), *extensions[place + 1 :])
+    now = max(state.now, inputs[-1].at.mono)
     if extensions is not state.extensions:
-        return replace(state, now=now, sequence=state.sequence + 1, extensions=extensions)
+        return replace(state, now=now, sequence=state.sequence + len(inputs), extensions=extensions)
     return state if now == state.now else replace(state, now=now)
+
+
+def quiet_until(state: State) -> float:
+    """Before this moment an event of `quiet_events` does nothing but what `fold` says."""
+    if state.link.phase == "stopped":
+        return -inf
+    return state.deadlines[0][0] if state.deadlines else inf
+
+
+def quiet_events(state: State) -> frozenset[str]:
+    """Events that only machines want, and only to keep."""
+    loud = [extension.machine.events for extension in state.extensions if not extension.keeps]
+    return events_wanted(state).difference(EVENTS, *loud)
 
 
 def next_deadline(state: State) -> Deadline | None:
@@ -146,6 +192,11 @@ def next_deadline(state: State) -> Deadline | None:
 def events_wanted(state: State) -> frozenset[str]:
     """The events that do anything here; others need not be fed."""
     return frozenset(EVENTS).union(*(extension.machine.events for extension in state.extensions))
+
+
+def unheard_by_machines(state: State) -> frozenset[str]:
+    """Events that no machine wants: they and `quiet_events` may change places."""
+    return frozenset(EVENTS).difference(*(extension.machine.events for extension in state.extensions))
 
 
 # ── what browsers say ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -168,13 +219,14 @@ def _of_page(rule: Callable[[Turn, Any, SessionId, Json], Any]) -> Callable[[Tur
     """A rule about the page of a session, where that session is the one that is listened to."""
 
     def found(turn: Turn, session_id: SessionId | None, params: Json) -> None:
-        if session_id is None:
+        state = turn.state
+        attachment = None if session_id is None else state.sessions.get(session_id)
+        if attachment is None or not attachment.primary:
             return
-        attachment = turn.state.sessions.get(session_id)
-        if attachment is not None and attachment.primary:
-            page = turn.page_of(session_id)
-            if page is not None:
-                rule(turn, page, session_id, params)
+        page_id = state.page_of.get(attachment.session_id)
+        page = None if page_id is None else state.pages.get(page_id)
+        if page is not None:
+            rule(turn, page, attachment.session_id, params)
 
     return found
 

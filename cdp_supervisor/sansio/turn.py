@@ -41,7 +41,7 @@ class Turn:
         """Whether the state was made in this step: nobody else has seen it, and it is written in place."""
         self.at = at
         self.now = at.mono
-        """The latest moment. In the state it stands from the end of the step on."""
+        """The latest moment."""
         self.extensions = state.extensions
         """As they are now. In the state they stand from the end of the step on."""
         self.effects: list[effects.Effect] = []
@@ -50,23 +50,19 @@ class Turn:
 
     def ended(self, before: State) -> State:
         """The state that this step makes: the one before it where nothing has changed."""
-        if self._mine:
-            state = self.state
-            amend(state, "now", self.now)
-            amend(state, "sequence", before.sequence + 1)
-            amend(state, "extensions", self.extensions)
-            return state
         if self.extensions is not before.extensions:
-            return replace(before, now=self.now, sequence=before.sequence + 1, extensions=self.extensions)
+            self.put(extensions=self.extensions)
+        if self._mine:
+            return self.state
         return before if self.now == before.now else replace(before, now=self.now)
 
     def put(self, **changed: Any) -> None:
         """Change the state."""
+        state = self.state
         if not self._mine:
-            self.state = replace(self.state, **changed)
+            self.state = replace(state, now=self.now, sequence=state.sequence + 1, **changed)
             self._mine = True
             return
-        state = self.state
         for name, value in changed.items():
             amend(state, name, value)
 
@@ -76,11 +72,11 @@ class Turn:
 
     def put_page(self, page: Page) -> Page:
         """A page has changed."""
-        pages = self.state.pages.set(page.id, page)
+        state = self.state
         if self._mine:
-            amend(self.state, "pages", pages)
+            amend(state, "pages", state.pages.set(page.id, page))
         else:
-            self.put(pages=pages)
+            self.put(pages=state.pages.set(page.id, page))
         return page
 
     def page_of(self, session_id: SessionId | None) -> Page | None:

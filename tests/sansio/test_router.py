@@ -34,6 +34,7 @@ from hypothesis.stateful import (
 )
 
 from cdp_core.errors import (
+    CommandRefused,
     ConnectionLost,
     InvalidArgument,
     LocalProtocolError,
@@ -51,6 +52,7 @@ from cdp_core.sansio.router import (
     Router,
     SessionClosed,
     SessionOpened,
+    failure_of,
 )
 from cdp_core.sansio.wire import (
     MAX_COMMAND_ID,
@@ -1094,6 +1096,27 @@ def test_the_end_of_a_session_says_why() -> None:
 def test_the_end_of_the_link_is_no_end_of_a_session() -> None:
     loss = Loss(kind="connection", reason="closed", detail="The link was closed here.", session_id=SessionId("A"))
     assert isinstance(loss.error(), ConnectionLost)
+
+
+def test_a_command_without_a_result_says_why_each_time_anew() -> None:
+    session = SessionId("A")
+    refusal = Refusal(id=CommandId(1), code=-32602, message="Invalid parameters", data="url: string value expected")
+    refused = failure_of(refusal, "Page.navigate", session)
+    assert isinstance(refused, CommandRefused)
+    assert (refused.code, refused.data, refused.method, refused.session_id) == (
+        -32602,
+        refusal.data,
+        "Page.navigate",
+        session,
+    )
+    loss = Loss(kind="session", reason="detached", detail="The session has ended.", session_id=session)
+    lost = failure_of(loss, "Page.navigate", session)
+    assert isinstance(lost, SessionGone)
+    assert lost is not failure_of(loss, "Page.navigate", session)  # a traceback belongs to one raise
+    unread = failure_of(Malformed(reason="it is not JSON", size=7, id=CommandId(1)), "Page.navigate", session)
+    assert isinstance(unread, RemoteProtocolError)
+    assert "Page.navigate" in str(unread)
+    assert "7 bytes" in str(unread)
 
 
 def test_what_may_be_sent_is_what_chromium_takes() -> None:

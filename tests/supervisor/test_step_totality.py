@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Final
 from unittest.mock import patch
@@ -19,6 +21,8 @@ from hypothesis import strategies as st
 from cdp_core.sansio.records import replace
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.wire import Event, Malformed, Refusal, Result, decode
+from cdp_supervisor.runner import KEPT, Runner
+from cdp_supervisor.runner import SMALL as SMALL_EVENT
 from cdp_supervisor.sansio import step as machine
 from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.effects import Answer, Effect, Send
@@ -39,7 +43,7 @@ from cdp_supervisor.sansio.inputs import (
 from cdp_supervisor.sansio.options import Limits, Policy, Scope
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.state import State, initial_state
-from cdp_supervisor.sansio.step import EVENTS, next_deadline, step
+from cdp_supervisor.sansio.step import EVENTS, next_deadline, quiet_events, step
 from cdp_supervisor.sansio.view import snapshot
 
 SMALL: Final = Limits(
@@ -315,6 +319,87 @@ def test_what_only_machines_hear_of_goes_the_quick_way_to_the_same_end(heard: li
     if stopped:
         for each in heard:
             made.feed(each)
+
+
+class Faint:
+    """A machine that only keeps, until it is told what it cannot bear."""
+
+    name = "faint"
+    events = frozenset({"Faint.taken", "Runtime.consoleAPICalled"})
+
+    def initial(self) -> tuple[Any, ...]:
+        return ()
+
+    def step(self, state: tuple[Any, ...], input: Input, /) -> tuple[tuple[Any, ...], list[Effect]]:
+        return (self.fold(state, [input]) if isinstance(input, BrowserEvent) else state), []
+
+    def fold(self, state: tuple[Any, ...], inputs: Sequence[BrowserEvent], /) -> tuple[Any, ...]:
+        for each in inputs:
+            if each.event.size % 7 == 3:
+                raise RuntimeError(each)
+            state = (*state, (each.event.method, each.page))[-9:]
+        return state
+
+    def next_deadline(self, _state: object, /) -> None:
+        return None
+
+    def view(self, state: tuple[Any, ...], /) -> dict[str, Any]:
+        return {"kept": len(state)}
+
+
+CHATTER = st.builds(
+    BrowserEvent,
+    at=st.sampled_from([0.0, 0.0, 0.0, 1.0, 4.0, 7.0, math.nan]).map(lambda mono: Instant(mono=mono)),
+    epoch=st.sampled_from([1, 1, 1, 2]),
+    event=st.builds(
+        event_of,
+        st.sampled_from(["Runtime.consoleAPICalled", "Faint.taken", "Faint.taken", "Page.frameAttached"]),
+        st.fixed_dictionaries({"frameId": ID, "parentFrameId": ID, "more": st.sampled_from(["", "x", "x" * 9_000])}),
+        st.none() | ID,
+    ),
+)
+
+
+@given(
+    rest=st.lists(CHATTER | CHATTER | CHATTER | PLAIN, max_size=40),
+    looks=st.sets(st.integers(0, 40)),
+    machines=st.sampled_from([(ConsoleRing(),), (ConsoleRing(), Faint()), (ConsoleRing(), Whim(), Faint())]),
+)
+def test_what_waits_to_be_folded_is_seen_by_nobody(rest: Any, looks: set[int], machines: Any) -> None:
+    """With a listener every state is made at once, without one some are made when they are looked at: they are the same."""
+    before = initial_state(limits=SMALL, machines=machines)
+    done: list[str] = []
+    done_at_once: list[str] = []
+    lazy = Runner(before, lambda effect: done.append(repr(effect)))
+    at_once = Runner(before, lambda effect: done_at_once.append(repr(effect)))
+    at_once.watch(lambda _state: None)
+    quiet = quiet_events(before)
+    for number, each in enumerate([LinkUp(at=Instant(mono=0.0), epoch=1), *page_story("a", "a"), *rest]):
+        if not (
+            isinstance(each, BrowserEvent) and each.event.method in quiet and lazy.keep(each.at, each.epoch, each.event)
+        ):
+            lazy.feed(each)
+        at_once.feed(each)
+        if number in looks:
+            assert replace(lazy.state, sequence=0) == replace(at_once.state, sequence=0)
+            assert lazy.snapshot() is lazy.snapshot()
+    lazy.watch(lambda _state: None)
+    assert replace(lazy.state, sequence=0) == replace(at_once.state, sequence=0)
+    assert Counter(done) == Counter(done_at_once)
+
+
+def test_what_waits_is_bounded_by_number_and_size() -> None:
+    runner = Runner(initial_state(machines=(ConsoleRing(),)), lambda _effect: None)
+    at = Instant(mono=0.0)
+    line = event_of("Runtime.consoleAPICalled", {"type": "log"}, "a")
+    kept = 0
+    while runner.keep(at, 1, line):
+        kept += 1
+    assert kept == KEPT
+    runner.feed(BrowserEvent(at=at, epoch=1, event=line))
+    large = event_of("Runtime.consoleAPICalled", {"type": "x" * SMALL_EVENT}, "a")
+    assert runner.keep(at, 1, line)
+    assert not runner.keep(at, 1, large)
 
 
 TRICK = st.tuples(

@@ -1,0 +1,240 @@
+"""A fold of the machine for short stories: each verb is one thing that happens, fed through `step`.
+
+A session on target `P` is called `s-P`. What was ordered is kept; two laws are looked after at each step: an ask is answered
+once, and the next deadline is later than now.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from cdp_core.sansio.router import Loss
+from cdp_core.sansio.wire import Event, Refusal, Result, SessionId, TargetId, decode
+from cdp_supervisor.sansio.changes import Change
+from cdp_supervisor.sansio.effects import Answer, Effect, Note, Send, Tell
+from cdp_supervisor.sansio.inputs import (
+    Ask,
+    AskDropped,
+    BrowserEvent,
+    CommandEnded,
+    Input,
+    Instant,
+    LinkDown,
+    LinkUp,
+    SessionClosed,
+    SessionOpened,
+    TimePassed,
+)
+from cdp_supervisor.sansio.questions import Question, RespondToDialog
+from cdp_supervisor.sansio.state import Dialog, Page, initial_state
+from cdp_supervisor.sansio.step import next_deadline, step
+from cdp_supervisor.sansio.view import DialogView, Snapshot, snapshot
+
+WALL = 1_700_000_000.0
+NONE_SHOWING, NOT_ACTIVE = -32602, -32000
+
+
+class Fold:
+    """See the module."""
+
+    def __init__(self, **options: Any) -> None:
+        self.state = initial_state(**{"keepalive": None, **options})
+        self.now = 0.0
+        self.last: tuple[Effect, ...] = ()
+        """What the last input brought about."""
+        self.orders: list[Effect] = []
+        self.answers: dict[int, Answer] = {}
+        self.asked = 0
+
+    # ── what happens ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def at(self) -> Instant:
+        return Instant(mono=self.now, wall=WALL + self.now)
+
+    def feed(self, input: Input) -> Fold:
+        made = step(self.state, input)
+        self.state, self.last = made.state, made.effects
+        self.orders += made.effects
+        for each in made.effects:
+            if isinstance(each, Answer):
+                assert each.ask_id not in self.answers, "an ask was answered twice"
+                self.answers[each.ask_id] = each
+        deadline = next_deadline(self.state)
+        assert deadline is None or deadline.at > self.state.now
+        return self
+
+    def _fed(self, kind: Any, **fields: Any) -> Fold:
+        return self.feed(kind(**{"at": self.at, "epoch": self.state.epoch, **fields}))
+
+    def up(self, **fields: Any) -> Fold:
+        return self._fed(LinkUp, **fields)
+
+    def down(self, **fields: Any) -> Fold:
+        return self._fed(LinkDown, **{"reason": "cut", **fields})
+
+    def opens(self, target: str, type: str = "page", **fields: Any) -> str:
+        """A session opens; of what it is on nothing is told yet."""
+        session = fields.pop("session", f"s-{target}")
+        self._fed(SessionOpened, session_id=SessionId(session), target_id=TargetId(target), target_type=type, **fields)
+        return session
+
+    def attach(self, target: str, type: str = "page", *, of: str | None = None, session: str = "", **info: Any) -> str:
+        """A session opens, below the session `of`, and what it is on is told."""
+        made = self.opens(target, type, session=session or f"s-{target}", parent=of)
+        shown = {"targetId": target, "type": type, **info}
+        self.says("Target.attachedToTarget", on=of, sessionId=made, targetInfo=shown, waitingForDebugger=False)
+        return made
+
+    def detach(self, session: str, reason: str = "detached") -> Fold:
+        return self._fed(SessionClosed, session_id=SessionId(session), reason=reason)
+
+    def says(self, method: str, on: str | None = None, **params: Any) -> Fold:
+        """The browser says something on a session."""
+        return self._fed(BrowserEvent, event=event_of(method, params, on))
+
+    def ends(self, ticket: int, outcome: Any) -> Fold:
+        return self._fed(CommandEnded, ticket=ticket, outcome=outcome)
+
+    def reply(self, method: str, result: Any = None, *, on: str | None = None) -> Fold:
+        """The last command of this method, on this session where one is named, is answered."""
+        return self.ends(self.sent(method, on=on).ticket, result_of(result or {}))
+
+    def refuse(self, method: str, code: int = -32000, *, on: str | None = None) -> Fold:
+        return self.ends(self.sent(method, on=on).ticket, Refusal(id=1, code=code, message="no"))
+
+    def lose(self, method: str, reason: str = "detached") -> Fold:
+        """It is known that no answer comes."""
+        return self.ends(self.sent(method).ticket, Loss(kind="session", reason=reason, detail="The session ended."))
+
+    def passes(self, seconds: float) -> Fold:
+        self.now += seconds
+        return self._fed(TimePassed)
+
+    # ── what is asked ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def ask(self, question: Question) -> int:
+        self.asked += 1
+        self._fed(Ask, ask_id=self.asked, question=question)
+        return self.asked
+
+    def drops(self, ask_id: int) -> Fold:
+        return self._fed(AskDropped, ask_id=ask_id)
+
+    def respond(self, action: str = "accept", **named: Any) -> int:
+        return self.ask(RespondToDialog(action=action, **named))
+
+    def error(self, ask_id: int) -> str:
+        """The name of the error that an ask got; empty where it is unanswered, or got a value."""
+        answer = self.answers.get(ask_id)
+        return "" if answer is None or answer.error is None else type(answer.error).__name__
+
+    # ── dialogs ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def opening(self, frame: str = "P", *, type: str = "confirm", native: bool = True, **params: Any) -> str:
+        """A dialog of a frame opens on page `P`; the id that it gets."""
+        named = {"frameId": frame, "type": type, "hasBrowserHandler": native, **params}
+        self.says("Page.javascriptDialogOpening", on="s-P", **named)
+        return f"d-{self.state.last_dialog}"
+
+    def closing(self, frame: str = "P", **params: Any) -> Fold:
+        return self.says("Page.javascriptDialogClosed", on="s-P", frameId=frame, **{"result": False, **params})
+
+    def dialog(self, dialog_id: str) -> Dialog:
+        """A dialog of the state, over or not."""
+        kept = [each for page in self.state.pages.values() for each in (*page.dialogs, *page.recent)]
+        return next(each for each in (*kept, *self.state.departed) if each.id == dialog_id)
+
+    def end_of(self, dialog_id: str) -> tuple[str, str]:
+        """Who ended a dialog, and why."""
+        dialog = self.dialog(dialog_id)
+        return dialog.closed_by, dialog.reason
+
+    # ── what there is ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def sent(self, method: str, *, on: str | None = None) -> Send:
+        """The last command of this method, on this session where one is named."""
+        return self.all_sent(method, on=on)[-1]
+
+    def all_sent(self, method: str, *, on: str | None = None) -> list[Send]:
+        sends = [each for each in self.orders if isinstance(each, Send) and each.method == method]
+        return [each for each in sends if on is None or each.session_id == on]
+
+    def told(self, kind: type[Change]) -> list[Any]:
+        """The changes of one kind."""
+        return [each.change for each in self.orders if isinstance(each, Tell) and isinstance(each.change, kind)]
+
+    def notes(self) -> list[str]:
+        return [each.text for each in self.orders if isinstance(each, Note)]
+
+    def count(self, what: str) -> int:
+        return self.state.totals.get(what, 0)
+
+    def page(self, target: str = "P") -> Page:
+        return self.state.pages[TargetId(target)]
+
+    def shown(self) -> Snapshot:
+        return snapshot(self.state)
+
+    def health(self, target: str = "P") -> str:
+        page = self.shown().page(target)
+        assert page is not None
+        return page.health.state
+
+    def pending(self) -> tuple[DialogView, ...]:
+        return self.shown().pending_dialogs
+
+    def tree(self, target: str = "P") -> dict[str, Any]:
+        """The frames of a page as they are shown: a dict of dicts, by id."""
+        page = self.shown().page(target)
+        assert page is not None
+        made: dict[str, Any] = {}
+        for frame in page.frames():
+            made[frame.frame_id] = {}
+            if frame.parent_frame_id in made:
+                made[frame.parent_frame_id][frame.frame_id] = made[frame.frame_id]
+        return {} if page.tree is None else {page.tree.frame_id: made[page.tree.frame_id]}
+
+    def because(self) -> list[str]:
+        """Why the machine wants to be woken, the next time first."""
+        return [why for _, _, why in self.state.deadlines]
+
+
+def on_a_page(**options: Any) -> Fold:
+    """A link is up, and a page `P` was attached to."""
+    fold = Fold(**options).up()
+    fold.attach("P", url="http://a/")
+    return fold
+
+
+def with_tree(*nodes: str, **options: Any) -> Fold:
+    """The same, and its tree was read: `"A"` is below the top, `"A/B"` below A."""
+    fold = on_a_page(**options)
+    return fold.reply("Page.getFrameTree", {"frameTree": tree_of("P", *nodes)}, on="s-P")
+
+
+def tree_of(top: str, *nodes: str) -> dict[str, Any]:
+    """What `Page.getFrameTree` says; each node is a path below the top."""
+    made: dict[str, Any] = {top: {"frame": {"id": top, "url": f"http://{top}/"}}}
+    for path in nodes:
+        parent, _, name = ("/" + path).rpartition("/")
+        above = parent.rpartition("/")[2] or top
+        made[name] = {"frame": {"id": name, "parentId": above, "url": f"http://{name}/"}}
+        made[above].setdefault("childFrames", []).append(made[name])
+    return made[top]
+
+
+def event_of(method: str, params: Any, session: str | None) -> Event:
+    """An event as the wire brings it."""
+    made = decode(
+        json.dumps({"method": method, "params": params, **({"sessionId": session} if session else {})}).encode()
+    )
+    assert isinstance(made, Event)
+    return made
+
+
+def result_of(value: Any) -> Result:
+    made = decode(json.dumps({"id": 1, "result": value}).encode())
+    assert isinstance(made, Result)
+    return made

@@ -1,0 +1,112 @@
+"""A question of a wrong type is refused where it is made, by name; whether it means anything is the machine's to say."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any, get_args
+
+import attrs
+import pytest
+
+from cdp_core.errors import InvalidArgument
+from cdp_supervisor.sansio.options import Policy
+from cdp_supervisor.sansio.questions import (
+    AwaitCall,
+    Call,
+    Focus,
+    Question,
+    Recover,
+    RespondToDialog,
+    SetPolicy,
+    Stop,
+)
+from cdp_supervisor.sansio.step import QUESTIONS
+
+RIGHT: dict[type, dict[str, Any]] = {
+    RespondToDialog: {"action": "accept"},
+    Call: {"method": "Page.enable"},
+    AwaitCall: {"call_id": "c-1"},
+    SetPolicy: {"policy": Policy()},
+    Focus: {},
+    Recover: {"target_id": "T", "cure": "close"},
+    Stop: {},
+}
+TEXT, OPTIONAL_TEXT = [None, 5, b"x", ["x"]], [5, b"x", ["x"], True]
+SECONDS = ["3", [3], b"3"]
+WRONG: list[tuple[type, str, Any, list[Any]]] = [
+    (RespondToDialog, "action", "a text", TEXT),
+    (RespondToDialog, "prompt_text", "a text or None", OPTIONAL_TEXT),
+    (RespondToDialog, "dialog_id", "a text or None", OPTIONAL_TEXT),
+    (Call, "method", "a text", TEXT),
+    (Call, "params", "a mapping or None", ["{}", 5, [("a", 1)]]),
+    (Call, "frame_id", "a text or None", OPTIONAL_TEXT),
+    (Call, "target_id", "a text or None", OPTIONAL_TEXT),
+    (Call, "session_id", "a text or None", OPTIONAL_TEXT),
+    (Call, "timeout", "a number of seconds or None", SECONDS),
+    (Call, "when_blocked", "a text", TEXT),
+    (AwaitCall, "call_id", "a text", TEXT),
+    (AwaitCall, "timeout", "a number of seconds or None", SECONDS),
+    (SetPolicy, "policy", "a Policy", [None, "auto_accept", {"alert": "auto_accept"}]),
+    (Focus, "target_id", "a text or None", OPTIONAL_TEXT),
+    (Recover, "target_id", "a text", TEXT),
+    (Recover, "cure", "a text", TEXT),
+]
+EACH_WRONG = [(kind, name, what, value) for kind, name, what, values in WRONG for value in values]
+
+
+@pytest.mark.parametrize(("kind", "name", "what", "value"), EACH_WRONG)
+def test_a_wrong_type_is_refused_by_its_name(kind: type, name: str, what: str, value: Any) -> None:
+    with pytest.raises(InvalidArgument) as raised:
+        kind(**{**RIGHT[kind], name: value})
+    assert str(raised.value) == f"{name} must be {what}, not {type(value).__name__}."
+
+
+def test_the_type_of_every_field_is_looked_at() -> None:
+    """How long the end may take is the one thing left: every supervisor ends in a time of its own."""
+    fields = {(kind, field.name) for kind in RIGHT for field in attrs.fields(kind)}
+    assert fields - {(kind, name) for kind, name, _, _ in WRONG} <= {(Stop, "timeout")}
+
+
+@pytest.mark.parametrize("kind", RIGHT)
+def test_a_question_is_a_value(kind: type) -> None:
+    question = kind(**RIGHT[kind])
+    assert question == kind(**RIGHT[kind])
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        setattr(question, attrs.fields(kind)[0].name, "other")
+    for positional in RIGHT[kind].values():
+        with pytest.raises(TypeError):
+            kind(positional)
+
+
+def test_a_question_that_says_no_more_than_it_must() -> None:
+    assert RespondToDialog(action="accept") == RespondToDialog(action="accept", prompt_text=None, dialog_id=None)
+    assert Call(method="Page.enable") == Call(
+        method="Page.enable",
+        params=None,
+        frame_id=None,
+        target_id=None,
+        session_id=None,
+        timeout=30.0,
+        when_blocked="raise",
+    )
+    assert AwaitCall(call_id="c-1").timeout is None
+    assert Focus().target_id is None
+    assert Stop().timeout == 1.5
+
+
+def test_what_a_question_means_is_left_to_the_machine() -> None:
+    """There the answer can say what would be right: these texts and numbers are of the right type, and mean nothing."""
+    RespondToDialog(action="neither")
+    Call(method="", timeout=-1, when_blocked="perhaps")
+    Recover(target_id="gone", cure="prayer")
+
+
+def test_any_mapping_will_do_for_params() -> None:
+    params = MappingProxyType({"url": "about:blank"})
+    assert Call(method="Page.navigate", params=params).params is params
+
+
+def test_every_question_has_a_rule() -> None:
+    """`Stop` alone is answered without the table: it is the last one."""
+    assert set(get_args(Question)) == set(RIGHT)
+    assert set(get_args(Question)) == {*QUESTIONS, Stop}

@@ -1,0 +1,183 @@
+"""Before anything happened; and a state is a value: what is made of it shares the rest, and it stays as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+
+from cdp_core.sansio.records import replace
+from cdp_core.sansio.wire import SessionId, TargetId
+from cdp_supervisor.errors import InvalidPolicy
+from cdp_supervisor.sansio.console import ConsoleRing
+from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
+from cdp_supervisor.sansio.state import (
+    NOWHEN,
+    Attachment,
+    CallRecord,
+    Deadline,
+    Dialog,
+    Extension,
+    Frame,
+    LinkState,
+    Page,
+    State,
+    Ticket,
+    initial_state,
+)
+
+T, S = TargetId("T"), SessionId("S")
+
+
+class Named(ConsoleRing):
+    """A machine of another name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+GIVEN: dict[type, dict[str, Any]] = {
+    LinkState: {},
+    Page: {"id": T, "number": 1},
+    Frame: {"id": "F", "number": 1, "parent_id": None, "session_id": S},
+    Dialog: {
+        "id": "d-1",
+        "target_id": T,
+        "frame_id": "T",
+        "session_id": S,
+        "type": "alert",
+        "message": "",
+        "default_prompt": "",
+        "native": True,
+        "opened": NOWHEN,
+        "epoch": 1,
+    },
+    Attachment: {
+        "session_id": S,
+        "target_id": T,
+        "type": "page",
+        "parent": None,
+        "page_id": T,
+        "primary": True,
+    },
+    Ticket: {"purpose": "tree", "session_id": S, "since": NOWHEN},
+    CallRecord: {
+        "id": "c-1",
+        "method": "Page.enable",
+        "session_id": S,
+        "page_id": T,
+        "since": NOWHEN,
+        "ticket": 1,
+        "ask_id": 1,
+        "raises": True,
+    },
+    Extension: {"machine": ConsoleRing(), "state": None},
+}
+EACH: list[Any] = [initial_state(), *(kind(**given) for kind, given in GIVEN.items())]
+
+
+def test_before_anything_happened_nothing_is_known_and_a_link_is_awaited() -> None:
+    state = initial_state()
+    assert (state.link.phase, state.epoch, state.sequence, state.now) == ("connecting", 1, 0, 0.0)
+    for name in ("pages", "sessions", "page_of", "primary_on", "also_on", "adrift", "dialog_on", "tickets", "calls"):
+        assert len(getattr(state, name)) == 0, name
+    assert (state.deadlines, state.departed, state.ended_calls, state.extensions) == ((), (), (), ())
+    assert (state.focus, state.page_gone, state.stopping) == (None, None, None)
+
+
+def test_whoever_says_nothing_supervises_the_whole_browser_and_misses_no_dialog() -> None:
+    state = initial_state()
+    assert (state.policy, state.scope, state.reconnect, state.limits) == (Policy(), Scope(), Reconnect(), Limits())
+    assert (state.keepalive, state.adopting) == (60.0, False)
+
+
+def test_what_was_said_stands_in_the_state() -> None:
+    given: dict[str, Any] = {
+        "policy": Policy("auto_accept"),
+        "scope": Scope.targets("T"),
+        "reconnect": Reconnect.never(),
+        "limits": Limits(pages_kept=1),
+        "keepalive": None,
+        "adopting": True,
+    }
+    state = initial_state(**given)
+    assert {name: getattr(state, name) for name in given} == given
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "kind"),
+    [
+        ("policy", "auto_accept", "Policy"),
+        ("policy", {"alert": "auto_accept"}, "Policy"),
+        ("scope", "T", "Scope"),
+        ("reconnect", 5, "Reconnect"),
+        ("reconnect", False, "Reconnect"),
+        ("limits", {}, "Limits"),
+    ],
+)
+def test_what_is_no_option_is_refused_by_its_name(name: str, wrong: Any, kind: str) -> None:
+    with pytest.raises(InvalidPolicy, match=f"{name} must be a {kind}, not {type(wrong).__name__}"):
+        initial_state(**{name: wrong})
+
+
+def test_each_machine_begins_with_a_state_of_its_own() -> None:
+    state = initial_state(machines=(Named("b"), Named("a")))
+    assert [each.machine.name for each in state.extensions] == ["b", "a"]  # fed in the order given
+    for each in state.extensions:
+        assert (each.state, each.off, each.timed) == (each.machine.initial(), "", False)
+
+
+def test_two_machines_of_one_name_are_refused() -> None:
+    """The snapshot shows each under its name."""
+    with pytest.raises(InvalidPolicy, match="Two machines have one name; the names are a, b, b"):
+        initial_state(machines=(Named("b"), Named("a"), Named("b")))
+
+
+UNLESS_SAID: dict[type, dict[str, Any]] = {
+    LinkState: {"phase": "connecting", "since": NOWHEN, "owned": True},
+    Page: {"stale": True},
+    Dialog: {"phase": "open", "closed": NOWHEN},
+    State: {"epoch": 1, "link": LinkState()},
+}
+
+
+@pytest.mark.parametrize("record", EACH, ids=lambda record: type(record).__name__)
+def test_what_nobody_said_is_nothing(record: Any) -> None:
+    """No flag is set, no reason is given, nothing is known, but for what is true before anything happened."""
+    kind = type(record)
+    given = set(GIVEN.get(kind, ())) | (
+        {"policy", "scope", "reconnect", "keepalive", "limits"} & set(kind.__annotations__)
+    )
+    unsaid = {name: getattr(record, name) for name in kind.__annotations__ if name not in given}
+    assert {name: value for name, value in unsaid.items() if value or value is NOWHEN} == UNLESS_SAID.get(kind, {})
+
+
+@pytest.mark.parametrize("record", EACH, ids=lambda record: type(record).__name__)
+def test_whoever_holds_a_part_of_it_may_keep_it(record: Any) -> None:
+    for name in type(record).__annotations__:
+        with pytest.raises(AttributeError):
+            setattr(record, name, None)
+
+
+def test_a_change_of_one_page_shares_the_others() -> None:
+    """The ten-thousandth page costs no more than the tenth."""
+    first, second = Page(id=T, number=1), Page(id=TargetId("U"), number=2)
+    before = replace(initial_state(), pages=initial_state().pages.set(first.id, first).set(second.id, second))
+    after = replace(before, pages=before.pages.set(T, replace(first, title="new")))
+    assert (before.pages[T].title, after.pages[T].title) == ("", "new")
+    assert after.pages[second.id] is before.pages[second.id]
+    assert after.sessions is before.sessions
+
+
+def test_states_share_no_map_that_one_could_write_into() -> None:
+    with pytest.raises(TypeError):
+        initial_state().pages[T] = Page(id=T, number=1)  # type: ignore[index]
+    assert initial_state() == initial_state()
+
+
+def test_a_deadline_says_when_and_why() -> None:
+    deadline = Deadline(at=3.0, why="the link is quiet")
+    assert deadline == Deadline(at=3.0, why="the link is quiet")
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        deadline.at = 4.0  # type: ignore[misc]

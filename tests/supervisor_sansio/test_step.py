@@ -1,0 +1,718 @@
+"""The machine as a whole: who is fed what, what is dropped, when time counts, how it ends, and what strangers may do."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import math
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cdp_core.sansio.records import replace
+from cdp_core.sansio.wire import Event, decode
+from cdp_supervisor.sansio.effects import Answer, Dial, Disconnect, Effect, Note, Send
+from cdp_supervisor.sansio.inputs import Ask, BrowserEvent, Input, Instant, LinkDown, SessionOpened, TimePassed
+from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
+from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
+from cdp_supervisor.sansio.state import Deadline, initial_state
+from cdp_supervisor.sansio.step import (
+    EVENTS,
+    Step,
+    StopReport,
+    events_wanted,
+    next_deadline,
+    quiet_events,
+    quiet_until,
+    step,
+    unheard_by_machines,
+)
+from cdp_supervisor.sansio.step import fold as fold_at_once
+
+SPEC = importlib.util.spec_from_file_location("folding", Path(__file__).with_name("folding.py"))
+assert SPEC is not None
+assert SPEC.loader is not None
+folding = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(folding)
+
+HANDLE = "Page.handleJavaScriptDialog"
+TREE = "Page.getFrameTree"
+
+
+def on_a_page(**options: Any) -> Any:
+    return folding.on_a_page(**options)
+
+
+# ── what changes nothing ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_event_that_is_in_no_table_leaves_the_very_state() -> None:
+    fold = on_a_page()
+    before = fold.state
+    fold.says("Network.requestWillBeSent", on="s-P", requestId="1")
+    assert fold.state is before
+    assert fold.last == ()
+
+
+def test_the_sequence_counts_states_and_not_inputs() -> None:
+    """Two snapshots of one number are one: time alone makes no other."""
+    fold = on_a_page()
+    before = fold.state.sequence
+    fold.passes(0.5)
+    assert fold.state.sequence == before
+    fold.opening()
+    assert fold.state.sequence == before + 1
+
+
+def test_params_that_are_no_object_are_counted_and_nothing_else() -> None:
+    fold = on_a_page()
+    pages = fold.state.pages
+    torn = decode(b'{"method":"Page.frameAttached","params":[1],"sessionId":"s-P"}')
+    assert isinstance(torn, Event)
+    fold.feed(BrowserEvent(at=fold.at, epoch=1, event=torn))
+    assert fold.count("unreadable_events") == 1
+    assert fold.state.pages is pages
+
+
+def test_a_reply_to_nothing_means_nothing() -> None:
+    fold = on_a_page()
+    before = fold.state
+    fold.ends(99, folding.result_of({}))
+    assert fold.state is before
+
+
+def test_an_input_that_nobody_knows_means_nothing() -> None:
+    """A trace of a later version may have some."""
+    fold = on_a_page()
+    before = fold.state
+
+    class Later(TimePassed, frozen=True):
+        pass
+
+    fold.feed(Later(at=fold.at, epoch=1))
+    assert fold.state is before
+
+
+@pytest.mark.parametrize("session", [None, "nobody", "s-P2"])
+def test_a_page_s_event_counts_only_on_the_session_that_is_listened_to(session: str | None) -> None:
+    """On the browser's own, on one that is not open, and on a second one (fact 47) it is passed over."""
+    fold = on_a_page()
+    fold.attach("P", session="s-P2")
+    pages = fold.state.pages
+    fold.says("Page.frameAttached", on=session, frameId="A", parentFrameId="P")
+    assert fold.state.pages is pages
+
+
+def test_a_page_s_event_on_a_session_below_no_page_is_passed_over() -> None:
+    fold = on_a_page()
+    fold.attach("W", "service_worker")
+    pages = fold.state.pages
+    fold.says("Page.frameAttached", on="s-W", frameId="A", parentFrameId="W")
+    assert fold.state.pages is pages
+
+
+def test_a_dialog_s_events_count_on_the_page_s_own_session_alone() -> None:
+    """Fact 2: a frame's process says nothing of dialogs that could be believed."""
+    fold = on_a_page()
+    fold.attach("F", "iframe", of="s-P", parentFrameId="P")
+    fold.says("Page.javascriptDialogOpening", on="s-F", frameId="F", type="alert")
+    assert not fold.pending()
+    fold.opening("F")
+    fold.says("Page.javascriptDialogClosed", on="s-F", frameId="F")
+    assert len(fold.pending()) == 1
+
+
+def test_every_event_of_the_table_is_wanted_and_those_of_machines_too() -> None:
+    fold = folding.Fold(machines=(Stranger(events={"Log.entryAdded"}),))
+    assert events_wanted(fold.state) == frozenset(EVENTS) | {"Log.entryAdded"}
+
+
+# ── links of before ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_an_older_link_says_is_dropped_and_counted() -> None:
+    fold = on_a_page()
+    fold.feed(LinkDown(at=fold.at, epoch=0, reason="cut"))
+    assert fold.state.link.phase == "up"
+    fold.says("Network.dataReceived")
+    fold.feed(BrowserEvent(at=fold.at, epoch=0, event=folding.event_of("Page.frameAttached", {}, "s-P")))
+    assert fold.count("inputs_of_older_links") == 2
+
+
+def test_who_asks_and_the_clock_belong_to_no_link() -> None:
+    """They come from this side: whoever asked before a link broke is answered all the same."""
+    fold = on_a_page()
+    fold.opening()
+    older = Ask(at=fold.at, epoch=0, ask_id=1, question=RespondToDialog(action="accept"))
+    fold.feed(older)
+    assert fold.sent(HANDLE).params == {"accept": True}
+    fold.feed(TimePassed(at=Instant(mono=5.0), epoch=0))
+    assert fold.pending()[0].why == "unseen"
+    assert fold.count("inputs_of_older_links") == 0
+
+
+# ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("odd", [-1.0, 0.0, math.nan, math.inf, -math.inf])
+def test_time_never_runs_backwards_nor_out(odd: float) -> None:
+    fold = on_a_page()
+    fold.passes(1.0)
+    fold.feed(TimePassed(at=Instant(mono=odd), epoch=1))
+    assert fold.state.now == 1.0
+
+
+def test_every_deadline_that_has_come_is_met_whatever_the_input_was() -> None:
+    """An ask that comes late finds the page already known as blocked, and the dialog's time over."""
+    fold = on_a_page(policy=Policy(dialog_timeout=2.0))
+    fold.attach("Q")
+    fold.opening()
+    fold.now = 10.0
+    fold.says("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
+    assert fold.health("Q") == "blocked"
+    assert fold.dialog("d-1").by == "watchdog"
+
+
+def test_the_next_deadline_says_why() -> None:
+    assert next_deadline(folding.Fold().state) is None
+    assert next_deadline(on_a_page().state) == Deadline(at=3.0, why="a setup is unanswered")
+
+
+def test_a_time_passed_too_many_does_nothing() -> None:
+    fold = on_a_page().passes(3.0)
+    before = fold.state
+    fold.passes(0.0)
+    assert fold.state is before
+
+
+# ── what we sent ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_answer_of_any_kind_shows_that_the_browser_lives_but_a_loss_does_not() -> None:
+    fold = on_a_page(keepalive=10.0)
+    fold.passes(10.0)
+    assert fold.state.link.unanswered == 1
+    fold.lose(TREE)
+    assert fold.state.link.unanswered == 1
+    fold.refuse("Browser.getVersion")
+    assert fold.state.link.unanswered == 0
+
+
+def test_a_browser_that_answers_no_more_is_hung_up_on() -> None:
+    fold = on_a_page(keepalive=10.0)
+    fold.passes(10.0).passes(10.0).passes(10.0)
+    assert Disconnect(reason="half_open") in fold.last
+
+
+def test_a_lost_link_is_dialled_again_in_its_time() -> None:
+    fold = on_a_page(reconnect=Reconnect(first=4.0))
+    fold.down(jitter=1.0)
+    fold.passes(3.9)
+    assert not [each for each in fold.orders if isinstance(each, Dial)]
+    fold.passes(0.1)
+    assert fold.last == (Dial(epoch=2),)
+
+
+def test_a_refused_list_of_targets_ends_no_page() -> None:
+    fold = on_a_page()
+    fold.refuse("Target.getTargets")
+    assert fold.shown().page("P") is not None
+    assert not fold.state.link.listed
+
+
+def test_the_end_of_a_command_goes_to_whoever_sent_it() -> None:
+    """A call gets its result, a cure is done, a page that cannot be attached to is gone, a list is believed."""
+    fold = folding.with_tree("A")
+    assert fold.tree() == {"P": {"A": {}}}
+    fold.attach("Q")
+    call = fold.ask(Call(method="Runtime.evaluate", target_id="P"))
+    cure = fold.ask(Recover(target_id="P", cure="reload"))
+    fold.reply("Runtime.evaluate", {"n": 1}).reply("Page.reload")
+    assert (fold.answers[call].value, fold.answers[cure].value) == ({"n": 1}, None)
+    fold.detach("s-Q").lose(TREE).passes(1.0).refuse("Target.attachToTarget")
+    assert [page.target_id for page in fold.shown().pages] == ["P"]
+    fold.reply("Target.getTargets", {"targetInfos": []})
+    assert fold.state.link.listed
+    assert not fold.state.tickets
+
+
+def test_a_dropped_ask_is_answered_no_more() -> None:
+    fold = folding.with_tree()
+    ask = fold.ask(Call(method="Runtime.evaluate"))
+    fold.drops(ask).passes(100.0)
+    assert ask not in fold.answers
+    assert not fold.state.calls
+
+
+def test_a_document_from_the_cache_is_read_anew_and_another_one_is_not() -> None:
+    """Fact 43."""
+    fold = folding.with_tree()
+    asked = len(fold.all_sent(TREE))
+    fold.says("Page.frameNavigated", on="s-P", frame={"id": "P"}, type="Navigation")
+    assert len(fold.all_sent(TREE)) == asked
+    fold.says("Page.frameNavigated", on="s-P", frame={"id": "P"}, type="BackForwardCacheRestore")
+    assert len(fold.all_sent(TREE)) == asked + 1
+
+
+def test_a_document_whose_session_a_rule_ended_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who would read it is asked for when it is needed, not remembered."""
+
+    def restored_and_gone(turn: Any, _page: Any, session_id: Any, _params: Any) -> bool:
+        turn.put(sessions=turn.state.sessions.delete(session_id))
+        return True
+
+    fold = folding.with_tree()
+    asked = len(fold.all_sent(TREE))
+    monkeypatch.setattr("cdp_supervisor.sansio.frames.navigated", restored_and_gone)
+    fold.says("Page.frameNavigated", on="s-P", frame={"id": "P"}, type="BackForwardCacheRestore")
+    assert len(fold.all_sent(TREE)) == asked
+
+
+def test_a_dialog_is_there_before_the_calls_hear_of_it() -> None:
+    fold = folding.with_tree()
+    ask = fold.ask(Call(method="Runtime.evaluate"))
+    fold.opening()
+    told = [type(each).__name__ for each in fold.last if not isinstance(each, Note)]
+    assert told == ["Tell", "Answer"]
+    assert fold.error(ask) == "BlockedByDialog"
+
+
+def test_a_dialog_that_is_left_out_overtakes_no_call() -> None:
+    """Nobody could be told its id."""
+    fold = folding.with_tree(limits=Limits(dialogs_kept=0))
+    ask = fold.ask(Call(method="Runtime.evaluate"))
+    fold.opening()
+    assert ask not in fold.answers
+
+
+# ── asks, when there is no link ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("owned", "reason"), [(True, "gave_up"), (False, "link_not_owned")])
+def test_who_gave_up_says_so_to_all_that_needs_a_link(owned: bool, reason: str) -> None:
+    fold = folding.Fold(reconnect=Reconnect.never()).up(owned=owned)
+    fold.attach("P")
+    fold.down()
+    for question in (
+        Call(method="Page.reload"),
+        RespondToDialog(action="accept"),
+        Recover(target_id="P", cure="close"),
+    ):
+        assert fold.answers[fold.ask(question)].error.reason == reason
+    assert fold.error(fold.ask(Focus(target_id="P"))) == ""
+    assert fold.error(fold.ask(SetPolicy(policy=Policy("auto_accept")))) == ""
+    assert fold.error(fold.ask(AwaitCall(call_id="c-9"))) == "UnknownCall"
+
+
+# ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_with_nothing_open_the_end_is_at_once_and_leaves_nothing() -> None:
+    fold = folding.with_tree()
+    ask = fold.ask(Stop())
+    assert fold.answers[ask].value == StopReport()
+    assert fold.state.link.phase == "stopped"
+    assert next_deadline(fold.state) is None
+    assert not fold.state.tickets
+
+
+def test_after_the_end_nothing_happens_and_every_ask_is_told_so() -> None:
+    fold = folding.with_tree()
+    fold.ask(Stop())
+    before = fold.state
+    fold.says("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
+    fold.says("Log.entryAdded", on="s-P")
+    fold.up().passes(1_000.0)
+    assert fold.state is before
+    for question in (Stop(), Focus(), Call(method="Page.reload")):
+        assert fold.answers[fold.ask(question)].error.reason == "stopped"
+
+
+def test_the_end_waits_for_the_dialogs_that_it_settles() -> None:
+    fold = folding.with_tree()
+    fold.opening()
+    ask = fold.ask(Stop(timeout=2.0))
+    assert ask not in fold.answers
+    assert fold.error(fold.ask(Focus())) == "SupervisorStopped"
+    fold.closing()
+    assert ask not in fold.answers
+    fold.reply(HANDLE)
+    assert fold.answers[ask].value == StopReport()
+
+
+def test_the_end_is_bounded_and_says_what_is_left() -> None:
+    """Also whoever waits for an answer to a dialog hears of the end."""
+    fold = folding.with_tree()
+    fold.attach("Q-that-is-silent")
+    fold.opening()
+    answering = fold.respond()
+    fold.passes(3.0)
+    ask = fold.ask(Stop(timeout=1.0))
+    fold.passes(1.0)
+    assert fold.answers[ask].value.left == ("dialog d-1 (answering)", "page Q-that-i (blocked)")
+    assert fold.error(answering) == "SupervisorStopped"
+
+
+def test_who_waits_for_a_call_at_the_end_hears_of_it() -> None:
+    fold = folding.with_tree()
+    ask = fold.ask(Call(method="Runtime.evaluate", timeout=None))
+    fold.ask(Stop())
+    assert fold.error(ask) == "SupervisorStopped"
+    assert not fold.state.calls
+
+
+def test_a_closed_dialog_at_the_end_of_the_time_is_not_left_over() -> None:
+    fold = folding.with_tree()
+    fold.opening()
+    answering = fold.respond()
+    fold.closing(result=True)
+    ask = fold.ask(Stop(timeout=1.0))
+    assert ask not in fold.answers
+    fold.passes(1.0)
+    assert fold.answers[ask].value == StopReport()
+    assert fold.error(answering) == "SupervisorStopped"
+
+
+def test_a_frame_that_is_silent_is_left_over() -> None:
+    fold = folding.with_tree("F")
+    fold.attach("F", "iframe", of="s-P")
+    fold.passes(3.0)
+    assert fold.answers[fold.ask(Stop())].value.left == ("page P (a frame of it is blocked)",)
+
+
+def test_without_a_link_the_end_is_at_once_and_the_dialogs_are_left() -> None:
+    fold = folding.with_tree()
+    fold.opening()
+    fold.down()
+    ask = fold.ask(Stop())
+    assert fold.answers[ask].value.left == ("the link is down", "dialog d-1 (orphaned)")
+    assert not fold.all_sent(HANDLE)
+
+
+def test_who_only_observed_settles_nothing_at_the_end() -> None:
+    fold = folding.with_tree(scope=Scope.browser().observed())
+    fold.opening()
+    ask = fold.ask(Stop())
+    assert fold.answers[ask].value.left == ("dialog d-1 (open)",)
+    assert not fold.all_sent(HANDLE)
+
+
+# ── machines of others ───────────────────────────────────────────────────────────────────────────────────────────────
+
+Rule = Callable[[Any, Input], tuple[Any, Iterable[Effect]]]
+
+
+def keeping(state: Any, input: Input) -> tuple[Any, Iterable[Effect]]:
+    """It keeps what it is fed."""
+    return (*state, input), ()
+
+
+class Stranger:
+    """A machine with the rule of a test; its deadline is the last of `wants`, which the test may change."""
+
+    def __init__(
+        self, rule: Rule = keeping, *, events: Iterable[str] = (), name: str = "stranger", wants: float | None = None
+    ) -> None:
+        self.name, self.events, self.rule, self.wants = name, frozenset(events), rule, wants
+
+    def initial(self) -> Any:
+        return ()
+
+    def step(self, state: Any, input: Input) -> tuple[Any, Iterable[Effect]]:
+        return self.rule(state, input)
+
+    def next_deadline(self, _state: Any) -> float | None:
+        return self.wants
+
+    def view(self, state: Any) -> Any:
+        return {"fed": len(state)}
+
+
+def ordering(*orders: Any, on: type[Input] = BrowserEvent) -> Rule:
+    return lambda state, fed: (state, orders if type(fed) is on else ())
+
+
+def raising(_state: Any, _input: Input) -> Any:
+    raise KeyError("no")
+
+
+def fed(fold: Any, place: int = 0) -> Any:
+    return fold.state.extensions[place].state
+
+
+LOG = "Log.entryAdded"
+
+
+def test_a_machine_is_fed_its_events_with_their_page_and_all_other_inputs() -> None:
+    machine = Stranger(events={LOG, "Page.frameAttached"})
+    fold = on_a_page(machines=(machine,))
+    before = len(fed(fold))
+    fold.says(LOG, on="s-P")
+    fold.says(LOG)
+    fold.says("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
+    fold.says("Page.frameAttached", frameId="B")
+    fold.says("Page.frameDetached", on="s-P", frameId="A")
+    fold.passes(0.1)
+    heard = fed(fold)[before:]
+    assert [getattr(each, "page", "-") for each in heard] == ["P", None, "P", None, "-"]
+    assert fold.shown().extensions["stranger"] == {"fed": len(fed(fold))}
+
+
+def test_each_machine_hears_of_its_own_events_alone() -> None:
+    fold = on_a_page(machines=(Stranger(events={LOG}), Stranger(events={"X.y"}, name="other")))
+    before = [len(fed(fold, 0)), len(fed(fold, 1))]
+    fold.says(LOG, on="s-P")
+    assert [len(fed(fold, 0)), len(fed(fold, 1))] == [before[0] + 1, before[1]]
+
+
+def test_what_only_machines_keep_is_a_new_state_and_what_they_do_not_is_none() -> None:
+    fold = on_a_page(machines=(Stranger(lambda state, _input: (state, ()), events={LOG}),))
+    before = fold.state
+    fold.says(LOG, on="s-P")
+    assert fold.state is before
+    fold.now = 0.5
+    fold.says(LOG, on="s-P")
+    assert (fold.state.sequence, fold.state.now) == (before.sequence, 0.5)
+    keeps = on_a_page(machines=(Stranger(events={LOG}),))
+    before = keeps.state
+    keeps.says(LOG, on="s-P")
+    assert keeps.state.sequence == before.sequence + 1
+    assert keeps.state.pages is before.pages
+
+
+class Keeper(Stranger):
+    """One that keeps several at once, but for what it cannot bear."""
+
+    def __init__(self, *, events: Iterable[str] = (LOG,), name: str = "keeper", ignores: str = "") -> None:
+        super().__init__(self.taken, events=events, name=name)
+        self.ignores = ignores
+
+    def taken(self, state: Any, input: Input) -> tuple[Any, Iterable[Effect]]:
+        return (self.fold(state, [input]) if isinstance(input, BrowserEvent) else state), ()
+
+    def fold(self, state: Any, inputs: Iterable[BrowserEvent]) -> Any:
+        for each in inputs:
+            text = each.event.params.get("text", "")
+            if text == "fatal":
+                raise KeyError(text)
+            state = state if text == self.ignores else (*state, text)
+        return state
+
+
+def lines(fold: Any, *texts: str, method: str = LOG) -> list[BrowserEvent]:
+    said = [folding.event_of(method, {"text": text}, "s-P") for text in texts]
+    return [BrowserEvent(at=fold.at, epoch=1, event=each) for each in said]
+
+
+def test_several_events_that_are_only_kept_are_folded_at_once_to_the_same_state() -> None:
+    fold = on_a_page(
+        machines=(Keeper(), Keeper(name="other", events={LOG, "X.y"}), Keeper(name="idle", events={"Z.z"}))
+    )
+    wanted = [*lines(fold, "a", "b"), *lines(fold, "c", method="X.y")]
+    after, orders = fold_at_once(fold.state, wanted)
+    for each in wanted:
+        fold.feed(each)
+    assert (after, orders) == (fold.state, ())
+    assert [each.state for each in after.extensions] == [("a", "b"), ("a", "b", "c"), ()]
+
+
+def test_what_a_machine_that_only_keeps_passes_over_makes_no_state() -> None:
+    fold = on_a_page(machines=(Keeper(ignores="x"),))
+    assert fold_at_once(fold.state, lines(fold, "x", "x"))[0] is fold.state
+    fold.now += 0.1
+    assert fold_at_once(fold.state, lines(fold, "x"))[0] == replace(fold.state, now=fold.now)
+
+
+def test_a_machine_that_fails_among_several_events_is_switched_off_at_that_one() -> None:
+    fold = on_a_page(machines=(Keeper(), Keeper(name="deaf", events={"Z.z"})))
+    after, orders = fold_at_once(fold.state, lines(fold, "a", "fatal", "b"))
+    assert [(each.state, each.off) for each in after.extensions] == [(("a",), "it raised KeyError"), ((), "")]
+    assert [type(each) for each in orders] == [Note]
+    assert fold_at_once(after, lines(fold, "c"))[0].extensions == after.extensions
+
+
+def test_what_may_wait_is_what_only_keeping_machines_want_until_something_is_due() -> None:
+    fold = on_a_page(machines=(Keeper(events={LOG, "X.y", "Page.frameAttached"}), Stranger(events={"X.y"})))
+    assert quiet_events(fold.state) == {LOG}
+    assert unheard_by_machines(fold.state) == EVENTS.keys() - {"Page.frameAttached"}
+    due = next_deadline(fold.state)
+    assert due is not None
+    assert quiet_until(fold.state) == due.at
+    fold.ask(Stop(timeout=1.0))
+    assert quiet_until(fold.state) == -math.inf
+    assert quiet_until(initial_state(keepalive=None)) == math.inf
+
+
+def test_an_event_that_only_machines_want_still_brings_what_is_due() -> None:
+    fold = on_a_page(machines=(Stranger(events={LOG}),))
+    fold.now = 3.0
+    fold.says(LOG, on="s-P")
+    assert fold.health() == "blocked"
+
+
+def test_an_event_of_an_older_link_is_fed_to_no_machine() -> None:
+    fold = on_a_page(machines=(Stranger(events={LOG}),))
+    before = fed(fold)
+    fold.feed(BrowserEvent(at=fold.at, epoch=0, event=folding.event_of(LOG, {}, "s-P")))
+    assert fed(fold) is before
+    assert fold.count("inputs_of_older_links") == 1
+
+
+def test_a_page_that_was_filled_in_already_is_taken_as_it_is() -> None:
+    """A replayed event may say its page."""
+    fold = on_a_page(machines=(Stranger(events={LOG}),))
+    fold.feed(BrowserEvent(at=fold.at, epoch=1, event=folding.event_of(LOG, {}, "s-P"), page="P"))
+    assert fed(fold)[-1].page == "P"
+
+
+def test_a_machine_may_send_and_note_and_is_told_of_no_end() -> None:
+    send = Send(ticket=7, session_id=None, method="Log.clear")
+    note = Note(level="info", text="seen")
+    fold = on_a_page(machines=(Stranger(ordering(send, note), events={LOG}),))
+    tickets = fold.state.tickets
+    fold.says(LOG, on="s-P")
+    assert fold.last == (replace(send, ticket=0), note)
+    assert fold.state.tickets is tickets
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        (raising, "it raised KeyError"),
+        (ordering(Dial(epoch=9)), "it ordered what is not a machine's to order"),
+        (ordering(Answer(ask_id=1)), "it ordered what is not a machine's to order"),
+        (ordering(*[Send(ticket=0, session_id=None, method="Log.clear")] * 9), "it sent 9 commands for one input"),
+        (lambda _state, _input: None, "it raised TypeError"),
+    ],
+    ids=["raises", "dials", "answers", "sends too much", "no pair"],
+)
+def test_a_machine_that_does_what_it_may_not_is_switched_off_and_nothing_else(rule: Rule, why: str) -> None:
+    fold = on_a_page(machines=(Stranger(_armed(rule), events={LOG}), Stranger(name="other", events={LOG})))
+    before = len(fed(fold, 1))
+    fold.says(LOG, on="s-P")
+    assert fold.state.extensions[0].off == why
+    assert fold.count("machines_switched_off") == 1
+    assert "a machine was switched off" in fold.notes()
+    assert not [each for each in fold.last if not isinstance(each, Note)]
+    assert len(fed(fold, 1)) == before + 1
+    assert fold.shown().extensions["stranger"] == {"off": why}
+    fold.says(LOG, on="s-P").passes(0.1)
+    assert fold.count("machines_switched_off") == 1
+
+
+def _armed(rule: Rule) -> Rule:
+    """The rule, for its own event alone: until then it is a good machine."""
+
+    def armed(state: Any, input: Input) -> Any:
+        return rule(state, input) if isinstance(input, BrowserEvent) else (state, ())
+
+    return armed
+
+
+def test_a_machine_that_was_switched_off_is_fed_nothing() -> None:
+    heard: list[Input] = []
+
+    def once(state: Any, input: Input) -> Any:
+        if isinstance(input, BrowserEvent):
+            heard.append(input)
+            raise KeyError
+        return state, ()
+
+    fold = on_a_page(machines=(Stranger(once, events={LOG}),))
+    fold.says(LOG, on="s-P")
+    heard.clear()
+    fold.says(LOG, on="s-P")
+    fold.now = 3.0  # something is due: not the quick way
+    fold.says(LOG, on="s-P")
+    assert not heard
+
+
+def test_eight_commands_for_one_input_are_not_too_many() -> None:
+    orders = [Send(ticket=0, session_id=None, method="Log.clear")] * 8
+    fold = on_a_page(machines=(Stranger(ordering(*orders), events={LOG}),))
+    fold.says(LOG, on="s-P")
+    assert len(fold.last) == 8
+    assert not fold.state.extensions[0].off
+
+
+def test_a_machine_is_woken_when_it_asked_for_it_and_only_it() -> None:
+    machine = Stranger(wants=2.0)
+    fold = on_a_page(machines=(machine, Stranger(name="other")))
+    assert "machine stranger asked for it" in fold.because()
+    others = len(fed(fold, 1))
+    machine.rule = functools.partial(_rung, machine)
+    fold.now = 2.0
+    fold.says("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
+    assert type(fed(fold)[-1]) is TimePassed
+    assert fed(fold)[-1].at.mono == 2.0
+    assert "machine stranger asked for it" not in fold.because()
+    assert len(fed(fold, 1)) == others
+
+
+def _rung(machine: Stranger, state: Any, input: Input) -> tuple[Any, Iterable[Effect]]:
+    """Once its time has come it wants no other."""
+    machine.wants = None
+    return (*state, input), ()
+
+
+def test_a_machine_may_change_its_mind_about_the_time() -> None:
+    machine = Stranger(wants=2.0)
+    fold = on_a_page(machines=(machine,))
+
+    def wakes() -> list[float]:
+        return [at for at, _, why in fold.state.deadlines if "machine" in why]
+
+    fold.passes(0.1)
+    assert wakes() == [2.0]
+    machine.wants = 1.5
+    fold.passes(0.1)
+    assert wakes() == [1.5]
+    machine.wants = None
+    fold.passes(0.1)
+    assert wakes() == []
+
+
+def test_an_event_on_the_quick_way_may_set_a_time_as_well() -> None:
+    machine = Stranger(events={LOG})
+    fold = on_a_page(machines=(machine,))
+    machine.wants = 2.0
+    fold.says(LOG, on="s-P")
+    assert "machine stranger asked for it" in fold.because()
+
+
+def test_a_machine_that_asks_for_what_is_over_is_woken_and_never_for_ever() -> None:
+    """Each deadline is later than all that was seen: a step ends."""
+    fold = on_a_page(machines=(Stranger(wants=0.0),))
+    fold.passes(0.1)
+    assert fold.state.deadlines[0][0] > 0.1
+
+
+def test_a_machine_that_was_switched_off_is_not_woken() -> None:
+    machine = Stranger(wants=2.0)
+    fold = on_a_page(machines=(machine,))
+    machine.rule = raising
+    fold.passes(0.1)
+    assert "machine stranger asked for it" not in fold.because()
+    key = ("machine:stranger", 5.0)
+    fold.state = replace(
+        fold.state,
+        deadlines=(*fold.state.deadlines, (key[1], key[0], "as if it had asked before")),
+        deadline_of=fold.state.deadline_of.set(*key),
+    )
+    fold.passes(10.0)
+    assert fold.count("machines_switched_off") == 1
+
+
+# ── the record of a step ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_step_is_a_pure_function() -> None:
+    fold = on_a_page()
+    opened = SessionOpened(at=fold.at, epoch=1, session_id="s-Q", target_id="Q", target_type="page")  # type: ignore[arg-type]
+    before = fold.state.sessions
+    first, second = step(fold.state, opened), step(fold.state, opened)
+    assert isinstance(first, Step)
+    assert first == second
+    assert fold.state.sessions is before
