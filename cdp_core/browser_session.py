@@ -43,6 +43,8 @@ class BrowserSession(Session):
     def __init__(self, link: Link[PageSession]) -> None:
         super().__init__(link, None)
         self._targets = TargetBridge(link, self)
+        self.browser_id: str | None = None
+        """What the browser calls itself in its address, as long as it runs; None where the address does not tell."""
 
     @property
     def targets(self) -> TargetBridge:
@@ -199,11 +201,13 @@ async def open_browser_session(
     Raises DiscoveryError where no browser is reached, InvalidArgument where an argument is wrong.
     """
     check_timeout("close_timeout", close_timeout)
+    browser_id: str | None = None
     async with AsyncExitStack() as stack:
         if isinstance(where, (str, os.PathLike)):
             address = await find_websocket(
                 where, headers=headers, ssl_context=ssl_context, connect_timeout=connect_timeout
             )
+            browser_id = address.browser_id
             transport: Transport = await stack.enter_async_context(
                 open_websocket(
                     address,
@@ -220,6 +224,7 @@ async def open_browser_session(
         browser = await stack.enter_async_context(
             _run(transport, taps=taps, trace=trace, strict=strict, close_timeout=close_timeout)
         )
+        browser.browser_id = browser_id
         yield browser
 
 

@@ -48,7 +48,6 @@ from cdp_supervisor.feeding import closed_input, opened_input
 from cdp_supervisor.listeners import Listeners
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio import effects
-from cdp_supervisor.sansio.calls import value_of
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.effects import Answer, Disconnect, Effect, Forget, Note, Send, Tell
 from cdp_supervisor.sansio.inputs import (
@@ -63,6 +62,7 @@ from cdp_supervisor.sansio.inputs import (
     NotSent,
     TimePassed,
 )
+from cdp_supervisor.sansio.outcomes import value_of
 from cdp_supervisor.sansio.questions import Question, Stop
 from cdp_supervisor.sansio.state import State
 from cdp_supervisor.sansio.step import StopReport, events_wanted, quiet_events
@@ -214,7 +214,7 @@ class Driver:
         self._batch = -1
         self._shared = SharedLink(browser, owned=owned)
         already = () if owned else self._shared.tap(self._tap)
-        self._feed(LinkUp(at=self.now(), epoch=self._epoch, owned=owned))
+        self._feed(LinkUp(at=self.now(), epoch=self._epoch, owned=owned, browser_id=browser.browser_id))
         for output in already:
             self._tap(output)
 
@@ -319,8 +319,8 @@ class Driver:
     def ask_nowait(self, question: Question) -> tuple[int, _Asker]:
         """Ask the machine; the answer may be there at once."""
         self._last_ask += 1
-        asker = self._askers[self._last_ask] = _Asker()
         ask_id = self._last_ask
+        asker = self._askers[ask_id] = _Asker()
         self._feed(Ask(at=self.now(), epoch=self._epoch, ask_id=ask_id, question=question))
         return ask_id, asker
 
@@ -377,6 +377,9 @@ class Driver:
                 raise SessionGone("The session has ended.", reason="ended", session_id=effect.session_id or "")
             reply = session.send_nowait(effect.method, effect.params, bounded=self._is_somebodys(effect))
         except CdpError as error:
+            if not effect.ticket:  # of a stranger's machine, which is told of no end, and would send again
+                self.runner.unsent += 1
+                return
             outcome = NotSent(error=error)
             self._feed(CommandEnded(at=self.now(), epoch=self._epoch, ticket=effect.ticket, outcome=outcome))
             return

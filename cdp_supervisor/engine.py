@@ -258,6 +258,9 @@ class SupervisorEngine:
         try:
             command_id = self._write(effect.method, effect.params, effect.session_id)
         except CdpError as error:
+            if not effect.ticket:  # of a stranger's machine, which is told of no end, and would send again
+                self._runner.unsent += 1
+                return
             epoch = self._runner.epoch
             ended = CommandEnded(at=self._at, epoch=epoch, ticket=effect.ticket, outcome=NotSent(error=error))
             self._runner.feed(ended)

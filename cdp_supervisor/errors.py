@@ -32,6 +32,7 @@ __all__ = [
     "UnknownDialog",
     "UnknownFrame",
     "UnknownTarget",
+    "UnsupportedBackend",
 ]
 
 
@@ -176,11 +177,11 @@ class PageFrozen(SupervisorError):
 class CallTimedOut(SupervisorError, TimeoutError):
     """A call was not answered in time: also a builtin `TimeoutError`. `health` says how its page fares."""
 
-    def __init__(self, method: str, *, waited: float, health: Health | None) -> None:
+    def __init__(self, method: str, *, waited: float, health: Health | None, why: str = "") -> None:
         self.method = method
         self.waited = waited
         self.health = health
-        why = "its page is gone" if health is None else health.why
+        why = why or ("its page is gone" if health is None else health.why)
         super().__init__(f"{method} was not answered within {waited:g} s: {why}.")
 
 
@@ -212,6 +213,17 @@ class InvalidPolicy(SupervisorError, ValueError):
     def __init__(self, what: str, *, valid: Iterable[str] = ()) -> None:
         self.valid = tuple(valid)
         super().__init__(f"{what}; valid are: {_listed(self.valid)}." if self.valid else f"{what}.")
+
+
+class UnsupportedBackend(SupervisorError):
+    """What answers at the address does not do what a supervisor needs of a browser; `why` says what is missing."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(
+            f"What answers there cannot be supervised: {why}; give the address of a browser's own endpoint, "
+            "such as http://host:port or ws://host:port/devtools/browser/…."
+        )
 
 
 class SupervisorStopped(SupervisorError):

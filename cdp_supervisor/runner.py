@@ -58,6 +58,8 @@ class Runner:
         self._working = False
         self._views = Views()
         self._watchers: tuple[Watch, ...] = ()
+        self.unsent = 0
+        """What strangers' machines sent and could not go out: nobody is told of its end."""
 
     @property
     def state(self) -> State:

@@ -28,9 +28,10 @@ from cdp_core import (
 from cdp_core.sansio.wire import CommandId, WholeResult
 from cdp_supervisor.driver import Driver
 from cdp_supervisor.errors import AmbiguousTarget, BlockedByDialog, SupervisorStopped, UnknownTarget
-from cdp_supervisor.sansio.calls import read_evaluation, session_of
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.options import Policy
+from cdp_supervisor.sansio.outcomes import read_evaluation
+from cdp_supervisor.sansio.places import session_of
 from cdp_supervisor.sansio.questions import (
     AwaitCall,
     Call,
@@ -139,7 +140,8 @@ class Supervisor:
 
     def statistics(self) -> SupervisorStatistics:
         """Counts so far."""
-        return MappingProxyType(dict(self._driver.runner.state.totals))
+        runner = self._driver.runner
+        return MappingProxyType({**runner.state.totals, "machine_commands_unsent": runner.unsent})
 
     # ── dialogs ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

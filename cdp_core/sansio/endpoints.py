@@ -118,6 +118,12 @@ class EndpointAddress:
         return f"{self.path}?{self.query}" if self.query else self.path
 
     @property
+    def browser_id(self) -> str | None:
+        """The id that a browser has in its own address, for as long as it runs; None where there is none."""
+        found = re.fullmatch(r"/devtools/browser/([\w-]+)", self.path)
+        return None if found is None else found[1]
+
+    @property
     def host_header(self) -> str:
         """Host and port as the Host header has them: the port only where it is not the scheme's own."""
         host = f"[{self.host}]" if ":" in self.host else self.host

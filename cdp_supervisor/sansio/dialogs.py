@@ -161,6 +161,9 @@ def answer_ended(turn: Turn, ticket: Ticket, outcome: Result | Refusal | Malform
     elif isinstance(outcome, Refusal):
         trigger = "refused_none" if outcome.code == NONE_SHOWING else "refused_inactive"
         turn.count("answers_refused")
+        found = _find(turn, ticket.dialog_id)
+        if found is not None:
+            _put(turn, replace(found[1], code=outcome.code))
     else:
         trigger = "reply_gone"
     _move(turn, ticket.dialog_id, trigger)
@@ -422,7 +425,7 @@ def _settle(turn: Turn, page: Page, dialog: Dialog, closed_by: str, reason: str)
         if closed_by == "agent":
             turn.answer(ask_id, view_dialog(ended))
         else:
-            turn.answer(ask_id, error=DialogAnswerRefused(dialog.id, reason=reason))
+            turn.answer(ask_id, error=DialogAnswerRefused(dialog.id, reason=reason, code=dialog.code))
     if left:
         _release_next(turn, left)
 

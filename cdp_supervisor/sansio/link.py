@@ -15,7 +15,7 @@ from immutables import Map
 from cdp_core.sansio.records import replace
 from cdp_core.sansio.router import Loss
 from cdp_supervisor.errors import SupervisorStopped
-from cdp_supervisor.sansio import calls, changes, effects, pages
+from cdp_supervisor.sansio import calls, changes, cures, effects, pages
 from cdp_supervisor.sansio.inputs import LinkDown, LinkUp
 from cdp_supervisor.sansio.turn import Turn
 
@@ -30,7 +30,8 @@ def link_up(turn: Turn, up: LinkUp) -> None:
     old = turn.state.link
     if old.phase in ("up", "stopped", "gave_up"):
         return
-    other = bool(old.browser_id and up.browser_id and old.browser_id != up.browser_id)
+    told = bool(old.browser_id and up.browser_id)
+    other = told and old.browser_id != up.browser_id
     turn.put(
         link=replace(
             old,
@@ -40,12 +41,15 @@ def link_up(turn: Turn, up: LinkUp) -> None:
             owned=up.owned,
             browser_id=up.browser_id or old.browser_id,
             browser_changed=old.browser_changed or other,
+            browser_told=told,
             listed=False,
             pages_before=turn.state.last_page,
             unanswered=0,
         )
     )
     turn.note("info", "link up")
+    if other:
+        turn.note("warning", "another browser is behind the link: the pages of before are gone")
     turn.order(effects.Discover())
     if not turn.state.adopting:
         turn.order(effects.AutoAttach())
@@ -72,6 +76,7 @@ def link_down(turn: Turn, down: LinkDown) -> None:
         why = "link_not_owned" if not link.owned else "gave_up"
         turn.note("warning", "link down, and not dialled again", reason=down.reason, failures=failures)
         calls.end_all(turn, lambda: SupervisorStopped(why))
+        cures.end_all(turn, lambda: SupervisorStopped(why))
     else:
         wait = turn.state.reconnect.wait_before(failures, down.jitter)
         turn.wake("redial", wait, f"the link is down ({down.reason})")
@@ -124,4 +129,4 @@ def _end_tickets(turn: Turn, reason: str) -> None:
         if ticket.purpose == "call":
             calls.call_ended(turn, ticket, loss)
         elif ticket.purpose == "cure":
-            calls.cure_ended(turn, ticket, number, loss)
+            cures.cure_ended(turn, ticket, number, loss)

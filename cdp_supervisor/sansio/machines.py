@@ -19,10 +19,11 @@ waits until somebody looks (docs/cdp/what-nobody-looks-at-can-wait.md), which is
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from cdp_core.sansio.wire import Json
+from cdp_core.sansio.wire import Json, is_object
 
 if TYPE_CHECKING:
     from cdp_supervisor.sansio.effects import Effect
@@ -105,6 +106,7 @@ def _view(extension: Extension) -> Json:
         return {"off": extension.off}
     try:
         view: Json = extension.machine.view(extension.state)
+        json.dumps(view, allow_nan=False)
     except Exception as error:  # noqa: BLE001 - a stranger's code, which must not keep the rest from being shown
         return {"off": f"its view raised {type(error).__name__}"}
-    return view
+    return view if is_object(view) else {"off": "its view is no JSON object"}

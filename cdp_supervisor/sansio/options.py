@@ -15,7 +15,7 @@ import attrs
 from cdp_core.sansio.wire import BrowserContextId, TargetId
 from cdp_supervisor.errors import InvalidPolicy
 
-__all__ = ["DialogPolicy", "DialogType", "Limits", "Policy", "Reconnect", "Scope"]
+__all__ = ["DialogPolicy", "DialogType", "Limits", "Policy", "Reconnect", "Scope", "is_finite", "is_time", "shown"]
 
 DialogPolicy = Literal["must_respond", "auto_dismiss", "auto_accept"]
 """How dialogs of a type are met: see `Policy`."""
@@ -24,6 +24,8 @@ DialogType = Literal["alert", "confirm", "prompt", "beforeunload"]
 POLICIES: Final[tuple[str, ...]] = get_args(DialogPolicy)
 TYPES: Final[tuple[str, ...]] = get_args(DialogType)
 DEFAULT: Final[DialogPolicy] = "must_respond"
+SHOWN: Final = 80
+"""Characters of a wrong value in an error."""
 
 
 def _to_policies(given: DialogPolicy | Mapping[DialogType, DialogPolicy]) -> str | Mapping[str, str]:
@@ -37,23 +39,45 @@ def _to_policies(given: DialogPolicy | Mapping[DialogType, DialogPolicy]) -> str
 
 
 def _check(given: object, valid: tuple[str, ...], what: str) -> None:
-    if given not in valid:
-        raise InvalidPolicy(f"{given!r} is no {what}", valid=valid)
+    if not isinstance(given, str) or given not in valid:
+        raise InvalidPolicy(f"{shown(given)} is no {what}", valid=valid)
+
+
+def is_finite(value: object) -> bool:
+    """Whether it is a number that a clock can show."""
+    try:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+def is_time(value: object) -> bool:
+    """Whether it is a positive number of seconds."""
+    return is_finite(value) and isinstance(value, (int, float)) and value > 0
+
+
+def shown(value: object) -> str:
+    """A wrong value, as an error tells of it: not all of a long one."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - of an embedder's own class, or a number of too many digits
+        return f"a {type(value).__name__}"
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
 def _seconds(_self: object, field: attrs.Attribute[Any], value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
-        raise InvalidPolicy(f"{field.name} must be a positive number of seconds, not {value!r}")
+    if not is_time(value):
+        raise InvalidPolicy(f"{field.name} must be a positive number of seconds, not {shown(value)}")
 
 
 def _count(_self: object, field: attrs.Attribute[Any], value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidPolicy(f"{field.name} must be a whole number, 0 or more, not {value!r}")
+        raise InvalidPolicy(f"{field.name} must be a whole number, 0 or more, not {shown(value)}")
 
 
 def _text_or_none(_self: object, field: attrs.Attribute[Any], value: object) -> None:
     if value is not None and not isinstance(value, str):
-        raise InvalidPolicy(f"{field.name} must be a text or None, not {value!r}")
+        raise InvalidPolicy(f"{field.name} must be a text or None, not {shown(value)}")
 
 
 @attrs.frozen
@@ -68,6 +92,13 @@ class Policy:
     dialogs: str | Mapping[str, str] = attrs.field(default=DEFAULT, converter=_to_policies)
     dialog_timeout: float = attrs.field(default=300.0, validator=_seconds, kw_only=True)
     prompt_text: str | None = attrs.field(default=None, validator=_text_or_none, kw_only=True)
+
+    def __hash__(self) -> int:
+        dialogs = self.dialogs if isinstance(self.dialogs, str) else tuple(sorted(self.dialogs.items()))
+        return hash((dialogs, self.dialog_timeout, self.prompt_text))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Policy.from_mapping, (self.to_json(),)
 
     def of(self, kind: str) -> str:
         """The policy for a dialog type; one that this version does not know must be responded to."""
@@ -92,6 +123,8 @@ class Policy:
     def from_mapping(cls, config: Mapping[str, Any]) -> Policy:
         """Read `dialog_policy`, `dialog_timeout_s` and `prompt_text`. Raises InvalidPolicy that names what is valid."""
         names = {"dialog_policy": "dialogs", "dialog_timeout_s": "dialog_timeout", "prompt_text": "prompt_text"}
+        if not isinstance(config, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidPolicy(f"a policy is read from a mapping, not from {shown(config)}", valid=tuple(names))
         for key in config:
             _check(key, tuple(names), "option of a policy")
         return cls(**{names[key]: value for key, value in config.items()})
@@ -163,8 +196,11 @@ class Reconnect:
     def wait_before(self, attempt: int, jitter: float) -> float:
         """Seconds before this attempt, the first being 1; `jitter`, from 0 to 1, spreads many clients out."""
         spread = jitter if 0 <= jitter <= 1 else 0.5
-        doublings = min(attempt - 1, 64)
-        return min(self.first * self.factor**doublings, self.most) * (0.5 + spread / 2)
+        try:
+            grown = self.first * float(self.factor) ** (attempt - 1)
+        except OverflowError:
+            grown = self.most
+        return min(grown, self.most) * (0.5 + spread / 2)
 
     def to_json(self) -> dict[str, Any]:
         """As JSON, for a trace."""

@@ -20,8 +20,9 @@ from immutables import Map
 from cdp_core.sansio.records import replace
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.wire import BrowserContextId, Json, Refusal, Result, SessionId, TargetId
-from cdp_supervisor.sansio import calls, changes, dialogs, effects, frames
+from cdp_supervisor.sansio import changes, dialogs, effects, frames
 from cdp_supervisor.sansio.inputs import SessionClosed, SessionOpened
+from cdp_supervisor.sansio.outcomes import value_of
 from cdp_supervisor.sansio.params import member, members, text
 from cdp_supervisor.sansio.state import Attachment, Dialog, Page, Ticket
 from cdp_supervisor.sansio.turn import Turn
@@ -64,7 +65,8 @@ def session_opened(turn: Turn, opened: SessionOpened) -> None:
         turn.count("sessions_left_out")
         return
     is_page = opened.target_type == "page"
-    above = None if opened.parent is None else state.page_of.get(opened.parent)
+    parent = None if opened.parent is None else state.sessions.get(opened.parent)
+    above = None if parent is None else parent.page_id
     primary = opened.target_id not in state.primary_on
     attachment = Attachment(
         session_id=opened.session_id,
@@ -116,6 +118,7 @@ def session_closed(turn: Turn, closed: SessionClosed) -> None:
         if state.link.phase == "up" and not state.adopting:
             turn.wake(f"target:{page.id}", REOPEN_AFTER, "a page may still be there without its session")
     if heir is not None and heir.begun:
+        _listen(turn, heir)
         if heir.type == "page":
             _page_attached(turn, heir, {})
         _set_up(turn, heir)
@@ -125,7 +128,9 @@ def _forget_session(turn: Turn, page: Page, session_id: SessionId) -> None:
     if session_id in page.clearings:
         page = turn.put_page(replace(page, clearings=page.clearings.delete(session_id)))
     if session_id in page.silent:
-        turn.put_page(replace(page, silent=page.silent.delete(session_id)))
+        page = turn.put_page(replace(page, silent=page.silent.delete(session_id)))
+    if session_id in page.busy:
+        turn.put_page(replace(page, busy=page.busy.delete(session_id)))
 
 
 def _leave(turn: Turn, attachment: Attachment) -> Attachment | None:
@@ -159,9 +164,8 @@ def _begin(turn: Turn, attachment: Attachment, info: Json) -> None:
             turn.order(effects.Detach(session_id=attachment.session_id, parent=attachment.parent))
         return
     turn.put(sessions=turn.state.sessions.set(attachment.session_id, attachment))
-    if attachment.page_id is not None:
-        turn.put(page_of=turn.state.page_of.set(attachment.session_id, attachment.page_id))
     if attachment.primary:
+        _listen(turn, attachment)
         if attachment.type == "page":
             _page_attached(turn, attachment, info)
         elif attachment.type == "iframe":
@@ -169,6 +173,12 @@ def _begin(turn: Turn, attachment: Attachment, info: Json) -> None:
             if page is not None:
                 frames.attached_as_oopif(turn, page, attachment, info)
     _set_up(turn, attachment)
+
+
+def _listen(turn: Turn, attachment: Attachment) -> None:
+    """What is said on this session is said of its page, or of what else it is on: a second session says it again."""
+    about = attachment.page_id or attachment.target_id
+    turn.put(page_of=turn.state.page_of.set(attachment.session_id, about))
 
 
 def _set_up(turn: Turn, attachment: Attachment) -> None:
@@ -200,7 +210,7 @@ def tree_ended(turn: Turn, ticket: Ticket, outcome: Any) -> None:
     if attachment is None or page is None or isinstance(outcome, Loss):
         return
     if isinstance(outcome, Result):
-        frames.read_tree(turn, page, attachment, calls.value_of(outcome))
+        frames.read_tree(turn, page, attachment, value_of(outcome))
     elif isinstance(outcome, Refusal) and attachment.tries < turn.state.limits.retries:
         attachment = replace(attachment, tries=attachment.tries + 1)  # a navigation broke it off (fact 55)
         turn.put(sessions=turn.state.sessions.set(attachment.session_id, attachment))
@@ -219,6 +229,9 @@ def renderer_answered(turn: Turn, ticket: Ticket, number: int) -> None:
         turn.put_page(replace(page, blocked=None))
     elif ticket.session_id in page.silent:
         turn.put_page(replace(page, silent=page.silent.delete(ticket.session_id)))
+    if ticket.session_id in page.busy:
+        page = _now(turn, page.id)
+        turn.put_page(replace(page, busy=page.busy.delete(ticket.session_id)))
 
 
 def setup_overdue(turn: Turn, session_id: SessionId) -> None:
@@ -250,6 +263,8 @@ def _page_attached(turn: Turn, attachment: Attachment, info: Json) -> None:
             return
         page = Page(id=attachment.target_id, number=state.last_page + 1)
         turn.put(last_page=state.last_page + 1)
+        if not state.pages and state.page_gone is None:
+            turn.put(only=page.id)
         opener = text(info, "openerId")
         turn.tell(changes.PageOpened(target_id=page.id, opener_id=TargetId(opener) if opener else None))
     turn.calm(f"target:{page.id}")
@@ -318,12 +333,14 @@ def page_gone(turn: Turn, page: Page, reason: str) -> None:
     page = _now(turn, page.id)
     turn.calm(f"target:{page.id}")
     state = turn.state
+    meant = state.focus or state.only
     kept: tuple[Dialog, ...] = (*state.departed, *page.recent)[-state.limits.recent_dialogs :]
     turn.put(
         pages=state.pages.delete(page.id),
         departed=kept,
-        page_gone=(page.id, reason) if state.focus == page.id else state.page_gone,
-        focus=None if state.focus == page.id else state.focus,
+        page_gone=(page.id, reason) if meant == page.id else state.page_gone,
+        focus=None if meant == page.id else state.focus,
+        only=None if meant == page.id else state.only,
     )
     turn.tell(changes.PageGone(target_id=page.id, reason=reason))
 
@@ -343,7 +360,7 @@ def target_crashed(turn: Turn, params: Json) -> None:
 
 def _mark_crashed(turn: Turn, page: Page) -> None:
     if page.crashed is None:
-        turn.put_page(replace(page, crashed=turn.at, blocked=None))
+        turn.put_page(replace(page, crashed=turn.at, blocked=None, busy=Map()))
         turn.tell(changes.PageCrashed(target_id=page.id))
 
 
@@ -369,7 +386,8 @@ def targets_listed(turn: Turn, result: Json) -> None:
     gone = [page for page in old if page.id not in listed]
     found_again = (page for page in turn.state.pages.values() if page.epoch == turn.state.epoch)
     same = any(page.number <= turn.state.link.pages_before for page in found_again)
-    changed = bool(old) and len(gone) == len(old) and not same  # or a page was closed meanwhile, and that is all
+    # Where its address does not tell: or a page was closed meanwhile, and that is all.
+    changed = not turn.state.link.browser_told and bool(old) and len(gone) == len(old) and not same
     for page in gone:
         page_gone(turn, page, "link_lost")
     for frame_id in turn.state.adrift:
@@ -380,6 +398,9 @@ def targets_listed(turn: Turn, result: Json) -> None:
             turn.wake(f"target:{page.id}", REOPEN_AFTER, "a page is there, and has not been attached to")
     link = turn.state.link
     turn.put(link=replace(link, listed=True, failures=0, browser_changed=link.browser_changed or changed))
+    scope = turn.state.scope.target_ids or frozenset()
+    for missing in sorted(scope.difference(listed, turn.state.pages)):
+        turn.note("warning", "a target of the scope is not there", target=missing[:8])
     if changed:
         turn.note("warning", "another browser is behind the link: the pages of before are gone")
 
@@ -405,7 +426,7 @@ def link_lost(turn: Turn) -> None:
         dialogs.link_or_session_lost(turn, page)
         page = _now(turn, page.id)  # noqa: PLW2901 - the same page, as it is now
         cleared = replace(page, session_id=None, blocked=None, stale=True, curing=False)
-        turn.put_page(replace(cleared, clearings=Map(), silent=Map()))
+        turn.put_page(replace(cleared, clearings=Map(), silent=Map(), busy=Map()))
         turn.calm(f"target:{page.id}")
     for attachment in turn.state.sessions.values():
         turn.calm(f"setup:{attachment.session_id}")
@@ -422,7 +443,8 @@ def _in_scope(turn: Turn, target_id: TargetId, info: Json) -> bool:
         return text(info, "browserContextId") == scope.context_id
     opener = TargetId(text(info, "openerId"))
     assert scope.target_ids is not None
-    return target_id in scope.target_ids or opener in scope.target_ids or opener in turn.state.pages
+    named = target_id in scope.target_ids or opener in scope.target_ids
+    return named or opener in turn.state.pages or target_id in turn.state.pages  # its opener may be gone by now
 
 
 def _now(turn: Turn, page_id: TargetId) -> Page:

@@ -5,9 +5,14 @@ A newer browser, or a page that lies, so breaks nothing: what could not be read 
 
 from __future__ import annotations
 
+import re
+
 from cdp_core.sansio.wire import Json, is_object
 
-__all__ = ["flag", "member", "members", "text"]
+__all__ = ["flag", "member", "members", "site_of", "text"]
+
+_HOST = re.compile(r"([a-z][a-z0-9+.-]*)://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)", re.IGNORECASE)
+_NUMERIC = re.compile(r"[0-9.]+")
 
 
 def text(params: Json, name: str, most: int = 1024) -> str:
@@ -34,3 +39,17 @@ def members(params: Json, name: str) -> list[Json]:
         return []
     listed: list[object] = value  # pyright: ignore[reportUnknownVariableType]
     return [each for each in listed if is_object(each)]
+
+
+def site_of(url: str) -> str:
+    """What a browser keeps in one process: scheme and the last two labels of the host; empty where there is no host.
+
+    Who registers names below three labels is not known here: such sites may be taken for one.
+    """
+    found = _HOST.match(url)
+    if found is None or not found[2]:
+        return ""
+    scheme, host = found[1].lower(), found[2].lower()
+    if host.startswith("[") or _NUMERIC.fullmatch(host):
+        return f"{scheme}://{host}"
+    return f"{scheme}://{'.'.join(host.split('.')[-2:])}"

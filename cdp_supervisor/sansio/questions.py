@@ -102,7 +102,7 @@ class Recover:
 class Stop:
     """End: settle what can be settled, within this time. The answer is a `StopReport`."""
 
-    timeout: float = 1.5
+    timeout: float = attrs.field(default=1.5, validator=_of("a number of seconds", int, float))
 
 
 Question = RespondToDialog | Call | AwaitCall | SetPolicy | Focus | Recover | Stop

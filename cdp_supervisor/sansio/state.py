@@ -19,7 +19,7 @@ from cdp_supervisor.errors import InvalidPolicy
 from cdp_supervisor.sansio.dialog_table import Phase
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.machines import Machine
-from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
+from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope, is_time, shown
 
 __all__ = [
     "Attachment",
@@ -77,6 +77,8 @@ class Dialog(Struct, frozen=True, kw_only=True, gc=False):
     ask_ids: tuple[int, ...] = ()
     closed_by: str = ""
     reason: str = ""
+    code: int | None = None
+    """The browser's, where it refused an answer."""
     closed: Instant = NOWHEN
 
 
@@ -128,6 +130,8 @@ class Page(Struct, frozen=True, kw_only=True, gc=False):
     """Since when its setup is unanswered, with no dialog of it seen."""
     silent: Map[SessionId, Instant] = Map()
     """The sessions of frames out of process whose setup is unanswered, and since when."""
+    busy: Map[SessionId, Instant] = Map()
+    """The sessions whose renderers did not answer while a call waited for one, and since when."""
     stale: bool = True
     """Whether the tree is still to be read."""
     curing: bool = False
@@ -171,6 +175,8 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     page_id: TargetId | None
     since: Instant
     ticket: int
+    probe: int = 0
+    """The ticket of the question whether its renderer answers anything; 0: it was not asked."""
     ask_id: int | None
     raises: bool
     """Whether it is to be told of a dialog at once."""
@@ -191,6 +197,8 @@ class LinkState(Struct, frozen=True, kw_only=True):
     owned: bool = True
     browser_id: str | None = None
     browser_changed: bool = False
+    browser_told: bool = False
+    """Whether the browser's own id says if it is the one of before."""
     listed: bool = False
     """Whether the targets of this link have been told."""
     pages_before: int = 0
@@ -230,6 +238,7 @@ class State(Struct, frozen=True, kw_only=True):
     link: LinkState = LinkState()
     pages: Map[TargetId, Page] = Map()
     page_of: Map[SessionId, TargetId] = Map()
+    """What is told of on the sessions that are listened to: a page, or a worker that belongs to none."""
     sessions: Map[SessionId, Attachment] = Map()
     primary_on: Map[TargetId, SessionId] = Map()
     """The session that is listened to, by target."""
@@ -248,6 +257,8 @@ class State(Struct, frozen=True, kw_only=True):
     departed: tuple[Dialog, ...] = ()
     """The last dialogs of pages that are gone."""
     focus: TargetId | None = None
+    only: TargetId | None = None
+    """The page that was the only one, and so was meant where none was named."""
     page_gone: tuple[TargetId, str] | None = None
     """The page that was focused, and why it is gone."""
     last_ticket: int = 0
@@ -281,6 +292,12 @@ def initial_state(
     ):
         if given is not None and not isinstance(given, kind):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidPolicy(f"{name} must be a {kind.__name__}, not {type(given).__name__}")
+    if keepalive is not None and not is_time(keepalive):
+        raise InvalidPolicy(
+            f"keepalive must be a positive number of seconds, or None for never, not {shown(keepalive)}"
+        )
+    for machine in machines:
+        _check_machine(machine)
     names = [machine.name for machine in machines]
     if len(set(names)) < len(names):
         raise InvalidPolicy(f"Two machines have one name; the names are {', '.join(sorted(names))}")
@@ -295,5 +312,17 @@ def initial_state(
             Extension(machine=machine, state=machine.initial(), keeps=callable(getattr(machine, "fold", None)))
             for machine in machines
         ),
-        heard=frozenset().union(*(machine.events for machine in machines)),
+        heard=frozenset[str]().union(*(machine.events for machine in machines)),
     )
+
+
+def _check_machine(machine: object) -> None:
+    """Whether it has what a `Machine` has."""
+    functions = ("initial", "step", "next_deadline", "view")
+    missing = [name for name in functions if not callable(getattr(machine, name, None))]
+    name, events = getattr(machine, "name", None), getattr(machine, "events", None)
+    missing += [] if isinstance(name, str) else ["name"]
+    listed = isinstance(events, (frozenset, set)) and all(isinstance(each, str) for each in events)  # pyright: ignore[reportUnknownVariableType]
+    missing += [] if listed else ["events (a frozenset of methods)"]
+    if missing:
+        raise InvalidPolicy(f"{type(machine).__name__} is no machine: it lacks {', '.join(missing)}")

@@ -19,19 +19,19 @@ else (docs/cdp/what-an-old-link-says-is-dropped.md). After it the next deadline 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any, Final, cast
 
 import attrs
 from immutables import Map
 
-from cdp_core.errors import RemoteProtocolError
+from cdp_core.errors import CdpError, InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.records import Struct, replace
 from cdp_core.sansio.router import Loss
-from cdp_core.sansio.wire import Json, Result, SessionId, TargetId
+from cdp_core.sansio.wire import CommandId, Json, Result, SessionId, TargetId, encode_command
 from cdp_supervisor.errors import SupervisorStopped
-from cdp_supervisor.sansio import calls, dialogs, effects, frames, link, pages
+from cdp_supervisor.sansio import calls, cures, dialogs, effects, frames, link, pages
 from cdp_supervisor.sansio.inputs import (
     Ask,
     AskDropped,
@@ -47,8 +47,10 @@ from cdp_supervisor.sansio.inputs import (
     TimePassed,
 )
 from cdp_supervisor.sansio.machines import MAX_SENDS, KeepingMachine
+from cdp_supervisor.sansio.options import is_finite, is_time
+from cdp_supervisor.sansio.outcomes import value_of
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
-from cdp_supervisor.sansio.state import Deadline, Extension, State
+from cdp_supervisor.sansio.state import Deadline, Dialog, Extension, State, Ticket
 from cdp_supervisor.sansio.turn import Turn
 
 __all__ = [
@@ -285,7 +287,7 @@ def _command_ended(turn: Turn, ended: CommandEnded) -> None:
     outcome = ended.outcome
     if not isinstance(outcome, (Loss, NotSent)):
         link.alive(turn)
-        if ticket.purpose in BY_RENDERER:
+        if ticket.purpose in BY_RENDERER or _is_by_renderer(turn, ticket, outcome):
             pages.renderer_answered(turn, ticket, ended.ticket)
     if ticket.purpose == "tree":
         pages.tree_ended(turn, ticket, outcome)
@@ -294,11 +296,17 @@ def _command_ended(turn: Turn, ended: CommandEnded) -> None:
     elif ticket.purpose == "call":
         calls.call_ended(turn, ticket, outcome)
     elif ticket.purpose == "cure":
-        calls.cure_ended(turn, ticket, ended.ticket, outcome)
+        cures.cure_ended(turn, ticket, ended.ticket, outcome)
     elif ticket.purpose == "reopen":
         pages.reopen_ended(turn, ticket, outcome)
     elif ticket.purpose == "targets" and isinstance(outcome, Result):
-        pages.targets_listed(turn, calls.value_of(outcome))
+        pages.targets_listed(turn, value_of(outcome))
+
+
+def _is_by_renderer(turn: Turn, ticket: Ticket, outcome: object) -> bool:
+    """Whether somebody's call was answered by what a dialog would have stopped."""
+    record = turn.state.calls.get(ticket.call_id) if ticket.purpose == "call" else None
+    return record is not None and isinstance(outcome, Result) and record.method.startswith(("Runtime.", "DOM."))
 
 
 BY_RENDERER: Final = frozenset(("tree", "probe"))
@@ -317,7 +325,13 @@ def _ask(turn: Turn, ask: Ask) -> None:
     elif state.link.phase == "gave_up" and not isinstance(ask.question, (Focus, SetPolicy, AwaitCall)):
         turn.answer(ask.ask_id, error=SupervisorStopped("gave_up" if state.link.owned else "link_not_owned"))
     else:
-        QUESTIONS[type(ask.question)](turn, ask, ask.question)
+        kind: type = type(ask.question)
+        rule = QUESTIONS.get(kind)
+        if rule is None:
+            wrong = f"{kind.__name__} is nothing that can be asked of a supervisor; see questions.py."
+            turn.answer(ask.ask_id, error=InvalidArgument(wrong))
+        else:
+            rule(turn, ask, ask.question)
 
 
 QUESTIONS: Final[dict[type, Callable[[Turn, Ask, Any], None]]] = {
@@ -326,7 +340,7 @@ QUESTIONS: Final[dict[type, Callable[[Turn, Ask, Any], None]]] = {
     Call: calls.call,
     AwaitCall: calls.await_call,
     Focus: calls.focus,
-    Recover: calls.recover,
+    Recover: cures.recover,
 }
 
 
@@ -341,7 +355,7 @@ def _stop(turn: Turn, ask: Ask, question: Stop) -> None:
     turn.put(stopping=ask.ask_id)
     if turn.state.link.phase == "up" and not turn.state.scope.observing:
         dialogs.settle_for_stop(turn)
-    turn.wake("stop", question.timeout, "the end is bounded")
+    turn.wake("stop", question.timeout if is_time(question.timeout) else 0.0, "the end is bounded")
 
 
 def _finish_stop(turn: Turn) -> None:
@@ -352,7 +366,7 @@ def _finish_stop(turn: Turn) -> None:
     settling = any(each.phase in ("answering", "answered", "closed") for each in dialogs_there)
     if state.link.phase == "up" and settling and "stop" in state.deadline_of:
         return
-    left = [f"dialog {each.id} ({each.why or each.phase})" for each in sorted(found, key=lambda each: int(each.id[2:]))]
+    left = [_left_open(each) for each in sorted(found, key=lambda each: int(each.id[2:]))]
     left += [
         f"page {page.id[:8]} ({'blocked' if page.blocked is not None else 'a frame of it is blocked'})"
         for page in state.pages.values()
@@ -364,6 +378,7 @@ def _finish_stop(turn: Turn) -> None:
         for ask_id in each.ask_ids:
             turn.answer(ask_id, error=SupervisorStopped("stopped"))
     calls.end_all(turn, lambda: SupervisorStopped("stopped"))
+    cures.end_all(turn, lambda: SupervisorStopped("stopped"))
     turn.answer(state.stopping, StopReport(left=tuple(left)))
     turn.put(
         stopping=None,
@@ -372,6 +387,12 @@ def _finish_stop(turn: Turn) -> None:
         deadline_of=Map(),
         tickets=Map(),
     )
+
+
+def _left_open(dialog: Dialog) -> str:
+    """A browser without windows for dialogs dismisses it when one leaves who saw it open (fact 26)."""
+    dismissed = "; the browser dismisses it now, for everybody" if dialog.phase == "open" and not dialog.native else ""
+    return f"dialog {dialog.id} ({dialog.why or dialog.phase}{dismissed})"
 
 
 # ── machines of others ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -402,6 +423,8 @@ def _fed(turn: Turn, extension: Extension, input: Input) -> Extension:
         orders = tuple(wanted)
         deadline = machine.next_deadline(state)
         reason = _beyond(orders) if orders else ""
+        if not (deadline is None or is_finite(deadline)):
+            reason = "its deadline is no time"
     except Exception as error:  # noqa: BLE001 - a stranger's code: it ends, and nothing else does
         state, orders, deadline, reason = extension.state, (), None, f"it raised {type(error).__name__}"
     if reason:
@@ -419,10 +442,27 @@ def _fed(turn: Turn, extension: Extension, input: Input) -> Extension:
 
 
 def _beyond(orders: tuple[Any, ...]) -> str:
-    if not all(isinstance(each, (effects.Send, effects.Note)) for each in orders):
-        return "it ordered what is not a machine's to order"
     sends = sum(isinstance(each, effects.Send) for each in orders)
-    return f"it sent {sends} commands for one input" if sends > MAX_SENDS else ""
+    if sends > MAX_SENDS:
+        return f"it sent {sends} commands for one input"
+    wrong = [reason for order in orders if (reason := _wrong_with(order))]
+    return wrong[0] if wrong else ""
+
+
+def _wrong_with(order: object) -> str:
+    """Why a stranger's order cannot be carried out."""
+    if isinstance(order, effects.Note):
+        good = order.level in LEVELS and isinstance(order.text, str) and isinstance(order.fields, Mapping)  # pyright: ignore[reportUnnecessaryIsInstance]
+        return "" if good else "it noted what is no line of a log"
+    if not isinstance(order, effects.Send):
+        return "it ordered what is not a machine's to order"
+    if not isinstance(order.session_id, (str, type(None))) or not isinstance(order.method, str) or not order.method:  # pyright: ignore[reportUnnecessaryIsInstance]
+        return "it sent what is no command"
+    try:
+        encode_command(CommandId(1), order.method, order.params, order.session_id)
+    except CdpError:
+        return f"it sent {order.method[:64]} with params that are no JSON"
+    return ""
 
 
 def _wake_machine(turn: Turn, name: str, deadline: float | None) -> None:
@@ -454,6 +494,9 @@ RULES: Final[dict[type, Callable[[Turn, Any], None]]] = {
 }
 """Input → rule. `TimePassed` has none: what time does is done after every input."""
 
+LEVELS: Final = frozenset(("debug", "info", "warning"))
+"""Of a `Note`."""
+
 NOTHING: Final[tuple[effects.Effect, ...]] = ()
 
 OF_ANY_LINK: Final = frozenset((Ask, AskDropped, TimePassed))
@@ -464,8 +507,9 @@ DUE: Final[dict[str, Callable[[Turn, str], None]]] = {
     "setup": lambda turn, name: pages.setup_overdue(turn, SessionId(name)),
     "target": lambda turn, name: pages.target_due(turn, TargetId(name)),
     "call": calls.call_due,
+    "stall": calls.stall_due,
     "waiter": calls.waiter_due,
-    "cure": calls.cure_due,
+    "cure": cures.cure_due,
     "keepalive": lambda turn, _name: link.keepalive_due(turn),
     "redial": lambda turn, _name: link.redial(turn),
     "machine": _machine_due,

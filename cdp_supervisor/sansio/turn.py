@@ -81,9 +81,8 @@ class Turn:
 
     def page_of(self, session_id: SessionId | None) -> Page | None:
         """The page that a session belongs to."""
-        state = self.state
-        page_id = None if session_id is None else state.page_of.get(session_id)
-        return None if page_id is None else state.pages.get(page_id)
+        attachment = None if session_id is None else self.state.sessions.get(session_id)
+        return None if attachment is None else self.page(attachment.page_id)
 
     def process_of(self, page: Page, frame_id: str) -> SessionId | None:
         """The session of the process that a frame is in; None where it has no session now."""

@@ -146,7 +146,7 @@ class Health:
     """How a page fares: one word, one sentence, since when."""
 
     state: str
-    """`ok`, `blocked_by_dialog`, `blocked`, `frame_blocked`, `crashed`, `detached` or `link_down`."""
+    """`ok`, `busy`, `blocked_by_dialog`, `blocked`, `frame_blocked`, `crashed`, `detached` or `link_down`."""
     why: str
     since: float | None
 
@@ -496,7 +496,24 @@ def view_health(state: State, page: Page) -> Health:
         frame = "" if stopped is None else f" ({stopped.target_id})"
         why = f"a frame of it{frame} does not answer: a dialog that nobody saw open, or a script that does not end"
         return Health(state="frame_blocked", why=why, since=since.wall)
+    if page.busy:
+        since = min(page.busy.values(), key=lambda each: each.mono)
+        return Health(state="busy", why=_why_busy(state, page), since=since.wall)
     return Health(state="ok", why="nothing is known to stop it", since=None)
+
+
+def _why_busy(state: State, page: Page) -> str:
+    """Pages that opened each other may share a process, and a dialog of one stops both (fact 16)."""
+    for other in sorted(state.pages.values(), key=lambda each: each.number):
+        kin = other.opener_id == page.id or page.opener_id == other.id
+        kin = kin or (page.opener_id is not None and page.opener_id == other.opener_id)
+        for dialog in other.dialogs:
+            if kin and other.id != page.id and dialog.phase != "closed":
+                return (
+                    f"it does not answer, and dialog {dialog.id} ({dialog.type}) is open on page {other.id[:8]}, "
+                    "with which it may share a process"
+                )
+    return "it does not answer: a script that does not end keeps it busy"
 
 
 def focused_page(state: State) -> Page | None:
