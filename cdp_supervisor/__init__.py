@@ -26,6 +26,7 @@ from cdp_supervisor.errors import (
     UnknownDialog,
     UnknownFrame,
     UnknownTarget,
+    UnsupportedBackend,
 )
 from cdp_supervisor.opening import open_supervisor
 from cdp_supervisor.recording import replay
@@ -43,7 +44,7 @@ from cdp_supervisor.sansio.changes import (
 )
 from cdp_supervisor.sansio.effects import Note, Send
 from cdp_supervisor.sansio.inputs import BrowserEvent, Instant, TimePassed
-from cdp_supervisor.sansio.machines import Machine
+from cdp_supervisor.sansio.machines import KeepingMachine, Machine
 from cdp_supervisor.sansio.options import DialogPolicy, DialogType, Limits, Policy, Reconnect, Scope
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.state import Deadline
@@ -79,6 +80,7 @@ __all__ = [
     "Health",
     "Instant",
     "InvalidPolicy",
+    "KeepingMachine",
     "Limits",
     "LinkChanged",
     "LinkView",
@@ -112,6 +114,7 @@ __all__ = [
     "UnknownDialog",
     "UnknownFrame",
     "UnknownTarget",
+    "UnsupportedBackend",
     "open_supervisor",
     "replay",
 ]

@@ -44,6 +44,7 @@ from cdp_core import (
     Transport,
     open_browser_session,
 )
+from cdp_supervisor.errors import UnsupportedBackend
 from cdp_supervisor.feeding import closed_input, opened_input
 from cdp_supervisor.listeners import Listeners
 from cdp_supervisor.runner import Runner
@@ -130,7 +131,7 @@ class Driver:
         self._epoch = state.epoch
         self._dial = trio.Event()
         self._dial.set()
-        self._hang_up = trio.CancelScope()
+        self._hang_up, self._hang_up_for = trio.CancelScope(), ""
         self._tickets: dict[CommandId, int] = {}
         self._replies: dict[int, PendingReply[Any]] = {}
         self._opening: set[int] = set()
@@ -198,7 +199,7 @@ class Driver:
             self._no_link(error, error.reason)
         else:
             if self.browser is not None:  # only the machine said so
-                self._link_is_down("half_open")
+                self._link_is_down(self._hang_up_for)
 
     async def _open(self, stack: AsyncExitStack) -> tuple[BrowserSession, bool]:
         where = self._where
@@ -252,7 +253,8 @@ class Driver:
         state = self.runner.feed(input)
         if state is None:
             return
-        if state.deadlines and state.deadlines[0][0] < self._alarm_at:
+        agenda = state.agenda
+        if agenda and agenda[0][0][0] < self._alarm_at:
             self._alarm.set()
         if state.link.phase in ("stopped", "gave_up"):
             self._end_listening()  # what the last input changed has been told
@@ -294,6 +296,9 @@ class Driver:
         return self._batch_came
 
     def _on_state(self, state: State) -> None:
+        if not self.started.is_set() and state.link.unsupported:
+            self.start_failure = UnsupportedBackend(state.link.unsupported)
+            self.started.set()
         if not self.started.is_set() and state.link.listed and not any(_is_new(page) for page in state.pages.values()):
             self.started.set()
         if self.started.is_set():
@@ -354,6 +359,7 @@ class Driver:
             self._epoch = effect.epoch
             self._dial.set()
         elif isinstance(effect, Disconnect):
+            self._hang_up_for = effect.reason
             self._hang_up.cancel()
         elif isinstance(effect, Forget):
             self._abandon(effect.ticket)

@@ -64,9 +64,9 @@ async def open_supervisor(
     settled, what was paused or leased is given back, and `stop_report` says what was left.
 
     Raises DiscoveryError where the first link cannot be made, ConnectionLost where no browser answers over it in time,
-    InvalidArgument or InvalidPolicy where an argument is wrong.
+    UnsupportedBackend where what answers is none, InvalidArgument or InvalidPolicy where an argument is wrong.
     """
-    _check(where, start_timeout, keepalive)
+    _check(where, start_timeout, keepalive, trace)
     state = initial_state(
         policy=policy,
         scope=scope,
@@ -122,10 +122,12 @@ async def _started(driver: Driver, start_timeout: float) -> None:
         raise ConnectionLost(f"{what} within {start_timeout:g} s.", reason="start_timeout")
 
 
-def _check(where: object, start_timeout: float, keepalive: float | None) -> None:
+def _check(where: object, start_timeout: float, keepalive: float | None, trace: object) -> None:
     check_timeout("start_timeout", start_timeout)
     if keepalive is not None:
         check_timeout("keepalive", keepalive)
+    if not isinstance(trace, (TraceWriter, Path, type(None))):
+        raise InvalidArgument(f"trace is a pathlib.Path or a TraceWriter, not {type(trace).__name__}.")
     if not (isinstance(where, (str, os.PathLike, BrowserSession)) or callable(where)):
         raise InvalidArgument(
             f"A supervisor is opened with an address, an open BrowserSession, or a function that gives an address or a "

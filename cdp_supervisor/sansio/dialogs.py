@@ -33,8 +33,8 @@ from cdp_supervisor.errors import (
 from cdp_supervisor.sansio import changes
 from cdp_supervisor.sansio.dialog_table import TABLE, Move, Trigger
 from cdp_supervisor.sansio.inputs import Ask, NotSent
-from cdp_supervisor.sansio.params import flag, text
 from cdp_supervisor.sansio.questions import RespondToDialog, SetPolicy
+from cdp_supervisor.sansio.said import DialogClosing, DialogOpening
 from cdp_supervisor.sansio.state import Dialog, Page, Ticket
 from cdp_supervisor.sansio.turn import Turn
 from cdp_supervisor.sansio.view import cures_of, view_dialog
@@ -58,16 +58,18 @@ NONE_SHOWING: Final = -32602
 HELD: Final = 0.5
 """Seconds in which it is known which of two dialogs on one page is left."""
 ACTIONS: Final = ("accept", "dismiss")
+TYPE: Final = 32
+"""Characters of a type: there may be further ones."""
 
 
 # ── what the browser says ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def opened(turn: Turn, page: Page, session_id: SessionId, params: Json) -> Dialog | None:
+def opened(turn: Turn, page: Page, session_id: SessionId, said: DialogOpening) -> Dialog | None:
     """`Page.javascriptDialogOpening`. The dialog as it opened, if it is still there: a policy may have settled it."""
     limits = turn.state.limits
-    frame_id = text(params, "frameId", limits.text_kept) or page.id
-    native = flag(params, "hasBrowserHandler")
+    frame_id = said.frame_id or page.id
+    native = said.has_browser_handler
     older: list[Dialog] = []
     if page.dialogs:
         page = _make_way(turn, page, session_id, frame_id)
@@ -81,9 +83,9 @@ def opened(turn: Turn, page: Page, session_id: SessionId, params: Json) -> Dialo
         target_id=page.id,
         frame_id=frame_id,
         session_id=session_id,
-        type=text(params, "type", 32) or "alert",
-        message=text(params, "message", limits.text_kept),
-        default_prompt=text(params, "defaultPrompt", limits.text_kept),
+        type=said.type[:TYPE] or "alert",
+        message=said.message,
+        default_prompt=said.default_prompt,
         native=native,
         opened=turn.at,
         epoch=turn.state.epoch,
@@ -111,16 +113,15 @@ def _make_way(turn: Turn, page: Page, session_id: SessionId, frame_id: str) -> P
     return _kept(turn, page)
 
 
-def closed(turn: Turn, page: Page, params: Json) -> None:
+def closed(turn: Turn, page: Page, said: DialogClosing) -> None:
     """`Page.javascriptDialogClosed`. Without an opening it is one that was up before anybody listened (fact 18)."""
-    frame_id = text(params, "frameId", turn.state.limits.text_kept)
-    dialog = _meant(page, frame_id)
+    dialog = _meant(page, said.frame_id)
     if dialog is None:
         turn.count("closed_without_opening")
         _supersede(turn, page.dialogs)
         return
-    accepted = flag(params, "result")
-    elsewhere = "other_client" if accepted or text(params, "userInput", 1) else "closed_elsewhere"
+    accepted = said.result
+    elsewhere = "other_client" if accepted or said.user_input else "closed_elsewhere"
     if page.curing:
         elsewhere = "navigation"
     if dialog.phase == "answering" and dialog.accepting != accepted:

@@ -26,6 +26,15 @@ from cdp_core.sansio.records import replace
 from cdp_core.sansio.wire import Json, SessionId, TargetId
 from cdp_supervisor.sansio import changes, dialogs
 from cdp_supervisor.sansio.params import member, members, text
+from cdp_supervisor.sansio.said import (
+    ContextCreated,
+    FrameAttaching,
+    FrameDetaching,
+    FrameNavigating,
+    FrameShown,
+    NavigatedWithin,
+    frame_shown,
+)
 from cdp_supervisor.sansio.state import Attachment, Frame, Page
 from cdp_supervisor.sansio.turn import Turn
 
@@ -51,24 +60,24 @@ NONE: Final[Map[str, None]] = Map()
 # ── events of a session ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def attached(turn: Turn, page: Page, session_id: SessionId, params: Json) -> None:
+def attached(turn: Turn, page: Page, session_id: SessionId, said: FrameAttaching) -> None:
     """`Page.frameAttached`: a frame is there, or has come back into the process above."""
-    frame_id, parent_id = text(params, "frameId"), text(params, "parentFrameId")
+    frame_id = said.frame_id
     known = page.frames.get(frame_id)
     if not frame_id or frame_id == page.id or (known is not None and _is_others(turn, known, session_id)):
         return
     if known is None:
-        _add(turn, page, frame_id, parent_id or None, session_id)
+        _add(turn, page, frame_id, said.parent_frame_id or None, session_id)
     else:
         _put(turn, page, replace(known, session_id=session_id, oopif=False, told=False, context=""))
 
 
-def detached(turn: Turn, page: Page, session_id: SessionId, params: Json) -> None:
+def detached(turn: Turn, page: Page, session_id: SessionId, said: FrameDetaching) -> None:
     """`Page.frameDetached`: removed, or on its way into a process of its own."""
-    frame = page.frames.get(text(params, "frameId"))
+    frame = page.frames.get(said.frame_id)
     if frame is None:
         return
-    if text(params, "reason") != "swap":
+    if said.reason != "swap":
         _drop(turn, page, [frame.id, *_below(page, frame.id)], "frame_gone")
         return
     gone = [each for each in _below(page, frame.id) if page.frames[each].session_id == session_id]
@@ -78,24 +87,24 @@ def detached(turn: Turn, page: Page, session_id: SessionId, params: Json) -> Non
         turn.lose_sight(frame.id, page.id)
 
 
-def navigated(turn: Turn, page: Page, session_id: SessionId, params: Json) -> bool:
+def navigated(turn: Turn, page: Page, session_id: SessionId, said: FrameNavigating) -> bool:
     """`Page.frameNavigated`. Whether the tree of the session has to be read anew."""
-    shown = member(params, "frame")
-    frame_id = text(shown, "id")
+    shown = said.frame
+    frame_id = shown.id
     known = page.frames.get(frame_id)
     if not frame_id or (known is not None and _is_others(turn, known, session_id)):
         return False
-    restored = text(params, "type") == CLEARING
+    restored = said.type == CLEARING
     below = _below(page, frame_id)
     if restored:  # what has a session of its own has just been attached (fact 43)
         below = [each for each in below if not _is_others(turn, page.frames[each], session_id)]
     page = _drop(turn, page, below, "navigation")
     if known is None:
-        page = _add(turn, page, frame_id, text(shown, "parentId") or None, session_id)
+        page = _add(turn, page, frame_id, shown.parent_id or None, session_id)
         known = page.frames.get(frame_id)
         if known is None:
             return restored
-    page = _put(turn, page, _showing(turn, known, session_id, shown))
+    page = _put(turn, page, _showing(known, session_id, shown))
     if page.dialogs:
         dialogs.frame_gone(turn, page, [frame_id], "navigation")
     turn.tell(changes.FrameNavigated(frame_id=frame_id, target_id=page.id))
@@ -105,25 +114,24 @@ def navigated(turn: Turn, page: Page, session_id: SessionId, params: Json) -> bo
     return restored
 
 
-def navigated_within(turn: Turn, page: Page, session_id: SessionId, params: Json) -> None:
+def navigated_within(turn: Turn, page: Page, session_id: SessionId, said: NavigatedWithin) -> None:
     """`Page.navigatedWithinDocument`."""
-    frame = page.frames.get(text(params, "frameId"))
+    frame = page.frames.get(said.frame_id)
     if frame is None or _is_others(turn, frame, session_id):
         return
-    frame = replace(frame, url=text(params, "url", turn.state.limits.text_kept), told=True)
+    frame = replace(frame, url=said.url, told=True)
     page = _put(turn, page, frame)
     if frame.id == page.id:
         turn.put_page(replace(page, url=frame.url))
 
 
-def context_created(turn: Turn, page: Page, session_id: SessionId, params: Json) -> None:
+def context_created(turn: Turn, page: Page, session_id: SessionId, said: ContextCreated) -> None:
     """`Runtime.executionContextCreated`: where scripts of a frame without a session of its own run."""
-    context = member(params, "context")
-    about = member(context, "auxData")
-    frame = page.frames.get(text(about, "frameId"))
-    if frame is not None and about.get("isDefault") is True and not _is_others(turn, frame, session_id):
+    about = said.context.aux_data
+    frame = page.frames.get(about.frame_id)
+    if frame is not None and about.is_default and not _is_others(turn, frame, session_id):
         clearings = page.clearings.get(session_id, 0)
-        _put(turn, page, replace(frame, context=text(context, "uniqueId"), context_made=clearings))
+        _put(turn, page, replace(frame, context=said.context.unique_id, context_made=clearings))
 
 
 def contexts_cleared(turn: Turn, page: Page, session_id: SessionId) -> None:
@@ -186,15 +194,16 @@ def gone(turn: Turn, page: Page, frame_id: str) -> None:
 def read_tree(turn: Turn, page: Page, attachment: Attachment, result: Json) -> None:
     """The result of `Page.getFrameTree` of one session: what that process really has."""
     session_id = attachment.session_id
-    found: dict[str, tuple[str | None, Json]] = {}
+    found: dict[str, tuple[str | None, FrameShown]] = {}
+    most = turn.state.limits.text_kept
     root = member(result, "frameTree")
     stack: list[tuple[Json, str | None]] = [(root, None)]
     while stack:
         node, parent_id = stack.pop()
-        shown = member(node, "frame")
-        frame_id = text(shown, "id")
+        shown = frame_shown(member(node, "frame"), most)
+        frame_id = shown.id
         if frame_id and frame_id not in found:
-            found[frame_id] = (text(shown, "parentId") or parent_id, shown)
+            found[frame_id] = (shown.parent_id or parent_id, shown)
             stack.extend((child, frame_id) for child in reversed(members(node, "childFrames")))
     if text(member(root, "frame"), "id") != attachment.target_id:
         return
@@ -205,7 +214,7 @@ def read_tree(turn: Turn, page: Page, attachment: Attachment, result: Json) -> N
             page = _add(turn, page, frame_id, parent_id, session_id)
             known = page.frames.get(frame_id)
         if known is not None and not _is_others(turn, known, session_id):
-            page = _put(turn, page, _showing(turn, known, session_id, shown, known.context))
+            page = _put(turn, page, _showing(known, session_id, shown, known.context))
     if page.id in found and attachment.target_id == page.id:
         turn.put_page(replace(page, url=page.frames[page.id].url if page.id in page.frames else page.url, stale=False))
 
@@ -279,16 +288,14 @@ def _put(turn: Turn, page: Page, frame: Frame) -> Page:
     return turn.put_page(replace(page, frames=page.frames.set(frame.id, frame)))
 
 
-def _showing(turn: Turn, frame: Frame, session_id: SessionId, shown: Json, context: str = "") -> Frame:
+def _showing(frame: Frame, session_id: SessionId, shown: FrameShown, context: str = "") -> Frame:
     """The frame, with the document that is told of."""
-    most = turn.state.limits.text_kept
-    url, fragment = text(shown, "url", most), shown.get("urlFragment")
     return replace(
         frame,
         session_id=session_id,
-        url=url if fragment is None else url + text(shown, "urlFragment", most),
-        name=text(shown, "name") or frame.name,
-        origin=text(shown, "securityOrigin"),
+        url=shown.url + shown.url_fragment,
+        name=shown.name or frame.name,
+        origin=shown.security_origin,
         told=True,
         context=context,
     )

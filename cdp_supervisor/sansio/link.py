@@ -14,12 +14,13 @@ from immutables import Map
 
 from cdp_core.sansio.records import replace
 from cdp_core.sansio.router import Loss
+from cdp_core.sansio.wire import Refusal
 from cdp_supervisor.errors import SupervisorStopped
 from cdp_supervisor.sansio import calls, changes, cures, effects, pages
 from cdp_supervisor.sansio.inputs import LinkDown, LinkUp
 from cdp_supervisor.sansio.turn import Turn
 
-__all__ = ["alive", "keepalive_due", "link_down", "link_up", "redial"]
+__all__ = ["alive", "keepalive_due", "link_down", "link_up", "redial", "unsupported"]
 
 HALF_OPEN: Final = 2
 """Keepalives in a row without an answer, after which a link counts as down."""
@@ -105,6 +106,15 @@ def keepalive_due(turn: Turn) -> None:
         turn.send(None, "Browser.getVersion", purpose="keepalive")
         turn.put(link=replace(turn.state.link, unanswered=link.unanswered + 1))
     _keep_alive(turn)
+
+
+def unsupported(turn: Turn, refusal: Refusal) -> None:
+    """What answers there is no browser: it does not say which targets it has."""
+    why = f"Target.getTargets was refused (code {refusal.code})"
+    turn.note("warning", "what answers there cannot be supervised", why=why)
+    turn.put(link=replace(turn.state.link, unsupported=why))
+    if not turn.state.adopting:
+        turn.order(effects.Disconnect(reason="unsupported"))
 
 
 def alive(turn: Turn) -> None:

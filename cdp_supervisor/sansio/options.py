@@ -164,7 +164,11 @@ class Scope:
         return cls(context_id=BrowserContextId(context_id))
 
     def observed(self) -> Scope:
-        """The same pages, watched only."""
+        """The same pages, watched only: no dialog is answered or timed, no page navigated, freed or closed.
+
+        To watch is seen in one way: where the browser has no window for dialogs, it dismisses by itself those that nobody
+        listens for, and keeps open those that a watcher sees, until somebody answers or the last watcher leaves (fact 26).
+        """
         return attrs.evolve(self, observing=True)
 
     @property

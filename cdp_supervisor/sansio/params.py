@@ -6,16 +6,19 @@ A newer browser, or a page that lies, so breaks nothing: what could not be read 
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from cdp_core.sansio.wire import Json, is_object
 
-__all__ = ["flag", "member", "members", "site_of", "text"]
+__all__ = ["ID", "flag", "member", "members", "site_of", "text"]
 
+ID: Final = 1024
+"""Characters of an id or a name."""
 _HOST = re.compile(r"([a-z][a-z0-9+.-]*)://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)", re.IGNORECASE)
 _NUMERIC = re.compile(r"[0-9.]+")
 
 
-def text(params: Json, name: str, most: int = 1024) -> str:
+def text(params: Json, name: str, most: int = ID) -> str:
     """A text, or an empty one. Ids and names have a bound as well: memory is bounded whatever a peer sends."""
     value = params.get(name)
     return value[:most] if isinstance(value, str) else ""

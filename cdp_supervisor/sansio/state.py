@@ -16,6 +16,7 @@ from immutables import Map
 from cdp_core.sansio.records import Struct
 from cdp_core.sansio.wire import BrowserContextId, SessionId, TargetId
 from cdp_supervisor.errors import InvalidPolicy
+from cdp_supervisor.sansio.agenda import Agenda, Entry, entries
 from cdp_supervisor.sansio.dialog_table import Phase
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.machines import Machine
@@ -199,6 +200,8 @@ class LinkState(Struct, frozen=True, kw_only=True):
     browser_changed: bool = False
     browser_told: bool = False
     """Whether the browser's own id says if it is the one of before."""
+    unsupported: str = ""
+    """Why what answers is no browser that can be supervised."""
     listed: bool = False
     """Whether the targets of this link have been told."""
     pages_before: int = 0
@@ -251,8 +254,8 @@ class State(Struct, frozen=True, kw_only=True):
     tickets: Map[int, Ticket] = Map()
     calls: Map[str, CallRecord] = Map()
     ended_calls: tuple[str, ...] = ()
-    deadlines: tuple[tuple[float, str, str], ...] = ()
-    """(when, key, why), the next one first."""
+    agenda: Agenda = ()
+    """What is to be done when."""
     deadline_of: Map[str, float] = Map()
     departed: tuple[Dialog, ...] = ()
     """The last dialogs of pages that are gone."""
@@ -271,6 +274,11 @@ class State(Struct, frozen=True, kw_only=True):
     extensions: tuple[Extension, ...] = ()
     heard: frozenset[str] = frozenset()
     """The events that a machine of somebody else's wants."""
+
+    @property
+    def deadlines(self) -> tuple[Entry, ...]:
+        """(when, key, why), the next one first."""
+        return tuple(entries(self.agenda))
 
 
 def initial_state(

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import attrs
 from immutables import Map
@@ -29,9 +29,10 @@ from immutables import Map
 from cdp_core.errors import CdpError, InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.records import Struct, replace
 from cdp_core.sansio.router import Loss
-from cdp_core.sansio.wire import CommandId, Json, Result, SessionId, TargetId, encode_command
+from cdp_core.sansio.wire import CommandId, Event, Json, Refusal, Result, SessionId, TargetId, encode_command
 from cdp_supervisor.errors import SupervisorStopped
 from cdp_supervisor.sansio import calls, cures, dialogs, effects, frames, link, pages
+from cdp_supervisor.sansio.agenda import first_at
 from cdp_supervisor.sansio.inputs import (
     Ask,
     AskDropped,
@@ -50,7 +51,18 @@ from cdp_supervisor.sansio.machines import MAX_SENDS, KeepingMachine
 from cdp_supervisor.sansio.options import is_finite, is_time
 from cdp_supervisor.sansio.outcomes import value_of
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
-from cdp_supervisor.sansio.state import Deadline, Dialog, Extension, State, Ticket
+from cdp_supervisor.sansio.said import (
+    ContextCreated,
+    DialogClosing,
+    DialogOpening,
+    FrameAttaching,
+    FrameDetaching,
+    FrameNavigating,
+    NavigatedWithin,
+    Nothing,
+    reader,
+)
+from cdp_supervisor.sansio.state import Deadline, Dialog, Extension, Page, State, Ticket
 from cdp_supervisor.sansio.turn import Turn
 
 __all__ = [
@@ -67,6 +79,9 @@ __all__ = [
     "take",
     "unheard_by_machines",
 ]
+
+
+S = TypeVar("S", bound=Struct)
 
 
 class Step(Struct, frozen=True, kw_only=True, gc=False):
@@ -109,8 +124,8 @@ def take(state: State, input: Input) -> tuple[State, Sequence[effects.Effect]]:
             _feed_machines(turn, input)
     else:
         turn.count("inputs_of_older_links")
-    deadlines = turn.state.deadlines
-    if deadlines and deadlines[0][0] <= turn.now:
+    agenda = turn.state.agenda
+    if agenda and agenda[0][0][0] <= turn.now:
         _let_time_pass(turn)
     if turn.state.stopping is not None:
         _finish_stop(turn)
@@ -174,7 +189,7 @@ def quiet_until(state: State) -> float:
     """Before this moment an event of `quiet_events` does nothing but what `fold` says."""
     if state.link.phase == "stopped":
         return -inf
-    return state.deadlines[0][0] if state.deadlines else inf
+    return first_at(state.agenda)
 
 
 def quiet_events(state: State) -> frozenset[str]:
@@ -185,9 +200,9 @@ def quiet_events(state: State) -> frozenset[str]:
 
 def next_deadline(state: State) -> Deadline | None:
     """When the machine wants to be told of the time, and why."""
-    if not state.deadlines:
+    if not state.agenda:
         return None
-    at, _, why = state.deadlines[0]
+    at, _, why = state.agenda[0][0]
     return Deadline(at=at, why=why)
 
 
@@ -205,74 +220,78 @@ def unheard_by_machines(state: State) -> frozenset[str]:
 
 
 def _event(turn: Turn, input: BrowserEvent) -> None:
-    event = input.event
-    rule = EVENTS.get(event.method)
-    if rule is None:
-        return
-    try:
-        params = event.params
-    except RemoteProtocolError:
-        turn.count("unreadable_events")
-        return
-    rule(turn, event.session_id, params)
+    rule = EVENTS.get(input.event.method)
+    if rule is not None:
+        try:
+            rule(turn, input.event)
+        except RemoteProtocolError:  # of reading it
+            turn.count("unreadable_events")
 
 
-def _of_page(rule: Callable[[Turn, Any, SessionId, Json], Any]) -> Callable[[Turn, SessionId | None, Json], None]:
+OnPage = Callable[[Turn, Page, SessionId, S], object]
+
+
+def _of_page(kind: type[S], rule: OnPage[S]) -> Callable[[Turn, Event], None]:
     """A rule about the page of a session, where that session is the one that is listened to."""
+    read = reader(kind)
 
-    def found(turn: Turn, session_id: SessionId | None, params: Json) -> None:
-        state = turn.state
-        attachment = None if session_id is None else state.sessions.get(session_id)
-        if attachment is None or not attachment.primary:
-            return
-        page_id = state.page_of.get(attachment.session_id)
+    def found(turn: Turn, event: Event) -> None:
+        state, session_id = turn.state, event.session_id
+        page_id = None if session_id is None else state.page_of.get(session_id)
         page = None if page_id is None else state.pages.get(page_id)
-        if page is not None:
-            rule(turn, page, attachment.session_id, params)
+        if page is not None and session_id is not None:
+            rule(turn, page, session_id, read(event, state.limits.text_kept))
 
     return found
 
 
-def _opening(turn: Turn, page: Any, session_id: SessionId, params: Json) -> None:
+def _of_browser(rule: Callable[[Turn, Json], object]) -> Callable[[Turn, Event], None]:
+    """A rule about targets, on whichever session it is told."""
+    return lambda turn, event: rule(turn, event.params)  # type: ignore[return-value]
+
+
+def _opening(turn: Turn, page: Page, session_id: SessionId, said: DialogOpening) -> None:
     if page.session_id != session_id:
         return
-    dialog = dialogs.opened(turn, page, session_id, params)
+    dialog = dialogs.opened(turn, page, session_id, said)
     now = turn.page(page.id)
     if dialog is not None and now is not None:
         calls.overtaken(turn, now, dialog)
 
 
-def _closing(turn: Turn, page: Any, session_id: SessionId, params: Json) -> None:
+def _closing(turn: Turn, page: Page, session_id: SessionId, said: DialogClosing) -> None:
     if page.session_id == session_id:
-        dialogs.closed(turn, page, params)
+        dialogs.closed(turn, page, said)
 
 
-def _navigated(turn: Turn, page: Any, session_id: SessionId, params: Json) -> None:
-    if frames.navigated(turn, page, session_id, params):
+def _navigated(turn: Turn, page: Page, session_id: SessionId, said: FrameNavigating) -> None:
+    if frames.navigated(turn, page, session_id, said):
         attachment = turn.state.sessions.get(session_id)
         if attachment is not None:
             pages.request_tree(turn, attachment)
 
 
-EVENTS: Final[dict[str, Callable[[Turn, SessionId | None, Json], None]]] = {
-    "Page.javascriptDialogOpening": _of_page(_opening),
-    "Page.javascriptDialogClosed": _of_page(_closing),
-    "Page.frameAttached": _of_page(frames.attached),
-    "Page.frameDetached": _of_page(frames.detached),
-    "Page.frameNavigated": _of_page(_navigated),
-    "Page.navigatedWithinDocument": _of_page(frames.navigated_within),
-    "Runtime.executionContextCreated": _of_page(frames.context_created),
+EVENTS: Final[dict[str, Callable[[Turn, Event], None]]] = {
+    "Page.javascriptDialogOpening": _of_page(DialogOpening, _opening),
+    "Page.javascriptDialogClosed": _of_page(DialogClosing, _closing),
+    "Page.frameAttached": _of_page(FrameAttaching, frames.attached),
+    "Page.frameDetached": _of_page(FrameDetaching, frames.detached),
+    "Page.frameNavigated": _of_page(FrameNavigating, _navigated),
+    "Page.navigatedWithinDocument": _of_page(NavigatedWithin, frames.navigated_within),
+    "Runtime.executionContextCreated": _of_page(ContextCreated, frames.context_created),
     "Runtime.executionContextsCleared": _of_page(
-        lambda turn, page, session_id, _params: frames.contexts_cleared(turn, page, session_id)
+        Nothing, lambda turn, page, session_id, _said: frames.contexts_cleared(turn, page, session_id)
     ),
-    "Inspector.targetCrashed": _of_page(lambda turn, page, session_id, _params: pages.crashed(turn, page, session_id)),
+    "Inspector.targetCrashed": _of_page(
+        Nothing, lambda turn, page, session_id, _said: pages.crashed(turn, page, session_id)
+    ),
     "Inspector.targetReloadedAfterCrash": _of_page(
-        lambda turn, page, session_id, _params: pages.reload_after_crash(turn, page, session_id)
+        Nothing, lambda turn, page, session_id, _said: pages.reload_after_crash(turn, page, session_id)
     ),
-    "Target.attachedToTarget": lambda turn, _session_id, params: pages.attached_to_target(turn, params),
-    "Target.targetInfoChanged": lambda turn, _session_id, params: pages.info_changed(turn, params),
-    "Target.targetDestroyed": lambda turn, _session_id, params: pages.destroyed(turn, params),
-    "Target.targetCrashed": lambda turn, _session_id, params: pages.target_crashed(turn, params),
+    "Target.attachedToTarget": _of_browser(pages.attached_to_target),
+    "Target.targetInfoChanged": _of_browser(pages.info_changed),
+    "Target.targetDestroyed": _of_browser(pages.destroyed),
+    "Target.targetCrashed": _of_browser(pages.target_crashed),
 }
 """Event → rule. An event that is not here changes nothing, and is not even read."""
 
@@ -299,8 +318,11 @@ def _command_ended(turn: Turn, ended: CommandEnded) -> None:
         cures.cure_ended(turn, ticket, ended.ticket, outcome)
     elif ticket.purpose == "reopen":
         pages.reopen_ended(turn, ticket, outcome)
-    elif ticket.purpose == "targets" and isinstance(outcome, Result):
-        pages.targets_listed(turn, value_of(outcome))
+    elif ticket.purpose == "targets":
+        if isinstance(outcome, Result):
+            pages.targets_listed(turn, value_of(outcome))
+        elif isinstance(outcome, Refusal):
+            link.unsupported(turn, outcome)
 
 
 def _is_by_renderer(turn: Turn, ticket: Ticket, outcome: object) -> bool:
@@ -325,10 +347,10 @@ def _ask(turn: Turn, ask: Ask) -> None:
     elif state.link.phase == "gave_up" and not isinstance(ask.question, (Focus, SetPolicy, AwaitCall)):
         turn.answer(ask.ask_id, error=SupervisorStopped("gave_up" if state.link.owned else "link_not_owned"))
     else:
-        kind: type = type(ask.question)
-        rule = QUESTIONS.get(kind)
+        asked: object = ask.question
+        rule = QUESTIONS.get(type(asked))
         if rule is None:
-            wrong = f"{kind.__name__} is nothing that can be asked of a supervisor; see questions.py."
+            wrong = f"{type(asked).__name__} is nothing that can be asked of a supervisor; see questions.py."
             turn.answer(ask.ask_id, error=InvalidArgument(wrong))
         else:
             rule(turn, ask, ask.question)
@@ -383,7 +405,7 @@ def _finish_stop(turn: Turn) -> None:
     turn.put(
         stopping=None,
         link=replace(state.link, phase="stopped", reason="stopped", since=turn.at),
-        deadlines=(),
+        agenda=(),
         deadline_of=Map(),
         tickets=Map(),
     )

@@ -10,13 +10,13 @@ once; what is kept stays within its limit.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, insort
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from cdp_core.sansio.records import amend, replace
 from cdp_core.sansio.wire import SessionId, TargetId
 from cdp_supervisor.sansio import effects
+from cdp_supervisor.sansio.agenda import added, without
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.state import Page, State, Ticket
@@ -167,31 +167,25 @@ class Turn:
 
     def wake(self, key: str, seconds: float, why: str) -> float:
         """Come back in so many seconds; what was to be done under this key before is not. The answer is the moment."""
-        self.calm(key)
         at = later(self.now, seconds if seconds >= 0 else 0.0)
-        entries = list(self.state.deadlines)
-        insort(entries, (at, key, why))
-        self.put(deadlines=tuple(entries), deadline_of=self.state.deadline_of.set(key, at))
+        state = self.state
+        before = state.deadline_of.get(key)
+        agenda = state.agenda if before is None else without(state.agenda, before, key)
+        self.put(agenda=added(agenda, (at, key, why)), deadline_of=state.deadline_of.set(key, at))
         return at
 
     def calm(self, key: str) -> None:
         """There is nothing to come back for."""
-        at = self.state.deadline_of.get(key)
-        if at is None:
-            return
-        entries = self.state.deadlines
-        place = bisect_left(entries, (at, key))
-        assert entries[place][1] == key
-        self.put(
-            deadlines=entries[:place] + entries[place + 1 :],
-            deadline_of=self.state.deadline_of.delete(key),
-        )
+        state = self.state
+        at = state.deadline_of.get(key)
+        if at is not None:
+            self.put(agenda=without(state.agenda, at, key), deadline_of=state.deadline_of.delete(key))
 
     def due(self) -> str | None:
         """The key of a deadline that has come, which is taken out; None where none has."""
-        entries = self.state.deadlines
-        if not entries or entries[0][0] > self.now:
+        agenda = self.state.agenda
+        if not agenda or agenda[0][0][0] > self.now:
             return None
-        key = entries[0][1]
-        self.put(deadlines=entries[1:], deadline_of=self.state.deadline_of.delete(key))
+        _, key, _ = agenda[0][0]
+        self.calm(key)
         return key

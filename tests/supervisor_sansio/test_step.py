@@ -13,6 +13,7 @@ import pytest
 
 from cdp_core.sansio.records import replace
 from cdp_core.sansio.wire import Event, decode
+from cdp_supervisor.sansio.agenda import added
 from cdp_supervisor.sansio.effects import Answer, Dial, Disconnect, Effect, Note, Send
 from cdp_supervisor.sansio.inputs import Ask, BrowserEvent, Input, Instant, LinkDown, SessionOpened, TimePassed
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
@@ -698,7 +699,7 @@ def test_a_machine_that_was_switched_off_is_not_woken() -> None:
     key = ("machine:stranger", 5.0)
     fold.state = replace(
         fold.state,
-        deadlines=(*fold.state.deadlines, (key[1], key[0], "as if it had asked before")),
+        agenda=added(fold.state.agenda, (key[1], key[0], "as if it had asked before")),
         deadline_of=fold.state.deadline_of.set(*key),
     )
     fold.passes(10.0)

@@ -6,6 +6,7 @@ A rule is taken out by what follows from it: a move of the dialogs' table is ano
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +15,8 @@ from typing import Any
 import attrs
 import pytest
 
+from cdp_core.sansio.records import Raw
+from cdp_core.sansio.wire import Event
 from cdp_core.transports.tracefile import read_trace
 from cdp_supervisor.sansio import dialogs, frames, pages, params, step
 from cdp_supervisor.sansio.dialog_table import TABLE, Move
@@ -54,6 +57,21 @@ def blind(module: ModuleType, *names: str) -> Take:
             return "" if name in names else params.text(given, name, *most)
 
         monkeypatch.setattr(module, "text", text)
+
+    return take
+
+
+def unsaid(method: str, name: str) -> Take:
+    """This field of an event is not read."""
+
+    def take(monkeypatch: pytest.MonkeyPatch) -> None:
+        rule = step.EVENTS[method]
+
+        def read(turn: Turn, event: Event) -> None:
+            left = {each: value for each, value in event.params.items() if each != name}
+            rule(turn, Event(method=method, raw=Raw(json.dumps(left).encode()), session_id=event.session_id))
+
+        monkeypatch.setitem(step.EVENTS, method, read)
 
     return take
 
@@ -106,7 +124,7 @@ MUTATIONS = (
     Mutation("the frame above is not read", blind(frames, "parentFrameId", "parentId"), "frames_existing"),
     Mutation("trees are not read", idle(frames, "read_tree"), "frames_existing"),
     Mutation("a new process is not told", idle(frames, "attached_as_oopif"), "frames_promote"),
-    Mutation("going to another process is going", blind(frames, "reason"), "frames_promote"),
+    Mutation("going to another process is going", unsaid("Page.frameDetached", "reason"), "frames_promote"),
     Mutation("navigations are not heard", deaf("Page.frameNavigated"), "frames_basic"),
     Mutation("frames come unheard", deaf("Page.frameAttached"), "hermes_frames_many"),
     Mutation("frames go unheard", deaf("Page.frameDetached"), "frames_oopif_removed"),

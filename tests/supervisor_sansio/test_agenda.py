@@ -1,0 +1,39 @@
+"""The agenda keeps its order, whatever comes and goes, and touches little of itself."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cdp_supervisor.sansio.agenda import BLOCK, added, entries, first_at, without
+
+MOVES = st.lists(st.tuples(st.booleans(), st.integers(0, 40), st.integers(0, 30)), max_size=200)
+
+
+@given(moves=MOVES)
+def test_it_is_a_sorted_list(moves: list[tuple[bool, int, int]]) -> None:
+    agenda: Any = ()
+    naive: dict[str, float] = {}
+    for adds, when, number in moves:
+        key = f"k{number}"
+        if key in naive:
+            agenda = without(agenda, naive.pop(key), key)
+        if adds:
+            agenda = added(agenda, (float(when), key, "why"))
+            naive[key] = float(when)
+        wanted = sorted((at, each, "why") for each, at in naive.items())
+        assert list(entries(agenda)) == wanted
+        assert first_at(agenda) == (wanted[0][0] if wanted else math.inf)
+        assert all(0 < len(block) <= BLOCK for block in agenda)
+
+
+def test_what_comes_or_goes_makes_one_block_anew() -> None:
+    agenda: Any = ()
+    for number in range(1_000):
+        agenda = added(agenda, (float(number % 37), f"k{number}", ""))
+    more = added(agenda, (5.5, "new", ""))
+    assert len(set(map(id, more)) - set(map(id, agenda))) <= 2
+    assert len(set(map(id, without(more, 5.5, "new"))) - set(map(id, more))) <= 1
