@@ -308,21 +308,27 @@ def _command_ended(turn: Turn, ended: CommandEnded) -> None:
         link.alive(turn)
         if ticket.purpose in BY_RENDERER or _is_by_renderer(turn, ticket, outcome):
             pages.renderer_answered(turn, ticket, ended.ticket)
-    if ticket.purpose == "tree":
-        pages.tree_ended(turn, ticket, outcome)
-    elif ticket.purpose == "answer":
-        dialogs.answer_ended(turn, ticket, outcome)
-    elif ticket.purpose == "call":
-        calls.call_ended(turn, ticket, outcome)
-    elif ticket.purpose == "cure":
-        cures.cure_ended(turn, ticket, ended.ticket, outcome)
-    elif ticket.purpose == "reopen":
-        pages.reopen_ended(turn, ticket, outcome)
-    elif ticket.purpose == "targets":
-        if isinstance(outcome, Result):
-            pages.targets_listed(turn, value_of(outcome))
-        elif isinstance(outcome, Refusal):
-            link.unsupported(turn, outcome)
+    rule = ENDS.get(ticket.purpose)
+    if rule is not None:
+        rule(turn, ticket, ended.ticket, outcome)
+
+
+def _targets_told(turn: Turn, _ticket: Ticket, _number: int, outcome: Any) -> None:
+    if isinstance(outcome, Result):
+        pages.targets_listed(turn, value_of(outcome))
+    elif isinstance(outcome, Refusal):
+        link.unsupported(turn, outcome)
+
+
+ENDS: Final[dict[str, Callable[[Turn, Ticket, int, Any], None]]] = {
+    "tree": lambda turn, ticket, _number, outcome: pages.tree_ended(turn, ticket, outcome),
+    "answer": lambda turn, ticket, _number, outcome: dialogs.answer_ended(turn, ticket, outcome),
+    "call": lambda turn, ticket, _number, outcome: calls.call_ended(turn, ticket, outcome),
+    "cure": cures.cure_ended,
+    "reopen": lambda turn, ticket, _number, outcome: pages.reopen_ended(turn, ticket, outcome),
+    "targets": _targets_told,
+}
+"""Purpose of what was sent → what its end means. Of the others only that it came."""
 
 
 def _is_by_renderer(turn: Turn, ticket: Ticket, outcome: object) -> bool:
