@@ -69,7 +69,7 @@ def opened(turn: Turn, page: Page, session_id: SessionId, said: DialogOpening) -
     """`Page.javascriptDialogOpening`. The dialog as it opened, if it is still there: a policy may have settled it."""
     limits = turn.state.limits
     frame_id = said.frame_id or page.id
-    native = said.has_browser_handler
+    native = said.native
     older: list[Dialog] = []
     if page.dialogs:
         page = _make_way(turn, page, session_id, frame_id)

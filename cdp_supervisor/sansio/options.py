@@ -38,6 +38,10 @@ def _to_policies(given: DialogPolicy | Mapping[DialogType, DialogPolicy]) -> str
     return MappingProxyType({str(kind): str(policy) for kind, policy in given.items()})
 
 
+def _comparable(dialogs: str | Mapping[str, str]) -> object:
+    return dialogs if isinstance(dialogs, str) else tuple(sorted(dialogs.items()))
+
+
 def _check(given: object, valid: tuple[str, ...], what: str) -> None:
     if not isinstance(given, str) or given not in valid:
         raise InvalidPolicy(f"{shown(given)} is no {what}", valid=valid)
@@ -89,13 +93,9 @@ class Policy:
     `auto_accept` answer at once. A prompt is accepted with `prompt_text`, or the page's own default where that is None.
     """
 
-    dialogs: str | Mapping[str, str] = attrs.field(default=DEFAULT, converter=_to_policies)
+    dialogs: str | Mapping[str, str] = attrs.field(default=DEFAULT, converter=_to_policies, eq=_comparable)
     dialog_timeout: float = attrs.field(default=300.0, validator=_seconds, kw_only=True)
     prompt_text: str | None = attrs.field(default=None, validator=_text_or_none, kw_only=True)
-
-    def __hash__(self) -> int:
-        dialogs = self.dialogs if isinstance(self.dialogs, str) else tuple(sorted(self.dialogs.items()))
-        return hash((dialogs, self.dialog_timeout, self.prompt_text))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Policy.from_mapping, (self.to_json(),)

@@ -34,7 +34,17 @@ Reader = Callable[[Event, int], S]
 """Reads an event; texts that may be long are cut at so many characters."""
 
 
-class FrameShown(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
+NAMES: Final = {"native": "hasBrowserHandler"}
+"""Where our word for a field is not its own."""
+
+
+def told_as(name: str) -> str:
+    """The protocol's name of a field."""
+    first, *others = name.split("_")
+    return NAMES.get(name) or "".join([first, *(each.capitalize() for each in others)])
+
+
+class FrameShown(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
     """A frame with its document, in an event and in a tree."""
 
     id: str = ""
@@ -45,65 +55,65 @@ class FrameShown(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     security_origin: str = ""
 
 
-class FrameAttaching(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
+class FrameAttaching(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
     """`Page.frameAttached`."""
 
     frame_id: str = ""
     parent_frame_id: str = ""
 
 
-class FrameDetaching(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
+class FrameDetaching(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
     """`Page.frameDetached`."""
 
     frame_id: str = ""
     reason: str = ""
 
 
-class FrameNavigating(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
+class FrameNavigating(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
     """`Page.frameNavigated`."""
 
     frame: FrameShown = FrameShown()
     type: str = ""
 
 
-class NavigatedWithin(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
+class NavigatedWithin(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
     """`Page.navigatedWithinDocument`."""
 
     frame_id: str = ""
     url: str = ""
 
 
-class AboutContext(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
+class AboutContext(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
     """Whose an execution context is."""
 
     frame_id: str = ""
     is_default: bool = False
 
 
-class Context(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
+class Context(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
     """An execution context."""
 
     unique_id: str = ""
     aux_data: AboutContext = AboutContext()
 
 
-class ContextCreated(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
+class ContextCreated(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
     """`Runtime.executionContextCreated`."""
 
     context: Context = Context()
 
 
-class DialogOpening(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
+class DialogOpening(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
     """`Page.javascriptDialogOpening`."""
 
     frame_id: str = ""
     type: str = ""
     message: str = ""
     default_prompt: str = ""
-    has_browser_handler: bool = False
+    native: bool = False
 
 
-class DialogClosing(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
+class DialogClosing(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
     """`Page.javascriptDialogClosed`."""
 
     frame_id: str = ""
@@ -139,8 +149,7 @@ def reader(kind: type[S]) -> Reader[S]:
 def _by_field(kind: type[S]) -> Callable[[Json, int], S]:
     read: dict[str, Callable[[Json, int], Any]] = {}
     for name, of in get_type_hints(kind).items():
-        first, *others = name.split("_")
-        read[name] = _one_field(name, "".join([first, *(each.capitalize() for each in others)]), of)
+        read[name] = _one_field(name, told_as(name), of)
 
     def by_field(params: Json, most: int) -> S:
         return kind(**{name: one(params, most) for name, one in read.items()})
