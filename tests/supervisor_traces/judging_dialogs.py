@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -123,13 +124,13 @@ def judge_told(sight: Any, truth: dict[str, Any], sights: list[Any], ledger: dic
             if view is not None and meaning is not None:
                 yield from judge_end(meaning, ours, alone, entry, opening, view, sight.heard)
             elif view is not None and not view.closed_by and opening.closed is None and not opening.orphaned:
-                yield f"dialog {entry['message']!r} is over in truth, and shown as {outcome(view)}"
+                yield f"dialog {entry.get('message')!r} is over in truth, and shown as {outcome(view)}"
     for entry in objects(truth.get("pending")):
         for opening, view in take(left, entry, heard):
             if view is not None and view.closed_by:
-                yield f"dialog {entry['message']!r} is pending in truth, and shown as {outcome(view)}"
+                yield f"dialog {entry.get('message')!r} is pending in truth, and shown as {outcome(view)}"
             elif view is not None and view.why and not opening.orphaned:
-                yield f"dialog {entry['message']!r} can be answered in truth, and is shown as {outcome(view)}"
+                yield f"dialog {entry.get('message')!r} can be answered in truth, and is shown as {outcome(view)}"
     seen = [each for each in shown_for(sight) if not each[0].answered]
     called = [each for entry in objects(truth.get("unanswerable")) for each in take(seen, entry, heard)]
     for opening, view in called:
@@ -167,22 +168,30 @@ def is_of(entry: dict[str, Any], opening: Any, heard: Any) -> bool:
     another = heard.target_of.get(session) == opening.target and (session, opening.message) in heard.told_to
     if session not in (None, opening.session) and not another:
         return False
-    told = (entry.get("type", opening.type), entry.get("message"), entry.get("frameId", opening.frame))
-    return told == (opening.type, opening.message, opening.frame)
+    told = (entry.get("type", opening.type), entry.get("frameId", opening.frame))
+    return told == (opening.type, opening.frame) and says(entry.get("message", opening.message), opening.message)
+
+
+def says(told: Any, message: str) -> bool:
+    """Whether notes mean a message; a long one they may have cut."""
+    if told == message:
+        return True
+    short = re.fullmatch(r"(.+?)(\.\.\.|…)(.*)", told, re.DOTALL) if isinstance(told, str) else None
+    return short is not None and len(message) > len(told) and message.startswith(short[1])
 
 
 def judge_result(entry: dict[str, Any], opening: Any) -> Iterator[str]:
     told = (("result", opening.accepted, "closed with"), ("userInput", opening.user_input, "given"))
     for name, value, said in told:
         if opening.closed is not None and value is not None and entry.get(name, value) not in (value, None):
-            yield f"dialog {entry['message']!r} was {said} {value!r}, and the truth says {entry[name]!r}"
+            yield f"dialog {entry.get('message')!r} was {said} {value!r}, and the truth says {entry[name]!r}"
 
 
 def judge_end(
     meaning: Any, ours: bool, alone: bool, entry: dict[str, Any], opening: Any, view: Any, heard: Any
 ) -> Iterator[str]:
     """`ours`: whether the word is of this connection; of several, the notes do not always say whose remote it is."""
-    what = f"dialog {entry['message']!r} was closed by {entry['closed_by']!r}"
+    what = f"dialog {entry.get('message')!r} was closed by {entry['closed_by']!r}"
     if ours and meaning.ours is not None and meaning.ours != (view.closed_by == "agent"):
         yield f"{what}, and is shown as {outcome(view)}"
     elif view.closed_by == "agent":
@@ -190,10 +199,10 @@ def judge_end(
     elif meaning.ours is not True and (why := unheard_of(meaning, alone, opening, heard)):
         yield f"{what}, and {why}"
     elif not meaning.reasons and view.closed_by and opening.closed is None:
-        yield f"dialog {entry['message']!r} ended untold, and is shown as {outcome(view)}"
+        yield f"dialog {entry.get('message')!r} ended untold, and is shown as {outcome(view)}"
     elif opening.closed is None:
         if view.answerable and opening.orphaned:
-            yield f"dialog {entry['message']!r} can be answered by nobody, and is offered"
+            yield f"dialog {entry.get('message')!r} can be answered by nobody, and is offered"
     elif view.closed_by != "remote" or view.reason not in (meaning.reasons or words.ELSEWHERE):
         yield f"{what}, and is shown as {outcome(view)}"
 
@@ -226,7 +235,7 @@ def judge_answered(truth: dict[str, Any], sights: list[Any], ledger: dict[str, A
         meaning, by = meaning_of(word, "", names), words.named(word, names)
         told = {each.conn: matching(entry, each.heard) for each in last}
         if by is not None and not told.get(by):
-            yield f"dialog {entry['message']!r} was closed by {word!r}, which was not told of it"
+            yield f"dialog {entry.get('message')!r} was closed by {word!r}, which was not told of it"
         if (
             meaning is not None
             and by is None
@@ -235,18 +244,18 @@ def judge_answered(truth: dict[str, Any], sights: list[Any], ledger: dict[str, A
             and "another" not in meaning.causes
             and is_answered(told)
         ):
-            yield f"dialog {entry['message']!r} was closed by {word!r}, and was answered"
+            yield f"dialog {entry.get('message')!r} was closed by {word!r}, and was answered"
         for each in (one for some in told.values() for one in some):
             if meaning is not None and meaning.causes == {"end of target"} and each.target in pages:
-                yield f"dialog {entry['message']!r} was closed by {word!r}, and its page is there"
+                yield f"dialog {entry.get('message')!r} was closed by {word!r}, and its page is there"
     for entry in objects(truth.get("unanswerable")):
         told = {each.conn: matching(entry, each.heard) for each in last}
         if is_answered(told) and not could_open_unseen("unanswerable", entry, truth, last):
-            yield f"dialog {entry['message']!r} is unanswerable in truth, and was answered"
+            yield f"dialog {entry.get('message')!r} is unanswerable in truth, and was answered"
     for entry in objects(truth.get("pending")):
         for each in (one for sight in last for one in matching(entry, sight.heard)):
             if each.frame == each.target and isinstance(pages.get(each.target, {}).get("frames"), dict):
-                yield f"dialog {entry['message']!r} is pending in truth, and its page answers"
+                yield f"dialog {entry.get('message')!r} is pending in truth, and its page answers"
 
 
 def matching(entry: dict[str, Any], heard: Any) -> list[Any]:
