@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from cdp_core.sansio.records import replace
 from cdp_supervisor.errors import DialogAnswerRefused, DialogUnanswerable, SupervisorStopped
-from cdp_supervisor.sansio import calls, dialogs, effects, frames, pages, step
+from cdp_supervisor.sansio import calls, dialogs, effects, frames, step
 from cdp_supervisor.sansio.turn import Turn
 from cdp_supervisor.sansio.view import DialogView
 
@@ -118,18 +118,14 @@ def test_confluence_holds(pure_run: ModuleType) -> None:
 # ── law 4: totality ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 RAW: Final = lambda given, name, *_most: given.get(name, "")  # noqa: E731 - a field as it came
-READERS: Final = [
-    (module, name)
-    for module in (dialogs, frames, pages)
-    for name in ("text", "member", "members")
-    if hasattr(module, name)
-]
 
 
-@pytest.mark.parametrize(("module", "name"), READERS, ids=lambda each: getattr(each, "__name__", each))
-def test_a_value_that_is_taken_as_it_comes_is_seen(module: ModuleType, name: str, monkeypatch: Patch) -> None:
+@pytest.mark.parametrize("name", ["text", "member", "members"])
+def test_a_value_that_is_taken_as_it_comes_is_seen(name: str, monkeypatch: Patch) -> None:
     laws = law_of("test_endless")
-    monkeypatch.setattr(module, name, RAW)
+    for key, module in sorted(sys.modules.items()):
+        if key.startswith("cdp_supervisor.sansio.") and hasattr(module, name):
+            monkeypatch.setattr(module, name, RAW)
     checks = (laws.odd_events, laws.odd_results)
     assert any(is_red(each, laws=laws.totality()) for each in checks)
 
