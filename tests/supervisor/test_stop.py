@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cdp_core.testing.fake.world import PROFILES
-from cdp_core.testing.faults import Cut
-from cdp_core.testing.steps import AddFrame, Dialog, Script, Wait
+from cdp_core.testing.faults import Cut, Drop
+from cdp_core.testing.steps import AddFrame, Dialog, Popup, Script, Wait, Worker
 from cdp_core.testing.strategies import scripts
 from cdp_supervisor.errors import SupervisorStopped
+from cdp_supervisor.sansio.options import Scope
 
 PATIENCE = 1.5
 
@@ -63,6 +64,38 @@ def test_with_the_link_down_the_end_comes_at_once(pure_run: ModuleType) -> None:
     assert report.left[0] == "the link is down"
     assert "orphaned" in report.left[1]
     assert not down.engine.wants_link
+
+
+def test_the_end_is_bounded_where_the_browser_is_silent(pure_run: ModuleType) -> None:
+    """Its answer to the dialog never comes: the end does, and says what is left."""
+    script = Script(timeline=(Wait(1), Dialog("confirm", "?")))
+    unanswered = Drop("Page.handleJavaScriptDialog")
+    played = pure_run.play(script, faults=[unanswered], asks=[{"stop": PATIENCE, "after": 2.0}])
+    stopped(played)
+    assert played.engine.state.link.since.mono <= 2.0 + PATIENCE + 0.001
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_nothing_that_was_attached_to_waits_for_us(pure_run: ModuleType, profile: str) -> None:
+    """Pages, popups and workers start paused (fact 7): what we had a session of goes on."""
+    script = Script(
+        timeline=(Wait(1), Popup("pop", "https://shop.example/"), AddFrame("f", "https://pay.example/"), Worker("w"))
+    )
+    played = pure_run.play(script, profile=profile, asks=[{"stop": PATIENCE, "after": 3.0}])
+    assert stopped(played).left == ()
+    assert len(played.engine.state.sessions) == 4
+    assert played.pump.fake.paused() == ()
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_is_not_ours_is_let_go(pure_run: ModuleType, profile: str) -> None:
+    """A page out of scope keeps no session of ours, and waits for nobody."""
+    script = Script(timeline=(Wait(1), Popup("pop", "https://shop.example/"), Wait(1)))
+    options = {"scope": Scope.context("another")}
+    played = pure_run.play(script, profile=profile, options=options, asks=[{"stop": PATIENCE, "after": 3.0}])
+    assert stopped(played).left == ()
+    assert {session for _client, session, _target in played.truth.sessions if session} == set()
+    assert played.pump.fake.paused() == ()
 
 
 @settings(max_examples=max(settings().max_examples // 3, 1))

@@ -15,6 +15,7 @@ and a `TimePassed` at every deadline in between. What the machine orders is coll
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -38,6 +39,8 @@ from cdp_supervisor.sansio.step import events_wanted, next_deadline
 
 observing = sys.modules["trace_observer"]
 
+LONG_WORD = re.compile(rb'"([0-9A-Za-z-]{16,64})"')
+A_URL = re.compile(rb'"url":\s*"((?:[^"\\\\]|\\\\.)*)"')
 ANSWER = "Page.handleJavaScriptDialog"
 NONE_SHOWING = -32602
 AT_ONCE = Reconnect(first=1e-6, factor=1.0, most=1e-6, budget=1_000)
@@ -83,6 +86,17 @@ class Follower(observing.Observer):
     bound_trees: set[int] = attrs.field(factory=set)
     """Recorded commands whose frame tree the machine got."""
     lost_at: int | None = None
+    states: list[State] = attrs.field(factory=list)
+    """Each that was published."""
+    before_loss: State | None = None
+    named: set[bytes] = attrs.field(factory=set)
+    """Ids that the browser has named, and other long words."""
+    urls: set[bytes] = attrs.field(factory=set)
+    """As they stand in the messages."""
+    times: dict[int, float] = attrs.field(factory=dict)
+    """Of the records, by their numbers."""
+    records: int = 0
+    """Of the whole trace."""
 
     def __attrs_post_init__(self) -> None:
         state = initial_state(
@@ -113,6 +127,7 @@ class Follower(observing.Observer):
 
     def sent(self, place: int, record: MessageRecord) -> None:
         self.pass_time(record.t)
+        self.times[place] = record.t
         super().sent(place, record)
         if not self.adopted or self.adopted[-1].place != place:
             return
@@ -127,10 +142,14 @@ class Follower(observing.Observer):
 
     def received(self, place: int, record: MessageRecord) -> None:
         self.pass_time(record.t)
+        self.times[place] = record.t
+        self.named.update(LONG_WORD.findall(record.text))
+        self.urls.update(A_URL.findall(record.text))
         super().received(place, record)
 
     def lost(self, place: int, record: LinkRecord) -> None:
         self.pass_time(record.t)
+        self.before_loss = self.state
         super().lost(place, record)
         self.lost_at = place
         self.feed(inputs.LinkDown(at=self.now, epoch=self.state.epoch, reason=record.reason or "closed"))
@@ -240,6 +259,7 @@ class Follower(observing.Observer):
         """Every state that is published."""
         deadline = next_deadline(state)
         assert deadline is None or deadline.at > state.now, deadline
+        self.states.append(state)
         for target_id in set(state.dialog_on.values()):
             self.shown_stuck |= {each.id for each in state.pages[target_id].dialogs if each.phase == "stuck"}
 
@@ -266,6 +286,7 @@ def follow(records: Iterable[TraceRecord], *, joined: bool = False, after: Seen 
         links[name].opened(at)
         return links[name]
 
+    place = 0
     for place, record in enumerate(records, 1):
         if not isinstance(record, (LinkRecord, MessageRecord)):
             continue
@@ -279,4 +300,6 @@ def follow(records: Iterable[TraceRecord], *, joined: bool = False, after: Seen 
                 (link.sent if record.direction == "out" else link.received)(place, record)
         if after is not None:
             after(place, link)
+    for link in links.values():
+        link.records = place
     return links
