@@ -50,7 +50,7 @@ from cdp_supervisor.listeners import Listeners
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio import effects
 from cdp_supervisor.sansio.changes import Change
-from cdp_supervisor.sansio.effects import Answer, Disconnect, Effect, Forget, Note, Send, Tell
+from cdp_supervisor.sansio.effects import Answer, Disconnect, Effect, Forget, LetGo, Note, Send, Tell
 from cdp_supervisor.sansio.inputs import (
     Ask,
     AskDropped,
@@ -363,7 +363,7 @@ class Driver:
             self._hang_up.cancel()
         elif isinstance(effect, Forget):
             self._abandon(effect.ticket)
-        elif self._shared is not None:
+        elif self._shared is not None and not isinstance(effect, LetGo):  # that is done when the answer has come
             with suppress(CdpError):  # the session or the link has ended meanwhile, which the machine is about to hear
                 self._shared.share(effect)
 

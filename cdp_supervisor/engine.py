@@ -24,7 +24,7 @@ from typing import Any, Literal
 from cdp_core.errors import CdpError, InvalidArgument
 from cdp_core.sansio.router import CommandDone, Loss, Output, Router, SessionClosed, SessionOpened
 from cdp_core.sansio.wire import CommandId, Event, Payload, SessionId
-from cdp_supervisor.feeding import closed_input, command_of, opened_input
+from cdp_supervisor.feeding import closed_input, commands_of, opened_input
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.console import ConsoleRing
@@ -249,10 +249,9 @@ class SupervisorEngine:
         elif isinstance(effect, Disconnect):
             self._hang_up = effect.reason
         else:
-            command = command_of(effect)
-            assert command is not None
-            with suppress(CdpError):  # the session has ended meanwhile, which the machine is about to hear
-                self._write(*command)
+            for command in commands_of(effect):
+                with suppress(CdpError):  # the session has ended meanwhile, which the machine is about to hear
+                    self._write(*command)
 
     def _send(self, effect: Send) -> None:
         try:

@@ -9,10 +9,12 @@ from cdp_core.sansio.router import SessionClosed, SessionOpened
 from cdp_core.sansio.targets import AUTO_ATTACH, DISCOVER
 from cdp_core.sansio.wire import SessionId
 from cdp_supervisor.sansio import inputs
-from cdp_supervisor.sansio.effects import AutoAttach, Detach, Discover, Effect, Enable, Resume
+from cdp_supervisor.sansio.effects import AutoAttach, Detach, Discover, Effect, Enable, LetGo, Resume
 from cdp_supervisor.sansio.inputs import Input, Instant
 
-__all__ = ["closed_input", "command_of", "opened_input"]
+__all__ = ["closed_input", "commands_of", "opened_input"]
+
+NO_AUTO_ATTACH = {"autoAttach": False, "waitForDebuggerOnStart": False, "flatten": True}
 
 Command = tuple[str, Mapping[str, Any] | None, SessionId | None]
 
@@ -36,16 +38,19 @@ def closed_input(closed: SessionClosed, at: Instant, epoch: int) -> Input:
     return inputs.SessionClosed(at=at, epoch=epoch, session_id=closed.session_id, reason=reason)
 
 
-def command_of(effect: Effect) -> Command | None:
-    """The command that an effect is where nobody else shares the connection; None where it is none."""
+def commands_of(effect: Effect) -> tuple[Command, ...]:
+    """The commands that an effect is where nobody else shares the connection; none where it is none."""
     if isinstance(effect, Discover):
-        return "Target.setDiscoverTargets", DISCOVER, None
+        return (("Target.setDiscoverTargets", DISCOVER, None),)
     if isinstance(effect, AutoAttach):
-        return "Target.setAutoAttach", AUTO_ATTACH, effect.session_id
+        return (("Target.setAutoAttach", AUTO_ATTACH, effect.session_id),)
     if isinstance(effect, Enable):
-        return f"{effect.domain}.enable", None, effect.session_id
+        return ((f"{effect.domain}.enable", None, effect.session_id),)
     if isinstance(effect, Resume):
-        return "Runtime.runIfWaitingForDebugger", None, effect.session_id
+        return (("Runtime.runIfWaitingForDebugger", None, effect.session_id),)
     if isinstance(effect, Detach):
-        return "Target.detachFromTarget", {"sessionId": effect.session_id}, effect.parent
-    return None
+        return (("Target.detachFromTarget", {"sessionId": effect.session_id}, effect.parent),)
+    if isinstance(effect, LetGo):
+        detached = [("Target.detachFromTarget", {"sessionId": each}, None) for each in effect.sessions]
+        return (("Target.setAutoAttach", NO_AUTO_ATTACH, None), *detached)
+    return ()

@@ -24,6 +24,7 @@ __all__ = [
     "Effect",
     "Enable",
     "Forget",
+    "LetGo",
     "Note",
     "Resume",
     "Send",
@@ -76,6 +77,12 @@ class Detach(Struct, frozen=True, kw_only=True, gc=False):
     parent: SessionId | None
 
 
+class LetGo(Struct, frozen=True, kw_only=True, gc=False):
+    """The end: attach to nothing more, or what comes later waits for ever; `sessions` are the browser's own ones of ours."""
+
+    sessions: tuple[SessionId, ...] = ()
+
+
 class Answer(Struct, frozen=True, kw_only=True):
     """The answer to an ask: a value, or an error to be raised where it was asked."""
 
@@ -110,4 +117,6 @@ class Note(Struct, frozen=True, kw_only=True):
     fields: Mapping[str, Any] = MappingProxyType({})
 
 
-Effect = Send | Forget | Discover | AutoAttach | Enable | Resume | Detach | Answer | Tell | Dial | Disconnect | Note
+Effect = (
+    Send | Forget | Discover | AutoAttach | Enable | Resume | Detach | LetGo | Answer | Tell | Dial | Disconnect | Note
+)

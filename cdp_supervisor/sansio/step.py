@@ -407,6 +407,9 @@ def _finish_stop(turn: Turn) -> None:
             turn.answer(ask_id, error=SupervisorStopped("stopped"))
     calls.end_all(turn, lambda: SupervisorStopped("stopped"))
     cures.end_all(turn, lambda: SupervisorStopped("stopped"))
+    if state.link.phase == "up" and not state.adopting:
+        ours = sorted(each.session_id for each in state.sessions.values() if each.parent is None)
+        turn.order(effects.LetGo(sessions=tuple(ours)))
     turn.answer(state.stopping, StopReport(left=tuple(left)))
     turn.put(
         stopping=None,

@@ -310,6 +310,11 @@ ENDS: Final[dict[str, tuple[Take, str, dict[str, Any]]]] = {
         "test_what_is_not_ours_is_let_go",
         {"profile": "headless-new"},
     ),
+    "nothing is let go": (
+        never_ordered(effects.LetGo),
+        "test_after_the_end_nothing_is_ours_and_what_comes_later_waits_for_nobody",
+        {"profile": "headless-new"},
+    ),
 }
 
 

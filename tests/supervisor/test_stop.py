@@ -88,12 +88,25 @@ def test_nothing_that_was_attached_to_waits_for_us(pure_run: ModuleType, profile
 
 
 @pytest.mark.parametrize("profile", PROFILES)
+def test_after_the_end_nothing_is_ours_and_what_comes_later_waits_for_nobody(
+    pure_run: ModuleType, profile: str
+) -> None:
+    """Auto-attach pauses what appears (fact 7), and a machine that has stopped would never resume it."""
+    shop = "https://shop.example/"
+    script = Script(timeline=(Wait(1), AddFrame("f", "https://pay.example/"), Wait(3), Popup("pop", shop), Worker("w")))
+    played = pure_run.play(script, profile=profile, asks=[{"stop": PATIENCE, "after": 2.0}])
+    assert stopped(played).left == ()
+    assert {session for _client, session, _target in played.truth.sessions if session} == set()
+    assert played.pump.fake.paused() == ()
+    played.pump.fake.assert_clean()
+
+
+@pytest.mark.parametrize("profile", PROFILES)
 def test_what_is_not_ours_is_let_go(pure_run: ModuleType, profile: str) -> None:
     """A page out of scope keeps no session of ours, and waits for nobody."""
     script = Script(timeline=(Wait(1), Popup("pop", "https://shop.example/"), Wait(1)))
     options = {"scope": Scope.context("another")}
-    played = pure_run.play(script, profile=profile, options=options, asks=[{"stop": PATIENCE, "after": 3.0}])
-    assert stopped(played).left == ()
+    played = pure_run.play(script, profile=profile, options=options)
     assert {session for _client, session, _target in played.truth.sessions if session} == set()
     assert played.pump.fake.paused() == ()
 
