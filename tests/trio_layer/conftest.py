@@ -40,6 +40,9 @@ class WatchedDirect(Watched):
     unsent = False
 
     def send_now(self, text: bytes, /) -> bool:
+        if self._browser.breaks_next_write:
+            self._browser.breaks_next_write = False
+            raise trio.BrokenResourceError("the scripted browser took nothing")
         if self._browser.stalled or not self._inner.send_now(text):
             return False
         self._browser.hear([text])
@@ -47,7 +50,8 @@ class WatchedDirect(Watched):
 
 
 class ScriptedBrowser:
-    """Answers by `rules` (method to function of the command), else not at all; `stalled` takes no bytes."""
+    """Answers by `rules` (method to function of the command), else not at all; `stalled` takes no bytes,
+    `breaks_next_write` raises out of the next direct write."""
 
     def __init__(self, *, direct: bool = True) -> None:
         near, self._far = memory_pair()
@@ -55,7 +59,7 @@ class ScriptedBrowser:
         self.rules: dict[str, Callable[[Json], object]] = {}
         self.writes: list[list[Json]] = []
         self.commands: list[Json] = []
-        self.stalled = False
+        self.stalled = self.breaks_next_write = False
         self.moved = trio.Event()
 
     @asynccontextmanager

@@ -31,6 +31,7 @@ from cdp_core import (
     Event,
     Gone,
     Json,
+    LocalProtocolError,
     Output,
     PendingReply,
     RemoteProtocolError,
@@ -51,6 +52,8 @@ steps = st.one_of(
     st.tuples(st.sampled_from(["send", "send_nowait", "send_and_cancel", "subscribe"]), where),
     st.tuples(st.sampled_from(["answer", "refuse", "answer_twice", "answer_elsewhere", "malformed"]), place),
     st.tuples(st.sampled_from(["answer_and_cancel", "dead_by_refusal", "cancel"]), place),
+    st.tuples(st.sampled_from(["wait", "abandon", "wait_and_abandon"]), place),
+    st.tuples(st.just("break_a_write"), where),
     st.tuples(st.sampled_from(["attach", "detach", "crash"]), st.sampled_from(SESSIONS)),
     st.tuples(st.just("event"), where),
     st.tuples(st.sampled_from(["quiet", "turn"]), st.none()),
@@ -76,6 +79,7 @@ class Run:
     replies: list[PendingReply[Json]] = attrs.field(factory=list)
     subscriptions: list[tuple[str | None, Subscription[Event]]] = attrs.field(factory=list)
     seen: list[Output] = attrs.field(factory=list)
+    waited: set[int] = attrs.field(factory=set)
 
     def session(self, name: str | None) -> Any:
         return self.browser if name is None else self.browser.sessions.get(SessionId(name))
@@ -96,6 +100,10 @@ class Run:
                 if act == "send_and_cancel":
                     await wait_all_tasks_blocked()
                     scope.cancel()
+        elif act == "break_a_write":
+            await self._break_a_write(self.session(what))
+        elif act in ("wait", "abandon", "wait_and_abandon"):
+            await self._wait_or_abandon(act, what)
         elif act == "cancel" and self.scopes:
             self.scopes[what % len(self.scopes)].cancel()
         elif act == "attach":
@@ -116,6 +124,41 @@ class Run:
             await self._refuse_as_dead(self.peer.commands[what % len(self.peer.commands)])
         elif self.peer.commands and act != "cancel":
             self._answer(act, self.peer.commands[what % len(self.peer.commands)], what)
+
+    async def _wait_or_abandon(self, act: str, what: int) -> None:
+        if not self.replies:
+            return
+        reply = self.replies[what % len(self.replies)]
+        if act != "abandon" and id(reply) not in self.waited:  # one task may wait at a time
+            self.waited.add(id(reply))
+            self.nursery.start_soon(self._wait, reply, self.begun)
+            self.begun += 1
+            await wait_all_tasks_blocked()
+        if act != "wait":
+            reply.abandon()
+            assert reply.ended
+
+    async def _break_a_write(self, session: Any) -> None:
+        """A transport that raises out of its short way: the caller is told, and nothing of the command stays."""
+        if session is None:
+            return
+        before = set(self.browser._link._waiters)
+        self.peer.breaks_next_write = True
+        try:
+            self.replies.append(session.send_nowait("A.a"))
+        except trio.BrokenResourceError:
+            assert set(self.browser._link._waiters) == before
+        self.peer.breaks_next_write = False
+
+    async def _wait(self, reply: PendingReply[Json], number: int) -> None:
+        try:
+            await reply.wait()
+        except ENDS:
+            pass
+        except LocalProtocolError as error:
+            assert error.reason == "abandoned"
+        finally:
+            self.ends[number] += 1
 
     def _answer(self, act: str, command: Json, what: int) -> None:
         if act in ("answer", "answer_twice", "answer_and_cancel"):
@@ -228,6 +271,12 @@ def check(work: Run, ending: str) -> None:
     ending="close",
     chance=random.Random(0),
 )
+@example(  # who waits for what is given up hears of it
+    program=[("send_nowait", None), ("wait_and_abandon", 0), ("answer", 0), ("wait", 0)],
+    ending="close",
+    chance=random.Random(0),
+)
+@example(program=[("break_a_write", None)], ending="close", chance=random.Random(0))
 def test_every_command_ends_exactly_once(
     scripted: Any, program: list[tuple[str, Any]], ending: str, chance: random.Random
 ) -> None:
