@@ -64,10 +64,6 @@ class BrowserSession(Session):
     ) -> Subscription[Received[Event]]: ...
     @overload
     def subscribe_all(
-        self, *events: str, capacity: int, max_bytes: int = MAX_BYTES, overflow: Literal[Overflow.DROP_OLDEST]
-    ) -> Subscription[Received[Event] | Missed]: ...
-    @overload
-    def subscribe_all(
         self,
         event: type[E1],
         /,
@@ -76,16 +72,6 @@ class BrowserSession(Session):
         max_bytes: int = MAX_BYTES,
         overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
     ) -> Subscription[Received[E1]]: ...
-    @overload
-    def subscribe_all(
-        self,
-        event: type[E1],
-        /,
-        *,
-        capacity: int,
-        max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.DROP_OLDEST],
-    ) -> Subscription[Received[E1] | Missed]: ...
     @overload
     def subscribe_all(
         self,
@@ -100,29 +86,49 @@ class BrowserSession(Session):
     @overload
     def subscribe_all(
         self,
-        event: type[E1],
-        event2: type[E2],
+        event: str | type[TypedEvent],
+        event2: str | type[TypedEvent],
         /,
-        *,
-        capacity: int,
-        max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.DROP_OLDEST],
-    ) -> Subscription[Received[E1 | E2] | Missed]: ...
-    @overload
-    def subscribe_all(
-        self,
-        *events: type[TypedEvent],
+        *more: str | type[TypedEvent],
         capacity: int,
         max_bytes: int = MAX_BYTES,
         overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
     ) -> Subscription[Received[Any]]: ...
     @overload
     def subscribe_all(
+        self, *events: str, capacity: int, max_bytes: int = MAX_BYTES, overflow: Overflow
+    ) -> Subscription[Received[Event] | Missed]: ...
+    @overload
+    def subscribe_all(
         self,
-        *events: type[TypedEvent],
+        event: type[E1],
+        /,
+        *,
         capacity: int,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.DROP_OLDEST],
+        overflow: Overflow,
+    ) -> Subscription[Received[E1] | Missed]: ...
+    @overload
+    def subscribe_all(
+        self,
+        event: type[E1],
+        event2: type[E2],
+        /,
+        *,
+        capacity: int,
+        max_bytes: int = MAX_BYTES,
+        overflow: Overflow,
+    ) -> Subscription[Received[E1 | E2] | Missed]: ...
+    @overload
+    def subscribe_all(
+        self,
+        event: str | type[TypedEvent],
+        event2: str | type[TypedEvent],
+        /,
+        *more: str | type[TypedEvent],
+        capacity: int,
+        max_bytes: int = MAX_BYTES,
+        overflow: Overflow,
     ) -> Subscription[Received[Any] | Missed]: ...
     def subscribe_all(
         self,
@@ -142,13 +148,14 @@ class BrowserSession(Session):
 
     @contextmanager
     def tap(self, on_output: Tap, /) -> Generator[tuple[Output, ...], None, None]:
-        """See every output of the engine, before anyone else, for the block; yields what is open already.
+        """See every output of the engine, before anyone else, for the block; yields what is there already.
 
-        A tap must be pure and quick. One that raises ends the link: see `open_browser_session`.
+        That is a SessionOpened for each open session, then a `Target.targetCreated` event for each target that
+        `targets` knows: all of them, once discovery was used. A tap must be pure and quick. One that raises ends the link: see `open_browser_session`.
         """
         already = self._link.add_tap(on_output)
         try:
-            yield already
+            yield (*already, *self._targets._announcements())
         finally:
             self._link.remove_tap(on_output)
 

@@ -141,7 +141,7 @@ class Session:
         capacity: int,
         where: Callable[[Event], object] | None = None,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.DROP_OLDEST],
+        overflow: Overflow,
     ) -> Subscription[Event | Missed]: ...
     @overload
     def subscribe(
@@ -163,7 +163,7 @@ class Session:
         capacity: int,
         where: Callable[[E1], object] | None = None,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.DROP_OLDEST],
+        overflow: Overflow,
     ) -> Subscription[E1 | Missed]: ...
     @overload
     def subscribe(
@@ -187,7 +187,7 @@ class Session:
         capacity: int,
         where: Callable[[E1 | E2], object] | None = None,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.DROP_OLDEST],
+        overflow: Overflow,
     ) -> Subscription[E1 | E2 | Missed]: ...
     @overload
     def subscribe(
@@ -213,8 +213,32 @@ class Session:
         capacity: int,
         where: Callable[[E1 | E2 | E3], object] | None = None,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.DROP_OLDEST],
+        overflow: Overflow,
     ) -> Subscription[E1 | E2 | E3 | Missed]: ...
+    @overload
+    def subscribe(
+        self,
+        event: str | type[TypedEvent],
+        event2: str | type[TypedEvent],
+        /,
+        *more: str | type[TypedEvent],
+        capacity: int,
+        where: Callable[[Any], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
+    ) -> Subscription[Any]: ...
+    @overload
+    def subscribe(
+        self,
+        event: str | type[TypedEvent],
+        event2: str | type[TypedEvent],
+        /,
+        *more: str | type[TypedEvent],
+        capacity: int,
+        where: Callable[[Any], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+        overflow: Overflow,
+    ) -> Subscription[Any | Missed]: ...
     def subscribe(
         self,
         event: str | type[Any],

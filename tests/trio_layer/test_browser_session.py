@@ -300,6 +300,25 @@ async def test_a_later_tap_is_told_what_is_open_and_sees_the_rest(peer: Any) -> 
     assert kinds(seen) == ["A.seen"]
 
 
+async def test_a_later_tap_is_told_which_targets_there_are(peer: Any) -> None:
+    """As the events that would announce them now, behind the sessions; what has ended is not among them."""
+    peer.rules["Target.setDiscoverTargets"] = peer.reply
+    async with peer.open() as browser:
+        await browser.targets.list()
+        info = {"targetId": "T1", "type": "page", "title": "", "url": "u", "attached": False, "canAccessOpener": True}
+        for changes in ({}, {"targetId": "T2"}, {"targetId": "T3"}):
+            peer.event("Target.targetCreated", {"targetInfo": info | changes})
+        peer.event("Target.targetInfoChanged", {"targetInfo": info | {"title": "new \ud800"}})
+        peer.event("Target.targetDestroyed", {"targetId": "T2"})
+        peer.attached("S3", "T3")
+        await wait_all_tasks_blocked()
+        with browser.tap(lambda _output: None) as already:
+            assert kinds(already) == ["SessionOpened", "Target.targetCreated", "Target.targetCreated"]
+            told = [each.params["targetInfo"] for each in already if isinstance(each, Event)]
+    assert told[0] == info | {"title": "new \ud800"}
+    assert (told[1]["targetId"], told[1]["attached"], told[1]["url"]) == ("T3", True, "u")
+
+
 async def test_taps_added_and_removed_during_a_delivery(peer: Any) -> None:
     """Each output is delivered to the taps as they were when it came; a change counts from the next one on."""
     one, two, three = [], [], []

@@ -156,7 +156,8 @@ class Run:
         except ENDS:
             pass
         except LocalProtocolError as error:
-            assert error.reason == "abandoned"
+            given_up = error.reason == "abandoned"
+            assert given_up
         finally:
             self.ends[number] += 1
 
