@@ -12,7 +12,7 @@ from trio.lowlevel import Abort, checkpoint, current_task, reschedule, wait_task
 from cdp_core.errors import LocalProtocolError
 from cdp_core.link import Link
 from cdp_core.sansio.router import Outcome, failure_of
-from cdp_core.sansio.wire import CommandId, Refusal, Result, SessionId
+from cdp_core.sansio.wire import CommandId, Refusal, Result, SessionId, shown_id
 
 __all__ = ["PendingReply", "Reply"]
 
@@ -145,4 +145,5 @@ class PendingReply(Reply[R]):
     def __del__(self) -> None:
         if type(self._outcome) is Refusal and not self._heard:
             self._link.unheard_refusals += 1
-            log.warning("%s was refused (code %d), and nobody waited for the reply", self.method, self._outcome.code)
+            told = (self.method, shown_id(self.session_id), self._outcome.code)
+            log.warning("%s on session %s was refused (code %d), and nobody waited for the reply", *told)

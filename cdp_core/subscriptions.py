@@ -212,7 +212,7 @@ class Subscription(Generic[T]):
         self._unregister = close
         self._error: Callable[[], BaseException] | None = None
         self._task: trio.lowlevel.Task | None = None
-        self._receiving = False
+        self._receiving = self._bytes_were_short = False
 
     # ── the consumer's side ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -355,6 +355,8 @@ class Subscription(Generic[T]):
             if len(self._queue) < self._room and self._bytes + size <= self._max_bytes:
                 return True
         if self._error is not None or self._fails:
+            if self._error is None:
+                self._bytes_were_short = len(self._queue) < self._room
             self._missed_in_all += 1
             self.end(self._lagged)
             return False
@@ -375,7 +377,11 @@ class Subscription(Generic[T]):
         self._room = self._capacity
 
     def _lagged(self) -> SubscriberLagged:
-        return SubscriberLagged(missed=self._missed_in_all, capacity=self._capacity)
+        return SubscriberLagged(
+            missed=self._missed_in_all,
+            capacity=self._capacity,
+            max_bytes=self._max_bytes if self._bytes_were_short else None,
+        )
 
     def end(self, error: Callable[[], BaseException]) -> None:
         """See Sink."""

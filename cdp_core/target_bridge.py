@@ -48,7 +48,7 @@ from cdp_core.sansio.targets import (
     TargetInfo,
     TargetTable,
 )
-from cdp_core.sansio.wire import BrowserContextId, Event, Json, Result, SessionId, TargetId, TypedCommand
+from cdp_core.sansio.wire import BrowserContextId, Event, Json, Result, SessionId, TargetId, TypedCommand, shown_id
 from cdp_core.session import MAX_BYTES, Session
 from cdp_core.subscriptions import Expectation, ExpectationBox, Missed, Overflow, Subscription
 
@@ -363,7 +363,7 @@ class TargetBridge:
             session = self._session_on(target)
         if session is None:
             raise SessionGone(
-                f"The session on target {target[:8]} ended as soon as it was opened; look at the targets again.",
+                f"The session on target {shown_id(target)} ended as soon as it was opened; look at the targets again.",
                 reason="detached",
                 session_id=session_id,
                 target_id=target,
@@ -492,7 +492,7 @@ class _unknown_target:  # noqa: N801 - a context manager, used as a word
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         if isinstance(error, CommandRefused) and error.code == INVALID_PARAMS:
             raise TargetGone(
-                f"The browser has no target {self._target_id[:8]}; list the targets again.",
+                f"The browser has no target {shown_id(self._target_id)}; list the targets again.",
                 reason="unknown_target",
                 target_id=self._target_id,
             ) from error

@@ -333,6 +333,29 @@ def test_a_reply_that_cannot_be_read_still_names_its_command() -> None:
         assert meaning(decode(octets))[:2] == ("malformed", None)
 
 
+@pytest.mark.parametrize("number", [b"NaN", b"Infinity", b"-Infinity"])
+def test_numbers_that_json_has_not_are_no_json(number: bytes) -> None:
+    """Whichever way, the standard library's decoder would take them."""
+    for octets in (
+        b'{"method":"A.a","params":{"x":%s}}',
+        b'{"method":"A.a","params":{"x":[%s],"y":"\\ud800"}}',
+        b'{"params":{"x":%s},"method":"A.a"}',
+    ):
+        for way in WAYS:
+            assert meaning(way(octets % number))[0] == "malformed", octets
+    for way in WAYS:
+        assert meaning(way(b'{"id":77,"result":{"x":%s}}' % number))[:2] == ("malformed", 77)
+    event = Event(method="A.a", raw=Raw(b'{"x":%s}' % number))
+    with pytest.raises(RemoteProtocolError):
+        event.params  # noqa: B018 - the look is the test
+
+
+@pytest.mark.parametrize("message", ["{}", 5, None, [b"{}"]])
+def test_what_is_no_bytes_is_its_transports_fault(message: Any) -> None:
+    with pytest.raises(RemoteProtocolError, match=type(message).__name__):
+        decode(message)
+
+
 def test_what_is_no_utf8_is_said_to_be() -> None:
     message = decode(b'{"id":1,"note":"\xff"}')
     assert isinstance(message, Malformed)

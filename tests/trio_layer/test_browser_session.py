@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import enum
+import functools
+import gc
 import logging
+import math
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
@@ -452,6 +456,162 @@ async def test_ends_of_a_foreign_transport(error: Exception, reason: str, code: 
         gone = await browser.wait_closed()
         assert isinstance(gone, ConnectionLost)
         assert (gone.reason, gone.close_code) == (reason, code)
+
+
+@pytest.mark.parametrize(
+    ("batch", "word"),
+    [
+        (['{"id":1,"result":{}}'], "a str"),
+        ([None], "a NoneType"),
+        (b"{}", "a int"),
+        (None, "a NoneType"),
+        ({}, "a dict"),
+    ],
+)
+async def test_a_foreign_transport_that_gives_what_is_no_message(batch: Any, word: str) -> None:
+    """Its author is told; the reader does not die of it."""
+
+    class Gives(OddTransport):
+        async def receive(self) -> Any:
+            await trio.lowlevel.checkpoint()
+            return batch
+
+    async with open_browser_session(Gives()) as browser:
+        with trio.fail_after(5), pytest.raises(ConnectionLost, match=word) as caught:
+            await browser.send("A.a")
+        assert caught.value.reason == "protocol_error"
+        assert isinstance(caught.value.__cause__, RemoteProtocolError)
+
+
+async def test_a_fault_of_the_peer_is_the_cause_of_each_loss() -> None:
+    """And the command that it answered is named, by the method that only we know."""
+    fault = RemoteProtocolError("The peer said too much; raise the limit.", close_code=1009, command_id=1)
+
+    class Faulty(OddTransport):
+        async def receive(self) -> Sequence[bytes]:
+            await sent.wait()
+            raise fault
+
+        async def send(self, batch: Sequence[bytes], /) -> None:
+            sent.set()
+
+    sent = trio.Event()
+    async with open_browser_session(Faulty()) as browser:
+        with pytest.raises(ConnectionLost) as caught:
+            await browser.send("Page.captureScreenshot")
+        cause = caught.value.__cause__
+        assert isinstance(cause, RemoteProtocolError)
+        assert cause.close_code == caught.value.close_code == 1009
+        assert "It was the reply to Page.captureScreenshot." in str(caught.value)
+        with pytest.raises(ConnectionLost) as again:
+            await browser.send("A.a")
+        assert again.value.__cause__ is not cause
+
+
+TIMEOUTS = ("connect_timeout", "handshake_timeout", "close_timeout")
+
+
+async def test_no_words_of_the_peer_in_the_log(peer: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """A name, a type or an id of the peer's may be anything, and of any length."""
+    secret = "s3cr3t"
+    with caplog.at_level(logging.DEBUG, "cdp_core"):
+        async with peer.open() as browser:
+            for odd in (f"{secret} x", f"Page.x\n{secret}", f"A.{secret * 50}"):
+                peer.event(odd, {}, f" {odd}")
+                peer.attached(f" {odd}", f" {odd}", odd)
+                peer.attached(f" {odd}", f" {odd}", odd)
+                await wait_all_tasks_blocked()
+                page = browser.sessions[SessionId(f" {odd}")]
+                assert secret not in repr(page)
+                peer.refuse({"id": page.send_nowait("A.a").id, "sessionId": page.session_id})
+                peer.detached(f" {odd}")
+                await wait_all_tasks_blocked()
+                del page
+                gc.collect()
+            peer.event("Page.known", {}, "0123456789abcdef")
+            await wait_all_tasks_blocked()
+    messages = [record.getMessage() for record in caplog.records]
+    assert any("fits nowhere" in message for message in messages)
+    assert any("was refused" in message for message in messages)
+    assert any("session 01234567)" in message and "Page.known" in message for message in messages)
+    for message in messages:
+        assert secret not in message
+        assert len(message) < 200
+
+
+class Speechless:
+    """Not enough to be a transport."""
+
+    def receive(self) -> None: ...
+
+
+async def async_tap(_output: Output) -> None: ...
+
+
+class AsyncTap:
+    async def __call__(self, _output: Output) -> None: ...
+
+
+@pytest.mark.parametrize("where", [None, 5, b"ws://127.0.0.1:1/", ["ws://127.0.0.1:1/"], Speechless(), OddTransport])
+async def test_what_is_neither_an_address_nor_a_transport(where: Any) -> None:
+    with pytest.raises(InvalidArgument, match="address"):
+        async with open_browser_session(where):
+            raise AssertionError
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({name: value} for name in TIMEOUTS for value in (None, "5", 0, -1, math.nan, math.inf, True, [])),
+        *({"max_message_bytes": value} for value in (None, "5", 5, 1e6, math.inf)),
+        *({"taps": value} for value in (print, "ab", None, [5], {print}, [async_tap], [AsyncTap()])),
+        {"taps": [functools.partial(async_tap, None)]},
+        *({"trace": value} for value in (5, [], object())),
+        *({"strict": value} for value in ("no", None, 1)),
+        *({"ssl_context": value} for value in (True, "x")),
+        *({"headers": value} for value in (None, {"X": 5}, "X: a")),
+    ],
+)
+@pytest.mark.parametrize("where", ["ws://127.0.0.1:1/devtools/browser/x", "http://127.0.0.1:1", "transport"])
+async def test_arguments_that_are_wrong_are_told_before_anything_is_dialled(
+    where: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dial(*_args: object, **_options: object) -> None:
+        raise AssertionError("it dialled")
+
+    monkeypatch.setattr(trio, "open_tcp_stream", dial)
+    with pytest.raises(InvalidArgument):
+        async with open_browser_session(OddTransport() if where == "transport" else where, **options):
+            raise AssertionError
+
+
+async def test_a_later_tap_that_is_none(peer: Any) -> None:
+    async with peer.open() as browser:
+        for tap in (None, 5, async_tap, AsyncTap()):
+            with pytest.raises(InvalidArgument, match="tap"), browser.tap(tap):
+                raise AssertionError
+
+
+class Names(str, enum.Enum):
+    """As StrEnum makes them, which Python 3.10 has not."""
+
+    ENABLE = "Page.enable"
+    LOADED = "Page.loadEventFired"
+    PAGE = "Page"
+
+
+async def test_members_of_an_enum_stand_for_their_values(peer: Any) -> None:
+    peer.rules["Page.enable"] = peer.reply
+    async with peer.open() as browser:
+        assert await browser.send(Names.ENABLE) == {}
+        assert browser.send_nowait(Names.ENABLE).method == "Page.enable"
+        async with browser.enabled(Names.PAGE):
+            assert browser.session_statistics().leases == {"Page": 1}
+        with browser.subscribe(Names.LOADED, capacity=1) as events, browser.expect(Names.LOADED) as loaded:
+            peer.event("Page.loadEventFired")
+            assert (await events.receive()).method == "Page.loadEventFired"
+            await loaded.wait()
+    assert peer.methods() == ["Page.enable", "Page.enable", "Page.enable", "Page.disable"]
 
 
 @pytest.mark.parametrize("error", [trio.BrokenResourceError(), trio.ClosedResourceError(), OSError()])

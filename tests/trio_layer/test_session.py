@@ -198,7 +198,10 @@ async def test_a_second_reply_is_counted_and_changes_nothing(peer: Any) -> None:
 
 @pytest.mark.parametrize(
     ("command", "params"),
-    [("A.a", {"x": float("nan")}), ("A.a", {1: 2}), ("A.a", {"x": b""}), ("", None), (Navigate(url="x"), {"url": "y"})],
+    [
+        *(("A.a", {"x": float("nan")}), ("A.a", {1: 2}), ("A.a", {"x": b""}), ("A.a", 5), ("A.a", [1]), ("", None)),
+        *((Navigate(url="x"), {"url": "y"}), (None, None), (5, None), (b"A.a", None), (Navigate, None), ([], None)),
+    ],
 )
 async def test_a_bad_argument_is_told_and_nothing_is_sent(peer: Any, command: Any, params: Any) -> None:
     async with peer.open() as browser:
@@ -432,7 +435,7 @@ async def test_a_refusal_that_nobody_hears_is_counted_and_logged(peer: Any, capl
         assert browser.statistics().unheard_refusals == 1
     records = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert [record.getMessage() for record in records] == [
-        "A.refused was refused (code -32601), and nobody waited for the reply"
+        "A.refused on session (root) was refused (code -32601), and nobody waited for the reply"
     ]
 
 

@@ -288,6 +288,20 @@ async def test_drop_oldest_says_how_many_before_the_next(peer: Any) -> None:
             assert [number_of(await subscription.receive()) for _ in range(2)] == [5, 6]
 
 
+async def test_who_is_short_of_bytes_is_told_of_bytes(peer: Any) -> None:
+    async with peer.open() as browser:
+        short_of_bytes = browser.subscribe("A.a", capacity=9, max_bytes=20)
+        short_of_places = browser.subscribe("A.a", capacity=2, max_bytes=1000)
+        for number in range(4):
+            peer.event("A.a", {"n": number})
+        await wait_all_tasks_blocked()
+        for subscription, max_bytes, word in ((short_of_bytes, 20, "20 bytes"), (short_of_places, None, "2 places")):
+            with pytest.raises(SubscriberLagged, match=word) as caught:
+                while True:
+                    subscription.receive_nowait()
+            assert caught.value.max_bytes == max_bytes
+
+
 async def test_a_message_above_max_bytes_is_delivered_alone() -> None:
     subscription = make(max_bytes=50, overflow=Overflow.DROP_OLDEST)
     subscription.push(numbered(0))
