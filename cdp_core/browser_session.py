@@ -329,7 +329,7 @@ def _check_options(*, ssl_context: object = None, taps: object, trace: object, s
     for tap in cast("Sequence[object]", taps):
         check_tap(tap)
     if trace is not None and not isinstance(trace, (str, os.PathLike)):
-        from cdp_core.transports.tracefile import TraceWriter  # noqa: PLC0415 - see _tracing
+        from cdp_core.transports.tracefile import TraceWriter  # noqa: PLC0415 - as below: imports stay cheap
 
         if not isinstance(trace, TraceWriter):
             raise InvalidArgument(f"trace must be a path or a TraceWriter, not {type(trace).__name__}.")

@@ -93,7 +93,7 @@ def check_tap(tap: object) -> None:
 
 
 class LinkStatistics(Struct, frozen=True, kw_only=True):
-    """What passed over one link so far."""
+    """What passed over one link so far; `transport` is what its transport tells of itself, None where that is nothing."""
 
     router: RouterStatistics
     batches: int
@@ -101,6 +101,7 @@ class LinkStatistics(Struct, frozen=True, kw_only=True):
     outbox_bytes: int
     unheard_refusals: int
     closed: str | None
+    transport: object = None
 
 
 class Link(Generic[S]):
@@ -418,6 +419,7 @@ class Link(Generic[S]):
     def statistics(self) -> LinkStatistics:
         """Counts so far."""
         loss = self.router.loss
+        tell: Callable[[], object] | None = getattr(self._transport, "statistics", None)
         return LinkStatistics(
             router=self.router.statistics(),
             batches=self.batches,
@@ -425,6 +427,7 @@ class Link(Generic[S]):
             outbox_bytes=self._outbox_bytes,
             unheard_refusals=self.unheard_refusals,
             closed=None if loss is None else loss.reason,
+            transport=None if tell is None else tell(),
         )
 
 

@@ -17,6 +17,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+import cdp_core.bindings
 from cdp_core import (
     Anomaly,
     BrowserSession,
@@ -24,6 +25,8 @@ from cdp_core import (
     ConnectionLost,
     Event,
     InvalidArgument,
+    MemoryStatistics,
+    MessageRecord,
     Output,
     PageSession,
     RemoteProtocolError,
@@ -31,11 +34,12 @@ from cdp_core import (
     SessionId,
     SessionOpened,
     TapFailed,
+    TraceHeader,
     TraceWriter,
+    memory_pair,
     open_browser_session,
     read_trace,
 )
-from cdp_core.sansio.trace import MessageRecord
 
 if sys.version_info < (3, 11):
     from exceptiongroup import BaseExceptionGroup
@@ -468,7 +472,10 @@ async def test_ends_of_a_foreign_transport(error: Exception, reason: str, code: 
         ({}, "a dict"),
     ],
 )
-async def test_a_foreign_transport_that_gives_what_is_no_message(batch: Any, word: str) -> None:
+@pytest.mark.parametrize("traced", [False, True])
+async def test_a_foreign_transport_that_gives_what_is_no_message(
+    batch: Any, word: str, traced: bool, tmp_path: Path
+) -> None:
     """Its author is told; the reader does not die of it."""
 
     class Gives(OddTransport):
@@ -476,7 +483,7 @@ async def test_a_foreign_transport_that_gives_what_is_no_message(batch: Any, wor
             await trio.lowlevel.checkpoint()
             return batch
 
-    async with open_browser_session(Gives()) as browser:
+    async with open_browser_session(Gives(), trace=tmp_path / "trace" if traced else None) as browser:
         with trio.fail_after(5), pytest.raises(ConnectionLost, match=word) as caught:
             await browser.send("A.a")
         assert caught.value.reason == "protocol_error"
@@ -763,9 +770,20 @@ async def test_statistics(peer: Any) -> None:
         assert statistics.outbox_bytes == 2 * len(b'{"id":2,"method":"A.b"}')
         assert (statistics.router.commands, statistics.router.in_flight, statistics.router.sessions) == (3, 3, 1)
         peer.flow()
+        assert statistics.transport is None  # it tells nothing of itself
     statistics = browser.statistics()
     assert (statistics.outbox, statistics.outbox_bytes, statistics.closed) == (0, 0, "closed")
     assert (statistics.router.in_flight, statistics.router.sessions) == (0, 0)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+async def test_the_statistics_of_the_transport_are_among_them(tmp_path: Path, traced: bool) -> None:
+    near, far = memory_pair()
+    async with open_browser_session(near, trace=tmp_path / "trace" if traced else None) as browser:
+        browser.send_nowait("A.a")
+        await wait_all_tasks_blocked()
+        assert browser.statistics().transport == MemoryStatistics(sent=1, received=0, waiting=0)
+    await far.aclose()
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -778,6 +796,9 @@ async def test_a_trace_holds_both_directions(peer: Any, tmp_path: Path, own: boo
     if writer is not None:
         assert writer.statistics().stopped is None  # whoever made it closes it
         writer.close()
+    [header, *_] = read_trace(path)
+    assert isinstance(header, TraceHeader)
+    assert header.protocol == cdp_core.bindings.PROTOCOL
     records = [record for record in read_trace(path) if isinstance(record, MessageRecord)]
     assert {(record.direction, record.text) for record in records} == {
         ("out", b'{"id":1,"method":"A.a"}'),
