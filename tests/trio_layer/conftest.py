@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -11,6 +11,25 @@ import pytest
 import trio
 
 from cdp_core import BrowserSession, Json, MemoryTransport, memory_pair, open_browser_session
+from cdp_core.link import Link
+
+
+@pytest.fixture(autouse=True)
+def no_link_keeps_an_entry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every link of a test has ended with it, and then no command, waiter, session or route is left in it."""
+    links: list[Link[Any]] = []
+    make = Link.__init__
+
+    def note(link: Link[Any], *arguments: Any, **options: Any) -> None:
+        make(link, *arguments, **options)
+        links.append(link)
+
+    monkeypatch.setattr(Link, "__init__", note)
+    yield
+    for link in links:
+        left = (link.router.in_flight, len(link._waiters), len(link.sessions), len(link.routes), len(link._outbox))
+        assert link.ended.is_set()
+        assert left == (0,) * 5, f"commands, waiters, sessions, routes, unsent: {left}"
 
 
 class Watched:
