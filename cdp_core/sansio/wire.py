@@ -77,7 +77,7 @@ CommandId = NewType("CommandId", int)
 """Ours: 1 and up, unique on its connection."""
 
 MAX_COMMAND_ID = 2**31 - 1
-"""Chromium reads ids as int32; a larger one is answered by an error without an id (facts 53, m5)."""
+"""Chromium reads ids as int32; a larger one is answered by an error without an id (fact 53)."""
 
 EVENT_MARK = ord("m")
 """Every browser writes events as `{"method":…` and replies as `{"id":…`; what is written otherwise is only slower."""

@@ -130,6 +130,38 @@ def test_every_citation_resolves(path: Path) -> None:
         assert (ROOT / citation).exists(), citation
 
 
+FACTS = ROOT / "docs" / "cdp" / "facts.md"
+NUMBERS = r"[0-9]+(?:(?:-|, (?:and )?| and | to )[0-9]+)*"
+CITED_FACTS = re.compile(rf"\bfacts?\s+(?:#\s+)?({NUMBERS})", re.IGNORECASE)
+ELSEWHERE = re.compile(r"\b(?:[PHF]-[0-9]+|m[0-9]{1,2}|rules? [0-9]+|design §)", re.IGNORECASE)
+"""Numbers of documents that are not in the repository."""
+CITES_ELSEWHERE = {"cdp_core/testing/schedules.py", "cdp_supervisor/sansio/dialogs.py"}
+
+
+def numbered_facts() -> list[int]:
+    return [int(number) for number in re.findall(r"^([0-9]+)\. ", FACTS.read_text(), re.MULTILINE)]
+
+
+def test_the_facts_are_numbered_from_1() -> None:
+    assert numbered_facts() == list(range(1, 62))
+    for name in re.findall(r"\[(\w+(?:,\s+\w+)*)\](?!\()", FACTS.read_text()):
+        for trace in re.split(r",\s+", name):
+            assert (ROOT / "tests" / "traces" / f"{trace}.jsonl").exists(), trace
+
+
+@pytest.mark.parametrize("path", [*CODE, *TESTS, *PROSE], ids=map(name_of, [*CODE, *TESTS, *PROSE]))
+def test_every_cited_fact_is_there(path: Path) -> None:
+    known = numbered_facts()
+    for numbers in CITED_FACTS.findall(path.read_text()):
+        assert {int(number) for number in re.findall(r"[0-9]+", numbers)} <= set(known), f"{path}: fact {numbers}"
+
+
+@code
+def test_nothing_is_cited_that_the_repository_does_not_hold(path: Path) -> None:
+    found = ELSEWHERE.findall(path.read_text())
+    assert not found or name_of(path) in CITES_ELSEWHERE, found
+
+
 @code
 def test_a_comment_tells_neither_plans_nor_machines(path: Path) -> None:
     text = path.read_text()

@@ -786,7 +786,7 @@ async def test_the_end_of_the_link_ends_what_the_bridge_hands_out(peer: Any) -> 
 
 
 async def test_a_full_outbox_does_not_end_the_link_or_leave_a_target_paused(peer: Any) -> None:
-    """What the bridge sends is bounded by the targets, and stands outside of the bound for callers (rule 12)."""
+    """What the bridge sends is bounded by the targets, and stands outside of the bound for callers."""
     there = Targets(peer)
     async with peer.open() as browser, browser.targets.auto_attach(capacity=9) as pages:
         peer.stalled = True
