@@ -149,7 +149,7 @@ class _Attempt:
         if scope.cancelled_caught:
             raise self.error(
                 f"{_TOO_SLOW[self.stage]} within {self.seconds:g} s (connect_timeout); {_ADVICE[self.stage]}",
-                answered="silence",
+                answered=None if self.stage == "address" else "silence",
             )
 
     def error(self, text: str, *, answered: str | None = None) -> DiscoveryError:

@@ -35,6 +35,7 @@ from cdp_core import (
     Output,
     PendingReply,
     RemoteProtocolError,
+    Result,
     SessionClosed,
     SessionId,
     SessionOpened,
@@ -54,6 +55,7 @@ steps = st.one_of(
     st.tuples(st.sampled_from(["answer_and_cancel", "dead_by_refusal", "cancel"]), place),
     st.tuples(st.sampled_from(["wait", "abandon", "wait_and_abandon"]), place),
     st.tuples(st.just("break_a_write"), where),
+    st.tuples(st.sampled_from(["wait_new", "auto_attach"]), st.none()),
     st.tuples(st.sampled_from(["attach", "detach", "crash"]), st.sampled_from(SESSIONS)),
     st.tuples(st.just("event"), where),
     st.tuples(st.sampled_from(["quiet", "turn"]), st.none()),
@@ -80,6 +82,7 @@ class Run:
     subscriptions: list[tuple[str | None, Subscription[Event]]] = attrs.field(factory=list)
     seen: list[Output] = attrs.field(factory=list)
     waited: set[int] = attrs.field(factory=set)
+    at_bridge: Counter[str] = attrs.field(factory=Counter)
 
     def session(self, name: str | None) -> Any:
         return self.browser if name is None else self.browser.sessions.get(SessionId(name))
@@ -100,6 +103,10 @@ class Run:
                 if act == "send_and_cancel":
                     await wait_all_tasks_blocked()
                     scope.cancel()
+        elif act in ("wait_new", "auto_attach"):
+            self.scopes.append(trio.CancelScope())
+            self.nursery.start_soon(self._use_bridge, act, self.begun, self.scopes[-1])
+            self.begun += 1
         elif act == "break_a_write":
             await self._break_a_write(self.session(what))
         elif act in ("wait", "abandon", "wait_and_abandon"):
@@ -137,6 +144,36 @@ class Run:
         if act != "wait":
             reply.abandon()
             assert reply.ended
+
+    async def _use_bridge(self, act: str, number: int, scope: trio.CancelScope) -> None:
+        self.at_bridge[act] += 1
+        try:
+            with scope:
+                if act == "wait_new":
+                    await self.browser.targets.wait_new()
+                else:
+                    async with self.browser.targets.auto_attach(capacity=3) as sessions:
+                        await sessions.receive()
+        except ENDS:
+            pass
+        finally:
+            self.at_bridge[act] -= 1
+            self.ends[number] += 1
+
+    def check_bridge(self) -> None:
+        """Who waits for the bridge waits for an answer of the browser's, or has been granted what it asked for."""
+        for act, method in (("wait_new", "Target.setDiscoverTargets"), ("auto_attach", "Target.setAutoAttach")):
+            asked = [command["id"] for command in self.peer.of(method) if "sessionId" not in command]
+            asked = [number for number in asked if self.asks(number)]
+            answers = {output.id: output.outcome for output in self.seen if isinstance(output, CommandDone)}
+            last = asked[-1] if asked else 0
+            if self.at_bridge[act]:
+                assert last in self.browser._link._waiters or isinstance(answers.get(last), Result), act
+
+    def asks(self, number: int) -> bool:
+        """Whether a command switches something on."""
+        [params] = [command.get("params", {}) for command in self.peer.commands if command["id"] == number]
+        return params.get("autoAttach", True) is True
 
     async def _break_a_write(self, session: Any) -> None:
         """A transport that raises out of its short way: the caller is told, and nothing of the command stays."""
@@ -189,6 +226,7 @@ class Run:
         await wait_all_tasks_blocked()
         sessions = self.browser.sessions
         assert all(session.parent is None or session.parent in sessions for session in sessions.values())
+        self.check_bridge()
         for reply in self.replies:
             assert reply.ended or reply.session_id is None or reply.session_id in sessions
 
@@ -274,6 +312,14 @@ def check(work: Run, ending: str) -> None:
 )
 @example(  # who waits for what is given up hears of it
     program=[("send_nowait", None), ("wait_and_abandon", 0), ("answer", 0), ("wait", 0)],
+    ending="close",
+    chance=random.Random(0),
+)
+@example(  # whoever waits for a target hears that the browser tells of none
+    program=[("wait_new", None), ("quiet", None), ("refuse", 0)], ending="close", chance=random.Random(0)
+)
+@example(
+    program=[("auto_attach", None), ("auto_attach", None), ("quiet", None), ("refuse", 0)],
     ending="close",
     chance=random.Random(0),
 )
