@@ -274,7 +274,7 @@ class Link(Generic[S]):
         try:
             while not self.ended.is_set():
                 batch = await self._transport.receive()
-                if type(batch) is not list and not isinstance(batch, Sequence):
+                if not isinstance(batch, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance] - a foreign transport's
                     raise RemoteProtocolError(  # noqa: TRY301 - it ends the link as any other fault
                         f"The transport's receive() gave no sequence of messages but a {type(batch).__name__}; mend it."
                     )

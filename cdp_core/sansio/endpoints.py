@@ -341,7 +341,9 @@ def check_headers(headers: Mapping[str, str]) -> dict[bytes, bytes]:
         if not isinstance(value, str) or re.fullmatch(_HEADER_VALUE, value) is None:
             raise InvalidArgument(f"The value of the header {name} is not printable ASCII; encode it first.")
         if name.lower().encode() in given:
-            raise InvalidArgument(f"The header {name} is given twice; names differ by more than upper and lower case.")
+            raise InvalidArgument(
+                f"The header {name} is given twice; its name is the same in upper and lower case, so give it once."
+            )
         given[name.lower().encode()] = value.encode()
     return given
 

@@ -425,10 +425,11 @@ class _Child:
 
 
 def _find(argv: Sequence[str], env: Mapping[str, str] | None) -> str:
-    given: object = argv  # callers without a type checker
-    if isinstance(given, (str, bytes)) or not isinstance(given, Sequence) or not argv or not argv[0]:
+    # Callers without a type checker give one text, or no sequence at all.
+    if isinstance(argv, (str, bytes)) or not hasattr(argv, "__getitem__") or not argv or not argv[0]:
         raise InvalidArgument("argv must be a sequence of strings: the program and its arguments.")
-    if any(type(argument) is not str or "\0" in argument for argument in argv):
+    given: Sequence[object] = argv
+    if any(not isinstance(argument, str) or "\0" in argument for argument in given):
         raise InvalidArgument("An argument of a program is a string without a NUL byte.")
     program = shutil.which(argv[0], path=None if env is None else env.get("PATH", os.defpath))
     if program is None:

@@ -1330,3 +1330,20 @@ def test_a_payload_is_looked_at_when_all_before_was_consumed() -> None:
     assert isinstance(next(outputs), SessionClosed)
     assert router.statistics().anomalies == {}  # the second message was not looked at yet
     assert [plain(output)[1] for output in outputs] == ["unknown_session"]
+
+
+def test_a_fault_of_the_peer_is_the_cause_of_the_loss() -> None:
+    loss = Loss(kind="connection", reason="protocol_error", detail="It was binary.", close_code=1003)
+    cause = loss.error().__cause__
+    assert isinstance(cause, RemoteProtocolError)
+    assert cause.close_code == 1003
+    assert Loss(kind="connection", reason="closed", detail="It was closed.").error().__cause__ is None
+
+
+def test_a_waiting_command_is_known_by_its_method() -> None:
+    router = Router()
+    command_id, _text = router.command("A.a")
+    assert router.method_of(command_id) == "A.a"
+    router.receive(b'{"id":%d,"result":{}}' % command_id)
+    assert router.method_of(command_id) is None
+    assert router.method_of(-5) is None
