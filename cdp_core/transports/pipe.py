@@ -26,7 +26,7 @@ import signal
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, cast
 
 import attrs
 import trio
@@ -428,7 +428,7 @@ def _find(argv: Sequence[str], env: Mapping[str, str] | None) -> str:
     # Callers without a type checker give one text, or no sequence at all.
     if isinstance(argv, (str, bytes)) or not hasattr(argv, "__getitem__") or not argv or not argv[0]:
         raise InvalidArgument("argv must be a sequence of strings: the program and its arguments.")
-    given: Sequence[object] = argv
+    given = cast("Sequence[object]", argv)
     if any(not isinstance(argument, str) or "\0" in argument for argument in given):
         raise InvalidArgument("An argument of a program is a string without a NUL byte.")
     program = shutil.which(argv[0], path=None if env is None else env.get("PATH", os.defpath))
