@@ -165,32 +165,28 @@ class Link(Generic[S]):
             )
         command_id, text = self.router.command(method, params, session_id)
         self._waiters[command_id] = waiter
+        direct = self._direct
         try:
-            self._hand_over(text, joined=joined)
+            if (
+                direct is not None
+                and not joined
+                and not self._outbox
+                and len(self._waiters) <= LONE
+                and self._replies_in_batch <= 1
+                and direct.send_now(text)
+            ):
+                if direct.unsent:
+                    self._wake_writer()
+            else:
+                self._outbox.append(text)
+                self._outbox_bytes += len(text)
+                if len(self._outbox) % EARLY or joined or not self._send_early():
+                    self._wake_writer()
         except BaseException:  # a foreign transport's: nobody will ever hear of this command
             self._take_back(text)
             self.abandon(command_id)
             raise
         return command_id
-
-    def _hand_over(self, text: bytes, *, joined: bool) -> None:
-        """Write it at once where nothing stands in the way, else leave it to the writer."""
-        direct = self._direct
-        if (
-            direct is not None
-            and not joined
-            and not self._outbox
-            and len(self._waiters) <= LONE
-            and self._replies_in_batch <= 1
-            and direct.send_now(text)
-        ):
-            if direct.unsent:
-                self._wake_writer()
-            return
-        self._outbox.append(text)
-        self._outbox_bytes += len(text)
-        if len(self._outbox) % EARLY or joined or not self._send_early():
-            self._wake_writer()
 
     def _take_back(self, text: bytes) -> None:
         """What was added last must not go out any more: its sender is told that it failed."""
