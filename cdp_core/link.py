@@ -270,7 +270,7 @@ class Link(Generic[S]):
         try:
             while not self.ended.is_set():
                 batch = await self._transport.receive()
-                if not isinstance(batch, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance] - a foreign transport's
+                if not _is_sequence(batch):
                     raise RemoteProtocolError(  # noqa: TRY301 - it ends the link as any other fault
                         f"The transport's receive() gave no sequence of messages but a {type(batch).__name__}; mend it."
                     )
@@ -425,6 +425,11 @@ class Link(Generic[S]):
             closed=None if loss is None else loss.reason,
             transport=None if tell is None else tell(),
         )
+
+
+def _is_sequence(batch: object) -> bool:
+    """Whether a foreign transport keeps to what it promised."""
+    return type(batch) is list or isinstance(batch, Sequence)
 
 
 def _broken() -> Loss:

@@ -82,7 +82,8 @@ class Reply(Generic[R]):
         self._outcome = outcome
         if self._on_end is not None:
             self._on_end(outcome)
-        self._wake()
+        if self._task is not None:
+            self._wake()
 
     def _wake(self) -> None:
         if self._task is not None:

@@ -107,7 +107,9 @@ class Session:
         if self._loss is not None:
             raise self._loss.error()
         if isinstance(command, str):
-            reply = kind(self._link, str.__str__(command), self._session_id, None)
+            if type(command) is not str:
+                command = str.__str__(command)  # a member of an enum stands for its value
+            reply = kind(self._link, command, self._session_id, None)
         else:
             if isinstance(command, type) or not callable(getattr(command, "to_params", None)):
                 raise InvalidArgument(

@@ -226,14 +226,13 @@ class Router:
                 reason="not_open",
                 session_id=session_id or "",
             )
-        if not isinstance(method, str) or not method:  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a checker
+        if type(method) is not str:  # a member of an enum is written by its value
+            method = str.__str__(method) if isinstance(method, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not method:
             raise InvalidArgument("A command's method must be a string such as 'Page.navigate'.")
-        method = str.__str__(method)  # a member of an enum is written by its value
         command_id = CommandId(self._last_id + 1)
         if command_id > MAX_COMMAND_ID:
-            raise LocalProtocolError(
-                "All command ids of this connection are used up; open a new one.", reason="ids_exhausted"
-            )
+            raise LocalProtocolError("All ids of this connection are used up; open a new one.", reason="ids_exhausted")
         text = encode_command(command_id, method, params, session_id)
         if len(text) > self._max_send_bytes:
             raise LocalProtocolError(

@@ -15,6 +15,7 @@ and the same machine must find a counterexample.
 
 from __future__ import annotations
 
+import enum
 import json
 import sys
 from collections import Counter, deque
@@ -1347,3 +1348,18 @@ def test_a_waiting_command_is_known_by_its_method() -> None:
     router.receive(b'{"id":%d,"result":{}}' % command_id)
     assert router.method_of(command_id) is None
     assert router.method_of(-5) is None
+
+
+class Name(str, enum.Enum):
+    """As StrEnum makes them, which Python 3.10 has not."""
+
+    ENABLE = "Page.enable"
+
+
+def test_a_method_is_a_string_or_stands_for_one() -> None:
+    router = Router()
+    assert json.loads(router.command(Name.ENABLE)[1])["method"] == "Page.enable"
+    for method in ("", None, 5, b"Page.enable", ["Page.enable"]):
+        with pytest.raises(InvalidArgument):
+            router.command(method)  # type: ignore[arg-type]
+    assert router.in_flight == 1
