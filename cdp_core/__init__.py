@@ -64,10 +64,20 @@ from cdp_core.transports import DirectTransport, Transport
 
 if TYPE_CHECKING:
     from cdp_core.bindings._values import Command
-    from cdp_core.sansio.trace import TraceHeader, TraceRecord
-    from cdp_core.transports.memory import MemoryTransport, memory_pair
+    from cdp_core.sansio.trace import (
+        LinkRecord,
+        MarkRecord,
+        MessageRecord,
+        OtherRecord,
+        TraceDecoder,
+        TraceHeader,
+        TraceRecord,
+    )
+    from cdp_core.transports.memory import MemoryStatistics, MemoryTransport, memory_pair
+    from cdp_core.transports.pipe import PipeStatistics
     from cdp_core.transports.recorded import RecordedTransport, TeeTransport
     from cdp_core.transports.tracefile import TraceStatistics, TraceWriter, read_trace
+    from cdp_core.transports.upgraded import WebSocketStatistics
 
 __all__ = [
     "Address",
@@ -90,18 +100,24 @@ __all__ = [
     "Gone",
     "InvalidArgument",
     "Json",
+    "LinkRecord",
     "LinkStatistics",
     "LocalProtocolError",
     "Loss",
     "Malformed",
+    "MarkRecord",
+    "MemoryStatistics",
     "MemoryTransport",
+    "MessageRecord",
     "Missed",
     "MissingField",
+    "OtherRecord",
     "Output",
     "Overflow",
     "PageSession",
     "Payload",
     "PendingReply",
+    "PipeStatistics",
     "Received",
     "RecordedTransport",
     "Refusal",
@@ -128,6 +144,7 @@ __all__ = [
     "TargetId",
     "TargetInfo",
     "TeeTransport",
+    "TraceDecoder",
     "TraceHeader",
     "TraceRecord",
     "TraceStatistics",
@@ -135,6 +152,7 @@ __all__ = [
     "Transport",
     "TypedCommand",
     "TypedEvent",
+    "WebSocketStatistics",
     "__version__",
     "memory_pair",
     "open_browser_session",
@@ -146,13 +164,21 @@ logging.getLogger("cdp_core").addHandler(logging.NullHandler())
 
 _LATER = {
     "Command": "cdp_core.bindings._values",
+    "LinkRecord": "cdp_core.sansio.trace",
+    "MarkRecord": "cdp_core.sansio.trace",
+    "MemoryStatistics": "cdp_core.transports.memory",
     "MemoryTransport": "cdp_core.transports.memory",
+    "MessageRecord": "cdp_core.sansio.trace",
+    "OtherRecord": "cdp_core.sansio.trace",
+    "PipeStatistics": "cdp_core.transports.pipe",
     "RecordedTransport": "cdp_core.transports.recorded",
     "TeeTransport": "cdp_core.transports.recorded",
+    "TraceDecoder": "cdp_core.sansio.trace",
     "TraceHeader": "cdp_core.sansio.trace",
     "TraceRecord": "cdp_core.sansio.trace",
     "TraceStatistics": "cdp_core.transports.tracefile",
     "TraceWriter": "cdp_core.transports.tracefile",
+    "WebSocketStatistics": "cdp_core.transports.upgraded",
     "memory_pair": "cdp_core.transports.memory",
     "read_trace": "cdp_core.transports.tracefile",
 }

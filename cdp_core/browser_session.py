@@ -9,16 +9,18 @@ from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, cast, overload
 
 import trio
 
 from cdp_core.discovery import Address, find_websocket
 from cdp_core.errors import Gone, InvalidArgument
-from cdp_core.link import Link, LinkStatistics, Tap
+from cdp_core.link import Link, LinkStatistics, Tap, check_tap
 from cdp_core.page_session import PageSession
+from cdp_core.sansio.endpoints import check_headers
 from cdp_core.sansio.router import Output
 from cdp_core.sansio.wire import Event, SessionId, TypedEvent
+from cdp_core.sansio.wsframes import check_limit
 from cdp_core.scopes import add_note, background_tasks, check_timeout
 from cdp_core.session import E1, E2, MAX_BYTES, Session, event_readers
 from cdp_core.subscriptions import Missed, Overflow, Received, Subscription
@@ -66,10 +68,6 @@ class BrowserSession(Session):
     ) -> Subscription[Received[Event]]: ...
     @overload
     def subscribe_all(
-        self, *events: str, capacity: int, max_bytes: int = MAX_BYTES, overflow: Literal[Overflow.DROP_OLDEST]
-    ) -> Subscription[Received[Event] | Missed]: ...
-    @overload
-    def subscribe_all(
         self,
         event: type[E1],
         /,
@@ -78,16 +76,6 @@ class BrowserSession(Session):
         max_bytes: int = MAX_BYTES,
         overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
     ) -> Subscription[Received[E1]]: ...
-    @overload
-    def subscribe_all(
-        self,
-        event: type[E1],
-        /,
-        *,
-        capacity: int,
-        max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.DROP_OLDEST],
-    ) -> Subscription[Received[E1] | Missed]: ...
     @overload
     def subscribe_all(
         self,
@@ -102,29 +90,49 @@ class BrowserSession(Session):
     @overload
     def subscribe_all(
         self,
-        event: type[E1],
-        event2: type[E2],
+        event: str | type[TypedEvent],
+        event2: str | type[TypedEvent],
         /,
-        *,
-        capacity: int,
-        max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.DROP_OLDEST],
-    ) -> Subscription[Received[E1 | E2] | Missed]: ...
-    @overload
-    def subscribe_all(
-        self,
-        *events: type[TypedEvent],
+        *more: str | type[TypedEvent],
         capacity: int,
         max_bytes: int = MAX_BYTES,
         overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
     ) -> Subscription[Received[Any]]: ...
     @overload
     def subscribe_all(
+        self, *events: str, capacity: int, max_bytes: int = MAX_BYTES, overflow: Overflow
+    ) -> Subscription[Received[Event] | Missed]: ...
+    @overload
+    def subscribe_all(
         self,
-        *events: type[TypedEvent],
+        event: type[E1],
+        /,
+        *,
         capacity: int,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.DROP_OLDEST],
+        overflow: Overflow,
+    ) -> Subscription[Received[E1] | Missed]: ...
+    @overload
+    def subscribe_all(
+        self,
+        event: type[E1],
+        event2: type[E2],
+        /,
+        *,
+        capacity: int,
+        max_bytes: int = MAX_BYTES,
+        overflow: Overflow,
+    ) -> Subscription[Received[E1 | E2] | Missed]: ...
+    @overload
+    def subscribe_all(
+        self,
+        event: str | type[TypedEvent],
+        event2: str | type[TypedEvent],
+        /,
+        *more: str | type[TypedEvent],
+        capacity: int,
+        max_bytes: int = MAX_BYTES,
+        overflow: Overflow,
     ) -> Subscription[Received[Any] | Missed]: ...
     def subscribe_all(
         self,
@@ -144,13 +152,15 @@ class BrowserSession(Session):
 
     @contextmanager
     def tap(self, on_output: Tap, /) -> Generator[tuple[Output, ...], None, None]:
-        """See every output of the engine, before anyone else, for the block; yields what is open already.
+        """See every output of the engine, before anyone else, for the block; yields what is there already.
 
-        A tap must be pure and quick. One that raises ends the link: see `open_browser_session`.
+        That is a SessionOpened for each open session, then a `Target.targetCreated` event for each target that
+        `targets` knows: all of them, once discovery was used. A tap must be pure and quick. One that raises ends the link: see `open_browser_session`.
         """
+        check_tap(on_output)
         already = self._link.add_tap(on_output)
         try:
-            yield already
+            yield (*already, *self._targets._announcements())
         finally:
             self._link.remove_tap(on_output)
 
@@ -200,7 +210,15 @@ async def open_browser_session(
 
     Raises DiscoveryError where no browser is reached, InvalidArgument where an argument is wrong.
     """
-    check_timeout("close_timeout", close_timeout)
+    for name, seconds in (
+        ("connect_timeout", connect_timeout),
+        ("handshake_timeout", handshake_timeout),
+        ("close_timeout", close_timeout),
+    ):
+        check_timeout(name, seconds)
+    check_limit(max_message_bytes)
+    check_headers(headers)
+    _check_options(ssl_context=ssl_context, taps=taps, trace=trace, strict=strict)
     browser_id: str | None = None
     async with AsyncExitStack() as stack:
         if isinstance(where, (str, os.PathLike)):
@@ -220,7 +238,7 @@ async def open_browser_session(
                 )
             )
         else:
-            transport = where
+            transport = _checked_transport(where)
         browser = await stack.enter_async_context(
             _run(transport, taps=taps, trace=trace, strict=strict, close_timeout=close_timeout)
         )
@@ -247,6 +265,7 @@ async def open_pipe_session(
     from cdp_core.transports.pipe import open_pipe  # noqa: PLC0415 - not everyone starts a browser: imports stay cheap
 
     check_timeout("close_timeout", close_timeout)
+    _check_options(taps=taps, trace=trace, strict=strict)
     async with (
         open_pipe(argv, env=env, max_message_bytes=max_message_bytes, close_timeout=close_timeout) as transport,
         _run(transport, taps=taps, trace=trace, strict=strict, close_timeout=close_timeout) as browser,
@@ -293,6 +312,34 @@ async def _run(
                     if body_error is None:
                         raise link.tap_failure
                     add_note(body_error, str(link.tap_failure))
+
+
+def _checked_transport(where: object) -> Any:
+    """What is no address must be able to do what a transport does: told before anything begins."""
+    missing = [name for name in ("receive", "send", "aclose") if not callable(getattr(where, name, None))]
+    if missing or isinstance(where, type):
+        raise InvalidArgument(
+            "A browser is named by its address (a str or an os.PathLike), or reached by a transport, which can receive, "
+            f"send and aclose; a {type(where).__name__} is neither."
+        )
+    return where
+
+
+def _check_options(*, ssl_context: object = None, taps: object, trace: object, strict: object) -> None:
+    """What a type checker would have told: told before anything is dialled or started."""
+    if ssl_context is not None and not isinstance(ssl_context, ssl.SSLContext):
+        raise InvalidArgument(f"ssl_context must be an ssl.SSLContext, not {type(ssl_context).__name__}.")
+    if not isinstance(taps, Sequence) or isinstance(taps, (str, bytes)):
+        raise InvalidArgument(f"taps must be a sequence of functions, as in [tap], not {type(taps).__name__}.")
+    for tap in cast("Sequence[object]", taps):
+        check_tap(tap)
+    if trace is not None and not isinstance(trace, (str, os.PathLike)):
+        from cdp_core.transports.tracefile import TraceWriter  # noqa: PLC0415 - as below: imports stay cheap
+
+        if not isinstance(trace, TraceWriter):
+            raise InvalidArgument(f"trace must be a path or a TraceWriter, not {type(trace).__name__}.")
+    if not isinstance(strict, bool):
+        raise InvalidArgument(f"strict must be True or False, not {type(strict).__name__}.")
 
 
 @contextmanager

@@ -4,12 +4,12 @@
     DevToolsActivePort file, or folder   read; it usually names the WebSocket, and then no connection is made either
     http://, https://, host:port         one GET of /json/version
 
-Never more than one connection, since each may cost a person an approval prompt (P-40), and never to another host: a
+Never more than one connection, since each may cost a person an approval prompt, and never to another host: a
 redirect is told, not followed. Proxy settings of the environment are not read, not even by accident: a debugging port
 is the key to a browser, and is not handed to a proxy that was configured for something else.
 
 Whatever goes wrong is a DiscoveryError that says how far the attempt came, within `connect_timeout` seconds for the
-whole of it (P-27, P-30). Cancellation passes through, and leaves no socket behind. What an address means, what may be
+whole of it. Cancellation passes through, and leaves no socket behind. What an address means, what may be
 shown of it, and what an answer says is decided in `cdp_core.sansio.endpoints`.
 """
 
@@ -19,7 +19,6 @@ import logging
 import os
 import re
 import ssl
-import sys
 from collections.abc import Generator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
@@ -47,7 +46,7 @@ from cdp_core.sansio.endpoints import (
 )
 from cdp_core.sansio.records import Struct
 from cdp_core.sansio.wire import Json
-from cdp_core.scopes import leaves
+from cdp_core.scopes import check_timeout, leaves
 
 __all__ = ["Address", "fetch_protocol", "find_websocket", "list_targets_http", "open_stream"]
 
@@ -78,7 +77,10 @@ async def find_websocket(
         address = await _read_address(where, attempt)
         if address.is_websocket:
             return address
-        return parse_version(await _get(address, "/json/version", headers or {}, ssl_context, attempt), asked=address)
+        return parse_version(
+            await _get(address, "/json/version", {} if headers is None else headers, ssl_context, attempt),
+            asked=address,
+        )
 
 
 async def list_targets_http(
@@ -96,7 +98,9 @@ async def list_targets_http(
     attempt = _Attempt(connect_timeout)
     with attempt.bounded():
         address = (await _read_address(where, attempt)).over_http()
-        return parse_list(await _get(address, "/json/list", headers or {}, ssl_context, attempt), asked=address)
+        return parse_list(
+            await _get(address, "/json/list", {} if headers is None else headers, ssl_context, attempt), asked=address
+        )
 
 
 async def fetch_protocol(where: Address, /, *, connect_timeout: float = 10.0) -> tuple[str, Json]:
@@ -126,17 +130,12 @@ async def open_stream(
 # ── one attempt and its deadline ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _seconds(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= sys.float_info.max:
-        raise InvalidArgument(f"connect_timeout must be a positive, finite number of seconds, not {value!r}.")
-    return float(value)
-
-
 class _Attempt:
     """How far it came, for the error that says so; `shown` is redacted."""
 
     def __init__(self, seconds: float) -> None:
-        self.seconds = _seconds(seconds)
+        check_timeout("connect_timeout", seconds)
+        self.seconds = float(seconds)
         self.stage = "address"
         self.shown = ""
 
@@ -148,11 +147,14 @@ class _Attempt:
         with trio.move_on_after(self.seconds) as scope:
             yield
         if scope.cancelled_caught:
-            raise self.error(f"{_TOO_SLOW[self.stage]} within {self.seconds:g} s; {_ADVICE[self.stage]}")
+            raise self.error(
+                f"{_TOO_SLOW[self.stage]} within {self.seconds:g} s (connect_timeout); {_ADVICE[self.stage]}",
+                answered=None if self.stage == "address" else "silence",
+            )
 
-    def error(self, text: str, status: int | None = None) -> DiscoveryError:
+    def error(self, text: str, *, answered: str | None = None) -> DiscoveryError:
         subject = "What was given" if self.shown == "…" else self.shown
-        return DiscoveryError(f"{subject} {text}.", address=self.shown, stage=self.stage, status=status)
+        return DiscoveryError(f"{subject} {text}.", address=self.shown, stage=self.stage, answered=answered)
 
 
 _TOO_SLOW: Final = {
@@ -263,7 +265,7 @@ async def _speak_tls(
             )
             await tls.do_handshake()
         except (trio.BrokenResourceError, ssl.SSLError) as error:
-            raise attempt.error(_tls_problem(error)) from error
+            raise attempt.error(_tls_problem(error), answered="other") from error
         unless_done.pop_all()
     return tls
 
@@ -312,7 +314,7 @@ async def _get(
 
 async def _exchange(stream: trio.abc.Stream, request: h11.Request, attempt: _Attempt, max_bytes: int) -> _Answer:
     http = h11.Connection(our_role=h11.CLIENT)
-    problem = "ended the connection before its answer was complete"
+    problem, answered = "ended the connection before its answer was complete", "end"
     try:
         await stream.send_all((http.send(request) or b"") + (http.send(h11.EndOfMessage()) or b""))
         return await _read_answer(stream, http, attempt, max_bytes)
@@ -321,8 +323,8 @@ async def _exchange(stream: trio.abc.Stream, request: h11.Request, attempt: _Att
     except h11.RemoteProtocolError:  # raised below without a context: it quotes what the peer sent
         _, ended = http.trailing_data
         if not ended:
-            problem = "does not speak HTTP"
-    raise attempt.error(f"{problem}; {_ADVICE['http']}")
+            problem, answered = "does not speak HTTP", "other"
+    raise attempt.error(f"{problem}; {_ADVICE['http']}", answered=answered)
 
 
 async def _read_answer(stream: trio.abc.Stream, http: h11.Connection, attempt: _Attempt, max_bytes: int) -> _Answer:
@@ -341,6 +343,6 @@ async def _read_answer(stream: trio.abc.Stream, http: h11.Connection, attempt: _
         elif isinstance(event, h11.Data):
             body += event.data
             if len(body) > max_bytes:
-                raise attempt.error(f"answered with more than {max_bytes} bytes; {_ADVICE['http']}")
+                raise attempt.error(f"answered with more than {max_bytes} bytes; {_ADVICE['http']}", answered="http")
         elif isinstance(event, h11.EndOfMessage):
             return _Answer(status=status, location=location, body=bytes(body))

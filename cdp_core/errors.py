@@ -18,7 +18,7 @@ runners), which is why the fields are set by hand here: exceptions made by attrs
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 __all__ = [
     "BindingDrift",
@@ -37,6 +37,9 @@ __all__ = [
     "TargetCrashed",
     "TargetGone",
 ]
+
+
+LONGEST_QUOTE: Final = 200
 
 
 class CdpError(Exception):
@@ -67,20 +70,23 @@ class InvalidArgument(LocalProtocolError, ValueError):
 class RemoteProtocolError(CdpError):
     """The peer sent what WebSocket or CDP does not allow.
 
-    `close_code` is the WebSocket close code that names the fault, or None where the fault is one message's own.
+    `close_code` is the WebSocket close code that names the fault, or None where the fault is one message's own;
+    `command_id` the command that the message answered, where its beginning told.
     """
 
-    def __init__(self, message: str, *, close_code: int | None = None) -> None:
+    def __init__(self, message: str, *, close_code: int | None = None, command_id: int | None = None) -> None:
         super().__init__(message)
         self.close_code = close_code
+        self.command_id = command_id
 
 
 class CommandRefused(CdpError):
     """The browser answered a command with an error. Compare by `code`; the text changes between versions."""
 
     def __init__(self, *, code: int, message: str, data: str | None, method: str, session_id: str | None) -> None:
-        detail = f"; {data}" if data else ""
-        super().__init__(f"{method} was refused by the browser: {message} (code {code}{detail}).")
+        detail = f"; {_cut(data)}" if data else ""
+        where = f" on session {session_id[:8]}" if session_id else ""
+        super().__init__(f"{method}{where} was refused by the browser: {_cut(message)} (code {code}{detail}).")
         self.code = code
         self.message = message
         self.data = data
@@ -134,29 +140,40 @@ class TargetCrashed(Gone):
 
 
 class SubscriberLagged(CdpError):
-    """A subscription with `Overflow.FAIL` was read too slowly; `missed` events did not fit."""
+    """A subscription with `Overflow.FAIL` was read too slowly; `missed` events did not fit.
 
-    def __init__(self, *, missed: int, capacity: int) -> None:
+    `max_bytes` is told where it was the bytes that were too many, and None where it was the events.
+    """
+
+    def __init__(self, *, missed: int, capacity: int, max_bytes: int | None = None) -> None:
+        room, larger = f"{capacity} places", "capacity"
+        if max_bytes is not None:
+            room, larger = f"{max_bytes} bytes", "max_bytes"
         super().__init__(
-            f"This subscription was read too slowly: {missed} events did not fit into its {capacity} places; "
-            "subscribe again with a larger capacity, read faster, or use Overflow.DROP_OLDEST.",
+            f"This subscription was read too slowly: {missed} events did not fit into its {room}; "
+            f"subscribe again with a larger {larger}, read faster, or use Overflow.DROP_OLDEST.",
         )
         self.missed = missed
         self.capacity = capacity
+        self.max_bytes = max_bytes
 
 
 class DiscoveryError(CdpError, ConnectionError):
     """No browser was reached: also a builtin `ConnectionError`.
 
     `address` is redacted. `stage` is how far the attempt came: `"address"`, `"resolve"`, `"tcp"`, `"tls"`, `"http"`,
-    `"upgrade"` or `"cdp"`.
+    `"upgrade"` or `"cdp"`. `answered` is what came back where somebody was there: `"http"` (its `status`), `"silence"`,
+    `"end"` (it hung up) or `"other"` (something that is not what was asked for); None where nobody was asked.
     """
 
-    def __init__(self, message: str, *, address: str, stage: str, status: int | None = None) -> None:
+    def __init__(
+        self, message: str, *, address: str, stage: str, status: int | None = None, answered: str | None = None
+    ) -> None:
         super().__init__(message)
         self.address = address
         self.stage = stage
         self.status = status
+        self.answered = answered if status is None else "http"
 
 
 class BindingDrift(CdpError):
@@ -180,6 +197,11 @@ class TapFailed(CdpError):
             f"The tap {tap} raised an exception, so the link was ended; its exception is the cause of this one."
         )
         self.tap = tap
+
+
+def _cut(text: str) -> str:
+    """A peer's words as a sentence can hold them."""
+    return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"
 
 
 def _restore(cls: type[CdpError], args: tuple[Any, ...], state: dict[str, Any]) -> CdpError:

@@ -10,6 +10,7 @@ dialog (fact 24), and one with a native handler would leave it up with nobody ab
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol
@@ -23,6 +24,7 @@ from cdp_core.subscriptions import Sink
 
 __all__ = ["Leases"]
 
+_DOMAIN = "[A-Z][A-Za-z0-9]*"
 OPENING, CLOSED = "Page.javascriptDialogOpening", "Page.javascriptDialogClosed"
 
 
@@ -50,7 +52,7 @@ class Leases:
     @asynccontextmanager
     async def hold(self, domains: tuple[str, ...]) -> AsyncGenerator[None, None]:
         """For the block."""
-        _check(domains)
+        domains = _check(domains)
         await checkpoint()
         release = self.take(domains)
         try:
@@ -60,7 +62,7 @@ class Leases:
 
     def take(self, domains: tuple[str, ...]) -> Callable[[], None]:
         """From now on, until what is returned is called."""
-        _check(domains)
+        domains = _check(domains)
         taken: list[str] = []
 
         def release() -> None:
@@ -128,7 +130,11 @@ class Leases:
         self._disable_later = False
 
 
-def _check(domains: tuple[str, ...]) -> None:
+def _check(domains: tuple[str, ...]) -> tuple[str, ...]:
+    """The names as plain strings; a browser would only refuse what is no domain, and nobody waits for that refusal."""
+    if not domains:
+        raise InvalidArgument("Name the domains to enable, as in enabled('Page', 'Network').")
     for domain in domains:
-        if not domain.isidentifier():
-            raise InvalidArgument(f"{domain!r} is no domain's name; it is written 'Page'.")
+        if not isinstance(domain, str) or re.fullmatch(_DOMAIN, domain) is None:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidArgument(f"{domain!r} is no domain's name; it is written as in 'Page'.")
+    return tuple(str.__str__(domain) for domain in domains)

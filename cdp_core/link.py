@@ -20,12 +20,13 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import iscoroutinefunction
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import trio
 from trio.lowlevel import Abort, current_task, reschedule, wait_task_rescheduled
 
-from cdp_core.errors import ConnectionLost, LocalProtocolError, RemoteProtocolError, TapFailed
+from cdp_core.errors import ConnectionLost, InvalidArgument, LocalProtocolError, RemoteProtocolError, TapFailed
 from cdp_core.sansio.records import Struct
 from cdp_core.sansio.router import (
     Anomaly,
@@ -38,11 +39,11 @@ from cdp_core.sansio.router import (
     SessionClosed,
     SessionOpened,
 )
-from cdp_core.sansio.wire import CommandId, Event, SessionId
+from cdp_core.sansio.wire import CommandId, Event, SessionId, shown_id
 from cdp_core.subscriptions import Routes
 from cdp_core.transports import DirectTransport, JoiningTransport, Transport
 
-__all__ = ["Link", "LinkStatistics", "Tap"]
+__all__ = ["Link", "LinkStatistics", "Tap", "check_tap"]
 
 Tap = Callable[[Output], object]
 """Sees every output first and loses nothing; must be pure and quick. It may send and subscribe, never wait."""
@@ -54,6 +55,7 @@ EARLY_SHARE: Final = 8
 browser begins with them meanwhile."""
 JOINED_WRITE: Final = 1 << 18
 """A pong waits for no more than this, or one message."""
+ENDED: Final = "The browser ended the connection; if it still runs, connect to it again."
 LONE: Final = 2
 """Up to so many commands in flight, each is written at once; above, they are joined into one write per pass.
 
@@ -82,8 +84,16 @@ class Waiter(Protocol):
         ...
 
 
+def check_tap(tap: object) -> None:
+    """Refuse what cannot be called, or would only give a coroutine that nobody awaits."""
+    if not callable(tap):
+        raise InvalidArgument(f"A tap must be a function of an output, not {type(tap).__name__}.")
+    if iscoroutinefunction(tap) or iscoroutinefunction(getattr(tap, "__call__", None)):  # noqa: B004 - its own, not whether
+        raise InvalidArgument("A tap must not be async: nothing waits between a message and its taps.")
+
+
 class LinkStatistics(Struct, frozen=True, kw_only=True):
-    """What passed over one link so far."""
+    """What passed over one link so far; `transport` is what its transport tells of itself, None where that is nothing."""
 
     router: RouterStatistics
     batches: int
@@ -91,6 +101,7 @@ class LinkStatistics(Struct, frozen=True, kw_only=True):
     outbox_bytes: int
     unheard_refusals: int
     closed: str | None
+    transport: object = None
 
 
 class Link(Generic[S]):
@@ -120,6 +131,7 @@ class Link(Generic[S]):
         self._strict = strict
         self._close_timeout = close_timeout
         self._taps = tuple(taps)
+        self._anomalies_told: set[str] = set()
         self._waiters: dict[CommandId, Waiter] = {}
         self._outbox: deque[bytes] = deque()
         self._outbox_bytes = 0
@@ -154,22 +166,33 @@ class Link(Generic[S]):
         command_id, text = self.router.command(method, params, session_id)
         self._waiters[command_id] = waiter
         direct = self._direct
-        if (
-            direct is not None
-            and not joined
-            and not self._outbox
-            and len(self._waiters) <= LONE
-            and self._replies_in_batch <= 1
-            and direct.send_now(text)
-        ):
-            if direct.unsent:
-                self._wake_writer()
-        else:
-            self._outbox.append(text)
-            self._outbox_bytes += len(text)
-            if len(self._outbox) % EARLY or joined or not self._send_early():
-                self._wake_writer()
+        try:
+            if (
+                direct is not None
+                and not joined
+                and not self._outbox
+                and len(self._waiters) <= LONE
+                and self._replies_in_batch <= 1
+                and direct.send_now(text)
+            ):
+                if direct.unsent:
+                    self._wake_writer()
+            else:
+                self._outbox.append(text)
+                self._outbox_bytes += len(text)
+                if len(self._outbox) % EARLY or joined or not self._send_early():
+                    self._wake_writer()
+        except BaseException:  # a foreign transport's: nobody will ever hear of this command
+            self._take_back(text)
+            self.abandon(command_id)
+            raise
         return command_id
+
+    def _take_back(self, text: bytes) -> None:
+        """What was added last must not go out any more: its sender is told that it failed."""
+        if self._outbox and self._outbox[-1] is text:
+            self._outbox.pop()
+            self._outbox_bytes -= len(text)
 
     def _send_early(self) -> bool:
         """Whether all that waits is with the transport now."""
@@ -247,18 +270,24 @@ class Link(Generic[S]):
         try:
             while not self.ended.is_set():
                 batch = await self._transport.receive()
+                if not _is_sequence(batch):
+                    raise RemoteProtocolError(  # noqa: TRY301 - it ends the link as any other fault
+                        f"The transport's receive() gave no sequence of messages but a {type(batch).__name__}; mend it."
+                    )
                 self.batches += 1
                 self._deliver(self.router.receive_all(batch))
         except ConnectionLost as lost:
             self._lose(Loss(kind="connection", reason=lost.reason, detail=str(lost), close_code=lost.close_code))
         except RemoteProtocolError as fault:
-            self._lose(Loss(kind="connection", reason="protocol_error", detail=str(fault), close_code=fault.close_code))
+            method = None if fault.command_id is None else self.router.method_of(fault.command_id)
+            detail = str(fault) if method is None else f"{fault} It was the reply to {method}."
+            self._lose(Loss(kind="connection", reason="protocol_error", detail=detail, close_code=fault.close_code))
         except trio.ClosedResourceError:
             self._lose(Loss(kind="connection", reason="closed", detail="The link was closed here."))
         except (trio.BrokenResourceError, OSError):
             self._lose(_broken())
         except trio.EndOfChannel:
-            self._lose(Loss(kind="connection", reason="peer_closed", detail="The browser ended the connection."))
+            self._lose(Loss(kind="connection", reason="peer_closed", detail=ENDED))
 
     def _deliver(self, outputs: Iterable[Output]) -> None:
         """Taps, waiters, subscriptions, for one output after the other. This loop runs once for each event."""
@@ -315,9 +344,13 @@ class Link(Generic[S]):
             routes.end(closed.loss.error)
 
     def _on_anomaly(self, anomaly: Anomaly) -> None:
-        seen = self.router.statistics().anomalies.get(anomaly.reason, 0)
-        level = logging.WARNING if seen == 1 else logging.DEBUG  # once, then counted
-        log.log(level, "the browser sent what fits nowhere (%s): %s", anomaly.reason, anomaly.detail)
+        level = logging.DEBUG if anomaly.reason in self._anomalies_told else logging.WARNING  # once, then counted
+        self._anomalies_told.add(anomaly.reason)
+        if log.isEnabledFor(level):
+            where = shown_id(anomaly.session_id)
+            log.log(
+                level, "the browser sent what fits nowhere (%s, session %s): %s", anomaly.reason, where, anomaly.detail
+            )
         if self._strict:
             self._lose(
                 Loss(kind="connection", reason="strict", detail=f"Strict mode ended the link: {anomaly.detail}.")
@@ -382,6 +415,7 @@ class Link(Generic[S]):
     def statistics(self) -> LinkStatistics:
         """Counts so far."""
         loss = self.router.loss
+        tell: Callable[[], object] | None = getattr(self._transport, "statistics", None)
         return LinkStatistics(
             router=self.router.statistics(),
             batches=self.batches,
@@ -389,8 +423,15 @@ class Link(Generic[S]):
             outbox_bytes=self._outbox_bytes,
             unheard_refusals=self.unheard_refusals,
             closed=None if loss is None else loss.reason,
+            transport=None if tell is None else tell(),
         )
 
 
+def _is_sequence(batch: object) -> bool:
+    """Whether a foreign transport keeps to what it promised."""
+    return type(batch) is list or isinstance(batch, Sequence)
+
+
 def _broken() -> Loss:
-    return Loss(kind="connection", reason="broken", detail="The connection to the browser broke.", close_code=1006)
+    detail = "The connection to the browser broke; if it still runs, connect to it again."
+    return Loss(kind="connection", reason="broken", detail=detail, close_code=1006)

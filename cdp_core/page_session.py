@@ -9,7 +9,7 @@ import trio
 from cdp_core.errors import CommandRefused, Gone
 from cdp_core.link import Link
 from cdp_core.sansio.router import SessionOpened
-from cdp_core.sansio.wire import SessionId, TargetId
+from cdp_core.sansio.wire import SessionId, TargetId, shown_id, shown_type
 from cdp_core.session import Session, SessionStatistics
 
 __all__ = ["PageSession"]
@@ -95,4 +95,5 @@ class PageSession(Session):
 
     def __repr__(self) -> str:
         state = "open" if self._loss is None else self._loss.reason
-        return f"<PageSession {self.target_type} {self.target_id[:8]} session {self.session_id[:8]} {state}>"
+        target = f"{shown_type(self.target_type)} {shown_id(self.target_id)}"
+        return f"<PageSession {target} session {shown_id(self.session_id)} {state}>"

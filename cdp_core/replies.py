@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, final
 
 import trio
 from trio.lowlevel import Abort, checkpoint, current_task, reschedule, wait_task_rescheduled
 
+from cdp_core.errors import LocalProtocolError
 from cdp_core.link import Link
 from cdp_core.sansio.router import Outcome, failure_of
-from cdp_core.sansio.wire import CommandId, Refusal, Result, SessionId
+from cdp_core.sansio.wire import CommandId, Refusal, Result, SessionId, shown_id
 
 __all__ = ["PendingReply", "Reply"]
 
 R = TypeVar("R")
 
 log = logging.getLogger("cdp_core.session")
+
+
+@final
+class _Abandoned:
+    """The end of a command that was given up here; the engine tells none of it."""
+
+
+ABANDONED: Final = _Abandoned()
 
 
 class Reply(Generic[R]):
@@ -47,7 +56,7 @@ class Reply(Generic[R]):
         self.session_id = session_id
         self._link = link
         self._parse = parse
-        self._outcome: Outcome | None = None
+        self._outcome: Outcome | _Abandoned | None = None
         self._task: trio.lowlevel.Task | None = None
         self._on_end: Callable[[Outcome], None] | None = None
         self._heard = False
@@ -58,6 +67,11 @@ class Reply(Generic[R]):
         self._heard = True
         if isinstance(outcome, Result):
             return outcome.value if self._parse is None else self._parse(outcome)  # type: ignore[return-value]  # R is Json there
+        if isinstance(outcome, _Abandoned):
+            raise LocalProtocolError(
+                f"{self.method} was given up here, so its end is not known; send it again if it is still wanted.",
+                reason="abandoned",
+            )
         if outcome is not None:
             raise failure_of(outcome, self.method, self.session_id)
         self._heard = False
@@ -68,6 +82,10 @@ class Reply(Generic[R]):
         self._outcome = outcome
         if self._on_end is not None:
             self._on_end(outcome)
+        if self._task is not None:
+            self._wake()
+
+    def _wake(self) -> None:
         if self._task is not None:
             task, self._task = self._task, None
             reschedule(task)
@@ -90,20 +108,25 @@ class PendingReply(Reply[R]):
 
     @property
     def ended(self) -> bool:
-        """Whether the command has ended."""
+        """Whether the command has ended, or was given up."""
         return self._outcome is not None
 
     def on_end(self, act: Callable[[Outcome], None] = lambda _outcome: None) -> None:
         """Act on the end in the reader, pure and quick, in place of waiting for it. A refusal is then not reported."""
         self._heard = True
         self._on_end = act
-        if self._outcome is not None:
+        if self._outcome is not None and not isinstance(self._outcome, _Abandoned):
             act(self._outcome)
 
     def abandon(self) -> None:
-        """Give the command up: nobody waits for its end, and a reply that still comes is late. Idempotent."""
+        """Give the command up: that is its end, and a reply that still comes is late. Idempotent.
+
+        Whoever waits, now or later, gets LocalProtocolError (reason `"abandoned"`).
+        """
         if self._outcome is None:
             self._link.abandon(self.id)
+            self._outcome = ABANDONED
+            self._wake()
 
     async def wait(self) -> R:
         """The result, or the error that took its place. A wait that is cancelled may be begun again."""
@@ -123,4 +146,5 @@ class PendingReply(Reply[R]):
     def __del__(self) -> None:
         if type(self._outcome) is Refusal and not self._heard:
             self._link.unheard_refusals += 1
-            log.warning("%s was refused (code %d), and nobody waited for the reply", self.method, self._outcome.code)
+            told = (self.method, shown_id(self.session_id), self._outcome.code)
+            log.warning("%s on session %s was refused (code %d), and nobody waited for the reply", *told)

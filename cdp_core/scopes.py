@@ -7,7 +7,7 @@ state, never by raising, and what leaves is exactly what the body raised (docs/c
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -41,10 +41,10 @@ async def background_tasks() -> AsyncGenerator[trio.Nursery, None]:
             del body_error  # no cycle through this frame
 
 
-def check_timeout(name: str, seconds: float) -> None:
-    """Refuse what is no positive time."""
-    if math.isnan(seconds) or seconds <= 0:
-        raise InvalidArgument(f"{name} must be a positive number of seconds, not {seconds}.")
+def check_timeout(name: str, seconds: object) -> None:
+    """Refuse what is no positive, finite time."""
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= sys.float_info.max:
+        raise InvalidArgument(f"{name} must be a positive, finite number of seconds, not {seconds!r}.")
 
 
 def leaves(error: BaseException) -> list[BaseException]:

@@ -107,8 +107,15 @@ class Session:
         if self._loss is not None:
             raise self._loss.error()
         if isinstance(command, str):
+            if type(command) is not str:
+                command = str.__str__(command)  # a member of an enum stands for its value
             reply = kind(self._link, command, self._session_id, None)
         else:
+            if isinstance(command, type) or not callable(getattr(command, "to_params", None)):
+                raise InvalidArgument(
+                    "A command is a value of a typed command, or the name of one such as 'Page.navigate', "
+                    f"not {_what(command)}."
+                )
             if params is not None:
                 raise InvalidArgument(
                     f"{command.method} carries its own params; params are for commands named by a string."
@@ -141,7 +148,7 @@ class Session:
         capacity: int,
         where: Callable[[Event], object] | None = None,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.DROP_OLDEST],
+        overflow: Overflow,
     ) -> Subscription[Event | Missed]: ...
     @overload
     def subscribe(
@@ -163,7 +170,7 @@ class Session:
         capacity: int,
         where: Callable[[E1], object] | None = None,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.DROP_OLDEST],
+        overflow: Overflow,
     ) -> Subscription[E1 | Missed]: ...
     @overload
     def subscribe(
@@ -187,7 +194,7 @@ class Session:
         capacity: int,
         where: Callable[[E1 | E2], object] | None = None,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.DROP_OLDEST],
+        overflow: Overflow,
     ) -> Subscription[E1 | E2 | Missed]: ...
     @overload
     def subscribe(
@@ -213,8 +220,32 @@ class Session:
         capacity: int,
         where: Callable[[E1 | E2 | E3], object] | None = None,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.DROP_OLDEST],
+        overflow: Overflow,
     ) -> Subscription[E1 | E2 | E3 | Missed]: ...
+    @overload
+    def subscribe(
+        self,
+        event: str | type[TypedEvent],
+        event2: str | type[TypedEvent],
+        /,
+        *more: str | type[TypedEvent],
+        capacity: int,
+        where: Callable[[Any], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
+    ) -> Subscription[Any]: ...
+    @overload
+    def subscribe(
+        self,
+        event: str | type[TypedEvent],
+        event2: str | type[TypedEvent],
+        /,
+        *more: str | type[TypedEvent],
+        capacity: int,
+        where: Callable[[Any], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+        overflow: Overflow,
+    ) -> Subscription[Any | Missed]: ...
     def subscribe(
         self,
         event: str | type[Any],
@@ -284,6 +315,11 @@ class Session:
         )
 
 
+def _what(value: object) -> str:
+    """What somebody gave, in an error that shows no more of it than its kind."""
+    return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
+
+
 def event_readers(*events: str | type[Any]) -> tuple[tuple[str, ...], Callable[[Event], Any] | None]:
     """The methods that were asked for, and what makes an event what was asked for (None: it is that already)."""
     readers: dict[str, Callable[[Event], Any] | None] = {}
@@ -293,11 +329,11 @@ def event_readers(*events: str | type[Any]) -> tuple[tuple[str, ...], Callable[[
                 raise InvalidArgument(
                     f"{event!r} is no event's name; it is written 'Domain.event', as in 'Page.loadEventFired'."
                 )
-            readers[event] = None
+            readers[str.__str__(event)] = None  # a member of an enum stands for its value
         elif hasattr(event, "__cdp_method__"):
             readers[event.__cdp_method__] = event.__cdp_read__
         else:
-            raise InvalidArgument(f"{event!r} is neither an event's name nor an event class.")
+            raise InvalidArgument(f"An event is named by its class or by a str, not by {_what(event)}.")
     methods, only = tuple(readers), next(iter(readers.values()), None)
     if len(readers) == 1 or not any(readers.values()):
         return methods, only

@@ -189,8 +189,12 @@ class Subscription(Generic[T]):
         """
         if type(capacity) is not int or capacity < 1:
             raise InvalidArgument(f"capacity must be at least 1 event, not {capacity!r}.")
-        if max_bytes < 1:
-            raise InvalidArgument(f"max_bytes must be at least 1, not {max_bytes!r}.")
+        if type(max_bytes) is not int or max_bytes < 1:
+            raise InvalidArgument(f"max_bytes must be at least 1 byte, not {max_bytes!r}.")
+        if not isinstance(overflow, Overflow):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a checker
+            raise InvalidArgument(f"overflow must be Overflow.FAIL or Overflow.DROP_OLDEST, not {overflow!r}.")
+        if where is not None and not callable(where):
+            raise InvalidArgument(f"where must be a function of an event, not {type(where).__name__}.")
         # The reader fills the queue; the consumer takes it whole as its hand, and reads that item by item. `_room` is
         # how many the queue may take: what is in hand counts too, and nothing has room once the end has come.
         self._queue: deque[Any] = deque()
@@ -208,6 +212,7 @@ class Subscription(Generic[T]):
         self._unregister = close
         self._error: Callable[[], BaseException] | None = None
         self._task: trio.lowlevel.Task | None = None
+        self._receiving = self._bytes_were_short = False
 
     # ── the consumer's side ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -228,15 +233,21 @@ class Subscription(Generic[T]):
         trio.BusyResourceError where another task waits here already.
         """
         hand = self._hand
+        if self._receiving:
+            raise trio.BusyResourceError("another task is waiting for this subscription's next event")
         if len(hand) % LONGEST_TURN:
             await checkpoint_if_cancelled()
             item = hand.popleft()
             return item if self._finish is None else self._finish(item)  # type: ignore[no-any-return]
-        if hand or self._queue or self._missed or self._error is not None:
-            await checkpoint()
-        else:
-            await self._park()
-        return self.receive_nowait()
+        self._receiving = True
+        try:
+            if self._is_ready():
+                await checkpoint()
+            while not self._is_ready():  # what woke us may have been taken by a `receive_nowait`
+                await self._park()
+            return self.receive_nowait()
+        finally:
+            self._receiving = False
 
     __anext__ = receive
 
@@ -282,9 +293,10 @@ class Subscription(Generic[T]):
         self._hand, self._queue = self._queue, self._hand
         self._room = 0 if self._error is not None else self._capacity - len(self._hand)
 
+    def _is_ready(self) -> bool:
+        return bool(self._hand or self._queue or self._missed) or self._error is not None
+
     async def _park(self) -> None:
-        if self._task is not None:
-            raise trio.BusyResourceError("another task is waiting for this subscription's next event")
         self._task = current_task()
 
         def abort(_raise_cancel: object) -> Abort:
@@ -343,6 +355,8 @@ class Subscription(Generic[T]):
             if len(self._queue) < self._room and self._bytes + size <= self._max_bytes:
                 return True
         if self._error is not None or self._fails:
+            if self._error is None:
+                self._bytes_were_short = len(self._queue) < self._room
             self._missed_in_all += 1
             self.end(self._lagged)
             return False
@@ -363,7 +377,11 @@ class Subscription(Generic[T]):
         self._room = self._capacity
 
     def _lagged(self) -> SubscriberLagged:
-        return SubscriberLagged(missed=self._missed_in_all, capacity=self._capacity)
+        return SubscriberLagged(
+            missed=self._missed_in_all,
+            capacity=self._capacity,
+            max_bytes=self._max_bytes if self._bytes_were_short else None,
+        )
 
     def end(self, error: Callable[[], BaseException]) -> None:
         """See Sink."""

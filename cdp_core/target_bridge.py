@@ -18,17 +18,25 @@ import builtins
 import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, Literal, overload
 
 import attrs
 import trio
 
-from cdp_core.errors import CdpError, CommandRefused, Gone, RemoteProtocolError, SessionGone, TargetGone
+from cdp_core.errors import (
+    CdpError,
+    CommandRefused,
+    Gone,
+    InvalidArgument,
+    RemoteProtocolError,
+    SessionGone,
+    TargetGone,
+)
 from cdp_core.link import Link
 from cdp_core.page_session import PageSession
 from cdp_core.replies import PendingReply
 from cdp_core.sansio.records import Struct
-from cdp_core.sansio.router import Outcome
+from cdp_core.sansio.router import Failure, Outcome, failure_of
 from cdp_core.sansio.targets import (
     AUTO_ATTACH,
     DISCOVER,
@@ -40,9 +48,9 @@ from cdp_core.sansio.targets import (
     TargetInfo,
     TargetTable,
 )
-from cdp_core.sansio.wire import BrowserContextId, Event, Json, Result, SessionId, TargetId, TypedCommand
+from cdp_core.sansio.wire import BrowserContextId, Event, Json, Result, SessionId, TargetId, TypedCommand, shown_id
 from cdp_core.session import MAX_BYTES, Session
-from cdp_core.subscriptions import Expectation, ExpectationBox, Overflow, Subscription
+from cdp_core.subscriptions import Expectation, ExpectationBox, Missed, Overflow, Subscription
 
 __all__ = ["Arm", "ArmCommand", "BridgeStatistics", "TargetBridge"]
 
@@ -74,8 +82,8 @@ class TargetBridge:
         self._root = root
         self._table = TargetTable()
         self._listening = False
-        self._discovery: Any = None
-        self._discovery_ended = trio.Event()
+        self._discovery: _Question | None = None
+        self._auto_attach: _Question | None = None
         self._known = False  # until the reply, every creation that is announced is an old one
         self._subscriptions: builtins.list[Subscription[Any]] = []
         self._expectations: builtins.list[ExpectationBox[TargetInfo]] = []
@@ -88,17 +96,23 @@ class TargetBridge:
 
     async def list(self, *, type: str | None = "page") -> tuple[TargetInfo, ...]:  # noqa: A002 - the protocol's word
         """The live targets of one type, or of every type (None), oldest first."""
-        reply = self._begin_discovery()
-        await self._discovery_ended.wait()  # several tasks may ask at once
-        reply.unwrap()
+        await self._begin_discovery().wait()
         return tuple(target for target in self._table.targets.values() if type is None or target.type == type)
 
+    @overload
     def subscribe(
-        self, *, capacity: int, overflow: Overflow = Overflow.FAIL
-    ) -> Subscription[TargetCreated | TargetChanged | TargetDestroyed]:
-        """Every change from now on; targets that exist already are not announced again."""
-        self._begin_discovery()
-        subscription: Subscription[TargetCreated | TargetChanged | TargetDestroyed] = Subscription(
+        self, capacity: int, *, overflow: Literal[Overflow.FAIL] = Overflow.FAIL
+    ) -> Subscription[TargetCreated | TargetChanged | TargetDestroyed]: ...
+    @overload
+    def subscribe(
+        self, capacity: int, *, overflow: Overflow
+    ) -> Subscription[TargetCreated | TargetChanged | TargetDestroyed | Missed]: ...
+    def subscribe(self, capacity: int, *, overflow: Overflow = Overflow.FAIL) -> Subscription[Any]:
+        """Every change from now on; targets that exist already are not announced again.
+
+        Where the browser refuses to tell of its targets, the subscription ends with that CommandRefused.
+        """
+        subscription: Subscription[Any] = Subscription(
             capacity=capacity,
             max_bytes=MAX_BYTES,
             overflow=overflow,
@@ -106,6 +120,7 @@ class TargetBridge:
             where=None,
             close=lambda sink: _discard(self._subscriptions, sink),
         )
+        self._begin_discovery()
         self._subscriptions.append(subscription)
         return subscription
 
@@ -186,6 +201,10 @@ class TargetBridge:
         Each session is armed with the commands that `arm` names, then resumed, before its target's first instruction;
         then it comes out of the subscription. At the end of the block the browser ends these sessions.
         """
+        if isinstance(types, str):
+            raise InvalidArgument(f"types is a collection of names, as in ({types!r},); None stands for all.")
+        if not callable(arm):
+            raise InvalidArgument("arm is a function of a session that names the commands to begin with.")
         holder = _Holder(
             types=None if types is None else frozenset(types),
             arm=arm,
@@ -200,10 +219,7 @@ class TargetBridge:
         )
         begun = self._begin_auto_attach(holder)
         try:
-            if begun is not None:
-                await begun.wait()
-            else:
-                await trio.lowlevel.checkpoint()
+            await begun.wait()
             yield holder.sessions
         finally:
             self._let_go(holder)
@@ -217,32 +233,38 @@ class TargetBridge:
             capacity=1, max_bytes=MAX_BYTES, overflow=Overflow.FAIL, read=None, where=None, close=lambda _sink: None
         )
         holder = _Holder(types=frozenset(), arm=lambda _session: (), sessions=sessions)
-        begun = self._begin_auto_attach(holder)
-        if begun is not None:
-            begun.on_end()
+        self._begin_auto_attach(holder)
         return lambda: self._let_go(holder)
 
-    def _begin_auto_attach(self, holder: _Holder) -> PendingReply[Json] | None:
+    def _begin_auto_attach(self, holder: _Holder) -> _Question:
         self._listen()
+        if self._auto_attach is None:
+            self._auto_attach = _Question(
+                self._root.send_nowait("Target.setAutoAttach", AUTO_ATTACH), self._auto_attach_refused
+            )
+            self._holders.append(holder)
+            return self._auto_attach
         self._holders.append(holder)
-        if len(self._holders) == 1:
-            try:
-                return self._root.send_nowait("Target.setAutoAttach", AUTO_ATTACH)
-            except Gone:
-                self._holders.remove(holder)
-                raise
         for session in tuple(self._link.sessions.values()):
             if session.armed:
                 holder.take(session)
-        return None
+        return self._auto_attach
+
+    def _auto_attach_refused(self, refused: _Question) -> None:
+        """Nobody is given a session by it: every holder hears why, and the next one asks again."""
+        if self._auto_attach is refused:
+            self._auto_attach = None
+            holders, self._holders = self._holders, []
+            for holder in holders:
+                holder.sessions.end(refused.error)
 
     def _let_go(self, holder: _Holder) -> None:
-        if holder not in self._holders:
-            return
-        self._holders.remove(holder)
         holder.sessions.close()
-        if not self._holders:
-            self._end_auto_attach()
+        if holder in self._holders:
+            self._holders.remove(holder)
+            if not self._holders:
+                self._auto_attach = None
+                self._end_auto_attach()
 
     def statistics(self) -> BridgeStatistics:
         """Counts so far."""
@@ -278,7 +300,7 @@ class TargetBridge:
         for holder in self._holders:
             holder.sessions.end(error)
 
-    # ── helpers ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── one target ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _announce(self, change: TargetEvent) -> None:
         for subscription in tuple(self._subscriptions):
@@ -341,7 +363,7 @@ class TargetBridge:
             session = self._session_on(target)
         if session is None:
             raise SessionGone(
-                f"The session on target {target[:8]} ended as soon as it was opened; look at the targets again.",
+                f"The session on target {shown_id(target)} ended as soon as it was opened; look at the targets again.",
                 reason="detached",
                 session_id=session_id,
                 target_id=target,
@@ -368,16 +390,62 @@ class TargetBridge:
             self._listening = True
             self._link.everywhere.add(TARGET_METHODS, self)
 
-    def _begin_discovery(self) -> Any:
+    def _begin_discovery(self) -> _Question:
         self._listen()
         if self._discovery is None:
-            self._discovery = self._root.send_nowait("Target.setDiscoverTargets", DISCOVER)
-            self._discovery.on_end(self._discovered)
+            reply = self._root.send_nowait("Target.setDiscoverTargets", DISCOVER)
+            self._discovery = _Question(reply, self._discovery_refused, self._discovered)
         return self._discovery
 
-    def _discovered(self, _outcome: Outcome) -> None:
+    def _discovered(self) -> None:
         self._known = True
-        self._discovery_ended.set()
+
+    def _discovery_refused(self, refused: _Question) -> None:
+        """Nothing will be announced: whoever waits for it hears why, and the next use asks again."""
+        self._discovery = None
+        subscriptions, self._subscriptions = self._subscriptions, []
+        for subscription in subscriptions:
+            subscription.end(refused.error)
+        for box in tuple(self._expectations):
+            box.end(refused.error)
+
+    def _announcements(self) -> tuple[Event, ...]:
+        """The known targets, each as the event that announces it."""
+        return self._table.announcements()
+
+
+class _Question:
+    """A command that settles something for several, who may wait for its end together."""
+
+    def __init__(
+        self,
+        reply: PendingReply[Json],
+        refused: Callable[[_Question], None],
+        granted: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._reply = reply
+        self._refused, self._granted = refused, granted
+        self._failure: Failure | None = None
+        self._ended = trio.Event()
+        reply.on_end(self._settle)
+
+    async def wait(self) -> None:
+        """Until it is settled. Raises what took the place of a result."""
+        await self._ended.wait()
+        self._reply.unwrap()
+
+    def error(self) -> CdpError:
+        """A fresh exception that says why there was no result."""
+        assert self._failure is not None
+        return failure_of(self._failure, self._reply.method, None)
+
+    def _settle(self, outcome: Outcome) -> None:
+        self._ended.set()
+        if isinstance(outcome, Result):
+            self._granted()
+        else:
+            self._failure = outcome
+            self._refused(self)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -424,7 +492,7 @@ class _unknown_target:  # noqa: N801 - a context manager, used as a word
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         if isinstance(error, CommandRefused) and error.code == INVALID_PARAMS:
             raise TargetGone(
-                f"The browser has no target {self._target_id[:8]}; list the targets again.",
+                f"The browser has no target {shown_id(self._target_id)}; list the targets again.",
                 reason="unknown_target",
                 target_id=self._target_id,
             ) from error

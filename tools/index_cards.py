@@ -20,6 +20,8 @@ SECTIONS = ["Claim", "Why it bites", "In our code", "Evidence", "See also", "Sou
 SHORTEST, LONGEST = 25, 60
 BEGIN, END = "<!-- cards: begin -->", "<!-- cards: end -->"
 INDEX = "INDEX.md"
+NO_CARDS = (INDEX, "facts.md")
+"""Files beside the cards that are none."""
 CODE = ("cdp_core", "cdp_supervisor")
 CITATION = re.compile(r"docs/cdp/([\w.-]+?)\.md")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -53,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def titles(folder: Path) -> dict[str, str]:
     """The title of each card by its name, in the order of names."""
-    return {path.stem: title_of(path.read_text()) for path in sorted(folder.glob("*.md")) if path.name != INDEX}
+    return {path.stem: title_of(path.read_text()) for path in sorted(folder.glob("*.md")) if path.name not in NO_CARDS}
 
 
 def title_of(text: str) -> str:
@@ -79,7 +81,7 @@ def find_faults(root: Path) -> Iterator[str]:
     cards = set(titles(folder))
     for path in sorted(folder.glob("*.md")):
         text = path.read_text()
-        if path.name != INDEX:
+        if path.name not in NO_CARDS:
             for fault in _faults_of_card(path.stem, text):
                 yield f"{path.name}: {fault}"
         for target in LINK.findall(FENCE.sub("", text)):

@@ -4,7 +4,7 @@
   `parse_version` and `parse_list` the JSON that it serves. All of them give `EndpointAddress` values.
 * **A ws:// or wss:// address is complete**: it is dialled as it stands, whatever its path. Chromium wants
   `/devtools/browser/<id>`, vendors root theirs at `/` or `/?token=...`; a guess would cost a request, and each request
-  may cost a person an approval prompt (P-40).
+  may cost a person an approval prompt.
 * **The address that was asked is the address that is dialled.** `/json/version` repeats the Host header or names the
   browser's own interface, which is wrong behind a port forward or a proxy; so only path and query of its
   `webSocketDebuggerUrl` are taken, and credentials are never sent to a host that an answer chose.
@@ -37,6 +37,7 @@ __all__ = [
     "EndpointAddress",
     "ListedTarget",
     "Resource",
+    "check_headers",
     "check_status",
     "http_get_request",
     "is_loopback",
@@ -323,7 +324,34 @@ def _redact_pair(pair: str) -> str:
 _PREFIX: Final = r"(.*?)(?:/json(?:/version|/list)?)?/?"
 _HEADER_NAME: Final = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
 _HEADER_VALUE: Final = r"(?:[!-~](?:[ -~\t]*[!-~])?)?"
-_FRAMING: Final = frozenset(("connection", "content-length", "te", "trailer", "transfer-encoding", "upgrade"))
+_OWN_HEADER: Final = (
+    "(?i:connection|content-length|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|sec-websocket-.*)"
+)
+
+
+def check_headers(headers: Mapping[str, str]) -> dict[bytes, bytes]:
+    """Headers of a caller's, as they are written: names in lower case, each once.
+
+    Raises InvalidArgument for what HTTP cannot carry or what belongs to the connection; values, which may be tokens,
+    are not repeated.
+    """
+    if not isinstance(headers, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a checker
+        raise InvalidArgument(f"headers must be a mapping of names to values, not {type(headers).__name__}.")
+    given: dict[bytes, bytes] = {}
+    items = cast("Mapping[object, object]", headers).items()
+    for name, value in items:
+        if not isinstance(name, str) or re.fullmatch(_HEADER_NAME, name) is None or re.fullmatch(_OWN_HEADER, name):
+            raise InvalidArgument(
+                "One of the headers has a name that is none, or that belongs to the connection itself; leave it out."
+            )
+        if not isinstance(value, str) or re.fullmatch(_HEADER_VALUE, value) is None:
+            raise InvalidArgument(f"The value of the header {name} is not printable ASCII; encode it first.")
+        if name.lower().encode() in given:
+            raise InvalidArgument(
+                f"The header {name} is given twice; its name is the same in upper and lower case, so give it once."
+            )
+        given[name.lower().encode()] = value.encode()
+    return given
 
 
 def http_get_request(
@@ -334,15 +362,7 @@ def http_get_request(
     Raises InvalidArgument for headers that HTTP cannot carry or that belong to the connection; their values, which may
     be tokens, are not repeated.
     """
-    given: dict[bytes, bytes] = {}
-    for name, value in headers.items():
-        if re.fullmatch(_HEADER_NAME, name) is None or name.lower() in _FRAMING:
-            raise InvalidArgument(
-                "One of the headers has a name that is none, or that belongs to the connection itself."
-            )
-        if re.fullmatch(_HEADER_VALUE, value) is None:
-            raise InvalidArgument(f"The value of the header {name} is not printable ASCII; encode it first.")
-        given[name.encode().lower()] = value.encode()
+    given = check_headers(headers)
     made = [(b"Host", asked.host_header.encode()), (b"Accept", b"application/json"), (b"Connection", b"close")]
     lines = [line for line in (*made, *asked.credential_headers()) if line[0].lower() not in given]
     prefix = re.fullmatch(_PREFIX, asked.path)
@@ -470,4 +490,4 @@ def _redact_location(location: str, asked: EndpointAddress) -> str:
 
 
 def _error(asked: EndpointAddress, stage: str, text: str) -> DiscoveryError:
-    return DiscoveryError(f"What {asked} answered {text}.", address=str(asked), stage=stage)
+    return DiscoveryError(f"What {asked} answered {text}.", address=str(asked), stage=stage, answered="other")

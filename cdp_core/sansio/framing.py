@@ -21,22 +21,18 @@ from typing import Final, cast
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Payload
-from cdp_core.sansio.wsframes import LARGE, Violation
+from cdp_core.sansio.wsframes import LARGE, TOLD, Violation, check_limit, too_big
 
 __all__ = ["PipeReader", "frame_pipe"]
 
 _NUL: Final = b"\0"
-_MINIMAL_LENGTH: Final = 1024
-_TOO_BIG: Final = 1009
-"""The pipe has no close codes; this is the word of the WebSocket for the same fault."""
 
 
 class PipeReader:
     """Takes bytes of a pipe, gives whole texts."""
 
     def __init__(self, max_message_bytes: int) -> None:
-        if max_message_bytes < _MINIMAL_LENGTH:
-            raise InvalidArgument(f"max_message_bytes must be at least {_MINIMAL_LENGTH}, not {max_message_bytes}.")
+        check_limit(max_message_bytes)
         self.violation: Violation | None = None
         self.empty_texts = 0
         self._limit = max_message_bytes
@@ -47,22 +43,22 @@ class PipeReader:
         """How many bytes wait for the rest of their text."""
         return len(self._begun)
 
-    def feed(self, data: bytes) -> list[Payload]:
+    def feed(self, portion: bytes) -> list[Payload]:
         """Take the next bytes, in any portion; return the texts that they completed."""
         if self.violation is not None:
             return []
-        texts = cast("list[Payload]", data.split(_NUL))
+        texts = cast("list[Payload]", portion.split(_NUL))
         if self._begun:
             self._begun += texts[0]
             if len(self._begun) > self._limit:
-                self._breach(len(self._begun))
+                self._breach(self._begun)
                 return []
             if len(texts) == 1:
                 return []
             texts[0], self._begun = _payload(self._begun), bytearray()
         rest = texts.pop()
         # Only a portion above the limit can hold a text above the limit.
-        if len(data) > self._limit and self._judge(texts, len(rest)):
+        if len(portion) > self._limit and self._judge(texts, rest):
             rest = b""
         self._begun += rest
         if not all(texts):
@@ -71,22 +67,22 @@ class PipeReader:
             return whole
         return texts
 
-    def _judge(self, texts: list[Payload], rest: int) -> bool:
+    def _judge(self, texts: list[Payload], rest: Payload) -> bool:
         """Cut the list before the first text above the limit, if there is one."""
         for place, text in enumerate(texts):
             if len(text) > self._limit:
                 del texts[place:]
-                self._breach(len(text))
+                self._breach(text)
                 return True
-        if rest > self._limit:
+        if len(rest) > self._limit:
             self._breach(rest)
             return True
         return False
 
-    def _breach(self, size: int) -> None:
+    def _breach(self, text: Payload) -> None:
+        """The pipe has no close codes; the violation has the one of the WebSocket for the same fault."""
+        self.violation = too_big(len(text), self._limit, bytes(text[:TOLD]), at_least=True)
         self._begun = bytearray()
-        text = f"a message of at least {size} bytes is above the limit of {self._limit}"
-        self.violation = Violation(code=_TOO_BIG, text=text)
 
 
 def _payload(whole: bytearray) -> Payload:

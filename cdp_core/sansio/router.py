@@ -59,6 +59,9 @@ from cdp_core.sansio.wire import (
     decode_result,
     encode_command,
     is_object,
+    shown_id,
+    shown_method,
+    shown_type,
 )
 
 __all__ = [
@@ -80,6 +83,7 @@ MAX_SEND_BYTES: Final = 100 * 2**20 - 64
 """Chromium drops the whole socket at a message of 100 MiB (fact 57), so a larger one is refused before it is sent."""
 
 SESSION_NOT_FOUND: Final = -32001
+LONGEST_ID: Final = 64
 
 
 class Loss(Struct, frozen=True, kw_only=True):
@@ -96,9 +100,12 @@ class Loss(Struct, frozen=True, kw_only=True):
     close_code: int | None = None
 
     def error(self) -> Gone:
-        """A fresh exception that says the same."""
+        """A fresh exception that says the same; where the peer broke the protocol, that is its cause."""
         if self.kind == "connection" or self.session_id is None:
-            return ConnectionLost(self.detail, reason=self.reason, close_code=self.close_code)
+            lost = ConnectionLost(self.detail, reason=self.reason, close_code=self.close_code)
+            if self.reason == "protocol_error":
+                lost.__cause__ = RemoteProtocolError(self.detail, close_code=self.close_code)
+            return lost
         kind = TargetCrashed if self.kind == "crash" else SessionGone
         return kind(self.detail, reason=self.reason, session_id=self.session_id, target_id=self.target_id)
 
@@ -214,18 +221,18 @@ class Router:
             raise self._loss.error()
         if session_id not in self._sessions:
             raise SessionGone(
-                f"{method} was not sent: session {_short(session_id)} is not open on this connection; "
+                f"{method} was not sent: session {shown_id(session_id)} is not open on this connection; "
                 "attach to its target again.",
                 reason="not_open",
                 session_id=session_id or "",
             )
-        if type(method) is not str or not method:
+        if type(method) is not str:  # a member of an enum is written by its value
+            method = str.__str__(method) if isinstance(method, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not method:
             raise InvalidArgument("A command's method must be a string such as 'Page.navigate'.")
         command_id = CommandId(self._last_id + 1)
         if command_id > MAX_COMMAND_ID:
-            raise LocalProtocolError(
-                "All command ids of this connection are used up; open a new one.", reason="ids_exhausted"
-            )
+            raise LocalProtocolError("All ids of this connection are used up; open a new one.", reason="ids_exhausted")
         text = encode_command(command_id, method, params, session_id)
         if len(text) > self._max_send_bytes:
             raise LocalProtocolError(
@@ -300,6 +307,10 @@ class Router:
         """How many commands wait for their end."""
         return len(self._waiting)
 
+    def method_of(self, command_id: int) -> str | None:
+        """What a waiting command asks for."""
+        return self._waiting.get(CommandId(command_id), (None, None))[1]
+
     def open_sessions(self) -> tuple[SessionOpened, ...]:
         """Every open session, parents before children, in the order of opening."""
         return tuple(session.opened for session in self._sessions.values() if session is not None)
@@ -332,7 +343,9 @@ class Router:
     def _event(self, event: Event) -> Iterable[Output]:
         if event.session_id not in self._sessions:
             return (
-                self._anomaly("unknown_session", f"{event.method} on a session that is not open", event.session_id),
+                self._anomaly(
+                    "unknown_session", f"{shown_method(event.method)} on a session that is not open", event.session_id
+                ),
             )
         rule = _TURNING.get(event.method)
         if rule is None:
@@ -340,13 +353,17 @@ class Router:
         try:
             params = event.params
         except RemoteProtocolError:
-            return event, self._anomaly("unreadable_params", f"{event.method} cannot be read", event.session_id)
+            return event, self._anomaly(
+                "unreadable_params", f"{shown_method(event.method)} cannot be read", event.session_id
+            )
         return rule(self, event, params)
 
     def _attached(self, event: Event, params: Json) -> Iterable[Output]:
         session_id, target = params.get("sessionId"), params.get("targetInfo")
         if not isinstance(session_id, str) or not session_id or not is_object(target):
-            return event, self._anomaly("unreadable_params", f"{event.method} names no session", event.session_id)
+            return event, self._anomaly(
+                "unreadable_params", f"{shown_method(event.method)} names no session", event.session_id
+            )
         target_id, target_type = target.get("targetId"), target.get("type")
         if session_id in self._sessions:
             return event, self._anomaly(
@@ -355,7 +372,7 @@ class Router:
         opened = SessionOpened(
             session_id=SessionId(session_id),
             target_id=TargetId(target_id if isinstance(target_id, str) else ""),
-            target_type=target_type if isinstance(target_type, str) else "",
+            target_type=target_type[:LONGEST_ID] if isinstance(target_type, str) else "",
             parent=event.session_id,
             waiting_for_debugger=params.get("waitingForDebugger") is True,
         )
@@ -448,7 +465,7 @@ class Router:
                 kind="session",
                 reason=reason if session.opened.session_id == session_id else "parent_ended",
                 detail=f"The session of the {_what(session)} ended: "
-                + (why if session.opened.session_id == session_id else f"session {_short(session_id)} above it ended")
+                + (why if session.opened.session_id == session_id else f"session {shown_id(session_id)} above it ended")
                 + "; attach to the target again if it still exists.",
                 session_id=session.opened.session_id,
                 target_id=session.opened.target_id,
@@ -487,6 +504,8 @@ class Router:
         self, reason: str, detail: str, session_id: SessionId | None = None, command_id: CommandId | None = None
     ) -> Anomaly:
         self._anomalies[reason] = self._anomalies.get(reason, 0) + 1
+        if session_id is not None:
+            session_id = SessionId(session_id[:LONGEST_ID])  # an id that is not ours may be of any length
         return Anomaly(reason=reason, detail=detail, session_id=session_id, id=command_id)
 
 
@@ -506,8 +525,4 @@ def _closed(session: _Session, loss: Loss) -> SessionClosed:
 
 
 def _what(session: _Session) -> str:
-    return f"{session.opened.target_type or 'target'} {_short(session.opened.target_id)}"
-
-
-def _short(identifier: str | None) -> str:
-    return identifier[:8] if identifier else "(root)"
+    return f"{shown_type(session.opened.target_type)} {shown_id(session.opened.target_id)}"

@@ -16,7 +16,7 @@ from typing import Final
 
 from cdp_core.errors import RemoteProtocolError
 from cdp_core.sansio.records import Struct, replace
-from cdp_core.sansio.wire import BrowserContextId, Event, Json, TargetId, is_object
+from cdp_core.sansio.wire import BrowserContextId, Event, Json, TargetId, _raw, is_object
 
 __all__ = [
     "AUTO_ATTACH",
@@ -113,11 +113,18 @@ class TargetTable:
 
     def __init__(self) -> None:
         self._targets: dict[TargetId, TargetInfo] = {}
+        self._told: dict[TargetId, Json] = {}
 
     @property
     def targets(self) -> Mapping[TargetId, TargetInfo]:
         """Every live target by its id, in the order of their making."""
         return MappingProxyType(self._targets)
+
+    def announcements(self) -> tuple[Event, ...]:
+        """The live targets, each as the event that would announce it now, in the order of their making."""
+        return tuple(
+            Event(method="Target.targetCreated", raw=_raw({"targetInfo": info})) for info in self._told.values()
+        )
 
     def apply(self, event: Event) -> TargetEvent | None:
         """Fold one event in; say what changed, None where nothing did or the event cannot be read."""
@@ -127,19 +134,24 @@ class TargetTable:
             return None
         if event.method == "Target.targetDestroyed":
             target_id = params.get("targetId")
-            gone = self._targets.pop(TargetId(target_id), None) if isinstance(target_id, str) else None
+            if not isinstance(target_id, str):
+                return None
+            self._told.pop(TargetId(target_id), None)
+            gone = self._targets.pop(TargetId(target_id), None)
             return None if gone is None else TargetDestroyed(target=gone)
         if event.method not in TARGET_METHODS:
             return None
         info = params.get("targetInfo")
         target = TargetInfo.read(info) if is_object(info) else None
-        if target is None:
+        if target is None or not is_object(info):
             return None
         known = self._targets.get(target.target_id)
         if known is not None and event.method == "Target.attachedToTarget" and not target.url:
             # At the attach of a frame the browser does not know its URL yet (fact 40); what was known stays.
             target = replace(target, url=known.url, title=target.title or known.title)
+            info = {**info, "url": target.url, "title": target.title}
         self._targets[target.target_id] = target
+        self._told[target.target_id] = info
         if known is None:
             return TargetCreated(target=target)
         return None if known == target else TargetChanged(target=target)

@@ -55,6 +55,10 @@ __all__ = [
     "decode_result",
     "encode_command",
     "is_object",
+    "leading_id",
+    "shown_id",
+    "shown_method",
+    "shown_type",
 ]
 
 Json = dict[str, Any]
@@ -73,7 +77,7 @@ CommandId = NewType("CommandId", int)
 """Ours: 1 and up, unique on its connection."""
 
 MAX_COMMAND_ID = 2**31 - 1
-"""Chromium reads ids as int32; a larger one is answered by an error without an id (facts 53, m5)."""
+"""Chromium reads ids as int32; a larger one is answered by an error without an id (fact 53)."""
 
 EVENT_MARK = ord("m")
 """Every browser writes events as `{"method":…` and replies as `{"id":…`; what is written otherwise is only slower."""
@@ -106,7 +110,7 @@ class Event(
         try:
             return _decode_object(self.raw)
         except DECODE_ERRORS:
-            return _decode_object_tolerantly(self.raw, f"the params of {self.method}")
+            return _decode_object_tolerantly(self.raw, f"the params of {shown_method(self.method)}")
 
     @property
     def size(self) -> int:
@@ -232,9 +236,17 @@ def is_object(value: object) -> TypeGuard[Json]:
 
 
 def decode(payload: Payload) -> Incoming:
-    """Read one message. Never raises on what the peer sent."""
-    if type(payload) is memoryview:
-        return _decode_whole(payload)
+    """Read one message. Never raises on what the peer sent.
+
+    Raises RemoteProtocolError where what a transport handed over are no bytes.
+    """
+    if type(payload) is not bytes:
+        if isinstance(payload, memoryview):
+            return _decode_whole(payload)
+        if not isinstance(payload, (bytes, bytearray)):  # pyright: ignore[reportUnnecessaryIsInstance] - a foreign transport's
+            raise RemoteProtocolError(
+                f"The transport gave a {type(payload).__name__} for a message, and messages are bytes; encode text as UTF-8."
+            )
     try:
         if payload[2] == EVENT_MARK:
             return decode_event(payload)
@@ -271,18 +283,57 @@ decode_result = decoder(Result)
 _decode_object: Callable[[object], Json] = decoder(dict[str, Any])
 
 
+# ── what of a peer's words may be shown ──────────────────────────────────────────────────────────────────────────────
+
+_METHOD = r"(?=.{3,64}\Z)[A-Za-z][A-Za-z0-9]*\.[A-Za-z][A-Za-z0-9]*"
+_TYPE = r"[a-z][a-z_]{0,31}"
+_ID_BEGINS = r"[A-Za-z0-9._-]{1,8}"
+
+
+def shown_method(method: str) -> str:
+    """A peer's name of an event, as errors and logs show it: what does not look like one may be anything."""
+    return method if re.fullmatch(_METHOD, method) else "an event with an odd name"
+
+
+def shown_type(target_type: str) -> str:
+    """A peer's type of a target, likewise."""
+    return target_type if re.fullmatch(_TYPE, target_type) else "target"
+
+
+def shown_id(identifier: str | None) -> str:
+    """A peer's id, likewise: its first eight characters."""
+    if not identifier:
+        return "(root)" if identifier is None else "(none)"
+    return identifier[:8] if re.fullmatch(_ID_BEGINS, identifier[:8]) else "(odd)"
+
+
 # ── the tolerant rung ────────────────────────────────────────────────────────────────────────────────────────────────
 
 _LEADING_ID = rb'\A\{"id":\s*(-?[0-9]{1,10})\s*[,}]'
 
 
+def leading_id(head: bytes | bytearray) -> CommandId | None:
+    """The id of a reply, read from its first bytes, where it stands first, as browsers write it."""
+    found = re.match(_LEADING_ID, head)
+    return CommandId(int(found[1])) if found else None
+
+
 def _decode_tolerantly(payload: bytes | bytearray, *, whole: bool = False) -> Incoming:
     try:
-        return _sort(json.loads(str(payload, "utf-8")), len(payload), whole=whole)
+        return _sort(_load(str(payload, "utf-8")), len(payload), whole=whole)
     except UnicodeDecodeError:
         return _malformed("it is not UTF-8", payload)
     except (ValueError, RecursionError):  # of the reading, or of the writing anew, which can be nested less deeply
         return _malformed("it is not JSON", payload)
+
+
+def _load(text: str) -> object:
+    """The standard library's decoder, without what it takes beyond JSON: it would come back as numbers that are none."""
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _decode_whole(view: memoryview) -> Incoming:
@@ -359,13 +410,12 @@ def _raw(value: object) -> Raw:
 
 
 def _malformed(reason: str, payload: bytes | bytearray) -> Malformed:
-    found = re.match(_LEADING_ID, payload)
-    return Malformed(reason=reason, size=len(payload), id=CommandId(int(found[1])) if found else None)
+    return Malformed(reason=reason, size=len(payload), id=leading_id(payload))
 
 
 def _decode_object_tolerantly(raw: Raw, what: str) -> Json:
     try:
-        value: object = json.loads(str(bytes(raw), "utf-8"))
+        value = _load(str(bytes(raw), "utf-8"))
     except (ValueError, RecursionError):
         raise RemoteProtocolError(
             f"The browser sent {what} in a form that is not JSON; that one message is lost."

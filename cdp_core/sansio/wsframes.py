@@ -8,7 +8,8 @@ a breach of the protocol in `violation`, after which nothing more is read. It ne
   still missing, so that a socket can be read straight into it: a large message is never copied. Buffers are used
   again, hence a large payload is a `memoryview` that is valid until the reader is touched next
   (docs/cdp/large-messages-are-decoded-once.md).
-* The size of a message is judged from its headers, before anything is buffered (RFC 6455, 10.4).
+* The size of a message is judged from its headers, before it is buffered (RFC 6455, 10.4); of one that is too big only
+  the first bytes are looked at, which tell what command it answers.
 * Text must be UTF-8 (8.1); frames from a server are never masked (5.1); control frames may stand between the fragments
   of a message, and are whole and short themselves (5.4, 5.5). Extensions are never offered, so RSV bits are a breach.
 
@@ -22,9 +23,9 @@ from typing import Final
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.records import Struct
-from cdp_core.sansio.wire import Payload
+from cdp_core.sansio.wire import CommandId, Payload, leading_id
 
-__all__ = ["ControlFrame", "FrameReader", "Violation", "frame_text"]
+__all__ = ["ControlFrame", "FrameReader", "Violation", "check_limit", "frame_text", "too_big"]
 
 TEXT: Final = 0x1
 BINARY: Final = 0x2
@@ -37,6 +38,8 @@ LARGE: Final = 1 << 18
 """Above this a payload is handed over as a view of a buffer that is used again, and decoded whole."""
 OWN_BUFFER: Final = 1 << 16
 """An unfinished frame above this gets a buffer of its own; a shorter one waits for the next bytes."""
+TOLD: Final = 64
+"""So many bytes of a message that is too big are waited for; browsers write the id of a reply first."""
 KEPT_BUFFER: Final = 32 << 20
 """A larger buffer is given back after its message."""
 
@@ -53,23 +56,47 @@ class ControlFrame(Struct, frozen=True, kw_only=True):
 
 
 class Violation(Struct, frozen=True, kw_only=True):
-    """The peer broke the protocol; `code` is the close code that says so."""
+    """The peer broke the protocol; `code` is the close code that says so, `what` a short fixed word.
+
+    Of a message that is too big `announced` is its size, as far as it is known, and `command_id` what it answers.
+    """
 
     code: int
+    what: str
     text: str
+    announced: int | None = None
+    command_id: CommandId | None = None
+
+
+def too_big(size: int, limit: int, head: bytes | bytearray, *, at_least: bool = False) -> Violation:
+    """The violation of a message above the limit; `head` is how it begins."""
+    return Violation(
+        code=1009,
+        what="too_big",
+        text=f"a message of {'at least ' if at_least else ''}{size} bytes is above the limit of {limit} "
+        "(raise max_message_bytes to receive it)",
+        announced=size,
+        command_id=leading_id(bytes(head[:TOLD])),
+    )
+
+
+def check_limit(max_message_bytes: object) -> None:
+    """Refuse what is no limit."""
+    if type(max_message_bytes) is not int or max_message_bytes < _SMALLEST_LIMIT:
+        raise InvalidArgument(f"max_message_bytes must be at least {_SMALLEST_LIMIT} bytes, not {max_message_bytes!r}.")
 
 
 class FrameReader:
     """Takes bytes of server frames, gives whole text messages."""
 
     def __init__(self, *, max_message_bytes: int) -> None:
-        if max_message_bytes < _SMALLEST_LIMIT:
-            raise InvalidArgument(f"max_message_bytes must be at least {_SMALLEST_LIMIT}, not {max_message_bytes}.")
+        check_limit(max_message_bytes)
         self.violation: Violation | None = None
         self.large_messages = 0
         self._limit = max_message_bytes
         self.controls: list[ControlFrame] = []
         self._rest = b""
+        self._refused: Violation | None = None
         self._fragments: _Fragments | None = None
         # The frame that is being received into its own buffer, and the buffer that is kept for the next one.
         self._buffer = bytearray()
@@ -78,23 +105,23 @@ class FrameReader:
         self._head = 0
         self._lent = False
 
-    def feed(self, data: bytes) -> list[Payload]:
+    def feed(self, portion: bytes) -> list[Payload]:
         """Take the next bytes, in any portion; return the messages that they completed."""
         self._lent = False
         if self.violation is not None:
             return []
         messages: list[Payload] = []
         if self._length:
-            taken = min(self._length - self._filled, len(data))
-            self._buffer[self._filled : self._filled + taken] = data[:taken]
+            taken = min(self._length - self._filled, len(portion))
+            self._buffer[self._filled : self._filled + taken] = portion[:taken]
             messages = self._grow(taken)
-            if taken == len(data) or self.violation is not None:
+            if taken == len(portion) or self.violation is not None:
                 return messages
-            data = data[taken:]
+            portion = portion[taken:]
         elif self._rest:
-            data = self._rest + data
+            portion = self._rest + portion
             self._rest = b""
-        self._parse(data, messages)
+        self._parse(portion, messages)
         return messages
 
     def wanted(self) -> memoryview | None:
@@ -113,6 +140,15 @@ class FrameReader:
         """Whether what was returned last holds a view of the buffer, and would not survive the next call."""
         return self._lent
 
+    @property
+    def hesitates(self) -> bool:
+        """Whether a message is too big, and its first bytes, which name its command, are not here yet."""
+        return self._refused is not None and self.violation is None
+
+    def judge(self) -> None:
+        """Wait for these bytes no longer."""
+        self.violation = self.violation or self._refused
+
     def take_controls(self) -> list[ControlFrame]:
         """The control frames since the last call, in order."""
         controls, self.controls = self.controls, []
@@ -120,95 +156,96 @@ class FrameReader:
 
     # ── one portion of bytes ─────────────────────────────────────────────────────────────────────────────────────────
 
-    def _parse(self, data: bytes, messages: list[Payload]) -> None:
-        """Walk over the frames in `data`. The inner half of this loop runs once for each event of the browser."""
+    def _parse(self, portion: bytes, messages: list[Payload]) -> None:
+        """Walk over the frames in `portion`. The inner half of this loop runs once for each event of the browser."""
         append, limit = messages.append, self._limit
-        position, end = 0, len(data)
+        position, end = 0, len(portion)
         while position >= 0:
             plain = _WHOLE_TEXT if self._fragments is None else -1
-            while position + 4 <= end and data[position] == plain:
-                length = data[position + 1]
+            while position + 4 <= end and portion[position] == plain:
+                length = portion[position + 1]
                 start = position + 2
                 if length > 125:
                     if length != 126:
                         break
-                    length = data[start] << 8 | data[start + 1]
+                    length = portion[start] << 8 | portion[start + 1]
                     start += 2
                     if length < 126 or length > limit:
                         break
                 stop = start + length
                 if stop > end:
                     break
-                payload = data[start:stop]
+                payload = portion[start:stop]
                 if not payload.isascii() and not _is_utf8(payload):
                     break
                 append(payload)
                 position = stop
             if position == end:
                 return
-            position = self._next_frame(data, position, end, messages)
+            position = self._next_frame(portion, position, end, messages)
 
-    def _next_frame(self, data: bytes, position: int, end: int, messages: list[Payload]) -> int:
+    def _next_frame(self, portion: bytes, position: int, end: int, messages: list[Payload]) -> int:
         """One frame of whatever kind; where the next one begins, or -1 where there is no more to do now."""
-        found = self._read_header(data, position, end)
+        found = self._read_header(portion, position, end)
         if found is None:
-            self._rest = data[position:]
+            self._rest = portion[position:]
             return -1
         head, length, start = found
         if self.violation is not None or not self._may_come(head, length):
             return -1
+        if not head & 0x8 and length + self._begun() > self._limit:
+            return self._refuse(length + self._begun(), portion, position, start)
         stop = start + length
         if stop > end:
             if length > OWN_BUFFER:
-                self._begin_own(head, length, data, start)
+                self._begin_own(head, length, portion, start)
             else:
-                self._rest = data[position:]
+                self._rest = portion[position:]
             return -1
-        payload = data[start:stop]
+        payload = portion[start:stop]
         if head != _WHOLE_TEXT:
-            self._unusual(head, payload, data[position:stop], messages)
+            self._unusual(head, payload, portion[position:stop], messages)
         elif _is_utf8(payload):
             messages.append(payload)
         else:
-            self._breach(1007, "a text message is not UTF-8")
+            self._breach(1007, "not_utf8", "a text message is not UTF-8")
         return -1 if self.violation is not None else stop
 
-    def _read_header(self, data: bytes, position: int, end: int) -> tuple[int, int, int] | None:
+    def _read_header(self, portion: bytes, position: int, end: int) -> tuple[int, int, int] | None:
         """First byte, length and start of the payload; None where the header is not whole yet."""
         start = position + 2
         if start > end:
             return None
-        head, length = data[position], data[position + 1]
+        head, length = portion[position], portion[position + 1]
         if length > 127:
-            self._breach(1002, "a server frame is masked")
+            self._breach(1002, "masked", "a server frame is masked")
         elif length > 125:
             minimum, start = (126, start + 2) if length == 126 else (1 << 16, start + 8)
             if start > end:
                 return None
-            length = int.from_bytes(data[position + 2 : start], "big")
+            length = int.from_bytes(portion[position + 2 : start], "big")
             if not minimum <= length <= _LONGEST:
-                self._breach(1002, "a frame's length is not written as the protocol demands")
+                self._breach(1002, "length", "a frame's length is not written as the protocol demands")
         return head, length, start
 
     def _may_come(self, head: int, length: int) -> bool:
         """Judge the header of a frame that is not simply one whole text message."""
         opcode = head & 0x0F
         if head & 0x70:
-            return self._breach(1002, "a frame has reserved bits set, and no extension was agreed")
+            return self._breach(1002, "reserved_bits", "a frame has reserved bits set, and no extension was agreed")
         if opcode in (CLOSE, PING, PONG):
             if not head & 0x80:
-                return self._breach(1002, "a control frame is fragmented")
+                return self._breach(1002, "control_frame", "a control frame is fragmented")
             if length > 125:
-                return self._breach(1002, "a control frame is longer than 125 bytes")
+                return self._breach(1002, "control_frame", "a control frame is longer than 125 bytes")
             return True
         if opcode not in (TEXT, BINARY, CONTINUATION):
-            return self._breach(1002, f"a frame has the unknown opcode {opcode}")
+            return self._breach(1002, "opcode", f"a frame has the unknown opcode {opcode}")
         if (opcode == CONTINUATION) == (self._fragments is None):
-            return self._breach(1002, "the fragments of a message are out of order")
+            return self._breach(1002, "fragments", "the fragments of a message are out of order")
         if opcode == BINARY:
-            return self._breach(1003, "a binary message came, and the protocol of browsers is text")
-        size = length + (self._fragments.size if self._fragments is not None else 0)
-        return size <= self._limit or self._too_big(size)
+            return self._breach(1003, "binary", "a binary message came, and the protocol of browsers is text")
+        return True
 
     def _unusual(self, head: int, payload: bytes | bytearray, octets: bytes, messages: list[Payload]) -> None:
         opcode = head & 0x0F
@@ -219,19 +256,18 @@ class FrameReader:
             self._fragments = _Fragments()
         final = bool(head & 0x80)
         if not self._fragments.add(payload, final=final):
-            self._breach(1007, "a text message is not UTF-8")
+            self._breach(1007, "not_utf8", "a text message is not UTF-8")
         elif final:
-            message = b"".join(self._fragments.parts)
+            messages.append(bytes(self._fragments.octets))
             self._fragments = None
-            messages.append(message)
 
     # ── a frame with a buffer of its own ─────────────────────────────────────────────────────────────────────────────
 
-    def _begin_own(self, head: int, length: int, data: bytes, start: int) -> None:
+    def _begin_own(self, head: int, length: int, portion: bytes, start: int) -> None:
         if self._lent or len(self._buffer) < length:
             self._buffer = bytearray(length)
-        self._head, self._length, self._filled = head, length, len(data) - start
-        self._buffer[: self._filled] = data[start:]
+        self._head, self._length, self._filled = head, length, len(portion) - start
+        self._buffer[: self._filled] = portion[start:]
 
     def _grow(self, count: int) -> list[Payload]:
         self._filled += count
@@ -243,7 +279,7 @@ class FrameReader:
             self._unusual(self._head, self._buffer[:length], b"", messages)
         elif not self._buffer.isascii() and not _is_utf8_in_parts(memoryview(self._buffer)[:length]):
             # The whole buffer is looked at, stale tail included: a look costs a twentieth of the decoding.
-            self._breach(1007, "a text message is not UTF-8")
+            self._breach(1007, "not_utf8", "a text message is not UTF-8")
         elif length > LARGE:
             self.large_messages += 1
             self._lent = True
@@ -254,25 +290,38 @@ class FrameReader:
             self._buffer = bytearray()
         return messages
 
-    def _too_big(self, size: int) -> bool:
-        return self._breach(1009, f"a message of {size} bytes is above the limit of {self._limit}")
+    def _begun(self) -> int:
+        """How much of a fragmented message is here."""
+        return 0 if self._fragments is None else len(self._fragments.octets)
 
-    def _breach(self, code: int, text: str) -> bool:
-        self.violation = Violation(code=code, text=text)
+    def _refuse(self, size: int, portion: bytes, position: int, start: int) -> int:
+        """See `_next_frame`: a message above the limit, once its first bytes are here."""
+        head = b"" if self._fragments is None else bytes(self._fragments.octets[:TOLD])
+        head += portion[start : start + TOLD - len(head)]
+        self._refused = too_big(size, self._limit, head)
+        if len(head) < TOLD:
+            self._rest = portion[position:]
+        else:
+            self.judge()
+        return -1
+
+    def _breach(self, code: int, what: str, text: str) -> bool:
+        self.violation = Violation(code=code, what=what, text=text)
         return False
 
 
 class _Fragments:
-    """The parts of a fragmented message; each is checked as it comes, so a fault is seen before the end."""
+    """A fragmented message so far; each part is checked as it comes, so a fault is seen before the end.
+
+    The parts are not kept apart: a peer may send as many as it likes, of one byte or none, and they cost what they hold.
+    """
 
     def __init__(self) -> None:
-        self.parts: list[bytes | bytearray] = []
-        self.size = 0
+        self.octets = bytearray()
         self._checker = codecs.getincrementaldecoder("utf-8")()
 
     def add(self, part: bytes | bytearray, *, final: bool) -> bool:
-        self.parts.append(part)
-        self.size += len(part)
+        self.octets += part
         try:
             self._checker.decode(part, final)
         except UnicodeDecodeError:

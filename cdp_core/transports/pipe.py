@@ -26,7 +26,7 @@ import signal
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, cast
 
 import attrs
 import trio
@@ -282,6 +282,7 @@ class PipeTransport:
             raise RemoteProtocolError(
                 f"{self._child.name} broke the protocol of the pipe: {violation.text}; the pipe was closed.",
                 close_code=violation.code,
+                command_id=violation.command_id,
             )
         if self._loss is not None:
             raise self._loss.error()
@@ -307,7 +308,7 @@ class PipeTransport:
             await self._child.process.wait()
         where = " in the middle of a message" if self._reader.unfinished else ""
         if self._child.process.returncode is None:
-            detail = f"{self._child.name} closed its end of the pipe{where}, but still runs."
+            detail = f"{self._child.name} closed its end of the pipe{where}, but still runs; end it and start it again."
             return Loss(kind="connection", reason="peer_closed", detail=detail)
         detail = f"{self._child.name} {self._child.fate()}{where}; start it again."
         return Loss(kind="connection", reason="process_exited", detail=detail)
@@ -368,6 +369,7 @@ class _Child:
             + (f"; the last it wrote to standard error: {said}" if said else "; it wrote nothing to standard error."),
             address=self.name,
             stage="cdp",
+            answered="end",
         )
 
     async def drain(self) -> None:
@@ -423,10 +425,12 @@ class _Child:
 
 
 def _find(argv: Sequence[str], env: Mapping[str, str] | None) -> str:
-    if isinstance(argv, str) or not argv or not argv[0]:
+    # Callers without a type checker give one text, or no sequence at all.
+    if isinstance(argv, (str, bytes)) or not hasattr(argv, "__getitem__") or not argv or not argv[0]:
         raise InvalidArgument("argv must be a sequence of strings: the program and its arguments.")
-    if any("\0" in argument for argument in argv):
-        raise InvalidArgument("An argument of a program cannot hold a NUL byte.")
+    given = cast("Sequence[object]", argv)
+    if any(not isinstance(argument, str) or "\0" in argument for argument in given):
+        raise InvalidArgument("An argument of a program is a string without a NUL byte.")
     program = shutil.which(argv[0], path=None if env is None else env.get("PATH", os.defpath))
     if program is None:
         raise DiscoveryError(

@@ -43,11 +43,11 @@ class PlainTransport(UpgradedTransport):
             # A close of the peer's was answered by now; what wsproto cannot read looks like one, and was not.
             unread = code in (1002, 1007) and self.close_code_sent is None
             if self._closing is None and (unread or (code == 1009 and text.startswith(TOO_BIG))):
-                fault = Violation(code=code or 0, text="trio-websocket found a fault")
+                fault = _fault(code or 0, self._max_message_bytes)
                 raise await self.end_by_violation(fault) from None
             raise self.end_by_peer(code) from None
         if isinstance(message, bytes):
-            raise await self.end_by_violation(Violation(code=1003, text="a binary message came"))
+            raise await self.end_by_violation(Violation(code=1003, what="binary", text="a binary message came"))
         return [message.encode()]
 
     async def close_politely(self, websocket: trio_websocket.WebSocketConnection, code: int) -> None:
@@ -55,6 +55,14 @@ class PlainTransport(UpgradedTransport):
         if isinstance(self._ended, RemoteProtocolError) and self.close_code_sent is None and code in (1002, 1007):
             await self.write(b"\x88\x82\0\0\0\0" + code.to_bytes(2, "big"))
         await super().close_politely(websocket, code)
+
+
+def _fault(code: int, limit: int) -> Violation:
+    """What trio-websocket found; it tells neither the size nor the beginning of a message that is too big."""
+    if code == 1009:
+        text = f"a message is above the limit of {limit} (raise max_message_bytes to receive it)"
+        return Violation(code=code, what="too_big", text=text)
+    return Violation(code=code, what="other", text="trio-websocket found a fault")
 
 
 class _WatchedStream(trio.abc.Stream):

@@ -58,8 +58,10 @@ class TeeTransport:
             self._note_end(error)
             raise
         at = self._clock()
-        for text in batch:
-            self._writer.message("in", text, at=at, conn=self._conn)
+        if isinstance(batch, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance] - a foreign transport's, told above
+            for text in batch:
+                if isinstance(text, (bytes, bytearray, memoryview)):  # pyright: ignore[reportUnnecessaryIsInstance]
+                    self._writer.message("in", text, at=at, conn=self._conn)
         return batch
 
     async def send(self, batch: Sequence[bytes], /) -> None:
@@ -90,6 +92,11 @@ class TeeTransport:
         """See Transport. The writer stays open: others may record into it."""
         self._note("closed")
         await self._inner.aclose()
+
+    def statistics(self) -> object:
+        """Those of the inner transport; None where it has none."""
+        tell: Callable[[], object] | None = getattr(self._inner, "statistics", None)
+        return None if tell is None else tell()
 
     def _note_end(self, error: Exception) -> None:
         if isinstance(error, LocalProtocolError):

@@ -26,12 +26,13 @@ from cdp_core.errors import ConnectionLost, RemoteProtocolError
 from cdp_core.sansio.endpoints import EndpointAddress
 from cdp_core.sansio.wire import Payload
 from cdp_core.sansio.wsframes import CLOSE, PING, ControlFrame, FrameReader, Violation
-from cdp_core.transports.upgraded import CHUNK, Refused, UpgradedTransport, WebSocketOptions
+from cdp_core.transports.upgraded import BROKEN, CHUNK, Refused, UpgradedTransport, WebSocketOptions
 
 __all__ = ["TappedTransport"]
 
 MAX_HEAD: Final = 1 << 16
 CLOSE_CODES: Final = frozenset((*range(1000, 1004), *range(1007, 1014), *range(3000, 5000)))
+HESITATION: Final = 0.1
 PIECE: Final = 1 << 16
 """One read: above this the allocator takes fresh pages for each, which costs more than a whole round trip."""
 LARGE_STEP: Final = 1 << 20
@@ -110,13 +111,11 @@ class TappedTransport(UpgradedTransport):
             messages, self._early = self._early, []
             return messages
         try:
-            raw = self._socket
-            if raw is None:
-                messages = await self._read_stream()
-            else:
-                await wait_readable(raw)
-                messages = self._read_socket(raw)
+            messages = await (self._read_more_of_too_much() if self._frames.hesitates else self._read())
         except EOFError:
+            if self._frames.hesitates:
+                self._frames.judge()
+                return []
             self._tap.end()
             raise self.end_by_peer(self._peer_close) from None
         except trio.ClosedResourceError:
@@ -125,10 +124,24 @@ class TappedTransport(UpgradedTransport):
             self._tap.end()
             if self._closing is not None:
                 raise self.end_by_peer(None) from None
-            raise self.end("broken", "The connection to the browser broke.", 1006) from None
+            raise self.end("broken", BROKEN, 1006) from None
         if self._frames.controls:
             self._take_controls()
         return messages
+
+    async def _read(self) -> list[Payload]:
+        raw = self._socket
+        if raw is None:
+            return await self._read_stream()
+        await wait_readable(raw)
+        return self._read_socket(raw)
+
+    async def _read_more_of_too_much(self) -> list[Payload]:
+        """The header has told all but which command it was; who sent it owes the rest, but is not waited for long."""
+        with trio.move_on_after(HESITATION):
+            return await self._read()
+        self._frames.judge()
+        return []
 
     def _closed_below(self) -> ConnectionLost | RemoteProtocolError:
         if self._closing is not None:
@@ -228,11 +241,11 @@ class TappedTransport(UpgradedTransport):
 def _fault_in_close(body: bytes) -> Violation | None:
     """What is wrong with the body of a close frame (RFC 6455, 5.5.1 and 7.4); it may be empty."""
     if body and (len(body) == 1 or int.from_bytes(body[:2], "big") not in CLOSE_CODES):
-        return Violation(code=1002, text="a close frame has a code that may not be sent")
+        return Violation(code=1002, what="close_frame", text="a close frame has a code that may not be sent")
     try:
         body[2:].decode()
     except UnicodeDecodeError:
-        return Violation(code=1007, text="the reason of a close frame is not UTF-8")
+        return Violation(code=1007, what="not_utf8", text="the reason of a close frame is not UTF-8")
     return None
 
 
@@ -240,12 +253,12 @@ def _fault_in_head(head: bytes, *, ended: bool) -> Exception | None:
     """Why this is no upgrade, as far as it has come."""
     if ended:
         return EOFError()
-    if head[:9] != b"HTTP/1.1 "[: len(head)] or len(head) > MAX_HEAD:
+    if head[:9] not in (b"HTTP/1.1 "[: len(head)], b"HTTP/1.0 "[: len(head)]) or len(head) > MAX_HEAD:
         return ValueError("no HTTP")
-    if b"\r\n\r\n" not in head or head[9:13] == b"101 ":
+    if b"\r\n\r\n" not in head or head[:13] == b"HTTP/1.1 101 ":
         return None
     status = head[9:12]
-    return Refused(int(status)) if status.isdigit() else ValueError("no status")
+    return Refused(int(status)) if status.isdigit() and status != b"101" else ValueError("no status")
 
 
 class TapStream(trio.abc.Stream):

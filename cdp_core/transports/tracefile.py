@@ -25,7 +25,7 @@ from typing import Final, final
 
 import attrs
 
-from cdp_core._version import __version__
+from cdp_core._version import PROTOCOL, __version__
 from cdp_core.sansio.trace import (
     MAX_MESSAGE_BYTES,
     MAX_TRACE_BYTES,
@@ -67,6 +67,7 @@ class TraceWriter:
 
     `redact` sees each message text and gives what is recorded of it; texts above `max_message_bytes` are cut; after
     `max_bytes` nothing more is recorded, and the last line says how much that was. Instants `at` come from one clock.
+    `protocol` is for the header: the protocol that who records goes by, and that is the one of the bindings.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class TraceWriter:
         redact: Redact | None = None,
         max_bytes: int = MAX_TRACE_BYTES,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
-        protocol: str | None = None,
+        protocol: str | None = PROTOCOL,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._encoder = TraceEncoder(redact=redact, max_bytes=max_bytes, max_message_bytes=max_message_bytes)

@@ -29,19 +29,33 @@ from cdp_core.sansio.wire import Payload
 from cdp_core.sansio.wsframes import Violation, frame_text
 from cdp_core.scopes import leaves
 
-__all__ = ["CHUNK", "Refused", "UpgradedTransport", "WebSocketOptions", "WebSocketStatistics"]
+__all__ = ["BROKEN", "CHUNK", "Refused", "UpgradedTransport", "WebSocketOptions", "WebSocketStatistics"]
 
 CHUNK: Final = 1 << 18
 """Read at most this much before other tasks run: a reader that drains without yielding starves its consumers."""
 DIRECT_LIMIT: Final = 1 << 16
+BROKEN: Final = "The connection to the browser broke; if it still runs, connect to it again."
 
 _ADVICE: Final = {
-    401: "; it wants credentials, in the address or in headers=",
-    403: "; Chromium refuses foreign origins: send no Origin header, or start it with --remote-allow-origins",
-    404: "; the path is wrong or names a browser that has ended: look the address up again",
-    410: "; this browser has ended",
-    500: "; the path names no target of this browser, or the Host header is no IP address and not localhost",
+    200: "a page is served there and no WebSocket: look the ws:// address up, or give the http:// address",
+    401: "it wants credentials, in the address or in headers=",
+    403: "Chromium refuses foreign origins: send no Origin header, or start it with --remote-allow-origins",
+    404: "the path is wrong or names a browser that has ended: look the address up again",
+    407: "a proxy in between wants credentials: give an address that needs none",
+    410: "this browser has ended",
+    426: "it speaks another version of WebSocket: check that it is a browser's DevTools endpoint",
+    429: "there are too many connections: wait, or close some",
+    500: "the path names no target of this browser, or the Host header is no IP address and not localhost",
 }
+
+
+def _refusal_advice(status: int) -> str:
+    if 300 <= status < 400:
+        return _ADVICE.get(status, "redirects are not followed: give the address that it leads to")
+    if status > 500:
+        return "what stands before the browser cannot reach it: check that it runs, or try again in a moment"
+    return _ADVICE.get(status, "check that it is a browser's DevTools endpoint")
+
 
 log = logging.getLogger("cdp_core.websocket")
 
@@ -112,11 +126,11 @@ class UpgradedTransport:
 
     # ── the handshake ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def shake_hands(self, nursery: trio.Nursery, headers: Mapping[str, str], seconds: float) -> None:
-        """Upgrade the stream. Raises DiscoveryError(stage="upgrade") within `seconds`."""
-        own = {name.encode("ascii").lower(): value.encode("latin-1") for name, value in headers.items()}
-        lines = {name.lower(): value for name, value in self._address.credential_headers()} | own
-        nursery.start_soon(self._speak, list(lines.items()))
+    async def shake_hands(self, nursery: trio.Nursery, headers: Mapping[bytes, bytes], seconds: float) -> None:
+        """Upgrade the stream; `headers` are checked. Raises DiscoveryError(stage="upgrade") within `seconds`."""
+        lines = {name.lower(): value for name, value in self._address.credential_headers()} | dict(headers)
+        host = lines.pop(b"host", self._address.host_header.encode()).decode()  # trio-websocket writes it by itself
+        nursery.start_soon(self._speak, host, list(lines.items()))
         with trio.move_on_after(seconds):
             await self.await_handshake()
         if self._failure is not None or self._websocket is None:
@@ -133,22 +147,22 @@ class UpgradedTransport:
             self._failure = error
             self._settled.set()
 
-    async def _speak(self, headers: list[tuple[bytes, bytes]]) -> None:
+    async def _speak(self, host: str, headers: list[tuple[bytes, bytes]]) -> None:
         """Run trio-websocket in a nursery of its own, and keep what it raises: none of it may reach the caller's."""
         try:
             with self._speaking:
-                await self._upgrade(headers)
+                await self._upgrade(host, headers)
         except Exception as error:  # noqa: BLE001 - every kind, single or grouped, becomes an error of ours
             log.debug("trio-websocket raised %s", type(leaves(error)[0]).__name__)
             self.fail_handshake(leaves(error)[0])
             await self.shut_stream()  # after the handshake this is what wakes our reader
 
-    async def _upgrade(self, headers: list[tuple[bytes, bytes]]) -> None:
+    async def _upgrade(self, host: str, headers: list[tuple[bytes, bytes]]) -> None:
         async with trio.open_nursery() as nursery:
             self._websocket = await trio_websocket.wrap_client_stream(
                 nursery,
                 cast("trio.SocketStream", self.stream_below()),  # it names two classes, and uses the interface
-                self._address.host_header,
+                host,
                 self._address.target,
                 extra_headers=headers,
                 max_message_size=self._max_message_bytes,
@@ -157,24 +171,26 @@ class UpgradedTransport:
             self._settled.set()
 
     def _handshake_error(self, seconds: float) -> DiscoveryError:
-        failure, status = self._failure, None
+        failure, status, answered = self._failure, None, "other"
         if isinstance(failure, trio_websocket.ConnectionRejected):
             failure = Refused(failure.status_code)
+        advice = "check that it is a browser's DevTools endpoint"
         if failure is None:
-            text = f"did not complete the WebSocket handshake within {seconds:g} s"
+            answered = "silence"
+            text = f"did not complete the WebSocket handshake within {seconds:g} s (handshake_timeout); {advice}"
         elif isinstance(failure, Refused):
             status = failure.status
-            text = f"refused the WebSocket with HTTP status {status}{_ADVICE.get(status, '')}"
+            text = f"refused the WebSocket with HTTP status {status}; {_refusal_advice(status)}"
         elif isinstance(failure, EOFError):
-            text = (
-                "closed the connection in the middle of the WebSocket handshake; is it a browser's DevTools endpoint?"
-            )
+            answered = "end"
+            text = f"closed the connection in the middle of the WebSocket handshake; {advice}"
         elif isinstance(failure, (trio.BrokenResourceError, OSError)):
-            text = "broke the connection during the WebSocket handshake; is it a browser's DevTools endpoint?"
+            answered = "end"
+            text = f"broke the connection during the WebSocket handshake; {advice}"
         else:
-            text = "did not answer the WebSocket handshake as HTTP demands; is it a browser's DevTools endpoint?"
+            text = f"did not answer the WebSocket handshake as HTTP demands; {advice}"
         where = str(self._address)
-        return DiscoveryError(f"{where} {text}.".replace("?.", "?"), address=where, stage="upgrade", status=status)
+        return DiscoveryError(f"{where} {text}.", address=where, stage="upgrade", status=status, answered=answered)
 
     # ── sending ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -294,9 +310,10 @@ class UpgradedTransport:
         if self._closing is not None:
             return self.end("closed", "The link was closed here.")
         if code is None:
-            text = "The browser ended the connection without a close frame, which is its normal way."
-            return self.end("peer_closed", text, 1006)
-        return self.end("peer_closed", f"The browser closed the connection with code {code}.", code)
+            text = "The browser ended the connection without a close frame, which is its normal way"
+            return self.end("peer_closed", f"{text}; if it still runs, connect to it again.", 1006)
+        text = f"The browser closed the connection with code {code}; if it still runs, connect to it again."
+        return self.end("peer_closed", text, code)
 
     async def end_by_violation(self, violation: Violation) -> ConnectionLost | RemoteProtocolError:
         """Close with the code that names the fault."""
@@ -304,6 +321,7 @@ class UpgradedTransport:
             f"The peer broke the WebSocket protocol: {violation.text}; "
             f"the connection was closed with code {violation.code}.",
             close_code=violation.code,
+            command_id=violation.command_id,
         )
         await self.aclose(violation.code)
         return self.again()
@@ -313,7 +331,7 @@ class UpgradedTransport:
         ended = self._ended
         assert ended is not None
         if isinstance(ended, RemoteProtocolError):
-            return RemoteProtocolError(str(ended), close_code=ended.close_code)
+            return RemoteProtocolError(str(ended), close_code=ended.close_code, command_id=ended.command_id)
         return ConnectionLost(str(ended), reason=ended.reason, close_code=ended.close_code)
 
 

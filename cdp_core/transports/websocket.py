@@ -9,8 +9,8 @@ from typing import Final
 
 from cdp_core.discovery import open_stream
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.endpoints import EndpointAddress, parse_address
-from cdp_core.sansio.wsframes import FrameReader
+from cdp_core.sansio.endpoints import EndpointAddress, check_headers, parse_address
+from cdp_core.sansio.wsframes import check_limit
 from cdp_core.scopes import background_tasks, check_timeout
 from cdp_core.transports.plain import PlainTransport
 from cdp_core.transports.tapped import TappedTransport
@@ -46,16 +46,18 @@ async def open_websocket(
     address = parse_address(where) if isinstance(where, str) else where
     if not address.is_websocket:
         raise InvalidArgument(f"{address} is no ws:// or wss:// address.")
+    check_timeout("connect_timeout", connect_timeout)
     check_timeout("handshake_timeout", handshake_timeout)
     check_timeout("close_timeout", close_timeout)
-    FrameReader(max_message_bytes=max_message_bytes)  # refuses a limit that is none, before anything is open
+    check_limit(max_message_bytes)
+    lines = check_headers({} if headers is None else headers)
     options = WebSocketOptions(max_message_bytes=max_message_bytes, close_timeout=close_timeout, direct=direct and tap)
     kind = TappedTransport if tap else PlainTransport
     async with background_tasks() as nursery:
         stream = await open_stream(address, ssl_context=ssl_context, connect_timeout=connect_timeout)
         transport = kind(stream, address, options)
         try:
-            await transport.shake_hands(nursery, headers or {}, handshake_timeout)
+            await transport.shake_hands(nursery, lines, handshake_timeout)
             yield transport
         finally:
             await transport.aclose()

@@ -1,7 +1,7 @@
 """Every recorded trace, through one router per link: what the browser really said, in the order in which it said it.
 
 `Observer` is the client that never was. It adopts each recorded command as the router's own (`AdoptingRouter`), hands it
-each message of the browser, and keeps what came out. Four things are demanded of every trace (rule 17):
+each message of the browser, and keeps what came out. Four things are demanded of every trace:
 
 * nothing that the router says is an anomaly, unless a rule below explains it **and** the trace's notes speak of it;
 * the sessions at the end are those of the ledger in the notes, by id, target, type and parent, and each that is gone went

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from cdp_core.errors import DiscoveryError, InvalidArgument
 from cdp_core.sansio.endpoints import (
     EndpointAddress,
+    check_headers,
     check_status,
     http_get_request,
     is_loopback,
@@ -350,6 +351,21 @@ def test_headers_that_http_cannot_carry(name: str, value: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         http_get_request(ASKED, "/json/version", headers={name: value})
     assert "s3cr3t" not in seen(caught.value)
+
+
+def test_headers_are_a_mapping_with_each_name_once() -> None:
+    assert check_headers({"X-A": "1", "Host": "h"}) == {b"x-a": b"1", b"host": b"h"}
+    for headers in ([("X-A", "1")], "X-A: 1", None, 5):
+        with pytest.raises(InvalidArgument, match="mapping"):
+            check_headers(headers)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="given twice"):
+        check_headers({"X-A": "1", "x-a": "1"})
+    for name in ("Upgrade", "CONNECTION", "Sec-WebSocket-Key", "sec-websocket-protocol", "Keep-Alive", 5, None):
+        with pytest.raises(InvalidArgument, match="belongs to the connection"):
+            check_headers({name: "x"})  # type: ignore[dict-item]
+    for value in (5, None, b"x", "é", "a\nb"):
+        with pytest.raises(InvalidArgument, match="X-A is not printable"):
+            check_headers({"X-A": value})  # type: ignore[dict-item]
 
 
 # ── redaction ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -77,6 +78,9 @@ def test_a_text_of_exactly_the_limit_passes() -> None:
     assert reader.violation is None
 
 
+BEGIN = b'{"id":9,"result":{'
+
+
 @given(before=texts, size=st.integers(LIMIT + 1, 3 * LIMIT), ended=st.booleans(), cuts=st.lists(st.integers(0, 4000)))
 @example(before=[b"a"], size=LIMIT + 1, ended=True, cuts=[])  # in the middle of one portion
 @example(before=[b"a"], size=LIMIT + 1, ended=False, cuts=[])  # at its end, unfinished
@@ -84,7 +88,7 @@ def test_a_text_of_exactly_the_limit_passes() -> None:
 @example(before=[], size=LIMIT + 1, ended=True, cuts=[LIMIT])
 def test_a_text_above_the_limit_ends_the_reading(before: list[bytes], size: int, ended: bool, cuts: list[int]) -> None:
     reader = PipeReader(LIMIT)
-    data = b"".join(map(frame_pipe, before)) + b"x" * size + (b"\0after\0" if ended else b"")
+    data = b"".join(map(frame_pipe, before)) + BEGIN + b"x" * (size - len(BEGIN)) + (b"\0after\0" if ended else b"")
     got: list[Payload] = []
     for portion in portions(data, cuts):
         got += reader.feed(portion)
@@ -92,6 +96,11 @@ def test_a_text_above_the_limit_ends_the_reading(before: list[bytes], size: int,
     assert reader.violation is not None
     assert reader.violation.code == 1009
     assert str(LIMIT) in reader.violation.text
+    assert "max_message_bytes" in reader.violation.text
+    assert reader.violation.what == "too_big"
+    assert reader.violation.announced is not None
+    assert LIMIT < reader.violation.announced <= size
+    assert reader.violation.command_id == 9
     assert reader.unfinished == 0
     assert reader.feed(b"more\0") == []
 
@@ -105,9 +114,10 @@ def test_the_limit_is_judged_before_the_text_has_ended() -> None:
     assert reader.unfinished == 0  # and nothing of it is kept
 
 
-def test_a_senseless_limit_is_refused() -> None:
-    with pytest.raises(InvalidArgument):
-        PipeReader(LIMIT - 1)
+@pytest.mark.parametrize("limit", [LIMIT - 1, None, "4096", 4096.0])
+def test_a_senseless_limit_is_refused(limit: Any) -> None:
+    with pytest.raises(InvalidArgument, match="max_message_bytes"):
+        PipeReader(limit)
 
 
 # ── outward ──────────────────────────────────────────────────────────────────────────────────────────────────────────

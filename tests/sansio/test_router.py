@@ -15,6 +15,7 @@ and the same machine must find a counterexample.
 
 from __future__ import annotations
 
+import enum
 import json
 import sys
 from collections import Counter, deque
@@ -529,7 +530,7 @@ class RouterLaws(RuleBasedStateMachine):
         if told:
             self.browser.say(DETACHED, parent, {"sessionId": session, "targetId": "T"}, form)
         else:
-            self.browser.all_told = False  # somebody between browser and client ate the event (rule 1)
+            self.browser.all_told = False  # somebody between browser and client ate the event
 
     def _detach_strangely(self, pick: int, form: int) -> None:
         sessions = [None, *self.browser.parents]
@@ -743,7 +744,7 @@ class NoCascade(Router):
 
 
 class DeafToDeadSessions(Router):
-    """A sessionless -32001 is taken for a reply on another session, so its command hangs (rule 1)."""
+    """A sessionless -32001 is taken for a reply on another session, so its command hangs."""
 
     def _reply(self, reply: Result | Refusal) -> Iterable[Output]:
         entry = self._waiting.get(reply.id)
@@ -942,7 +943,7 @@ def test_the_machine_finds_a_router_that_breaks_a_law(mutant: type[Router]) -> N
 
 
 def test_a_counter_per_session_fails_by_what_chromium_does() -> None:
-    """It needs no hostile peer, only a session that died: its refusal comes without a session (fact 8, rule 1)."""
+    """It needs no hostile peer, only a session that died: its refusal comes without a session (fact 8)."""
     with pytest.raises(LawBroken):
         run_state_machine_as_test(machine_with(CounterPerSession, hostile=False), settings=HUNT)
     ideal = machine_with(CounterPerSession, hostile=False, tells_dead=False)
@@ -1058,7 +1059,7 @@ def test_a_session_is_open_before_its_attach_event_is_told() -> None:
 
 
 def test_a_detach_is_told_in_order() -> None:
-    """The event, all commands by id, then the sessions: children first, siblings as they opened (rule 24)."""
+    """The event, all commands by id, then the sessions: children first, siblings as they opened."""
     router = with_sessions(("A", None), ("B", "A"), ("C", "A"), ("D", "B"), ("E", None))
     for session in ("D", "A", "E", "C", "B", None):
         send(router, session)
@@ -1133,7 +1134,7 @@ def test_a_child_that_ended_before_its_parent_ends_once() -> None:
 
 
 def test_a_dead_session_is_known_by_its_refusal() -> None:
-    """The only reply there is comes without sessionId (fact 8); it ends the session as a detach does (rule 1)."""
+    """The only reply there is comes without sessionId (fact 8); it ends the session as a detach does."""
     router = with_sessions(("A", None), ("B", "A"))
     own, other, root = send(router, "A"), send(router, "B"), send(router)
     outputs = said(router, {"id": own, "error": {"code": DEAD_SESSION, "message": "Session with given id not found."}})
@@ -1330,3 +1331,35 @@ def test_a_payload_is_looked_at_when_all_before_was_consumed() -> None:
     assert isinstance(next(outputs), SessionClosed)
     assert router.statistics().anomalies == {}  # the second message was not looked at yet
     assert [plain(output)[1] for output in outputs] == ["unknown_session"]
+
+
+def test_a_fault_of_the_peer_is_the_cause_of_the_loss() -> None:
+    loss = Loss(kind="connection", reason="protocol_error", detail="It was binary.", close_code=1003)
+    cause = loss.error().__cause__
+    assert isinstance(cause, RemoteProtocolError)
+    assert cause.close_code == 1003
+    assert Loss(kind="connection", reason="closed", detail="It was closed.").error().__cause__ is None
+
+
+def test_a_waiting_command_is_known_by_its_method() -> None:
+    router = Router()
+    command_id, _text = router.command("A.a")
+    assert router.method_of(command_id) == "A.a"
+    router.receive(b'{"id":%d,"result":{}}' % command_id)
+    assert router.method_of(command_id) is None
+    assert router.method_of(-5) is None
+
+
+class Name(str, enum.Enum):
+    """As StrEnum makes them, which Python 3.10 has not."""
+
+    ENABLE = "Page.enable"
+
+
+def test_a_method_is_a_string_or_stands_for_one() -> None:
+    router = Router()
+    assert json.loads(router.command(Name.ENABLE)[1])["method"] == "Page.enable"
+    for method in ("", None, 5, b"Page.enable", ["Page.enable"]):
+        with pytest.raises(InvalidArgument):
+            router.command(method)  # type: ignore[arg-type]
+    assert router.in_flight == 1

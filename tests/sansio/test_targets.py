@@ -188,6 +188,25 @@ def test_targets_stand_in_the_order_of_their_making() -> None:
     assert list(table.targets) == ["C", "A", "B"]
 
 
+def test_announcements_say_what_the_table_knows() -> None:
+    """A table that is fed the announcements of another one is the same."""
+    table, other = TargetTable(), TargetTable()
+    table.apply(
+        event(CREATED, about("A", type="iframe", url="https://example.org/", title="old", canAccessOpener=True))
+    )
+    table.apply(event(CREATED, about("B", title="\ud800")))
+    table.apply(event(CREATED, about("C")))
+    table.apply(event(ATTACHED, about("A", type="iframe", url="", attached=True)))
+    table.apply(event(DESTROYED, {"targetId": "C"}))
+    announced = table.announcements()
+    assert [each.method for each in announced] == [CREATED] * 2
+    assert announced[0].session_id is None
+    for each in announced:
+        other.apply(each)
+    assert other.targets == table.targets
+    assert other.announcements() == announced
+
+
 def test_the_table_cannot_be_changed_from_outside_and_is_live() -> None:
     table = TargetTable()
     seen = table.targets

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import OrderedDict, UserDict
 from collections.abc import Callable
 from enum import Enum, IntEnum
@@ -35,6 +36,9 @@ from cdp_core.sansio.wire import (
     TypedCommand,
     decode,
     encode_command,
+    shown_id,
+    shown_method,
+    shown_type,
 )
 
 ONE = CommandId(1)
@@ -333,6 +337,29 @@ def test_a_reply_that_cannot_be_read_still_names_its_command() -> None:
         assert meaning(decode(octets))[:2] == ("malformed", None)
 
 
+@pytest.mark.parametrize("number", [b"NaN", b"Infinity", b"-Infinity"])
+def test_numbers_that_json_has_not_are_no_json(number: bytes) -> None:
+    """Whichever way, the standard library's decoder would take them."""
+    for octets in (
+        b'{"method":"A.a","params":{"x":%s}}',
+        b'{"method":"A.a","params":{"x":[%s],"y":"\\ud800"}}',
+        b'{"params":{"x":%s},"method":"A.a"}',
+    ):
+        for way in WAYS:
+            assert meaning(way(octets % number))[0] == "malformed", octets
+    for way in WAYS:
+        assert meaning(way(b'{"id":77,"result":{"x":%s}}' % number))[:2] == ("malformed", 77)
+    event = Event(method="A.a", raw=Raw(b'{"x":%s}' % number))
+    with pytest.raises(RemoteProtocolError):
+        event.params  # noqa: B018 - the look is the test
+
+
+@pytest.mark.parametrize("message", ["{}", 5, None, [b"{}"]])
+def test_what_is_no_bytes_is_its_transports_fault(message: Any) -> None:
+    with pytest.raises(RemoteProtocolError, match=type(message).__name__):
+        decode(message)
+
+
 def test_what_is_no_utf8_is_said_to_be() -> None:
     message = decode(b'{"id":1,"note":"\xff"}')
     assert isinstance(message, Malformed)
@@ -583,3 +610,30 @@ def test_what_decoders_decline_is_named() -> None:
         wire.decode_event(b"nonsense")
     with pytest.raises(DECODE_ERRORS):
         wire.decode_result(b"[" * 100_000)
+
+
+# ── what may be shown ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(st.text(), st.integers(0, 100))
+@example("Page.loadEventFired", 1)
+@example("Page." + "x" * 59, 1)
+@example("Page." + "x" * 60, 1)
+@example("Page.x\n", 1)
+@example("a1-._B", 1)
+@example("shared_worker", 1)
+def test_what_a_peer_says_is_shown_where_it_looks_like_what_it_should_be(word: str, times: int) -> None:
+    """Letters, digits and few signs; cut, or left away. Anything else may be the words of a page."""
+    for text in (word, word * times):
+        assert re.fullmatch(r"[A-Za-z0-9]+\.[A-Za-z0-9]+|an event with an odd name", shown_method(text))
+        assert re.fullmatch(r"[a-z_]+", shown_type(text))
+        assert re.fullmatch(r"[A-Za-z0-9._-]{1,8}|\(odd\)|\(none\)", shown_id(text))
+        assert max(len(shown_method(text)), len(shown_type(text)), len(shown_id(text))) <= 64
+
+
+def test_names_types_and_ids_are_shown() -> None:
+    assert shown_method("Page.loadEventFired") == "Page.loadEventFired"
+    assert shown_type("service_worker") == "service_worker"
+    assert shown_id("0123456789") == "01234567"
+    assert shown_id(None) == "(root)"
+    assert shown_id("") == "(none)"

@@ -10,7 +10,9 @@ Large frames take a way of their own, into a buffer that is used again: it has t
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import attrs
 import pytest
@@ -21,7 +23,7 @@ from wsproto.connection import Connection, ConnectionType
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio import wsframes
-from cdp_core.sansio.wsframes import KEPT_BUFFER, LARGE, OWN_BUFFER, FrameReader, Violation, frame_text
+from cdp_core.sansio.wsframes import KEPT_BUFFER, LARGE, OWN_BUFFER, FrameReader, frame_text
 
 LIMIT = 1 << 20
 TEXT, BINARY, CONTINUATION, CLOSE, PING, PONG = 1, 2, 0, 8, 9, 10
@@ -114,6 +116,7 @@ def we_say(chunks: Iterable[bytes], limit: int = LIMIT, feed: Feed = by_feed) ->
     violation = reader.violation
     if violation is not None:
         assert violation.text
+        assert violation.what
         assert feed(reader, Frame(payload=b"more").octets()) == []
         assert reader.violation == violation
     return Said(tuple(messages), tuple(controls), None if violation is None else violation.code)
@@ -284,14 +287,86 @@ def test_the_limit_is_wsprotos_at_ours(sizes: list[int], fragmented: bool, place
 
 
 @pytest.mark.parametrize("size", [1025, 1 << 16, 1 << 40, (1 << 63) - 1])
-def test_the_limit_is_judged_before_anything_is_buffered(size: int) -> None:
+def test_the_limit_is_judged_by_the_header_and_the_first_bytes_name_the_command(size: int) -> None:
+    """Nothing but these is kept, and no buffer of that size is made."""
     reader = FrameReader(max_message_bytes=1024)
     header = b"\x81\x7e" + size.to_bytes(2, "big") if size < 1 << 16 else b"\x81\x7f" + size.to_bytes(8, "big")
-    assert reader.feed(header[:-1]) == []
-    assert reader.violation is None
-    assert reader.feed(header[-1:]) == []
-    assert reader.violation == Violation(code=1009, text=f"a message of {size} bytes is above the limit of 1024")
+    begin = b'{"id":77,"result":{"text":"' + b"x" * 64
+    for octet in header + begin[:63]:
+        assert reader.feed(bytes([octet])) == []
+        assert reader.violation is None
+        assert reader.wanted() is None
+    assert reader.hesitates
+    assert reader.feed(begin[63:]) == []
+    assert not reader.hesitates
+    violation = reader.violation
+    assert violation is not None
+    assert (violation.code, violation.what, violation.announced, violation.command_id) == (1009, "too_big", size, 77)
+    assert f"a message of {size} bytes is above the limit of 1024" in violation.text
+    assert "max_message_bytes" in violation.text
     assert reader.wanted() is None
+
+
+@pytest.mark.parametrize(("kept", "command"), [(8, None), (9, 77), (20, 77)])
+def test_a_message_above_the_limit_may_be_judged_before_its_first_bytes_are_here(kept: int, command: Any) -> None:
+    reader = FrameReader(max_message_bytes=1024)
+    reader.judge()
+    assert not reader.hesitates
+    assert reader.violation is None
+    reader.feed(Frame(payload=b'{"id":77,"result":{' + b"x" * 2000).octets()[: 4 + kept])
+    assert reader.hesitates
+    reader.judge()
+    assert not reader.hesitates
+    assert reader.violation is not None
+    assert (reader.violation.announced, reader.violation.command_id) == (2019, command)
+    assert reader.feed(b"x" * 100) == []
+
+
+@given(
+    before=st.integers(0, 3),
+    begin=st.sampled_from(
+        [b'{"id":5,"result":{', b'{"id":-5, "x":1', b'{"method":"A.a","params":{"id":5', b'{"id":', b""]
+    ),
+    parts=st.lists(st.sampled_from([0, 1, 2, 30, 64, 500, 1100]), max_size=6),
+    places=st.lists(st.integers(0, 8000), max_size=6),
+    feed=st.sampled_from([by_feed, by_socket]),
+)
+@example(before=0, begin=b'{"id":5,"result":{', parts=[0, 1, 2, 0, 30], places=[], feed=by_feed)
+@example(before=1, begin=b'{"id":5,"result":{', parts=[], places=[12, 20, 75], feed=by_feed)
+def test_a_message_above_the_limit_is_the_same_in_any_portions(
+    before: int, begin: bytes, parts: list[int], places: list[int], feed: Feed
+) -> None:
+    """Whole or in fragments, what is said of it does not depend on how it came: its size so far, and its command."""
+    whole, frames, start = begin + b"x" * 5000, [Frame(payload=b"{}")] * before, 0
+    for number, size in enumerate([*parts, 5000]):
+        kind = CONTINUATION if number else TEXT
+        frames.append(Frame(kind, whole[start : start + size], final=False))
+        start += size
+    octets = octets_of(frames)
+    violations = []
+    for chunks in ([octets], cut(octets, places), [bytes([octet]) for octet in octets]):
+        reader = FrameReader(max_message_bytes=1024)
+        messages = [message for chunk in chunks for message in feed(reader, chunk)]
+        assert messages == [b"{}"] * before
+        violations.append(reader.violation)
+    assert violations[0] is not None
+    assert violations == [violations[0]] * 3
+    assert violations[0].command_id == {b'{"id":5,"': 5, b'{"id":-5,': -5}.get(begin[:9])
+
+
+def test_fragments_without_end_cost_what_they_hold() -> None:
+    """A peer may send as many parts as it likes, of one byte or none: none of them is kept as a thing of its own."""
+    reader = FrameReader(max_message_bytes=1 << 20)
+    reader.feed(Frame(payload=b"{", final=False).octets())
+    tracemalloc.start()
+    try:
+        for _ in range(50):
+            reader.feed(Frame(CONTINUATION, b"", final=False).octets() * 1000)
+            reader.feed(Frame(CONTINUATION, b" ", final=False).octets() * 1000)
+        assert tracemalloc.get_traced_memory()[0] < 200_000
+    finally:
+        tracemalloc.stop()
+    assert reader.feed(Frame(CONTINUATION, b"}").octets()) == [b"{" + b" " * 50_000 + b"}"]
 
 
 def test_fragments_are_judged_together() -> None:
@@ -303,9 +378,10 @@ def test_fragments_are_judged_together() -> None:
     assert reader.violation.code == 1009
 
 
-def test_a_senseless_limit_is_refused() -> None:
-    with pytest.raises(InvalidArgument):
-        FrameReader(max_message_bytes=1023)
+@pytest.mark.parametrize("limit", [1023, 0, -1, None, "4096", 4096.0, True])
+def test_a_senseless_limit_is_refused(limit: Any) -> None:
+    with pytest.raises(InvalidArgument, match="max_message_bytes"):
+        FrameReader(max_message_bytes=limit)
     FrameReader(max_message_bytes=1024)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
 import pickle
 import re
 import sys
@@ -24,7 +25,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "CdpError": {},
     "LocalProtocolError": {"reason": "too_big"},
     "InvalidArgument": {"reason": "argument"},
-    "RemoteProtocolError": {"close_code": 1009},
+    "RemoteProtocolError": {"close_code": 1009, "command_id": 7},
     "CommandRefused": {
         "code": -32000,
         "message": "Not attached",
@@ -37,8 +38,8 @@ FIELDS: dict[str, dict[str, Any]] = {
     "SessionGone": {"reason": "detached", "session_id": "S", "target_id": "T"},
     "TargetGone": {"reason": "unknown_target", "target_id": "T"},
     "TargetCrashed": {"reason": "crashed", "session_id": "S", "target_id": None},
-    "SubscriberLagged": {"missed": 3, "capacity": 2},
-    "DiscoveryError": {"address": "http://127.0.0.1:1", "stage": "tcp", "status": None},
+    "SubscriberLagged": {"missed": 3, "capacity": 2, "max_bytes": None},
+    "DiscoveryError": {"address": "http://127.0.0.1:1", "stage": "tcp", "status": None, "answered": "silence"},
     "BindingDrift": {"item": "Page.Frame", "field": "url"},
     "MissingField": {"item": "Page.Frame", "field": "url"},
     "TapFailed": {"tap": "record"},
@@ -203,6 +204,79 @@ def test_a_refusal_is_told_by_its_code() -> None:
     error = made("CommandRefused")
     assert "Page.close" in str(error)
     assert "-32000" in str(error)
+    assert "session S " in str(error)
+    long = errors.CommandRefused(code=-1, message="x" * 999, data="y" * 999, method="A.a", session_id="0123456789")
+    assert len(str(long)) < 600
+    assert "session 01234567 was" in str(long)
+    assert len(long.message) == 999
     bare = errors.CommandRefused(code=-1, message="No", data=None, method="Page.close", session_id=None)
     assert_sentences(str(bare))
     assert "None" not in str(bare)
+
+
+def test_who_lagged_by_bytes_is_told_of_bytes() -> None:
+    by_count = errors.SubscriberLagged(missed=1, capacity=7)
+    by_bytes = errors.SubscriberLagged(missed=1, capacity=7, max_bytes=512)
+    assert "7 places" in str(by_count)
+    assert "larger capacity" in str(by_count)
+    assert "512 bytes" in str(by_bytes)
+    assert "larger max_bytes" in str(by_bytes)
+    assert "places" not in str(by_bytes)
+    assert_sentences(str(by_bytes))
+
+
+def test_a_fault_of_the_peer_is_the_cause_of_what_it_ended() -> None:
+    loss = Loss(kind="connection", reason="protocol_error", detail="It was binary; look.", close_code=1003)
+    causes = [loss.error().__cause__ for _time in range(2)]
+    assert causes[0] is not causes[1]
+    for cause in causes:
+        assert isinstance(cause, errors.RemoteProtocolError)
+        assert (str(cause), cause.close_code) == ("It was binary; look.", 1003)
+    assert Loss(kind="connection", reason="closed", detail="It was closed here.").error().__cause__ is None
+
+
+ODD = [SECRET, f"{SECRET}.x y", f"Page.{SECRET * 20}", f"Page.x\n{SECRET}", "." * 5 + SECRET, f"{SECRET}.a.b"]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_no_words_of_the_peer_in_what_is_said_of_its_messages(odd: str) -> None:
+    """Names of events, types and ids are the peer's too: shown where they look like what they should be, and cut."""
+
+    def attach(session: str, target: str, kind: str) -> bytes:
+        info = {"targetId": target, "type": kind}
+        return json.dumps(
+            {"method": "Target.attachedToTarget", "params": {"sessionId": session, "targetInfo": info}}
+        ).encode()
+
+    router = cdp_core.Router()
+    odd_id = " " + odd
+    outputs = [
+        *router.receive(json.dumps({"method": odd, "params": {}, "sessionId": odd_id}).encode()),
+        *router.receive(json.dumps({"method": odd, "params": {}, "sessionId": "x" * 10_000}).encode()),
+        *router.receive(attach(odd_id, odd_id, odd)),
+    ]
+    router.command("A.a", None, cdp_core.SessionId(odd_id))
+    outputs += router.receive(attach(odd_id, odd_id, odd))
+    outputs += router.receive(json.dumps({"method": "Inspector.targetCrashed", "sessionId": odd_id}).encode())
+    outputs += router.receive(
+        json.dumps({"method": "Target.detachedFromTarget", "params": {"sessionId": odd_id}}).encode()
+    )
+    anomalies = [output for output in outputs if isinstance(output, cdp_core.Anomaly)]
+    losses = [output.loss for output in outputs if isinstance(output, cdp_core.SessionClosed)]
+    losses += [output.outcome for output in outputs if isinstance(output, cdp_core.CommandDone)]
+    assert (len(anomalies), len(losses)) == (3, 2)
+    with pytest.raises(CdpError) as unreadable:
+        cdp_core.Event(method=odd, raw=b"[]").params  # type: ignore[arg-type]  # noqa: B018
+    for said in (*(each.detail for each in anomalies), *(str(loss.error()) for loss in losses), str(unreadable.value)):
+        assert SECRET not in said
+        assert len(said) < 300
+        assert "\n" not in said
+    assert all(len(each.session_id or "") <= 64 for each in anomalies)
+    assert all(len(output.target_type) <= 64 for output in outputs if isinstance(output, cdp_core.SessionOpened))
+
+
+def test_words_that_look_right_are_shown() -> None:
+    router = cdp_core.Router()
+    [anomaly] = router.receive(b'{"method":"Network.requestWillBeSentExtraInfo","params":{},"sessionId":"A1"}')
+    assert isinstance(anomaly, cdp_core.Anomaly)
+    assert "Network.requestWillBeSentExtraInfo" in anomaly.detail

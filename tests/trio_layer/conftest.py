@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -11,6 +11,25 @@ import pytest
 import trio
 
 from cdp_core import BrowserSession, Json, MemoryTransport, memory_pair, open_browser_session
+from cdp_core.link import Link
+
+
+@pytest.fixture(autouse=True)
+def no_link_keeps_an_entry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every link of a test has ended with it, and then no command, waiter, session or route is left in it."""
+    links: list[Link[Any]] = []
+    make = Link.__init__
+
+    def note(link: Link[Any], *arguments: Any, **options: Any) -> None:
+        make(link, *arguments, **options)
+        links.append(link)
+
+    monkeypatch.setattr(Link, "__init__", note)
+    yield
+    for link in links:
+        left = (link.router.in_flight, len(link._waiters), len(link.sessions), len(link.routes), len(link._outbox))
+        assert link.ended.is_set()
+        assert left == (0,) * 5, f"commands, waiters, sessions, routes, unsent: {left}"
 
 
 class Watched:
@@ -40,6 +59,9 @@ class WatchedDirect(Watched):
     unsent = False
 
     def send_now(self, text: bytes, /) -> bool:
+        if self._browser.breaks_next_write:
+            self._browser.breaks_next_write = False
+            raise trio.BrokenResourceError("the scripted browser took nothing")
         if self._browser.stalled or not self._inner.send_now(text):
             return False
         self._browser.hear([text])
@@ -47,7 +69,8 @@ class WatchedDirect(Watched):
 
 
 class ScriptedBrowser:
-    """Answers by `rules` (method to function of the command), else not at all; `stalled` takes no bytes."""
+    """Answers by `rules` (method to function of the command), else not at all; `stalled` takes no bytes,
+    `breaks_next_write` raises out of the next direct write."""
 
     def __init__(self, *, direct: bool = True) -> None:
         near, self._far = memory_pair()
@@ -55,7 +78,7 @@ class ScriptedBrowser:
         self.rules: dict[str, Callable[[Json], object]] = {}
         self.writes: list[list[Json]] = []
         self.commands: list[Json] = []
-        self.stalled = False
+        self.stalled = self.breaks_next_write = False
         self.moved = trio.Event()
 
     @asynccontextmanager

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import enum
+import functools
+import gc
 import logging
+import math
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
@@ -13,6 +17,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+import cdp_core.bindings
 from cdp_core import (
     Anomaly,
     BrowserSession,
@@ -20,6 +25,8 @@ from cdp_core import (
     ConnectionLost,
     Event,
     InvalidArgument,
+    MemoryStatistics,
+    MessageRecord,
     Output,
     PageSession,
     RemoteProtocolError,
@@ -27,11 +34,12 @@ from cdp_core import (
     SessionId,
     SessionOpened,
     TapFailed,
+    TraceHeader,
     TraceWriter,
+    memory_pair,
     open_browser_session,
     read_trace,
 )
-from cdp_core.sansio.trace import MessageRecord
 
 if sys.version_info < (3, 11):
     from exceptiongroup import BaseExceptionGroup
@@ -300,6 +308,25 @@ async def test_a_later_tap_is_told_what_is_open_and_sees_the_rest(peer: Any) -> 
     assert kinds(seen) == ["A.seen"]
 
 
+async def test_a_later_tap_is_told_which_targets_there_are(peer: Any) -> None:
+    """As the events that would announce them now, behind the sessions; what has ended is not among them."""
+    peer.rules["Target.setDiscoverTargets"] = peer.reply
+    async with peer.open() as browser:
+        await browser.targets.list()
+        info = {"targetId": "T1", "type": "page", "title": "", "url": "u", "attached": False, "canAccessOpener": True}
+        for changes in ({}, {"targetId": "T2"}, {"targetId": "T3"}):
+            peer.event("Target.targetCreated", {"targetInfo": info | changes})
+        peer.event("Target.targetInfoChanged", {"targetInfo": info | {"title": "new \ud800"}})
+        peer.event("Target.targetDestroyed", {"targetId": "T2"})
+        peer.attached("S3", "T3")
+        await wait_all_tasks_blocked()
+        with browser.tap(lambda _output: None) as already:
+            assert kinds(already) == ["SessionOpened", "Target.targetCreated", "Target.targetCreated"]
+            told = [each.params["targetInfo"] for each in already if isinstance(each, Event)]
+    assert told[0] == info | {"title": "new \ud800"}
+    assert (told[1]["targetId"], told[1]["attached"], told[1]["url"]) == ("T3", True, "u")
+
+
 async def test_taps_added_and_removed_during_a_delivery(peer: Any) -> None:
     """Each output is delivered to the taps as they were when it came; a change counts from the next one on."""
     one, two, three = [], [], []
@@ -433,6 +460,165 @@ async def test_ends_of_a_foreign_transport(error: Exception, reason: str, code: 
         gone = await browser.wait_closed()
         assert isinstance(gone, ConnectionLost)
         assert (gone.reason, gone.close_code) == (reason, code)
+
+
+@pytest.mark.parametrize(
+    ("batch", "word"),
+    [
+        (['{"id":1,"result":{}}'], "a str"),
+        ([None], "a NoneType"),
+        (b"{}", "a int"),
+        (None, "a NoneType"),
+        ({}, "a dict"),
+    ],
+)
+@pytest.mark.parametrize("traced", [False, True])
+async def test_a_foreign_transport_that_gives_what_is_no_message(
+    batch: Any, word: str, traced: bool, tmp_path: Path
+) -> None:
+    """Its author is told; the reader does not die of it."""
+
+    class Gives(OddTransport):
+        async def receive(self) -> Any:
+            await trio.lowlevel.checkpoint()
+            return batch
+
+    async with open_browser_session(Gives(), trace=tmp_path / "trace" if traced else None) as browser:
+        with trio.fail_after(5), pytest.raises(ConnectionLost, match=word) as caught:
+            await browser.send("A.a")
+        assert caught.value.reason == "protocol_error"
+        assert isinstance(caught.value.__cause__, RemoteProtocolError)
+
+
+async def test_a_fault_of_the_peer_is_the_cause_of_each_loss() -> None:
+    """And the command that it answered is named, by the method that only we know."""
+    fault = RemoteProtocolError("The peer said too much; raise the limit.", close_code=1009, command_id=1)
+
+    class Faulty(OddTransport):
+        async def receive(self) -> Sequence[bytes]:
+            await sent.wait()
+            raise fault
+
+        async def send(self, batch: Sequence[bytes], /) -> None:
+            sent.set()
+
+    sent = trio.Event()
+    async with open_browser_session(Faulty()) as browser:
+        with pytest.raises(ConnectionLost) as caught:
+            await browser.send("Page.captureScreenshot")
+        cause = caught.value.__cause__
+        assert isinstance(cause, RemoteProtocolError)
+        assert cause.close_code == caught.value.close_code == 1009
+        assert "It was the reply to Page.captureScreenshot." in str(caught.value)
+        with pytest.raises(ConnectionLost) as again:
+            await browser.send("A.a")
+        assert again.value.__cause__ is not cause
+
+
+TIMEOUTS = ("connect_timeout", "handshake_timeout", "close_timeout")
+
+
+async def test_no_words_of_the_peer_in_the_log(peer: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """A name, a type or an id of the peer's may be anything, and of any length."""
+    secret = "s3cr3t"
+    with caplog.at_level(logging.DEBUG, "cdp_core"):
+        async with peer.open() as browser:
+            for odd in (f"{secret} x", f"Page.x\n{secret}", f"A.{secret * 50}"):
+                peer.event(odd, {}, f" {odd}")
+                peer.attached(f" {odd}", f" {odd}", odd)
+                peer.attached(f" {odd}", f" {odd}", odd)
+                await wait_all_tasks_blocked()
+                page = browser.sessions[SessionId(f" {odd}")]
+                assert secret not in repr(page)
+                peer.refuse({"id": page.send_nowait("A.a").id, "sessionId": page.session_id})
+                peer.detached(f" {odd}")
+                await wait_all_tasks_blocked()
+                del page
+                gc.collect()
+            peer.event("Page.known", {}, "0123456789abcdef")
+            await wait_all_tasks_blocked()
+    messages = [record.getMessage() for record in caplog.records]
+    assert any("fits nowhere" in message for message in messages)
+    assert any("was refused" in message for message in messages)
+    assert any("session 01234567)" in message and "Page.known" in message for message in messages)
+    for message in messages:
+        assert secret not in message
+        assert len(message) < 200
+
+
+class Speechless:
+    """Not enough to be a transport."""
+
+    def receive(self) -> None: ...
+
+
+async def async_tap(_output: Output) -> None: ...
+
+
+class AsyncTap:
+    async def __call__(self, _output: Output) -> None: ...
+
+
+@pytest.mark.parametrize("where", [None, 5, b"ws://127.0.0.1:1/", ["ws://127.0.0.1:1/"], Speechless(), OddTransport])
+async def test_what_is_neither_an_address_nor_a_transport(where: Any) -> None:
+    with pytest.raises(InvalidArgument, match="address"):
+        async with open_browser_session(where):
+            raise AssertionError
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({name: value} for name in TIMEOUTS for value in (None, "5", 0, -1, math.nan, math.inf, True, [])),
+        *({"max_message_bytes": value} for value in (None, "5", 5, 1e6, math.inf)),
+        *({"taps": value} for value in (print, "ab", None, [5], {print}, [async_tap], [AsyncTap()])),
+        {"taps": [functools.partial(async_tap, None)]},
+        *({"trace": value} for value in (5, [], object())),
+        *({"strict": value} for value in ("no", None, 1)),
+        *({"ssl_context": value} for value in (True, "x")),
+        *({"headers": value} for value in (None, {"X": 5}, "X: a")),
+    ],
+)
+@pytest.mark.parametrize("where", ["ws://127.0.0.1:1/devtools/browser/x", "http://127.0.0.1:1", "transport"])
+async def test_arguments_that_are_wrong_are_told_before_anything_is_dialled(
+    where: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dial(*_args: object, **_options: object) -> None:
+        raise AssertionError("it dialled")
+
+    monkeypatch.setattr(trio, "open_tcp_stream", dial)
+    with pytest.raises(InvalidArgument):
+        async with open_browser_session(OddTransport() if where == "transport" else where, **options):
+            raise AssertionError
+
+
+async def test_a_later_tap_that_is_none(peer: Any) -> None:
+    async with peer.open() as browser:
+        for tap in (None, 5, async_tap, AsyncTap()):
+            with pytest.raises(InvalidArgument, match="tap"), browser.tap(tap):
+                raise AssertionError
+
+
+class Names(str, enum.Enum):
+    """As StrEnum makes them, which Python 3.10 has not."""
+
+    ENABLE = "Page.enable"
+    LOADED = "Page.loadEventFired"
+    PAGE = "Page"
+
+
+async def test_members_of_an_enum_stand_for_their_values(peer: Any) -> None:
+    peer.rules["Page.enable"] = peer.reply
+    async with peer.open() as browser:
+        assert await browser.send(Names.ENABLE) == {}
+        assert browser.send_nowait(Names.ENABLE).method == "Page.enable"
+        async with browser.enabled(Names.PAGE):
+            assert browser.session_statistics().leases == {"Page": 1}
+        with browser.subscribe(Names.LOADED, capacity=1) as events, browser.expect(Names.LOADED) as loaded:
+            peer.event("Page.loadEventFired")
+            assert (await events.receive()).method == "Page.loadEventFired"
+            await loaded.wait()
+    assert peer.methods() == ["Page.enable", "Page.enable", "Page.enable", "Page.disable"]
 
 
 @pytest.mark.parametrize("error", [trio.BrokenResourceError(), trio.ClosedResourceError(), OSError()])
@@ -584,9 +770,20 @@ async def test_statistics(peer: Any) -> None:
         assert statistics.outbox_bytes == 2 * len(b'{"id":2,"method":"A.b"}')
         assert (statistics.router.commands, statistics.router.in_flight, statistics.router.sessions) == (3, 3, 1)
         peer.flow()
+        assert statistics.transport is None  # it tells nothing of itself
     statistics = browser.statistics()
     assert (statistics.outbox, statistics.outbox_bytes, statistics.closed) == (0, 0, "closed")
     assert (statistics.router.in_flight, statistics.router.sessions) == (0, 0)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+async def test_the_statistics_of_the_transport_are_among_them(tmp_path: Path, traced: bool) -> None:
+    near, far = memory_pair()
+    async with open_browser_session(near, trace=tmp_path / "trace" if traced else None) as browser:
+        browser.send_nowait("A.a")
+        await wait_all_tasks_blocked()
+        assert browser.statistics().transport == MemoryStatistics(sent=1, received=0, waiting=0)
+    await far.aclose()
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -599,6 +796,9 @@ async def test_a_trace_holds_both_directions(peer: Any, tmp_path: Path, own: boo
     if writer is not None:
         assert writer.statistics().stopped is None  # whoever made it closes it
         writer.close()
+    [header, *_] = read_trace(path)
+    assert isinstance(header, TraceHeader)
+    assert header.protocol == cdp_core.bindings.PROTOCOL
     records = [record for record in read_trace(path) if isinstance(record, MessageRecord)]
     assert {(record.direction, record.text) for record in records} == {
         ("out", b'{"id":1,"method":"A.a"}'),

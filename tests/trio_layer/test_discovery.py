@@ -218,6 +218,14 @@ async def test_the_browser_is_asked_once() -> None:
         assert any(line.startswith(b"authorization: basic ") for line in lines)
 
 
+async def test_a_given_host_is_the_host_that_is_sent() -> None:
+    async with serving(http("200 OK", VERSION)) as server:
+        await find_websocket(f"http://127.0.0.1:{server.port}", headers={"Host": "localhost"})
+        await server.gone()
+        lines = server.requests[0].lower().split(b"\r\n")
+        assert [line for line in lines if line.startswith(b"host:")] == [b"host: localhost"]
+
+
 @pytest.mark.parametrize("form", ["{}", ":{}", "127.0.0.1:{}", "localhost:{}", "http://127.0.0.1:{}/json/version"])
 async def test_every_form_asks(form: str) -> None:
     async with serving(http("200 OK", VERSION)) as server:
@@ -306,6 +314,11 @@ async def test_bad_answers(serve: Serve | bytes, stage: str, status: int | None,
         ask = partial(find_websocket, where, connect_timeout=SOON if waits else 5, headers={"X-Key": SECRET})
         error = await refusal(ask)
         assert (error.stage, error.status) == (stage, status)
+        ended = "ended the connection" in says
+        assert error.answered == (
+            "http" if status or "bytes" in says else "silence" if waits else "end" if ended else "other"
+        )
+        assert "within" not in says or "(connect_timeout)" in str(error)
         assert error.address == f"http://…@127.0.0.1:{server.port}/?token=…"
         assert error.address in str(error)
         assert says in str(error)

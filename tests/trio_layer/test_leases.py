@@ -94,13 +94,20 @@ async def test_a_holder_that_was_cancelled_before_takes_nothing(peer: Any) -> No
         assert not peer.commands
 
 
-@pytest.mark.parametrize("domain", ["", "Page.enable", "a b", "1x"])
-async def test_what_is_no_domain(peer: Any, domain: str) -> None:
+@pytest.mark.parametrize("domain", ["", "Page.enable", "a b", "1x", "page", "Pagé", " Page", 5, None])
+async def test_what_is_no_domain(peer: Any, domain: Any) -> None:
     async with peer.open() as browser:
         page = await page_of(peer, browser)
         with pytest.raises(InvalidArgument):
             async with page.enabled("Page", domain):
                 pass
+        with pytest.raises(InvalidArgument):
+            page.lease(domain)
+        with pytest.raises(InvalidArgument, match="Name the domains"):
+            page.lease()
+        with pytest.raises(InvalidArgument, match="Name the domains"):
+            async with page.enabled():
+                raise AssertionError
         assert not peer.commands
 
 

@@ -31,9 +31,11 @@ from cdp_core import (
     Event,
     Gone,
     Json,
+    LocalProtocolError,
     Output,
     PendingReply,
     RemoteProtocolError,
+    Result,
     SessionClosed,
     SessionId,
     SessionOpened,
@@ -51,6 +53,9 @@ steps = st.one_of(
     st.tuples(st.sampled_from(["send", "send_nowait", "send_and_cancel", "subscribe"]), where),
     st.tuples(st.sampled_from(["answer", "refuse", "answer_twice", "answer_elsewhere", "malformed"]), place),
     st.tuples(st.sampled_from(["answer_and_cancel", "dead_by_refusal", "cancel"]), place),
+    st.tuples(st.sampled_from(["wait", "abandon", "wait_and_abandon"]), place),
+    st.tuples(st.just("break_a_write"), where),
+    st.tuples(st.sampled_from(["wait_new", "auto_attach"]), st.none()),
     st.tuples(st.sampled_from(["attach", "detach", "crash"]), st.sampled_from(SESSIONS)),
     st.tuples(st.just("event"), where),
     st.tuples(st.sampled_from(["quiet", "turn"]), st.none()),
@@ -76,6 +81,8 @@ class Run:
     replies: list[PendingReply[Json]] = attrs.field(factory=list)
     subscriptions: list[tuple[str | None, Subscription[Event]]] = attrs.field(factory=list)
     seen: list[Output] = attrs.field(factory=list)
+    waited: set[int] = attrs.field(factory=set)
+    at_bridge: Counter[str] = attrs.field(factory=Counter)
 
     def session(self, name: str | None) -> Any:
         return self.browser if name is None else self.browser.sessions.get(SessionId(name))
@@ -96,6 +103,14 @@ class Run:
                 if act == "send_and_cancel":
                     await wait_all_tasks_blocked()
                     scope.cancel()
+        elif act in ("wait_new", "auto_attach"):
+            self.scopes.append(trio.CancelScope())
+            self.nursery.start_soon(self._use_bridge, act, self.begun, self.scopes[-1])
+            self.begun += 1
+        elif act == "break_a_write":
+            await self._break_a_write(self.session(what))
+        elif act in ("wait", "abandon", "wait_and_abandon"):
+            await self._wait_or_abandon(act, what)
         elif act == "cancel" and self.scopes:
             self.scopes[what % len(self.scopes)].cancel()
         elif act == "attach":
@@ -116,6 +131,72 @@ class Run:
             await self._refuse_as_dead(self.peer.commands[what % len(self.peer.commands)])
         elif self.peer.commands and act != "cancel":
             self._answer(act, self.peer.commands[what % len(self.peer.commands)], what)
+
+    async def _wait_or_abandon(self, act: str, what: int) -> None:
+        if not self.replies:
+            return
+        reply = self.replies[what % len(self.replies)]
+        if act != "abandon" and id(reply) not in self.waited:  # one task may wait at a time
+            self.waited.add(id(reply))
+            self.nursery.start_soon(self._wait, reply, self.begun)
+            self.begun += 1
+            await wait_all_tasks_blocked()
+        if act != "wait":
+            reply.abandon()
+            assert reply.ended
+
+    async def _use_bridge(self, act: str, number: int, scope: trio.CancelScope) -> None:
+        self.at_bridge[act] += 1
+        try:
+            with scope:
+                if act == "wait_new":
+                    await self.browser.targets.wait_new()
+                else:
+                    async with self.browser.targets.auto_attach(capacity=3) as sessions:
+                        await sessions.receive()
+        except ENDS:
+            pass
+        finally:
+            self.at_bridge[act] -= 1
+            self.ends[number] += 1
+
+    def check_bridge(self) -> None:
+        """Who waits for the bridge waits for an answer of the browser's, or has been granted what it asked for."""
+        for act, method in (("wait_new", "Target.setDiscoverTargets"), ("auto_attach", "Target.setAutoAttach")):
+            asked = [command["id"] for command in self.peer.of(method) if "sessionId" not in command]
+            asked = [number for number in asked if self.asks(number)]
+            answers = {output.id: output.outcome for output in self.seen if isinstance(output, CommandDone)}
+            last = asked[-1] if asked else 0
+            if self.at_bridge[act]:
+                assert last in self.browser._link._waiters or isinstance(answers.get(last), Result), act
+
+    def asks(self, number: int) -> bool:
+        """Whether a command switches something on."""
+        [params] = [command.get("params", {}) for command in self.peer.commands if command["id"] == number]
+        return params.get("autoAttach", True) is True
+
+    async def _break_a_write(self, session: Any) -> None:
+        """A transport that raises out of its short way: the caller is told, and nothing of the command stays."""
+        if session is None:
+            return
+        before = set(self.browser._link._waiters)
+        self.peer.breaks_next_write = True
+        try:
+            self.replies.append(session.send_nowait("A.a"))
+        except trio.BrokenResourceError:
+            assert set(self.browser._link._waiters) == before
+        self.peer.breaks_next_write = False
+
+    async def _wait(self, reply: PendingReply[Json], number: int) -> None:
+        try:
+            await reply.wait()
+        except ENDS:
+            pass
+        except LocalProtocolError as error:
+            given_up = error.reason == "abandoned"
+            assert given_up
+        finally:
+            self.ends[number] += 1
 
     def _answer(self, act: str, command: Json, what: int) -> None:
         if act in ("answer", "answer_twice", "answer_and_cancel"):
@@ -145,6 +226,7 @@ class Run:
         await wait_all_tasks_blocked()
         sessions = self.browser.sessions
         assert all(session.parent is None or session.parent in sessions for session in sessions.values())
+        self.check_bridge()
         for reply in self.replies:
             assert reply.ended or reply.session_id is None or reply.session_id in sessions
 
@@ -228,6 +310,20 @@ def check(work: Run, ending: str) -> None:
     ending="close",
     chance=random.Random(0),
 )
+@example(  # who waits for what is given up hears of it
+    program=[("send_nowait", None), ("wait_and_abandon", 0), ("answer", 0), ("wait", 0)],
+    ending="close",
+    chance=random.Random(0),
+)
+@example(  # whoever waits for a target hears that the browser tells of none
+    program=[("wait_new", None), ("quiet", None), ("refuse", 0)], ending="close", chance=random.Random(0)
+)
+@example(
+    program=[("auto_attach", None), ("auto_attach", None), ("quiet", None), ("refuse", 0)],
+    ending="close",
+    chance=random.Random(0),
+)
+@example(program=[("break_a_write", None)], ending="close", chance=random.Random(0))
 def test_every_command_ends_exactly_once(
     scripted: Any, program: list[tuple[str, Any]], ending: str, chance: random.Random
 ) -> None:

@@ -545,12 +545,13 @@ async def test_a_system_without_a_shell(monkeypatch: pytest.MonkeyPatch) -> None
         ([""], {}),
         ("program", {}),
         (["program", "a\0b"], {}),
+        *((argv, {}) for argv in (None, 5, b"program", ["program", 5], [5], {"program"})),
         ([sys.executable], {"max_message_bytes": 3}),
         ([sys.executable], {"close_timeout": 0}),
         ([sys.executable], {"start_grace": float("nan")}),
     ],
 )
-async def test_senseless_arguments_start_nothing(argv: list[str], options: dict[str, Any]) -> None:
+async def test_senseless_arguments_start_nothing(argv: Any, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
         async with open_pipe(argv, **options):
             raise AssertionError

@@ -198,7 +198,10 @@ async def test_a_second_reply_is_counted_and_changes_nothing(peer: Any) -> None:
 
 @pytest.mark.parametrize(
     ("command", "params"),
-    [("A.a", {"x": float("nan")}), ("A.a", {1: 2}), ("A.a", {"x": b""}), ("", None), (Navigate(url="x"), {"url": "y"})],
+    [
+        *(("A.a", {"x": float("nan")}), ("A.a", {1: 2}), ("A.a", {"x": b""}), ("A.a", 5), ("A.a", [1]), ("", None)),
+        *((Navigate(url="x"), {"url": "y"}), (None, None), (5, None), (b"A.a", None), (Navigate, None), ([], None)),
+    ],
 )
 async def test_a_bad_argument_is_told_and_nothing_is_sent(peer: Any, command: Any, params: Any) -> None:
     async with peer.open() as browser:
@@ -277,6 +280,74 @@ async def test_a_cancelled_wait_gives_the_command_up(peer: Any) -> None:
         await wait_all_tasks_blocked()
         assert browser.statistics().router.late_replies == 1
         assert not browser.statistics().router.anomalies
+
+
+async def test_who_waits_for_a_command_that_is_given_up_hears_of_it(peer: Any) -> None:
+    async with peer.open() as browser, trio.open_nursery() as nursery:
+        reply = browser.send_nowait("A.a")
+        acted: list[object] = []
+        errors: list[BaseException] = []
+
+        async def wait() -> None:
+            errors.append(await failure(reply.wait))
+
+        nursery.start_soon(wait)
+        await wait_all_tasks_blocked()
+        reply.abandon()
+        await wait_all_tasks_blocked()
+        reply.abandon()
+        errors.append(await failure(reply.wait))  # and whoever comes later
+        reply.on_end(acted.append)
+        peer.reply(peer.commands[0])
+        await wait_all_tasks_blocked()
+        assert reply.ended
+        assert not acted
+        for error in errors:
+            assert isinstance(error, LocalProtocolError)
+            assert error.reason == "abandoned"
+            assert "A.a" in str(error)
+        assert len(errors) == 2
+        statistics = browser.statistics().router
+        assert (statistics.in_flight, statistics.abandoned, statistics.late_replies) == (0, 1, 1)
+
+
+async def test_a_command_given_up_after_its_end_keeps_its_end(peer: Any) -> None:
+    peer.rules["A.a"] = lambda command: peer.reply(command, {"n": 1})
+    async with peer.open() as browser:
+        reply = browser.send_nowait("A.a")
+        await wait_all_tasks_blocked()
+        reply.abandon()
+        assert await reply.wait() == {"n": 1}
+        assert browser.statistics().router.abandoned == 0
+
+
+@pytest.mark.parametrize("joined", [False, True])
+async def test_a_transport_that_raises_as_it_sends_leaves_nothing_in_flight(peer: Any, joined: bool) -> None:
+    """Both short ways; what others sent before is not taken back."""
+
+    class Raises(type(peer.transport)):  # type: ignore[misc]
+        broken = False
+
+        def send_now(self, text: bytes, /) -> bool:
+            if self.broken and not joined:
+                raise trio.BrokenResourceError
+            return super().send_now(text)  # type: ignore[no-any-return]
+
+        def send_joined_now(self, batch: Sequence[bytes], /) -> bool:
+            raise trio.BrokenResourceError
+
+    peer.transport.__class__ = Raises
+    async with peer.open() as browser:
+        await wait_all_tasks_blocked()
+        count = 16 + 2 if joined else 0  # so many wait in one pass before they are written early
+        for _number in range(count - 1):
+            browser.send_nowait("A.before")
+        peer.transport.broken = True
+        with pytest.raises(trio.BrokenResourceError):
+            browser.send_nowait("A.broken")
+        assert browser.statistics().router.in_flight == len(browser._link._waiters) == max(count - 1, 0)
+        await wait_all_tasks_blocked()
+        assert peer.methods() == ["A.before"] * max(count - 1, 0)
 
 
 async def test_a_wait_for_a_pending_reply_may_be_begun_again(peer: Any) -> None:
@@ -364,7 +435,7 @@ async def test_a_refusal_that_nobody_hears_is_counted_and_logged(peer: Any, capl
         assert browser.statistics().unheard_refusals == 1
     records = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert [record.getMessage() for record in records] == [
-        "A.refused was refused (code -32601), and nobody waited for the reply"
+        "A.refused on session (root) was refused (code -32601), and nobody waited for the reply"
     ]
 
 

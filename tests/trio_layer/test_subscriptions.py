@@ -9,6 +9,7 @@ import gc
 import json
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -16,7 +17,7 @@ import pytest
 import trio
 from hypothesis import example, given
 from hypothesis import strategies as st
-from trio.testing import assert_checkpoints, wait_all_tasks_blocked
+from trio.testing import MockClock, assert_checkpoints, wait_all_tasks_blocked
 
 from cdp_core import (
     ConnectionLost,
@@ -287,6 +288,20 @@ async def test_drop_oldest_says_how_many_before_the_next(peer: Any) -> None:
             assert [number_of(await subscription.receive()) for _ in range(2)] == [5, 6]
 
 
+async def test_who_is_short_of_bytes_is_told_of_bytes(peer: Any) -> None:
+    async with peer.open() as browser:
+        short_of_bytes = browser.subscribe("A.a", capacity=9, max_bytes=20)
+        short_of_places = browser.subscribe("A.a", capacity=2, max_bytes=1000)
+        for number in range(4):
+            peer.event("A.a", {"n": number})
+        await wait_all_tasks_blocked()
+        for subscription, max_bytes, word in ((short_of_bytes, 20, "20 bytes"), (short_of_places, None, "2 places")):
+            with pytest.raises(SubscriberLagged, match=word) as caught:
+                while True:
+                    subscription.receive_nowait()
+            assert caught.value.max_bytes == max_bytes
+
+
 async def test_a_message_above_max_bytes_is_delivered_alone() -> None:
     subscription = make(max_bytes=50, overflow=Overflow.DROP_OLDEST)
     subscription.push(numbered(0))
@@ -363,6 +378,106 @@ async def test_two_consumers_are_one_too_many() -> None:
         with pytest.raises(trio.BusyResourceError):
             await subscription.receive()
         subscription.push(numbered(0))
+
+
+@pytest.mark.parametrize("end", [False, True])
+async def test_a_second_consumer_is_refused_while_the_first_is_on_its_way(end: bool) -> None:
+    """The first was woken, and has not had its turn: what is ready is its, and the second is told so, not WouldBlock."""
+    subscription = make()
+    got: list[int] = []
+
+    async def first() -> None:
+        if end:
+            with pytest.raises(trio.ClosedResourceError):
+                await subscription.receive()
+        else:
+            got.append(number_of(await subscription.receive()))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(first)
+        await wait_all_tasks_blocked()
+        subscription.push(numbered(0))
+        if end:
+            subscription.close()
+        with pytest.raises(trio.BusyResourceError):
+            await subscription.receive()
+    assert got == ([] if end else [0])
+
+
+async def test_who_takes_without_waiting_leaves_the_one_who_waits_waiting() -> None:
+    subscription = make()
+    got: list[int] = []
+
+    async def first() -> None:
+        got.append(number_of(await subscription.receive()))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(first)
+        await wait_all_tasks_blocked()
+        subscription.push(numbered(0))
+        assert number_of(subscription.receive_nowait()) == 0
+        await wait_all_tasks_blocked()
+        assert got == []
+        subscription.push(numbered(1))
+    assert got == [1]
+
+
+@given(
+    program=st.lists(st.sampled_from(["receive", "nowait", "push", "cancel", "turn", "quiet"]), max_size=40),
+    chance=st.random_module(),
+)
+@example(["receive", "quiet", "push", "receive"], random.Random(0))
+def test_several_consumers_take_each_event_once_or_are_refused(program: list[str], chance: random.Random) -> None:
+    """No more than one waits, none gets WouldBlock, and whatever happens each event reaches one of them, in order."""
+
+    async def main() -> None:
+        subscription, taken, scopes, pushed = make(capacity=100), list[int](), list[trio.CancelScope](), 0
+
+        async def consume(scope: trio.CancelScope) -> None:
+            with scope, suppress(trio.BusyResourceError, trio.ClosedResourceError):
+                taken.append(number_of(await subscription.receive()))
+
+        async with trio.open_nursery() as nursery:
+            for act in program:
+                if act == "receive":
+                    scopes.append(trio.CancelScope())
+                    nursery.start_soon(consume, scopes[-1])
+                elif act == "nowait":
+                    with suppress(trio.WouldBlock):
+                        taken.append(number_of(subscription.receive_nowait()))
+                elif act == "push":
+                    subscription.push(numbered(pushed))
+                    pushed += 1
+                elif act == "cancel" and scopes:
+                    scopes.pop().cancel()
+                elif act == "turn":
+                    await trio.lowlevel.checkpoint()
+                elif act == "quiet":
+                    await wait_all_tasks_blocked()
+            await wait_all_tasks_blocked()
+            with suppress(trio.WouldBlock):
+                while True:
+                    taken.append(number_of(subscription.receive_nowait()))
+            assert sorted(taken) == list(range(pushed))
+            subscription.close()
+
+    trio.run(main, clock=MockClock(autojump_threshold=0))
+
+
+@pytest.mark.parametrize("overflow", ["fail", "drop oldest", "DROP_OLDEST", None, False, 1])
+async def test_an_overflow_that_is_none(peer: Any, overflow: Any) -> None:
+    """A slip would lose events without a word, so it is told, and nothing is registered."""
+    async with peer.open() as browser:
+        with pytest.raises(InvalidArgument, match="overflow must be Overflow"):
+            browser.subscribe("A.a", capacity=1, overflow=overflow)
+        with pytest.raises(InvalidArgument):
+            browser.subscribe_all("A.a", capacity=1, overflow=overflow)
+        with pytest.raises(InvalidArgument):
+            browser.subscribe("A.a", capacity=1, max_bytes=str(overflow))
+        with pytest.raises(InvalidArgument):
+            browser.subscribe("A.a", capacity=1, where=overflow or 5)
+        assert browser.session_statistics().subscriptions == 0
+        assert not browser._link.everywhere.by_method
 
 
 async def test_a_cancelled_receive_loses_nothing() -> None:

@@ -18,7 +18,9 @@ from cdp_core import (
     BrowserSession,
     CommandRefused,
     ConnectionLost,
+    InvalidArgument,
     Json,
+    Overflow,
     PageSession,
     RemoteProtocolError,
     Result,
@@ -167,6 +169,58 @@ async def test_discovery_that_is_refused_is_told(peer: Any) -> None:
         for _ in range(2):
             with pytest.raises(CommandRefused):
                 await browser.targets.list()
+
+
+@pytest.mark.parametrize("gone", [False, True])
+async def test_who_waits_for_a_target_hears_that_discovery_was_refused(peer: Any, gone: bool) -> None:
+    """Each of them, once; the next use asks again, and then it may work."""
+    targets = Targets(peer, "T1")
+    works = peer.rules["Target.setDiscoverTargets"]
+    peer.rules["Target.setDiscoverTargets"] = lambda _command: None
+    async with peer.open() as browser:
+        subscription = browser.targets.subscribe(capacity=1)
+        expectation = browser.targets.expect_new()
+        errors: list[BaseException] = []
+
+        async def fails(wait: Any) -> None:
+            with pytest.raises((CommandRefused, ConnectionLost)) as caught:
+                await wait()
+            errors.append(caught.value)
+
+        async with trio.open_nursery() as nursery:
+            waits = (browser.targets.wait_new, browser.targets.list, subscription.receive, expectation.wait)
+            for wait in waits:
+                nursery.start_soon(fails, wait)
+            await wait_all_tasks_blocked()
+            assert len(peer.of("Target.setDiscoverTargets")) == 1
+            if gone:
+                await peer.hang_up()
+            else:
+                peer.refuse(peer.commands[0], -32000, "Not allowed")
+        assert {type(error) for error in errors} == {ConnectionLost if gone else CommandRefused}
+        assert len({id(error) for error in errors}) == len(errors)
+        assert not browser.targets.statistics().discovering
+        if gone:
+            return
+        assert all(isinstance(error, CommandRefused) and error.method.endswith("DiscoverTargets") for error in errors)
+        peer.rules["Target.setDiscoverTargets"] = works
+        with browser.targets.expect_new() as again:
+            assert ids(await browser.targets.list()) == ["T1"]
+            targets.appear("T2")
+            assert (await again.wait()).target_id == "T2"
+
+
+async def test_a_subscription_that_cannot_be_made_asks_for_nothing(peer: Any) -> None:
+    async with peer.open() as browser:
+        for capacity, overflow in ((0, Overflow.FAIL), (1, "fail"), (1, "drop oldest"), (1, None)):
+            with pytest.raises(InvalidArgument):
+                browser.targets.subscribe(capacity, overflow=overflow)
+        for options in ({"types": "page", "capacity": 1}, {"arm": 5, "capacity": 1}, {"capacity": "1"}):
+            with pytest.raises(InvalidArgument):
+                async with browser.targets.auto_attach(**options):
+                    pytest.fail("it began")
+        await wait_all_tasks_blocked()
+    assert not peer.commands
 
 
 async def test_targets_that_exist_are_not_announced_as_new(peer: Any) -> None:
@@ -643,6 +697,52 @@ async def test_auto_attach_that_is_refused(peer: Any) -> None:
         assert browser.targets.statistics().auto_attach_holders == 0
 
 
+async def test_every_holder_hears_that_auto_attach_was_refused(peer: Any) -> None:
+    """Those who came while it was asked too; the next one asks again."""
+    Targets(peer, "T1")
+    works = peer.rules["Target.setAutoAttach"]
+    peer.rules["Target.setAutoAttach"] = lambda _command: None
+    async with peer.open() as browser:
+        errors: list[BaseException] = []
+
+        async def fails() -> None:
+            with pytest.raises(CommandRefused) as caught:
+                async with browser.targets.auto_attach(capacity=1):
+                    pytest.fail("it began")
+            errors.append(caught.value)
+
+        release = browser.targets.hold_auto_attach()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(fails)
+            nursery.start_soon(fails)
+            await wait_all_tasks_blocked()
+            peer.refuse(peer.commands[0], -32000, "Not allowed")
+        assert len(errors) == 2
+        assert browser.targets.statistics().auto_attach_holders == 0
+        release()
+        await wait_all_tasks_blocked()
+        assert peer.methods() == ["Target.setAutoAttach"]  # nothing is on that could be switched off
+        peer.rules["Target.setAutoAttach"] = works
+        async with browser.targets.auto_attach(capacity=1) as sessions:
+            assert (await sessions.receive()).target_id == "T1"
+
+
+async def test_a_late_refusal_is_that_of_its_own_holders(peer: Any) -> None:
+    """Who left before it came has asked for the end; who came after that asked anew."""
+    Targets(peer, "T1")
+    works = peer.rules["Target.setAutoAttach"]
+    peer.rules["Target.setAutoAttach"] = lambda _command: None
+    async with peer.open() as browser:
+        browser.targets.hold_auto_attach()()
+        await wait_all_tasks_blocked()
+        peer.rules["Target.setAutoAttach"] = works
+        async with browser.targets.auto_attach(capacity=1) as sessions:
+            peer.refuse(peer.commands[0], -32000, "Not allowed")
+            await wait_all_tasks_blocked()
+            assert (await sessions.receive()).target_id == "T1"
+            assert browser.targets.statistics().auto_attach_holders == 1
+
+
 async def test_auto_attach_that_is_cancelled_at_its_beginning(peer: Any) -> None:
     there = Targets(peer)
     there.mute.add(RECURSION)
@@ -686,7 +786,7 @@ async def test_the_end_of_the_link_ends_what_the_bridge_hands_out(peer: Any) -> 
 
 
 async def test_a_full_outbox_does_not_end_the_link_or_leave_a_target_paused(peer: Any) -> None:
-    """What the bridge sends is bounded by the targets, and stands outside of the bound for callers (rule 12)."""
+    """What the bridge sends is bounded by the targets, and stands outside of the bound for callers."""
     there = Targets(peer)
     async with peer.open() as browser, browser.targets.auto_attach(capacity=9) as pages:
         peer.stalled = True

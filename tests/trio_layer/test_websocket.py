@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import random
+import re
 import socket
 import ssl
 import struct
@@ -25,7 +26,7 @@ from trio.testing import wait_all_tasks_blocked
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import CloseConnection, Pong, TextMessage
 
-from cdp_core import ConnectionLost, DiscoveryError, InvalidArgument, RemoteProtocolError
+from cdp_core import ConnectionLost, DiscoveryError, InvalidArgument, RemoteProtocolError, open_browser_session
 from cdp_core.sansio.endpoints import parse_address
 from cdp_core.scopes import leaves
 from cdp_core.transports import DirectTransport
@@ -290,13 +291,22 @@ async def no_upgrade(peer: Peer) -> None:
     await silence(peer)
 
 
-def answering(status: str, rest: bytes = b"\r\n") -> Script:
+def answering(status: str, rest: bytes = b"\r\n", version: str = "1.1") -> Script:
     async def script(peer: Peer) -> None:
         await peer.hear_request()
-        await peer.say(f"HTTP/1.1 {status}\r\n".encode() + rest)
+        await peer.say(f"HTTP/{version} {status}\r\n".encode() + rest)
         await silence(peer)
 
     return script
+
+
+ANSWERED = {
+    goodbye: "end",
+    half_a_101: "end",
+    vanish: "end",
+    silence: "silence",
+    half_a_101_and_silence: "silence",
+}
 
 
 @pytest.mark.parametrize(
@@ -314,6 +324,15 @@ def answering(status: str, rest: bytes = b"\r\n") -> Script:
         (answering("404 Not Found", b"Content-Length: 0\r\n\r\n"), 404, "the path is wrong"),
         (answering("401 Unauthorized", b"Content-Length: 1\r\n\r\nx"), 401, "credentials"),
         (answering("410 Gone", b"Content-Length: 1\r\n\r\nx"), 410, "has ended"),
+        (
+            answering("302 Found", b"Location: http://a/\r\nContent-Length: 0\r\n\r\n"),
+            302,
+            "redirects are not followed",
+        ),
+        (answering("200 OK", b"Content-Length: 2\r\n\r\nok"), 200, "a page is served there"),
+        (answering("502 Bad Gateway", b"Content-Length: 0\r\n\r\n"), 502, "cannot reach it"),
+        (answering("418 Teapot", b"Content-Length: 0\r\n\r\n"), 418, "check that it is a browser"),
+        (answering("403 Forbidden", b"Content-Length: 0\r\n\r\n", "1.0"), 403, "send no Origin header"),
     ],
 )
 async def test_no_handshake_comes_about(link: Link, script: Script, status: int | None, text: str) -> None:
@@ -329,7 +348,76 @@ async def test_no_handshake_comes_about(link: Link, script: Script, status: int 
             # Plain trio-websocket waits for the end of a head that never comes: told all the same, by the deadline.
             assert text in str(error) or (script is ssh and not link.tap and "within 0.2 s" in str(error))
             assert SECRET not in str(error) + error.address
+            too_late = "within 0.2 s (handshake_timeout)" in str(error)
+            assert error.answered == ("http" if status else "silence" if too_late else ANSWERED.get(script, "other"))
+            assert re.search(r"; \w.*(browser|origins|address|headers|ended|moment)", str(error)), "it says what to do"
             assert len(peers) == 1
+
+
+@only_tapped
+async def test_an_upgrade_needs_http_1_1(link: Link) -> None:
+    async with link.serving(answering("101 Switching Protocols", b"Upgrade: websocket\r\n\r\n", "1.0")) as (address, _):
+        with pytest.raises(DiscoveryError, match="as HTTP demands"):
+            async with open_websocket(address, direct=link.direct, ssl_context=link.client):
+                raise AssertionError
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"X-A": "a\r\nX-B: b"},
+        {"X-A": "é"},
+        {"X-A": "漢"},
+        {"X-A": 5},
+        {"X-A": None},
+        {"X-A": b"a"},
+        {5: "a"},
+        {"X A": "a"},
+        {"": "a"},
+        {"Upgrade": "x"},
+        {"connection": "close"},
+        {"Sec-WebSocket-Key": "x"},
+        {"sec-websocket-extensions": "permessage-deflate"},
+        {"Content-Length": "0"},
+        {"X-A": "1", "x-a": "2"},
+        "X-A: a",
+        [("X-A", "a")],
+    ],
+)
+async def test_headers_that_cannot_be_sent_are_told_before_anything_is_dialled(headers: Any) -> None:
+    """By both ways to a browser."""
+    accepted: list[object] = []
+
+    async def accept(stream: trio.SocketStream) -> None:
+        accepted.append(stream)
+        await stream.aclose()
+
+    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    port = listener.socket.getsockname()[1]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.serve_listeners, accept, [listener])
+        for scheme in ("ws", "http"):
+            with pytest.raises(InvalidArgument, match="eader") as caught:
+                async with open_browser_session(f"{scheme}://127.0.0.1:{port}", headers=headers):
+                    raise AssertionError
+            assert "é" not in str(caught.value)
+        with pytest.raises(InvalidArgument):
+            async with open_websocket(f"ws://127.0.0.1:{port}", headers=headers):
+                raise AssertionError
+        await trio.sleep(0.02)
+        nursery.cancel_scope.cancel()
+    assert not accepted
+
+
+async def test_a_given_host_is_the_host_that_is_sent(link: Link) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await peer.hear_all()
+
+    async with link.open(script, headers={"host": "localhost:1"}, close_timeout=SOON) as (_transport, peer):
+        pass
+    lines = peer.request.lower().split(b"\r\n")
+    assert [line for line in lines if line.startswith(b"host:")] == [b"host: localhost:1"]
 
 
 @only_tapped
@@ -564,6 +652,29 @@ async def test_a_fault_is_named_and_ends_the_link(link: Link, octets: bytes, cod
             assert caught.value.close_code == code
         await peer.done.wait()
     assert peer.close_code() == code
+
+
+@only_tapped
+@pytest.mark.parametrize("rest", ["", '{"id":7,"res', '{"id":7,"result":{"a":"' + "x" * 64])
+@pytest.mark.parametrize("hangs_up", [False, True])
+async def test_a_message_above_the_limit_names_its_command(link: Link, rest: str, hangs_up: bool) -> None:
+    """By its first bytes, in the portion with the header or in one of its own, or as many of them as have come."""
+
+    async def script(peer: Peer) -> None:
+        await peer.accept(b"\x81\x7f" + (1 << 40).to_bytes(8, "big"))
+        await trio.sleep(0.01)
+        for part in (rest[:5], rest[5:]):
+            if part:
+                await peer.say(part.encode())
+        if not hangs_up:
+            await peer.hear_all()
+
+    async with link.open(script, close_timeout=SOON) as (transport, _peer):
+        with pytest.raises(RemoteProtocolError, match=str(1 << 40)) as caught:
+            await transport.receive()
+    assert caught.value.close_code == 1009
+    assert caught.value.command_id == (7 if rest else None)
+    assert "raise max_message_bytes" in str(caught.value)
 
 
 @only_tapped

@@ -27,6 +27,9 @@ from cdp_core import (
     Result,
     SessionId,
     Subscription,
+    TargetChanged,
+    TargetCreated,
+    TargetDestroyed,
     TargetInfo,
     Transport,
     TypedCommand,
@@ -124,9 +127,26 @@ async def subscribing(page: PageSession, browser: BrowserSession) -> None:
     assert_type(page.subscribe("Page.x", capacity=1, where=lambda event: event.params), Subscription[Event])
     assert_type(browser.subscribe(Navigated, capacity=1), Subscription[Navigated])
 
+    for overflow in Overflow:  # which one it is, is not known here
+        assert_type(page.subscribe("Page.x", capacity=2, overflow=overflow), Subscription[Missed | Event])
+        assert_type(page.subscribe(Navigated, capacity=1, overflow=overflow), Subscription[Navigated | Missed])
+        assert_type(
+            page.subscribe(Navigated, Loaded, capacity=1, overflow=overflow), Subscription[Navigated | Loaded | Missed]
+        )
+        assert_type(
+            page.subscribe(Navigated, Loaded, Resized, capacity=1, overflow=overflow),
+            Subscription[Navigated | Loaded | Resized | Missed],
+        )
+        assert_type(page.subscribe("Page.x", Navigated, capacity=1, overflow=overflow), Subscription[Any | Missed])
+    assert_type(page.subscribe("Page.x", Navigated, capacity=1), Subscription[Any])
+    assert_type(page.subscribe(Navigated, "Page.x", capacity=1, where=lambda event: event), Subscription[Any])
+    assert_type(page.subscribe(Navigated, "Page.x", capacity=1, overflow=DROP), Subscription[Any | Missed])
+    assert_type(page.subscribe(Navigated, Loaded, Resized, Navigated, capacity=1), Subscription[Any])
+
     page.subscribe("Page.x")  # type: ignore[call-overload]
     page.subscribe(capacity=1)  # type: ignore[call-overload]
     page.subscribe(Navigate, capacity=1)  # type: ignore[type-var]
+    page.subscribe("Page.x", Navigate, capacity=1)  # type: ignore[arg-type]
     page.subscribe("Page.x", capacity=1, overflow="fail")  # type: ignore[call-overload]
 
 
@@ -156,6 +176,12 @@ async def everywhere(browser: BrowserSession) -> None:
     three = browser.subscribe_all(Navigated, Loaded, Resized, capacity=1, overflow=DROP)
     assert_type(three, Subscription[Received[Any] | Missed])
     assert_type(browser.subscribe_all(Navigated, capacity=1), Subscription[Received[Navigated]])
+    for overflow in Overflow:
+        either = browser.subscribe_all("Page.x", capacity=1, overflow=overflow)
+        assert_type(either, Subscription[Received[Event] | Missed])
+        mixed = browser.subscribe_all("Page.x", Navigated, capacity=1, overflow=overflow)
+        assert_type(mixed, Subscription[Received[Any] | Missed])
+    assert_type(browser.subscribe_all("Page.x", Navigated, capacity=1), Subscription[Received[Any]])
     received = await browser.subscribe_all("Page.x", capacity=1).receive()
     assert_type(received.session_id, SessionId | None)
     assert_type(received.event, Event)
@@ -175,6 +201,26 @@ async def expecting(page: PageSession, browser: BrowserSession) -> None:
 
     page.expect(Navigated, Loaded)  # type: ignore[call-overload]
     page.expect(Navigated, where=lambda event: event.nothing)  # type: ignore[attr-defined]
+
+
+async def watching_targets(browser: BrowserSession) -> None:
+    assert_type(browser.targets.subscribe(1), Subscription[TargetCreated | TargetChanged | TargetDestroyed])
+    assert_type(
+        browser.targets.subscribe(capacity=1, overflow=Overflow.FAIL),
+        Subscription[TargetCreated | TargetChanged | TargetDestroyed],
+    )
+    for overflow in Overflow:
+        assert_type(
+            browser.targets.subscribe(capacity=1, overflow=overflow),
+            Subscription[TargetCreated | TargetChanged | TargetDestroyed | Missed],
+        )
+    assert_type(
+        browser.targets.subscribe(1, overflow=DROP),
+        Subscription[TargetCreated | TargetChanged | TargetDestroyed | Missed],
+    )
+
+    browser.targets.subscribe(1, DROP)  # type: ignore[call-overload]
+    browser.targets.subscribe()  # type: ignore[call-overload]
 
 
 async def attaching(browser: BrowserSession) -> None:
