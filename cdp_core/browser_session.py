@@ -25,8 +25,7 @@ from cdp_core.scopes import add_note, background_tasks, check_timeout
 from cdp_core.session import E1, E2, MAX_BYTES, Session, event_readers
 from cdp_core.subscriptions import Missed, Overflow, Received, Subscription
 from cdp_core.target_bridge import TargetBridge
-from cdp_core.transports import Transport
-from cdp_core.transports.websocket import MAX_MESSAGE_BYTES, open_websocket
+from cdp_core.transports import MAX_MESSAGE_BYTES, Transport
 
 if TYPE_CHECKING:
     from cdp_core.transports.tracefile import TraceWriter
@@ -222,6 +221,8 @@ async def open_browser_session(
     browser_id: str | None = None
     async with AsyncExitStack() as stack:
         if isinstance(where, (str, os.PathLike)):
+            from cdp_core.transports.websocket import open_websocket  # noqa: PLC0415 - not everyone dials: imports stay cheap
+
             address = await find_websocket(
                 where, headers=headers, ssl_context=ssl_context, connect_timeout=connect_timeout
             )

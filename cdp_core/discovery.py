@@ -24,7 +24,6 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Final, cast
 
-import h11
 import trio
 
 from cdp_core.errors import DiscoveryError, InvalidArgument
@@ -44,7 +43,6 @@ from cdp_core.sansio.endpoints import (
     parse_protocol,
     parse_version,
 )
-from cdp_core.sansio.records import Struct
 from cdp_core.sansio.wire import Json
 from cdp_core.scopes import check_timeout, leaves
 
@@ -55,7 +53,6 @@ Address = str | os.PathLike[str]
 
 PORT_FILE: Final = "DevToolsActivePort"
 _PORT_FILE_BYTES: Final = 4096
-_CHUNK: Final = 1 << 16
 
 log = logging.getLogger("cdp_core.discovery")
 
@@ -285,12 +282,6 @@ def _tls_problem(error: BaseException | None) -> str:
 # ── one GET ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Answer(Struct, frozen=True, kw_only=True):
-    status: int
-    location: str | None
-    body: bytes
-
-
 async def _get(
     address: EndpointAddress,
     resource: Resource,
@@ -300,49 +291,16 @@ async def _get(
     max_bytes: int = MAX_ANSWER_BYTES,
 ) -> bytes:
     """Ask for one resource. Raises DiscoveryError where the answer is not 200."""
+    from cdp_core.http_exchange import Fault, exchange  # noqa: PLC0415 - not everyone asks: imports stay cheap
+
     target, lines = http_get_request(address, resource, headers=headers)
     stream = await _dial(address, ssl_context, attempt)
     attempt.reach("http", str(address))
     try:
-        request = h11.Request(method="GET", target=target, headers=lines)
-        answer = await _exchange(stream, request, attempt, max_bytes)
+        answer = await exchange(stream, target, lines, max_bytes)
     finally:
         await trio.aclose_forcefully(stream)
+    if isinstance(answer, Fault):
+        raise attempt.error(f"{answer.problem}; {_ADVICE['http']}", answered=answer.answered)
     check_status(answer.status, asked=address, body=answer.body, location=answer.location)
     return answer.body
-
-
-async def _exchange(stream: trio.abc.Stream, request: h11.Request, attempt: _Attempt, max_bytes: int) -> _Answer:
-    http = h11.Connection(our_role=h11.CLIENT)
-    problem, answered = "ended the connection before its answer was complete", "end"
-    try:
-        await stream.send_all((http.send(request) or b"") + (http.send(h11.EndOfMessage()) or b""))
-        return await _read_answer(stream, http, attempt, max_bytes)
-    except trio.BrokenResourceError:
-        pass
-    except h11.RemoteProtocolError:  # raised below without a context: it quotes what the peer sent
-        _, ended = http.trailing_data
-        if not ended:
-            problem, answered = "does not speak HTTP", "other"
-    raise attempt.error(f"{problem}; {_ADVICE['http']}", answered=answered)
-
-
-async def _read_answer(stream: trio.abc.Stream, http: h11.Connection, attempt: _Attempt, max_bytes: int) -> _Answer:
-    status, location, opening, body = 0, None, b"", bytearray()
-    while True:
-        event = http.next_event()
-        if event is h11.NEED_DATA:
-            data = bytes(await stream.receive_some(_CHUNK))
-            opening = (opening + data[:5])[:5]
-            if not b"HTTP/".startswith(opening):  # an SSH banner, say: h11 would wait for the end of its head
-                raise h11.RemoteProtocolError("")
-            http.receive_data(data)
-        elif isinstance(event, h11.Response):
-            status = event.status_code
-            location = next((value.decode("latin-1") for name, value in event.headers if name == b"location"), None)
-        elif isinstance(event, h11.Data):
-            body += event.data
-            if len(body) > max_bytes:
-                raise attempt.error(f"answered with more than {max_bytes} bytes; {_ADVICE['http']}", answered="http")
-        elif isinstance(event, h11.EndOfMessage):
-            return _Answer(status=status, location=location, body=bytes(body))

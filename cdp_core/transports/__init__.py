@@ -7,11 +7,14 @@ reorders a message. Exactly one task receives, exactly one task sends, any task 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from cdp_core.sansio.wire import Payload
 
-__all__ = ["DirectTransport", "JoiningTransport", "Payload", "Transport"]
+__all__ = ["MAX_MESSAGE_BYTES", "DirectTransport", "JoiningTransport", "Payload", "Transport"]
+
+MAX_MESSAGE_BYTES: Final = 256 * 2**20
+"""Chromium's own limit for what it sends; trio-websocket's default of 1 MiB ends the link at the first screenshot."""
 
 
 class Transport(Protocol):

@@ -41,13 +41,13 @@ from cdp_core.sansio.framing import PipeReader, frame_pipe
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.wire import Payload
 from cdp_core.scopes import background_tasks, check_timeout
+from cdp_core.transports import MAX_MESSAGE_BYTES
 
 if sys.platform != "win32":
     import fcntl
 
 __all__ = ["PipeStatistics", "PipeTransport", "open_pipe"]
 
-MAX_MESSAGE_BYTES: Final = 256 * 2**20
 PIPE_CAPACITY: Final = 1 << 20
 PIECE: Final = 1 << 16
 """One read: small enough for the allocator to have the memory at hand."""

@@ -5,21 +5,18 @@ from __future__ import annotations
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import Final
 
 from cdp_core.discovery import open_stream
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.endpoints import EndpointAddress, check_headers, parse_address
 from cdp_core.sansio.wsframes import check_limit
 from cdp_core.scopes import background_tasks, check_timeout
+from cdp_core.transports import MAX_MESSAGE_BYTES
 from cdp_core.transports.plain import PlainTransport
 from cdp_core.transports.tapped import TappedTransport
 from cdp_core.transports.upgraded import UpgradedTransport, WebSocketOptions
 
-__all__ = ["MAX_MESSAGE_BYTES", "open_websocket"]
-
-MAX_MESSAGE_BYTES: Final = 256 * 2**20
-"""Chromium's own limit for what it sends; trio-websocket's default of 1 MiB ends the link at the first screenshot."""
+__all__ = ["open_websocket"]
 
 
 @asynccontextmanager

@@ -15,6 +15,7 @@ REQUIRED = ("attrs", "h11", "msgspec", "ssl", "trio", "trio_websocket")
 """What these do at their own import is theirs: trio looks for a C library, trio-websocket for its version."""
 NEVER = ("asyncio", "cdp_core.testing", "hypothesis", "multiprocessing", "pytest", "_pytest", "sybil", "unittest")
 LATER = ("cdp_core.demo", "cdp_core.transports.pipe", "cdp_core.transports.recorded", "cdp_core.sansio.trace")
+LATER += ("cdp_core.http_exchange", "cdp_core.transports.websocket", "h11", "trio_websocket", "wsproto")
 """Not everyone needs these; they come with the first touch."""
 FORBIDDEN = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.system", "os.putenv", "ftplib.")
 FORBIDDEN += ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "shutil.", "tempfile.", "urllib.", "http.client")
