@@ -130,6 +130,9 @@ def test_another_browser_is_told_where_both_addresses_name_theirs(
 ) -> None:
     turn = up_at(3.0, browser=new, link=LinkState(browser_id=old))
     assert turn.state.link.browser_changed is changed
+    noted = [each.text for each in ordered(turn, Note)]
+    assert ("another browser is behind the link: the pages of before are gone" in noted) is changed
+    assert turn.state.link.browser_told is (old is not None and new is not None)
     assert turn.state.link.browser_id == (new or old)  # an address that names none forgets none
 
 
