@@ -308,6 +308,16 @@ def test_a_renderer_is_asked_only_where_a_call_waits_for_it_and_for_a_time(named
     """The browser itself answers the others, so a renderer says nothing of them."""
     fold = on_a_page()
     called(fold, **named)
+    assert not any("still unanswered" in each for each in fold.because())
+    fold.passes(29.0)
+    assert probes(fold) == []
+
+
+def test_a_worker_that_belongs_to_no_page_is_not_asked() -> None:
+    """There is no page that could be told of as busy."""
+    fold = on_a_page()
+    fold.attach("W", "service_worker")
+    called(fold, target_id="W")
     fold.passes(29.0)
     assert probes(fold) == []
 
@@ -324,6 +334,14 @@ def test_a_renderer_is_not_asked_once_the_call_is_answered_or_a_dialog_stops_it(
     dropped.drops(called(dropped))
     dropped.passes(20.0)
     assert [probes(each) for each in (answered, stopped, told, dropped)] == [[], [], [], []]
+
+
+def test_what_has_ended_is_not_waited_for() -> None:
+    fold = on_a_page()
+    called(fold)
+    assert any("still unanswered" in each for each in fold.because())
+    fold.reply(EVAL)
+    assert fold.because() == []
 
 
 def test_a_renderer_without_a_session_is_not_asked() -> None:

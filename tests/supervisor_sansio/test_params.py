@@ -69,6 +69,7 @@ def test_what_is_read_is_a_list_of_the_reader_s_own() -> None:
         ("http://localhost:8000/", "http://localhost"),
         ("http://127.0.0.1:8000/", "http://127.0.0.1"),
         ("http://[::1]:8000/", "http://[::1]"),
+        ("http://[::ffff:10.0.0.1]/", "http://[::ffff:10.0.0.1]"),
         ("chrome-extension://abcdef/page.html", "chrome-extension://abcdef"),
         ("about:blank", ""),
         ("data:text/html,http://a.example/", ""),

@@ -692,6 +692,7 @@ def test_a_machine_may_send_and_note_and_is_told_of_no_end() -> None:
         (ordering(send(session_id=5)), "it sent what is no command"),
         (ordering(send(method="")), "it sent what is no command"),
         (ordering(send(method=None)), "it sent what is no command"),
+        (ordering(send(method=5)), "it sent what is no command"),
         (ordering(send(params={"a": object()})), "it sent Log.clear with params that are no JSON"),
         (ordering(send(params={"a": math.nan})), "it sent Log.clear with params that are no JSON"),
         (ordering(send(params=5)), "it sent Log.clear with params that are no JSON"),
