@@ -197,6 +197,15 @@ def test_a_call_that_is_unanswered_in_its_time_is_over() -> None:
     assert not fold.state.calls
 
 
+def test_beyond_the_limit_calls_are_refused() -> None:
+    fold = on_a_page(limits=Limits(calls_kept=1))
+    called(fold)
+    wrong = error(fold, called(fold))
+    assert isinstance(wrong, InvalidArgument)
+    assert wrong.reason == "too_many_calls"
+    assert len(fold.all_sent(EVAL)) == 1
+
+
 def test_an_overtaken_call_has_no_time_but_who_would_wait_has() -> None:
     fold, _ = overtaken(timeout=5.0)
     fold.passes(5.0)

@@ -218,14 +218,19 @@ def test_an_answer_that_the_browser_did_not_refuse_has_no_code() -> None:
     assert [fold.answers[ask].error.code for ask in (first, second)] == [None, None]
 
 
-def test_the_browser_s_refusal_of_a_dialog_that_is_gone_touches_none() -> None:
+@pytest.mark.parametrize("gone", ["the dialog", "the page"])
+def test_the_browser_s_refusal_of_a_dialog_that_is_gone_touches_none(gone: str) -> None:
     fold = on_a_page()
-    fold.opening()
+    dialog = fold.opening()
     fold.respond()
-    fold.says("Target.targetDestroyed", targetId="P")
-    before = fold.state.departed
+    if gone == "the page":
+        fold.says("Target.targetDestroyed", targetId="P")
+    else:
+        fold.closing(result=False)  # it was ours to accept: somebody else's
+    before = fold.dialog(dialog)
+    assert before.closed_by == "remote"
     fold.refuse(HANDLE, folding.NONE_SHOWING)
-    assert fold.state.departed == before
+    assert fold.dialog(dialog) is before
 
 
 def test_a_closing_while_a_cure_is_under_way_is_the_navigation_s() -> None:

@@ -17,7 +17,6 @@ from cdp_supervisor.errors import (
     UnknownFrame,
     UnknownTarget,
 )
-from cdp_supervisor.sansio.options import Limits
 from cdp_supervisor.sansio.places import session_of
 from cdp_supervisor.sansio.questions import Focus
 
@@ -176,15 +175,6 @@ def test_a_time_that_is_none_is_shown_and_not_all_of_it() -> None:
     fold = on_a_page()
     assert "not -1" in str(error(fold, called(fold, timeout=-1)))
     assert len(str(error(fold, called(fold, timeout=10**400)))) < 200
-
-
-def test_beyond_the_limit_calls_are_refused() -> None:
-    fold = on_a_page(limits=Limits(calls_kept=1))
-    called(fold)
-    wrong = error(fold, called(fold))
-    assert isinstance(wrong, InvalidArgument)
-    assert wrong.reason == "too_many_calls"
-    assert len(fold.all_sent(EVAL)) == 1
 
 
 def test_who_has_a_session_of_its_own_is_found_for_typed_commands() -> None:
