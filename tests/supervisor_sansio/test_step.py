@@ -15,7 +15,7 @@ from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.records import replace
 from cdp_core.sansio.wire import Event, decode
 from cdp_supervisor.sansio.agenda import added
-from cdp_supervisor.sansio.effects import Answer, Dial, Disconnect, Effect, Note, Send
+from cdp_supervisor.sansio.effects import Answer, Dial, Disconnect, Effect, LetGo, Note, Send
 from cdp_supervisor.sansio.inputs import Ask, BrowserEvent, Input, Instant, LinkDown, SessionOpened, TimePassed
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
@@ -229,6 +229,21 @@ def test_a_refused_list_of_targets_ends_no_page() -> None:
     assert not fold.state.link.listed
 
 
+def test_a_list_of_targets_that_is_lost_says_nothing_of_the_browser() -> None:
+    """It is no refusal: the link ended, and the next one asks again."""
+    fold = on_a_page()
+    fold.lose("Target.getTargets")
+    assert (fold.state.link.unsupported, fold.state.link.listed) == ("", False)
+    assert fold.shown().page("P") is not None
+
+
+def test_what_refuses_to_say_which_targets_it_has_is_no_browser() -> None:
+    fold = on_a_page()
+    fold.refuse("Target.getTargets", -32601)
+    assert fold.state.link.unsupported == "Target.getTargets was refused (code -32601)"
+    assert Disconnect(reason="unsupported") in fold.last
+
+
 def test_the_end_of_a_command_goes_to_whoever_sent_it() -> None:
     """A call gets its result, a cure is done, a page that cannot be attached to is gone, a list is believed."""
     fold = folding.with_tree("A")
@@ -376,6 +391,22 @@ def test_with_nothing_open_the_end_is_at_once_and_leaves_nothing() -> None:
     assert fold.state.link.phase == "stopped"
     assert next_deadline(fold.state) is None
     assert not fold.state.tickets
+
+
+def test_at_the_end_nothing_more_is_attached_to_and_what_was_is_let_go() -> None:
+    """Else what opens later is attached to, and waits for ever for somebody to resume it. Sessions below end with theirs."""
+    fold = folding.with_tree("F")
+    fold.attach("F", "iframe", of="s-P")
+    fold.attach("A")
+    fold.ask(Stop())
+    assert [each for each in fold.last if isinstance(each, LetGo)] == [LetGo(sessions=("s-A", "s-P"))]
+
+
+def test_at_the_end_nothing_is_let_go_that_is_gone_or_somebody_else_s() -> None:
+    adopting, gone = folding.with_tree(adopting=True), folding.with_tree().down()
+    for fold in (adopting, gone):
+        fold.ask(Stop())
+        assert not [each for each in fold.orders if isinstance(each, LetGo)]
 
 
 def test_after_the_end_nothing_happens_and_every_ask_is_told_so() -> None:
