@@ -181,8 +181,8 @@ class CallTimedOut(SupervisorError, TimeoutError):
         self.method = method
         self.waited = waited
         self.health = health
-        why = why or ("its page is gone" if health is None else health.why)
-        super().__init__(f"{method} was not answered within {waited:g} s: {why}.")
+        self.why = why or ("its page is gone" if health is None else health.why)
+        super().__init__(f"{method} was not answered within {waited:g} s: {self.why}.")
 
 
 class ScriptFailed(SupervisorError):

@@ -7,6 +7,7 @@ has its renderer asked whether it answers anything, so that the timeout can say 
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, Final
 
 from cdp_core.errors import CdpError, InvalidArgument
@@ -158,6 +159,8 @@ def overtaken(turn: Turn, page: Page, dialog: Dialog) -> None:
 def stall_due(turn: Turn, call_id: str) -> None:
     """A call has waited for long: ask its renderer whether it answers anything."""
     record = turn.state.calls.get(call_id)
+    if turn.state.deadline_of.get(f"call:{call_id}", inf) <= turn.now:
+        return  # who slept until the call is over hears nothing from a question that is only now sent
     if record is not None and record.ended is None and not record.blocked and record.session_id in turn.state.sessions:
         params = {"expression": "0"}
         number = turn.send(

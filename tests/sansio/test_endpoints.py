@@ -146,6 +146,22 @@ def test_parts_of_a_request() -> None:
     assert plain.over_http() == parse_address("http://h/?y=1")
 
 
+@pytest.mark.parametrize(
+    ("path", "browser"),
+    [
+        ("/devtools/browser/0b1c-42_x", "0b1c-42_x"),
+        ("/devtools/browser/", None),
+        ("/devtools/browser", None),
+        ("/devtools/page/0b1c", None),
+        ("/devtools/browser/0b1c/more", None),
+        ("/at/devtools/browser/0b1c", None),
+        ("/", None),
+    ],
+)
+def test_a_browser_has_an_id_in_its_own_address_alone(path: str, browser: str | None) -> None:
+    assert parse_address(f"ws://h:1{path}?token=x").browser_id == browser
+
+
 def test_credentials_become_a_header() -> None:
     assert ASKED.credential_headers() == []
     address = parse_address("wss://me%40home:p@ss%2F@h/")

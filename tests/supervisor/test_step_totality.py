@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final
 from unittest.mock import patch
@@ -18,6 +18,7 @@ import attrs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.records import replace
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.wire import Event, Malformed, Refusal, Result, decode
@@ -25,7 +26,7 @@ from cdp_supervisor.runner import KEPT, Runner
 from cdp_supervisor.runner import SMALL as SMALL_EVENT
 from cdp_supervisor.sansio import step as machine
 from cdp_supervisor.sansio.console import ConsoleRing
-from cdp_supervisor.sansio.effects import Answer, Effect, Send
+from cdp_supervisor.sansio.effects import Answer, Effect, Note, Send
 from cdp_supervisor.sansio.inputs import (
     Ask,
     AskDropped,
@@ -127,7 +128,8 @@ OUTCOME: st.SearchStrategy[Any] = st.one_of(
     st.builds(NotSent, error=st.builds(ValueError, ID)),
     st.just(Malformed(id=1, reason="torn", size=9)),
 )
-QUESTION = st.one_of(
+TIME: st.SearchStrategy[Any] = st.sampled_from([None, 1.0, 30.0, 0, -1.0, math.nan, math.inf, 10**400, True])
+ASKED = st.one_of(
     st.builds(
         RespondToDialog,
         action=st.sampled_from(["accept", "dismiss", "odd"]),
@@ -136,17 +138,46 @@ QUESTION = st.one_of(
     ),
     st.builds(
         Call,
-        method=st.sampled_from(["Runtime.evaluate", "Page.navigate", "Browser.getVersion", "DOM.enable", ""]),
+        method=st.sampled_from(
+            [
+                "Runtime.evaluate",
+                "Page.navigate",
+                "Browser.getVersion",
+                "DOM.enable",
+                "Page.handleJavaScriptDialog",
+                "x" * 200,
+                "",
+            ]
+        ),
         frame_id=st.none() | ID,
         target_id=st.none() | ID,
         session_id=st.none() | ID,
-        timeout=st.sampled_from([None, 1.0, 30.0, 0, -1.0, math.nan]),
+        timeout=TIME,
         when_blocked=st.sampled_from(["raise", "wait", "odd"]),
     ),
-    st.builds(AwaitCall, call_id=st.sampled_from(["c-1", "c-2", "c-x"]), timeout=st.sampled_from([None, 1.0, -1.0])),
+    st.builds(AwaitCall, call_id=st.sampled_from(["c-1", "c-2", "c-x"]), timeout=TIME),
     st.builds(SetPolicy, policy=st.sampled_from([Policy(), Policy("auto_accept"), Policy.unattended()])),
     st.builds(Focus, target_id=st.none() | ID),
     st.builds(Recover, target_id=ID, cure=st.sampled_from(["close", "reload", "navigate", "same_document", "odd"])),
+)
+
+
+ANY: st.SearchStrategy[Any] = st.sampled_from(
+    [None, "a", "x", b"x", 5, 1.0, True, 10**400, math.nan, [], {}, {"a": object()}, ("a", "b"), Policy(), Stop]
+)
+
+
+def asked_with(question: Any, changes: dict[int, Any]) -> Any:
+    """A question with anything in some fields; where the question itself refuses that, somebody asks with the thing alone."""
+    fields = attrs.fields(type(question))
+    try:
+        return attrs.evolve(question, **{fields[place % len(fields)].name: value for place, value in changes.items()})
+    except InvalidArgument:
+        return next(iter(changes.values()))
+
+
+QUESTION: st.SearchStrategy[Any] = st.one_of(
+    ASKED, ANY, st.builds(asked_with, ASKED, st.dictionaries(st.integers(0, 6), ANY, min_size=1, max_size=2))
 )
 PLAIN: st.SearchStrategy[Any] = st.one_of(
     st.builds(LinkUp, at=AT, epoch=EPOCH, browser_id=st.none() | ID, owned=st.sampled_from([True, True, False])),
@@ -192,9 +223,61 @@ def page_story(session: str, target: str) -> list[Input]:
     return [opened, BrowserEvent(at=at, epoch=1, event=event)]
 
 
+NONSENSE: Final[tuple[Any, ...]] = (
+    None,
+    5,
+    "reload",
+    [None],
+    [Answer(ask_id=1)],
+    [Send(ticket=0, session_id=None, method="")],
+    [Send(ticket=0, session_id=5, method="Log.clear")],  # type: ignore[arg-type]
+    [Send(ticket=0, session_id=None, method=5)],  # type: ignore[arg-type]
+    [Send(ticket=0, session_id=None, method="Log.clear", params={"a": object()})],
+    [Send(ticket=0, session_id=None, method="Log.clear", params={"a": math.nan})],
+    [Send(ticket=0, session_id=None, method="Log.clear", params=5)],  # type: ignore[arg-type]
+    [Send(ticket=0, session_id=None, method="Log.clear")] * 9,
+    [Note(level="fatal", text="x")],  # type: ignore[arg-type]
+    [Note(level="info", text=None)],  # type: ignore[arg-type]
+    [Note(level="info", text="x", fields=[1])],  # type: ignore[arg-type]
+)
+NO_TIMES: Final[tuple[Any, ...]] = (math.nan, math.inf, -math.inf, True, "soon", 10**400, [])
+NO_VIEWS: Final[tuple[Any, ...]] = (None, 5, "x", [], {"a": object()}, {"a": math.nan}, {("a",): 1})
+
+
+class Mad:
+    """A stranger's machine that orders, wants and shows nonsense, of which there is a lot: by what it hears."""
+
+    name = "mad"
+    events = frozenset({"Mad.taken"})
+
+    def initial(self) -> int:
+        return 0
+
+    def step(self, state: int, input: Input, /) -> tuple[int, Any]:
+        if not isinstance(input, BrowserEvent):
+            return state, []
+        mood = len(input.event.params.get("x", ""))
+        if mood < len(NONSENSE):
+            return mood, NONSENSE[mood]
+        return mood, [Note(level="info", text="x")]
+
+    def next_deadline(self, state: int, /) -> Any:
+        wanted = state - len(NONSENSE)
+        return NO_TIMES[wanted] if 0 <= wanted < len(NO_TIMES) else None
+
+    def view(self, state: int, /) -> Any:
+        return NO_VIEWS[state % len(NO_VIEWS)]
+
+
+MADNESS = st.builds(
+    lambda mood, session, at: BrowserEvent(at=at, epoch=1, event=event_of("Mad.taken", {"x": "x" * mood}, session)),
+    mood=st.integers(0, len(NONSENSE) + len(NO_TIMES) + 2),
+    session=st.none() | ID,
+    at=AT,
+)
 STORY = st.builds(
     lambda rest: [LinkUp(at=Instant(mono=0.0), epoch=1), *page_story("a", "a"), *page_story("b", "b"), *rest],
-    st.lists(PLAIN, max_size=30),
+    st.lists(PLAIN | PLAIN | PLAIN | PLAIN | MADNESS, max_size=30),
 )
 
 
@@ -242,12 +325,22 @@ class Fold:
         done = step(self.state, given)
         if isinstance(given, BrowserEvent) and given.event.method not in EVENTS:
             with patch.object(machine, "_kept_by_machines", lambda *_: None):
-                assert done == step(self.state, given), "the quick way and the way of all others differ"
+                other = step(self.state, given)
+            # two errors are never equal, and are written alike
+            assert done == other or repr(done) == repr(other), "the quick way and the way of all others differ"
         for effect in done.effects:
             if isinstance(effect, Answer):
                 self.answered[effect.ask_id] = self.answered.get(effect.ask_id, 0) + 1
             if isinstance(effect, Send):
-                json.dumps(dict(effect.params or {}))
+                assert isinstance(effect.method, str)
+                assert effect.method
+                assert isinstance(effect.session_id, (str, type(None)))
+                if effect.ticket not in done.state.tickets or done.state.tickets[effect.ticket].purpose != "call":
+                    json.dumps(dict(effect.params or {}), allow_nan=False)  # what a caller wants sent is the caller's
+            if isinstance(effect, Note):
+                assert effect.level in ("debug", "info", "warning")
+                assert isinstance(effect.text, str)
+                assert isinstance(effect.fields, Mapping)
         self.state = done.state
         self.check()
 
@@ -255,6 +348,7 @@ class Fold:
         state = self.state
         due = next_deadline(state)
         assert due is None or due.at > self.seen or state.link.phase == "stopped", "a deadline has passed already"
+        assert due is None or math.isfinite(due.at)
         assert sorted(state.deadlines) == list(state.deadlines)
         assert {key: at for at, key, _ in state.deadlines} == dict(state.deadline_of)
         assert all(number == 1 for number in self.answered.values()), "an ask was answered twice"
@@ -272,7 +366,7 @@ class Fold:
         assert set(state.dialog_on) == {each.id for page in state.pages.values() for each in page.dialogs}
         assert len(state.deadlines) <= 3 * limits.pages_kept * (1 + limits.dialogs_kept) + 2 * len(state.calls) + 40
         assert not state.totals.get("impossible_dialog_moves", 0)
-        json.dumps(snapshot(state).to_dict(full=True, now=state.now), default=str)
+        json.dumps(snapshot(state).to_dict(full=True, now=state.now))
 
     def end(self) -> None:
         """Every ask is answered, at stop at the latest."""
@@ -283,7 +377,7 @@ class Fold:
 
 
 def fold(story: list[Input], **options: Any) -> Fold:
-    made = Fold(initial_state(limits=SMALL, machines=(ConsoleRing(), Whim()), **options))
+    made = Fold(initial_state(limits=SMALL, machines=(ConsoleRing(), Whim(), Mad()), **options))
     for each in story:
         made.feed(each)
     made.end()

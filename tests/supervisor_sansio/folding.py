@@ -26,7 +26,7 @@ from cdp_supervisor.sansio.inputs import (
     SessionOpened,
     TimePassed,
 )
-from cdp_supervisor.sansio.questions import Question, RespondToDialog
+from cdp_supervisor.sansio.questions import Call, Question, RespondToDialog
 from cdp_supervisor.sansio.state import Dialog, Page, initial_state
 from cdp_supervisor.sansio.step import next_deadline, step
 from cdp_supervisor.sansio.view import DialogView, Snapshot, snapshot
@@ -212,6 +212,16 @@ def with_tree(*nodes: str, **options: Any) -> Fold:
     """The same, and its tree was read: `"A"` is below the top, `"A/B"` below A."""
     fold = on_a_page(**options)
     return fold.reply("Page.getFrameTree", {"frameTree": tree_of("P", *nodes)}, on="s-P")
+
+
+def called(fold: Fold, method: str = "Runtime.evaluate", **named: Any) -> int:
+    """Somebody calls: the number of the ask."""
+    return fold.ask(Call(method=method, **named))
+
+
+def error(fold: Fold, ask: int) -> Any:
+    """The error that an ask got."""
+    return fold.answers[ask].error
 
 
 def tree_of(top: str, *nodes: str) -> dict[str, Any]:

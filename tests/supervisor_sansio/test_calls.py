@@ -1,4 +1,4 @@
-"""Calls: where each goes, what stops it, and what its caller is told."""
+"""Calls: what overtakes them, how they end, and what their callers are told."""
 
 from __future__ import annotations
 
@@ -16,17 +16,13 @@ from cdp_supervisor.errors import (
     AmbiguousTarget,
     BlockedByDialog,
     CallTimedOut,
-    FrameSharesProcess,
-    PageFrozen,
-    ScriptFailed,
-    UnknownFrame,
     UnknownTarget,
 )
 from cdp_supervisor.sansio import calls
 from cdp_supervisor.sansio.effects import Forget
 from cdp_supervisor.sansio.inputs import NotSent
-from cdp_supervisor.sansio.options import Limits, Scope
-from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, Stop
+from cdp_supervisor.sansio.options import Limits
+from cdp_supervisor.sansio.questions import AwaitCall, Focus, Stop
 from cdp_supervisor.sansio.turn import Turn
 
 SPEC = importlib.util.spec_from_file_location("folding", Path(__file__).with_name("folding.py"))
@@ -36,18 +32,11 @@ folding = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(folding)
 
 EVAL, NAVIGATE = "Runtime.evaluate", "Page.navigate"
+called, error = folding.called, folding.error
 
 
 def on_a_page(**options: Any) -> Any:
     return folding.with_tree(**options)
-
-
-def called(fold: Any, method: str = EVAL, **named: Any) -> int:
-    return fold.ask(Call(**{"method": method, **named}))
-
-
-def error(fold: Any, ask: int) -> Any:
-    return fold.answers[ask].error
 
 
 def overtaken(fold: Any = None, *, when_blocked: str = "raise", timeout: float | None = 30.0) -> tuple[Any, int]:
@@ -60,255 +49,6 @@ def overtaken(fold: Any = None, *, when_blocked: str = "raise", timeout: float |
 
 def blocked(fold: Any) -> list[str]:
     return [each.call_id for each in fold.shown().blocked_calls]
-
-
-# ── where it goes ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_a_call_goes_to_the_only_page_and_its_result_comes_back() -> None:
-    fold = on_a_page()
-    ask = called(fold, params={"expression": "1"})
-    assert (fold.sent(EVAL).session_id, fold.sent(EVAL).params) == ("s-P", {"expression": "1"})
-    fold.reply(EVAL, {"result": {"value": 1}})
-    assert fold.answers[ask].value == {"result": {"value": 1}}
-    assert not fold.state.calls
-
-
-def test_of_two_pages_one_must_be_named_or_focused() -> None:
-    fold = on_a_page()
-    fold.attach("Q")
-    assert error(fold, called(fold)).candidates == ("P", "Q")
-    assert isinstance(error(fold, 1), AmbiguousTarget)
-    called(fold, target_id="Q")
-    assert fold.sent(EVAL).session_id == "s-Q"
-    fold.ask(Focus(target_id="P"))
-    called(fold)
-    assert fold.sent(EVAL).session_id == "s-P"
-
-
-def test_a_method_of_the_browser_goes_to_its_own_session() -> None:
-    fold = on_a_page()
-    called(fold, "Browser.getVersion")
-    assert fold.sent("Browser.getVersion").session_id is None
-    called(fold, "Target.getTargetInfo", target_id="P")
-    assert fold.sent("Target.getTargetInfo").session_id == "s-P"
-
-
-def test_a_named_session_is_taken_as_it_is() -> None:
-    fold = on_a_page()
-    fold.attach("W", "worker", of="s-P")
-    called(fold, session_id="s-W")
-    assert fold.sent(EVAL).session_id == "s-W"
-    wrong = error(fold, called(fold, session_id="s-X"))
-    assert isinstance(wrong, UnknownTarget)
-    assert set(wrong.known) == {"s-P", "s-W"}
-
-
-def test_a_target_that_is_no_page_is_reached_by_its_session() -> None:
-    fold = on_a_page()
-    fold.attach("W", "service_worker")
-    called(fold, target_id="W")
-    assert fold.sent(EVAL).session_id == "s-W"
-    wrong = error(fold, called(fold, target_id="X"))
-    assert isinstance(wrong, UnknownTarget)
-    assert wrong.known == ("P",)
-
-
-def test_a_frame_with_a_session_of_its_own_takes_every_method() -> None:
-    fold = folding.with_tree("F")
-    fold.attach("F", "iframe", of="s-P")
-    called(fold, "DOM.enable", frame_id="F")
-    assert fold.sent("DOM.enable").session_id == "s-F"
-
-
-def test_the_top_frame_is_reached_as_its_page() -> None:
-    fold = on_a_page()
-    called(fold, "DOM.enable", frame_id="P")
-    assert fold.sent("DOM.enable").session_id == "s-P"
-
-
-def test_a_frame_that_shares_its_process_takes_what_takes_a_context() -> None:
-    fold = folding.with_tree("A")
-    hint = error(fold, called(fold, "DOM.enable", frame_id="A"))
-    assert isinstance(hint, FrameSharesProcess)
-    assert "contentDocument" in hint.hint
-    assert "not known yet" in error(fold, called(fold, frame_id="A")).hint
-    context = {"uniqueId": "1.1", "auxData": {"frameId": "A", "isDefault": True}}
-    fold.says("Runtime.executionContextCreated", on="s-P", context=context)
-    called(fold, frame_id="A", params={"expression": "1"})
-    assert fold.sent(EVAL).params == {"uniqueContextId": "1.1", "expression": "1"}
-    called(fold, frame_id="A")
-    assert fold.sent(EVAL).params == {"uniqueContextId": "1.1"}
-    called(fold, frame_id="A", params={"uniqueContextId": "mine"})
-    assert fold.sent(EVAL).params == {"uniqueContextId": "mine"}
-
-
-def test_an_unknown_frame_is_refused_with_those_that_are() -> None:
-    fold = folding.with_tree("A")
-    wrong = error(fold, called(fold, frame_id="X"))
-    assert isinstance(wrong, UnknownFrame)
-    assert set(wrong.known) == {"P", "A"}
-
-
-def test_a_frame_without_a_session_now_and_a_page_without_one_say_so() -> None:
-    fold = folding.with_tree("F")
-    fold.says("Page.frameDetached", on="s-P", frameId="F", reason="swap")
-    assert isinstance(error(fold, called(fold, frame_id="F")), ConnectionLost)
-    fold.detach("s-P")
-    assert "Page P has no session now" in str(error(fold, called(fold, target_id="P")))
-
-
-def test_without_a_link_nothing_is_sent() -> None:
-    fold = on_a_page()
-    fold.down(reason="cut")
-    wrong = error(fold, called(fold))
-    assert isinstance(wrong, ConnectionLost)
-    assert wrong.reason == "cut"
-    assert not fold.all_sent(EVAL)
-
-
-@pytest.mark.parametrize(
-    "named",
-    [
-        {"method": ""},
-        {"when_blocked": "odd"},
-        {"timeout": 0},
-        {"timeout": float("nan")},
-        {"timeout": True},
-        {"target_id": "P", "frame_id": "P"},
-    ],
-    ids=str,
-)
-def test_a_call_that_makes_no_sense_is_refused_and_not_sent(named: dict[str, Any]) -> None:
-    fold = on_a_page()
-    before = fold.state.last_ticket
-    assert isinstance(error(fold, called(fold, **named)), InvalidArgument)
-    assert fold.state.last_ticket == before
-
-
-def test_beyond_the_limit_calls_are_refused() -> None:
-    fold = on_a_page(limits=Limits(calls_kept=1))
-    called(fold)
-    wrong = error(fold, called(fold))
-    assert isinstance(wrong, InvalidArgument)
-    assert wrong.reason == "too_many_calls"
-    assert len(fold.all_sent(EVAL)) == 1
-
-
-def test_who_has_a_session_of_its_own_is_found_for_typed_commands() -> None:
-    """`session_of` raises what `call` does."""
-    fold = folding.with_tree("A", "F")
-    fold.attach("F", "iframe", of="s-P")
-    assert calls.session_of(fold.state, target_id="P", frame_id=None) == "s-P"
-    assert calls.session_of(fold.state, target_id=None, frame_id="F") == "s-F"
-    with pytest.raises(FrameSharesProcess):
-        calls.session_of(fold.state, target_id=None, frame_id="A")
-
-
-# ── what stops it ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_a_call_is_not_sent_where_a_dialog_is_open() -> None:
-    fold = on_a_page()
-    fold.opening()
-    wrong = error(fold, called(fold))
-    assert isinstance(wrong, BlockedByDialog)
-    assert (wrong.dialogs, wrong.call) == (("d-1",), None)
-    assert not fold.all_sent(EVAL)
-
-
-@pytest.mark.parametrize("method", ["Page.bringToFront", "Input.dispatchKeyEvent", "Page.reload"])
-def test_what_the_browser_answers_all_the_same_is_sent(method: str) -> None:
-    """Fact 15."""
-    fold = on_a_page()
-    fold.opening()
-    called(fold, method)
-    assert fold.sent(method).session_id == "s-P"
-
-
-def test_who_would_wait_is_sent_behind_the_dialog() -> None:
-    fold = on_a_page()
-    fold.opening()
-    ask = called(fold, when_blocked="wait")
-    assert ask not in fold.answers
-    assert len(fold.all_sent(EVAL)) == 1
-
-
-def test_a_dialog_stops_only_the_process_it_is_in() -> None:
-    fold = folding.with_tree("F")
-    fold.attach("F", "iframe", of="s-P")
-    fold.opening("F")
-    called(fold)
-    assert fold.sent(EVAL).session_id == "s-P"
-    assert isinstance(error(fold, called(fold, frame_id="F")), BlockedByDialog)
-
-
-def test_a_dialog_that_has_closed_stops_nothing() -> None:
-    fold = on_a_page()
-    fold.opening()
-    fold.respond()
-    fold.closing(result=True)
-    called(fold)
-    assert len(fold.all_sent(EVAL)) == 1
-
-
-def test_a_page_that_is_silent_is_not_called() -> None:
-    fold = folding.on_a_page()
-    fold.passes(3.0)
-    wrong = error(fold, called(fold))
-    assert isinstance(wrong, PageFrozen)
-    assert (wrong.target_id, wrong.since) == ("P", folding.WALL + 3.0)
-    called(fold, when_blocked="wait")
-    assert len(fold.all_sent(EVAL)) == 1
-
-
-def test_a_frame_s_process_that_is_silent_is_not_called_and_its_page_is() -> None:
-    fold = folding.with_tree("F")
-    fold.attach("F", "iframe", of="s-P")
-    fold.passes(3.0)
-    assert isinstance(error(fold, called(fold, frame_id="F")), PageFrozen)
-    called(fold)
-    assert fold.sent(EVAL).session_id == "s-P"
-
-
-def test_nobody_navigates_away_from_a_dialog_that_has_no_window() -> None:
-    """It would freeze the page for good, or end the browser."""
-    fold = on_a_page()
-    fold.opening(native=False)
-    assert isinstance(error(fold, called(fold, NAVIGATE)), BlockedByDialog)
-    assert not fold.all_sent(NAVIGATE)
-
-
-def test_a_navigation_stops_for_no_question_to_leave_nor_another_process_nor_what_is_stuck() -> None:
-    leaving = on_a_page()
-    leaving.opening(native=False, type="beforeunload")
-    called(leaving, NAVIGATE)
-    elsewhere = folding.with_tree("F")
-    elsewhere.attach("F", "iframe", of="s-P")
-    elsewhere.opening("F", native=False)
-    called(elsewhere, NAVIGATE)
-    stuck = on_a_page()
-    stuck.opening(native=False)
-    stuck.respond()
-    stuck.refuse("Page.handleJavaScriptDialog")
-    called(stuck, NAVIGATE)
-    assert [len(each.all_sent(NAVIGATE)) for each in (leaving, elsewhere, stuck)] == [1, 1, 1]
-
-
-def test_what_is_no_navigation_does_not_explain_a_closing() -> None:
-    fold = on_a_page()
-    fold.opening()
-    called(fold, "Page.bringToFront")
-    fold.closing()
-    assert fold.end_of("d-1") == ("remote", "closed_elsewhere")
-
-
-def test_where_there_is_a_window_a_navigation_goes_out_and_ends_the_dialog() -> None:
-    fold = on_a_page()
-    fold.opening()
-    called(fold, NAVIGATE)
-    fold.closing()
-    assert fold.end_of("d-1") == ("remote", "navigation")
 
 
 # ── what overtakes it ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -443,23 +183,27 @@ def test_a_call_ends_with_what_became_of_it(outcome: Any, kind: type[Exception])
     assert not fold.state.calls
 
 
-def test_a_call_that_is_unanswered_in_its_time_says_how_its_page_fares() -> None:
+def test_a_call_that_is_unanswered_in_its_time_is_over() -> None:
     fold = on_a_page()
     ask = called(fold, timeout=5.0)
-    fold.passes(5.0)
+    fold.passes(4.9)
+    assert ask not in fold.answers
+    fold.passes(0.1)
     wrong = error(fold, ask)
     assert isinstance(wrong, CallTimedOut)
-    assert (wrong.method, wrong.waited, wrong.health.state) == (EVAL, 5.0, "ok")
-    assert Forget(ticket=fold.sent(EVAL).ticket) in fold.last
-    fold.reply(EVAL)  # a late reply is nobody's
+    assert (wrong.method, wrong.waited) == (EVAL, 5.0)
+    assert Forget(ticket=fold.all_sent(EVAL)[0].ticket) in fold.last
+    fold.ends(fold.all_sent(EVAL)[0].ticket, folding.result_of({}))  # a late reply is nobody's
     assert not fold.state.calls
 
 
-def test_a_call_on_no_page_times_out_without_a_health() -> None:
-    fold = on_a_page()
-    ask = called(fold, "Browser.getVersion", timeout=5.0)
-    fold.passes(5.0)
-    assert error(fold, ask).health is None
+def test_beyond_the_limit_calls_are_refused() -> None:
+    fold = on_a_page(limits=Limits(calls_kept=1))
+    called(fold)
+    wrong = error(fold, called(fold))
+    assert isinstance(wrong, InvalidArgument)
+    assert wrong.reason == "too_many_calls"
+    assert len(fold.all_sent(EVAL)) == 1
 
 
 def test_an_overtaken_call_has_no_time_but_who_would_wait_has() -> None:
@@ -514,14 +258,12 @@ def test_an_end_comes_once() -> None:
 def test_whoever_waits_at_the_end_is_told_so() -> None:
     fold, _ = overtaken()
     ask = fold.ask(AwaitCall(call_id="c-1"))
-    cure = fold.ask(Recover(target_id="P", cure="reload"))
     fold.down(final=True, reason="404")
-    assert [fold.error(ask), fold.error(cure)] == ["ConnectionLost", "ConnectionLost"]
+    assert fold.error(ask) == "ConnectionLost"
     stopped = on_a_page()
     ask = called(stopped)
-    cure = stopped.ask(Recover(target_id="P", cure="reload"))
     stopped.ask(Stop())
-    assert [stopped.error(ask), stopped.error(cure)] == ["SupervisorStopped", "SupervisorStopped"]
+    assert stopped.error(ask) == "SupervisorStopped"
 
 
 def test_an_end_that_is_kept_is_not_ended_again_at_the_end() -> None:
@@ -529,6 +271,230 @@ def test_an_end_that_is_kept_is_not_ended_again_at_the_end() -> None:
     fold.reply(EVAL, {"n": 1})
     fold.down(final=True, reason="404")
     assert fold.answers[fold.ask(AwaitCall(call_id="c-1"))].value == {"n": 1}
+
+
+# ── why nothing came ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def probes(fold: Any) -> list[Any]:
+    """What was sent to hear whether a renderer answers anything."""
+    return [each for each in fold.all_sent(EVAL) if each.params == {"expression": "0"}]
+
+
+def unanswered(fold: Any = None, *, timeout: float = 4.0) -> tuple[Any, int]:
+    """A call that waits for so long that its renderer was asked."""
+    fold = fold or on_a_page()
+    ask = called(fold, "DOM.getDocument", timeout=timeout)
+    fold.passes(timeout / 2)
+    return fold, ask
+
+
+@pytest.mark.parametrize(("timeout", "after"), [(2.0, 1.0), (10.0, 5.0), (300.0, 5.0)])
+def test_at_half_its_time_and_five_seconds_at_most_the_renderer_of_a_call_is_asked(
+    timeout: float, after: float
+) -> None:
+    fold = on_a_page()
+    called(fold, "DOM.getDocument", timeout=timeout)
+    fold.passes(after - 0.1)
+    assert probes(fold) == []
+    fold.passes(0.1)
+    assert [each.session_id for each in probes(fold)] == ["s-P"]
+    fold.passes(after / 2)
+    assert len(probes(fold)) == 1
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"timeout": None},
+        {"method": "Browser.getVersion"},
+        {"method": "Page.bringToFront"},
+        {"method": NAVIGATE},
+    ],
+    ids=str,
+)
+def test_a_renderer_is_asked_only_where_a_call_waits_for_it_and_for_a_time(named: dict[str, Any]) -> None:
+    """The browser itself answers the others, so a renderer says nothing of them."""
+    fold = on_a_page()
+    called(fold, **named)
+    assert not any("still unanswered" in each for each in fold.because())
+    fold.passes(29.0)
+    assert probes(fold) == []
+
+
+def test_a_worker_that_belongs_to_no_page_is_not_asked() -> None:
+    """There is no page that could be told of as busy."""
+    fold = on_a_page()
+    fold.attach("W", "service_worker")
+    called(fold, target_id="W")
+    fold.passes(29.0)
+    assert probes(fold) == []
+
+
+def test_a_renderer_is_not_asked_once_the_call_is_answered_or_a_dialog_stops_it() -> None:
+    answered = on_a_page()
+    called(answered)
+    answered.reply(EVAL).passes(20.0)
+    stopped, _ = overtaken(when_blocked="wait")
+    stopped.passes(20.0)
+    told, _ = overtaken()
+    told.passes(20.0)
+    dropped = on_a_page()
+    dropped.drops(called(dropped))
+    dropped.passes(20.0)
+    assert [probes(each) for each in (answered, stopped, told, dropped)] == [[], [], [], []]
+
+
+def test_what_has_ended_is_not_waited_for() -> None:
+    fold = on_a_page()
+    called(fold)
+    assert any("still unanswered" in each for each in fold.because())
+    fold.reply(EVAL)
+    assert fold.because() == []
+
+
+def test_a_renderer_without_a_session_is_not_asked() -> None:
+    fold = on_a_page()
+    called(fold)
+    fold.detach("s-P").passes(5.0)
+    assert probes(fold) == []
+
+
+def test_the_end_of_a_stall_means_nothing_once_the_call_has_ended() -> None:
+    fold, _ = overtaken()
+    fold.reply(EVAL)
+    for name in ("c-1", "c-99"):
+        turn = Turn(fold.state, fold.at)
+        calls.stall_due(turn, name)
+        assert not turn.effects
+
+
+def test_a_page_that_answers_nothing_is_busy_and_the_timeout_says_so() -> None:
+    fold, ask = unanswered()
+    fold.passes(2.0)
+    wrong = error(fold, ask)
+    assert (wrong.health.state, wrong.health.since) == ("busy", folding.WALL + 2.0)
+    assert wrong.health.why in str(wrong)
+    assert fold.health() == "busy"
+    assert fold.notes().count("a page answers nothing") == 1
+
+
+def test_a_page_that_is_busy_already_is_so_since_the_first_time() -> None:
+    fold, _ = unanswered()
+    fold.passes(2.0)
+    _, ask = unanswered(fold)
+    fold.passes(2.0)
+    assert error(fold, ask).health.since == folding.WALL + 2.0
+    assert fold.notes().count("a page answers nothing") == 1
+
+
+def test_a_page_that_answers_others_is_ok_and_the_call_only_takes_longer() -> None:
+    fold, ask = unanswered()
+    fold.reply(EVAL)
+    fold.passes(2.0)
+    assert error(fold, ask).health.state == "ok"
+    assert "its page answers other commands" in str(error(fold, ask))
+    assert "longer timeout" in str(error(fold, ask))
+    assert fold.health() == "ok"
+
+
+def test_a_call_whose_renderer_was_not_asked_claims_nothing_of_it() -> None:
+    fold = on_a_page()
+    ask = called(fold, NAVIGATE, timeout=4.0)
+    fold.passes(4.0)
+    assert str(error(fold, ask)) == "Page.navigate was not answered within 4 s: nothing is known to stop it."
+
+
+def test_who_slept_through_half_the_time_of_a_call_blames_no_page() -> None:
+    """Both times have come at once: a question that is only now sent is no unanswered one."""
+    fold = on_a_page()
+    ask = called(fold, timeout=4.0)
+    fold.passes(60.0)
+    assert probes(fold) == []
+    assert error(fold, ask).health.state == "ok"
+    assert "other commands" not in str(error(fold, ask))
+
+
+def busy() -> Any:
+    fold, _ = unanswered()
+    fold.passes(2.0)
+    assert fold.health() == "busy"
+    return fold
+
+
+def test_a_page_is_busy_until_its_renderer_answers_anything() -> None:
+    late = busy()
+    late.reply(EVAL)  # the question itself
+    called_again = busy()
+    called(called_again, "DOM.getDocument")
+    called_again.reply("DOM.getDocument")
+    assert [late.health(), called_again.health()] == ["ok", "ok"]
+
+
+def test_what_the_browser_answers_says_nothing_of_a_busy_renderer() -> None:
+    fold = busy()
+    called(fold, NAVIGATE)
+    fold.reply(NAVIGATE)
+    called(fold, "DOM.getDocument")
+    fold.refuse("DOM.getDocument")
+    assert fold.health() == "busy"
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["Inspector.targetCrashed", "", "link"],
+    ids=["the crash", "the end of its session", "the end of the link"],
+)
+def test_a_renderer_that_is_gone_is_busy_no_more(method: str) -> None:
+    fold = busy()
+    if method == "link":
+        fold.down()
+    elif method:
+        fold.says(method, on="s-P")
+    else:
+        fold.detach("s-P")
+    assert not fold.page().busy
+
+
+def test_a_frame_that_is_busy_makes_its_page_so_and_no_other_frame() -> None:
+    fold = folding.with_tree("F")
+    fold.attach("F", "iframe", of="s-P")
+    fold.reply("Page.getFrameTree", {"frameTree": folding.tree_of("F")}, on="s-F")
+    called(fold, frame_id="F", timeout=2.0)
+    fold.passes(1.0).passes(1.0)
+    assert list(fold.page().busy) == ["s-F"]
+    called(fold)
+    assert len(fold.all_sent(EVAL, on="s-P")) == 1
+
+
+def test_a_call_whose_page_is_gone_says_so() -> None:
+    fold, ask = unanswered()
+    fold.says("Target.targetDestroyed", targetId="P").passes(2.0)
+    assert error(fold, ask).health is None
+    assert "its page is gone" in str(error(fold, ask))
+
+
+def test_a_call_on_no_page_says_how_the_link_fares() -> None:
+    fold = on_a_page()
+    ask = called(fold, "Browser.getVersion", timeout=5.0)
+    fold.passes(5.0)
+    assert error(fold, ask).health is None
+    assert "nothing is known to stop it; give it a longer timeout" in str(error(fold, ask))
+    quiet = on_a_page(keepalive=1.0)
+    ask = called(quiet, "Browser.getVersion", timeout=1.5)
+    quiet.passes(1.0).passes(0.5)
+    assert "the browser answers nothing at present" in str(error(quiet, ask))
+
+
+def test_who_awaits_a_call_on_no_page_while_the_link_is_down_hears_of_the_link() -> None:
+    fold = on_a_page()
+    called(fold, "Browser.getVersion")
+    record = replace(fold.state.calls["c-1"], ask_id=7)
+    fold.down()
+    turn = Turn(replace(fold.state, calls=fold.state.calls.set("c-1", record)), fold.at)
+    calls.waiter_due(turn, "c-1")
+    (answer,) = turn.effects
+    assert "the link to the browser is down" in str(answer.error)
 
 
 # ── focus ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -548,156 +514,41 @@ def test_focus_is_set_refused_and_unset() -> None:
     assert (fold.shown().page_gone, fold.shown().focus) == (None, "P")
 
 
-# ── cures ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def cured(fold: Any, cure: str, target: str = "P") -> int:
-    return fold.ask(Recover(target_id=target, cure=cure))
-
-
-@pytest.mark.parametrize(
-    ("cure", "method", "session", "params"),
-    [
-        ("close", "Target.closeTarget", None, {"targetId": "P"}),
-        ("reload", "Page.reload", "s-P", {}),
-        ("navigate", NAVIGATE, "s-P", {"url": "http://a/"}),
-    ],
-)
-def test_a_cure_is_sent_and_told_of_when_it_is_done(cure: str, method: str, session: str | None, params: Any) -> None:
-    fold = folding.on_a_page()
-    ask = cured(fold, cure)
-    assert (fold.sent(method).session_id, fold.sent(method).params) == (session, params)
-    assert ask not in fold.answers
-    fold.reply(method)
-    assert fold.answers[ask].error is None
-    assert "a cure is unanswered" not in fold.because()
-
-
-def test_the_gentlest_cure_stays_in_the_document_and_differs_each_time() -> None:
-    """Fact 5: a fragment that is there already would end nothing."""
-    fold = folding.on_a_page()
-    cured(fold, "same_document")
-    cured(fold, "same_document")
-    first, second = (each.params["url"] for each in fold.all_sent(NAVIGATE))
-    assert first.partition("#")[0] == second.partition("#")[0] == "http://a/"
-    assert first != second
-    assert "#" in first
-
-
-def test_a_dialog_that_a_cure_ends_has_ended_by_navigation() -> None:
+def test_the_only_page_is_remembered_as_the_one_that_was_meant() -> None:
+    """Whoever named none meant it: what comes after it is not what they meant."""
     fold = on_a_page()
-    fold.opening()
-    cured(fold, "same_document")
-    fold.closing()
-    assert fold.end_of("d-1") == ("remote", "navigation")
+    fold.attach("Q", openerId="P")
+    fold.says("Target.targetDestroyed", targetId="P")
+    assert (fold.shown().focus, fold.shown().page_gone) == (None, ("P", "closed"))
+    assert isinstance(error(fold, called(fold)), AmbiguousTarget)
+    fold.ask(Focus())
+    called(fold)
+    assert fold.sent(EVAL).session_id == "s-Q"
 
 
-def test_a_page_without_a_url_is_navigated_to_an_empty_one() -> None:
-    fold = folding.Fold().up()
-    fold.attach("P")
-    cured(fold, "navigate")
-    assert fold.sent(NAVIGATE).params == {"url": "about:blank"}
-
-
-def test_a_cure_that_is_none_or_of_no_page_or_by_who_only_looks_is_refused() -> None:
+def test_a_page_that_was_never_meant_goes_unnoticed() -> None:
     fold = on_a_page()
-    assert "same_document" in str(error(fold, cured(fold, "odd")))
-    assert isinstance(error(fold, cured(fold, "close", "X")), UnknownTarget)
-    observing = on_a_page(scope=Scope.browser().observed())
-    assert "observes" in str(error(observing, cured(observing, "close")))
+    fold.attach("Q", openerId="P")
+    fold.says("Target.targetDestroyed", targetId="Q")
+    assert (fold.shown().focus, fold.shown().page_gone) == ("P", None)
 
 
-@pytest.mark.parametrize("cure", ["same_document", "navigate", "reload"])
-def test_under_a_dialog_without_a_window_that_can_be_answered_only_closing_is_a_cure(cure: str) -> None:
-    """A navigation there freezes the page for good, or ends the browser."""
+def test_to_focus_none_means_the_only_page_from_now_on() -> None:
     fold = on_a_page()
-    fold.opening(native=False)
-    before = fold.state.last_ticket
-    assert isinstance(error(fold, cured(fold, cure)), BlockedByDialog)
-    assert fold.state.last_ticket == before
-    cured(fold, "close")
-    assert fold.sent("Target.closeTarget").params == {"targetId": "P"}
+    fold.attach("Q")
+    fold.ask(Focus())  # of two: neither is meant
+    fold.says("Target.targetDestroyed", targetId="P")
+    assert (fold.shown().focus, fold.shown().page_gone) == ("Q", None)
+    fold.ask(Focus())  # of one: it is
+    fold.attach("R")
+    fold.says("Target.targetDestroyed", targetId="Q")
+    assert (fold.shown().focus, fold.shown().page_gone) == (None, ("Q", "closed"))
+    assert fold.state.only is None
 
 
-def test_a_page_without_a_session_can_only_be_closed() -> None:
+def test_a_page_that_opens_after_the_meant_one_went_is_not_meant() -> None:
     fold = on_a_page()
-    fold.detach("s-P")
-    assert isinstance(error(fold, cured(fold, "reload")), ConnectionLost)
-    cured(fold, "close")
-    assert fold.sent("Target.closeTarget").params == {"targetId": "P"}
-    fold.down()
-    assert isinstance(error(fold, cured(fold, "close")), ConnectionLost)
-
-
-def test_a_refused_cure_says_so() -> None:
-    fold = on_a_page()
-    ask = cured(fold, "reload")
-    fold.refuse("Page.reload")
-    assert isinstance(error(fold, ask), CommandRefused)
-
-
-def test_a_cure_without_an_answer_ends_in_its_time() -> None:
-    fold = on_a_page()
-    ask = cured(fold, "close")
-    fold.passes(5.0)
-    assert isinstance(error(fold, ask), CallTimedOut)
-    assert error(fold, ask).health.state == "ok"
-    assert Forget(ticket=fold.sent("Target.closeTarget").ticket) in fold.last
-    gone = on_a_page()
-    ask = cured(gone, "close")
-    gone.says("Target.targetDestroyed", targetId="P").passes(5.0)
-    assert error(gone, ask).health is None
-
-
-def test_the_time_of_a_cure_that_has_ended_means_nothing() -> None:
-    fold = on_a_page()
-    turn = Turn(fold.state, fold.at)
-    calls.cure_due(turn, "99")
-    assert not turn.effects
-
-
-# ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("result", "value"),
-    [
-        ({"result": {"type": "number", "value": 7}}, 7),
-        ({"result": {"type": "object", "value": None}}, None),
-        ({"result": {"type": "bigint", "unserializableValue": "7n"}}, "7n"),
-        ({}, None),
-    ],
-    ids=str,
-)
-def test_a_value_is_read_from_an_evaluation(result: Any, value: Any) -> None:
-    assert calls.read_evaluation(result) == value
-
-
-@pytest.mark.parametrize(
-    ("details", "read"),
-    [
-        (
-            {
-                "exception": {"className": "TypeError", "description": "TypeError: x"},
-                "lineNumber": 2,
-                "columnNumber": 3,
-            },
-            ("TypeError", "TypeError: x", 2, 3),
-        ),
-        ({"exception": {"type": "string"}, "text": "Uncaught"}, ("string", "Uncaught", 0, 0)),
-        ({"lineNumber": "odd"}, ("an exception", "", 0, 0)),
-    ],
-    ids=["error", "thrown text", "nothing said"],
-)
-def test_a_script_that_threw_is_an_error_with_what_it_threw(details: Any, read: tuple[Any, ...]) -> None:
-    with pytest.raises(ScriptFailed) as caught:
-        calls.read_evaluation({"exceptionDetails": details})
-    failed = caught.value
-    assert (failed.name, failed.text, failed.line, failed.column) == read
-
-
-def test_a_result_that_cannot_be_read_is_an_empty_one_where_nobody_asks() -> None:
-    """The list of targets, a tree: as if nothing was said."""
-    fold = folding.Fold().up()
-    fold.ends(fold.sent("Target.getTargets").ticket, decode(b'{"id":1,"result":7}'))
-    assert fold.state.link.listed
+    fold.says("Target.targetDestroyed", targetId="P")
+    fold.attach("Q")
+    assert (fold.shown().focus, fold.shown().page_gone) == (None, ("P", "closed"))
+    assert fold.state.only is None

@@ -206,13 +206,38 @@ def test_an_answer_that_came_too_late_is_not_credited() -> None:
     assert fold.end_of(dialog) == ("remote", "other_client")
     error = fold.answers[ask].error
     assert isinstance(error, DialogAnswerRefused)
-    assert error.reason == "other_client"
+    assert (error.reason, error.code) == ("other_client", folding.NONE_SHOWING)
     assert fold.count("answers_refused") == 1
+
+
+def test_an_answer_that_the_browser_did_not_refuse_has_no_code() -> None:
+    fold = on_a_page()
+    fold.opening()
+    first, second = fold.respond(), fold.respond()
+    fold.says("Target.targetDestroyed", targetId="P")
+    assert [fold.answers[ask].error.code for ask in (first, second)] == [None, None]
+
+
+@pytest.mark.parametrize("gone", ["the dialog", "the page"])
+def test_the_browser_s_refusal_of_a_dialog_that_is_gone_touches_none(gone: str) -> None:
+    fold = on_a_page()
+    dialog = fold.opening()
+    fold.respond()
+    if gone == "the page":
+        fold.says("Target.targetDestroyed", targetId="P")
+    else:
+        fold.closing(result=False)  # it was ours to accept: somebody else's
+    before = fold.dialog(dialog)
+    assert before.closed_by == "remote"
+    fold.refuse(HANDLE, folding.NONE_SHOWING)
+    assert fold.dialog(dialog) is before
 
 
 def test_a_closing_while_a_cure_is_under_way_is_the_navigation_s() -> None:
     fold = on_a_page()
     dialog = fold.opening()
+    fold.respond()
+    fold.refuse(HANDLE, folding.NONE_SHOWING)
     fold.ask(Recover(target_id="P", cure="reload"))
     fold.closing()
     assert fold.end_of(dialog) == ("remote", "navigation")

@@ -9,7 +9,7 @@ from immutables import Map
 
 from cdp_core.errors import ConnectionLost
 from cdp_core.sansio.records import replace
-from cdp_core.sansio.wire import SessionId, TargetId
+from cdp_core.sansio.wire import Refusal, SessionId, TargetId
 from cdp_supervisor.errors import SupervisorStopped
 from cdp_supervisor.sansio import link
 from cdp_supervisor.sansio.changes import LinkChanged
@@ -130,12 +130,39 @@ def test_another_browser_is_told_where_both_addresses_name_theirs(
 ) -> None:
     turn = up_at(3.0, browser=new, link=LinkState(browser_id=old))
     assert turn.state.link.browser_changed is changed
+    noted = [each.text for each in ordered(turn, Note)]
+    assert ("another browser is behind the link: the pages of before are gone" in noted) is changed
+    assert turn.state.link.browser_told is (old is not None and new is not None)
     assert turn.state.link.browser_id == (new or old)  # an address that names none forgets none
 
 
 def test_a_browser_that_changed_once_did_change() -> None:
     turn = up_at(3.0, browser="C", link=LinkState(browser_id="C", browser_changed=True))
     assert turn.state.link.browser_changed
+
+
+# ── no browser ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def refused_at(mono: float, **changed: Any) -> Turn:
+    turn = begun(mono, up_at(3.0, **changed).state)
+    link.unsupported(turn, Refusal(id=1, code=-32601, message="what a stranger wrote"))
+    return turn
+
+
+def test_what_does_not_say_which_targets_it_has_is_no_browser_and_is_hung_up_on() -> None:
+    turn = refused_at(4.0)
+    assert turn.state.link.unsupported == "Target.getTargets was refused (code -32601)"
+    assert ordered(turn, Disconnect) == [Disconnect(reason="unsupported")]
+    (note,) = ordered(turn, Note)
+    assert "cannot be supervised" in note.text
+    assert "what a stranger wrote" not in str(note)
+
+
+def test_somebody_else_s_link_is_not_hung_up_on() -> None:
+    turn = refused_at(4.0, adopting=True)
+    assert turn.state.link.unsupported
+    assert ordered(turn, Disconnect) == []
 
 
 # ── down ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable
 from typing import Any
 
 import attrs
 import pytest
 
-from cdp_core.sansio.wire import Event, Json
+from cdp_core.sansio.wire import Event
 from cdp_supervisor.sansio.effects import Effect, Send
 from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant
 from cdp_supervisor.sansio.machines import MAX_SENDS, Machine, MachineViews
@@ -24,6 +26,7 @@ class Counting:
     raises: type[BaseException] | None = None
     sends: int = 0
     looked_at: int = 0
+    shows: Any = None
     events: frozenset[str] = frozenset({"Page.loadEventFired"})
 
     def initial(self) -> int:
@@ -35,11 +38,11 @@ class Counting:
     def next_deadline(self, _state: int, /) -> float | None:
         return None
 
-    def view(self, state: int, /) -> Json:
+    def view(self, state: int, /) -> Any:
         self.looked_at += 1
         if self.raises is not None:
             raise self.raises("what a page wrote")
-        return {"counted": state}
+        return {"counted": state} if self.shows is None else self.shows
 
 
 def views(*machines: Counting, off: str = "") -> MachineViews:
@@ -79,6 +82,36 @@ def test_a_view_that_raises_says_so_and_keeps_no_other_from_being_shown() -> Non
     """By the type alone: what it says may be what a page wrote."""
     shown = views(Counting("broken", raises=ZeroDivisionError), Counting("sound"))
     assert shown == {"broken": {"off": "its view raised ZeroDivisionError"}, "sound": {"counted": 3}}
+
+
+@pytest.mark.parametrize("odd", [[1], "text", 5, True])
+def test_a_view_that_is_no_object_says_so(odd: Any) -> None:
+    assert views(Counting(shows=odd), Counting("sound")) == {
+        "counting": {"off": "its view is no JSON object"},
+        "sound": {"counted": 3},
+    }
+
+
+@pytest.mark.parametrize(
+    ("odd", "kind"),
+    [
+        ({"a": object()}, "TypeError"),
+        ({"a": math.nan}, "ValueError"),
+        ({("a",): 1}, "TypeError"),
+        ({"a": {1}}, "TypeError"),
+    ],
+)
+def test_a_view_that_no_json_can_say_says_so(odd: Any, kind: str) -> None:
+    """A snapshot is JSON, for whoever writes or sends it."""
+    shown = views(Counting(shows=odd))
+    assert shown == {"counting": {"off": f"its view raised {kind}"}}
+    json.dumps(dict(shown))
+
+
+def test_a_view_that_holds_itself_says_so() -> None:
+    circle: dict[str, Any] = {}
+    circle["a"] = circle
+    assert views(Counting(shows=circle)) == {"counting": {"off": "its view raised ValueError"}}
 
 
 def test_what_is_no_exception_of_the_machine_s_goes_on() -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from typing import Any
+from unittest.mock import ANY
 
 import attrs
 import pytest
 
 from cdp_supervisor.errors import InvalidPolicy
-from cdp_supervisor.sansio.options import POLICIES, TYPES, Limits, Policy, Reconnect, Scope
+from cdp_supervisor.sansio.options import POLICIES, TYPES, Limits, Policy, Reconnect, Scope, is_finite, is_time, shown
 
-NO_SECONDS = [0, -1, -0.5, math.nan, math.inf, -math.inf, True, None, "3", [3]]
+NO_SECONDS = [0, -1, -0.5, math.nan, math.inf, -math.inf, True, None, "3", [3], 10**400]
 NO_COUNT = [-1, 1.0, True, None, "3", math.inf]
 
 
@@ -46,7 +49,9 @@ def test_a_policy_does_not_follow_the_mapping_that_it_was_made_of() -> None:
         policy.dialogs["alert"] = "auto_dismiss"  # type: ignore[index]
 
 
-@pytest.mark.parametrize("wrong", ["auto", "", None, 5, ["auto_accept"], {"alert": "auto"}, {"alert": None}])
+@pytest.mark.parametrize(
+    "wrong", ["auto", "", None, 5, ["auto_accept"], {"alert": "auto"}, {"alert": None}, {"alert": []}, ANY]
+)
 def test_a_policy_that_there_is_not_is_refused_with_those_that_there_are(wrong: Any) -> None:
     with pytest.raises(InvalidPolicy) as raised:
         Policy(wrong)
@@ -55,7 +60,7 @@ def test_a_policy_that_there_is_not_is_refused_with_those_that_there_are(wrong: 
     assert isinstance(raised.value, ValueError)
 
 
-@pytest.mark.parametrize("wrong", ["Alert", "", None, 5])
+@pytest.mark.parametrize("wrong", ["Alert", "", None, 5, ()])
 def test_a_dialog_type_that_there_is_not_is_refused_with_those_that_there_are(wrong: Any) -> None:
     with pytest.raises(InvalidPolicy) as raised:
         Policy({wrong: "auto_accept"})
@@ -115,6 +120,38 @@ def test_a_policy_is_read_back_from_what_a_trace_holds(policy: Policy) -> None:
     assert Policy.from_mapping(written) == policy
     assert type(written["dialog_policy"]) in (str, dict)  # what JSON can say
     assert list(written) == ["dialog_policy", "dialog_timeout_s", "prompt_text"]
+
+
+@pytest.mark.parametrize("wrong", [None, "auto_accept", 5, [("dialog_policy", "auto_accept")]])
+def test_what_is_no_configuration_is_refused_with_what_one_may_say(wrong: Any) -> None:
+    with pytest.raises(InvalidPolicy, match="a policy is read from a mapping, not from") as raised:
+        Policy.from_mapping(wrong)
+    assert raised.value.valid == ("dialog_policy", "dialog_timeout_s", "prompt_text")
+
+
+SEVERAL = [Policy(), Policy({"alert": "auto_accept", "prompt": "auto_dismiss"}, dialog_timeout=2, prompt_text="x")]
+
+
+@pytest.mark.parametrize("policy", [*SEVERAL, Policy.unattended()])
+@pytest.mark.parametrize(
+    "trip",
+    [copy.copy, copy.deepcopy, lambda policy: pickle.loads(pickle.dumps(policy))],
+    ids=["copy", "deep", "pickle"],
+)
+def test_a_policy_travels(trip: Any, policy: Policy) -> None:
+    """To another process, or into a dict's key: it is a value."""
+    arrived = trip(policy)
+    assert (arrived, hash(arrived)) == (policy, hash(policy))
+    with pytest.raises(TypeError):
+        trip(SEVERAL[1]).dialogs["alert"] = "auto_dismiss"
+
+
+def test_equal_policies_are_one_key_in_whichever_order_they_were_written() -> None:
+    one, other = (
+        Policy({"alert": "auto_accept", "prompt": "auto_dismiss"}),
+        Policy({"prompt": "auto_dismiss", "alert": "auto_accept"}),
+    )
+    assert len({one, other, *SEVERAL}) == 3
 
 
 def test_a_configuration_says_what_it_wants_and_no_more() -> None:
@@ -197,6 +234,18 @@ def test_the_thousandth_attempt_waits_no_longer_than_the_most() -> None:
     assert Reconnect(budget=10_000).wait_before(5_000, 1.0) == 10.0
 
 
+@pytest.mark.parametrize("factor", [10**300, 1e308, 10**9])
+def test_however_fast_it_grows_the_wait_is_no_longer_than_the_most(factor: float) -> None:
+    """Powers that no clock can show are the most, and no exception."""
+    reconnect = Reconnect(factor=factor, most=7.0)
+    assert [reconnect.wait_before(attempt, 1.0) for attempt in (1, 2, 5_000)] == [0.5, 7.0, 7.0]
+
+
+def test_a_wait_that_shrinks_comes_to_nothing() -> None:
+    reconnect = Reconnect(factor=0.5)
+    assert [reconnect.wait_before(attempt, 1.0) for attempt in (1, 2, 5_000)] == [0.5, 0.25, 0.0]
+
+
 def test_never_is_a_budget_of_nothing() -> None:
     assert Reconnect.never().budget == 0
     assert Reconnect() == Reconnect(first=0.5, factor=2.0, most=10.0, budget=5)
@@ -239,3 +288,40 @@ def test_limits_are_bounds_of_everything_a_page_can_make_more_of() -> None:
 def test_limits_that_a_user_meets() -> None:
     """A message is as long as the browser's own cut (fact 19); the ends of the last twenty calls are kept."""
     assert (Limits().text_kept, Limits().ended_calls, Limits().recent_dialogs) == (10_240, 20, 20)
+
+
+# ── numbers, and what is shown of what is none ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("number", [0, -1, 0.5, 1e308, 10**300])
+def test_what_a_clock_can_show_is_finite_and_a_time_where_it_is_more_than_nothing(number: float) -> None:
+    assert is_finite(number)
+    assert is_time(number) is (number > 0)
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf, True, None, "3", [3], 10**400, -(10**400)])
+def test_what_no_clock_can_show_is_no_time(odd: Any) -> None:
+    assert not is_finite(odd)
+    assert not is_time(odd)
+
+
+class Silent:
+    """Somebody's own class."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("auto", "'auto'"),
+        ("x" * 78, repr("x" * 78)),
+        ("x" * 79, repr("x" * 79)[:80] + "…"),
+        (Silent(), "a Silent"),
+        (10**5_000, "a int"),
+    ],
+    ids=["short", "just", "long", "raises", "too many digits"],
+)
+def test_a_wrong_value_is_shown_and_not_all_of_a_long_one(value: Any, text: str) -> None:
+    assert shown(value) == text

@@ -177,6 +177,58 @@ def test_pages_in_scope_are_those_of_the_context() -> None:
     assert [each.target_id for each in fold.shown().pages] == ["P"]
 
 
+def test_a_page_in_scope_stays_in_it_though_its_opener_is_gone() -> None:
+    """Only its opener was named; over a new link nobody is there to name it."""
+    fold = folding.Fold(scope=Scope.targets("P")).up()
+    fold.attach("P")
+    fold.attach("Q", openerId="P")
+    fold.says("Target.targetDestroyed", targetId="P")
+    link_again(fold)
+    fold.attach("Q", session="s-Q2", openerId="P")
+    fold.attach("R", session="s-R", openerId="elsewhere")
+    listed(fold, "Q", "R")
+    assert [(each.target_id, each.session_id) for each in fold.shown().pages] == [("Q", "s-Q2")]
+
+
+def test_a_popup_of_a_popup_stays_in_scope_over_a_new_link() -> None:
+    fold = folding.Fold(scope=Scope.targets("P")).up()
+    fold.attach("P")
+    fold.attach("Q", openerId="P")
+    fold.attach("R", openerId="Q")
+    link_again(fold)
+    fold.attach("R", session="s-R2", openerId="Q-that-is-unknown")
+    assert fold.page("R").session_id == "s-R2"
+
+
+def missing(fold: Any) -> list[str]:
+    return [
+        each.fields["target"]
+        for each in fold.orders
+        if getattr(each, "text", "") == "a target of the scope is not there"
+    ]
+
+
+def test_a_target_of_the_scope_that_is_not_there_is_told() -> None:
+    """A misspelt id would supervise nothing, without a word."""
+    fold = folding.Fold(scope=Scope.targets("P", "not-there-at-all", "also-not")).up()
+    listed(fold, "P", "Q")
+    assert missing(fold) == ["also-not", "not-ther"]
+
+
+@pytest.mark.parametrize("scope", [Scope.targets("P"), Scope.browser(), Scope.context("C")])
+def test_where_the_scope_is_there_nothing_is_told(scope: Scope) -> None:
+    fold = folding.Fold(scope=scope).up()
+    listed(fold, "P")
+    assert missing(fold) == []
+
+
+def test_a_page_that_came_before_the_list_is_there() -> None:
+    fold = folding.Fold(scope=Scope.targets("P")).up()
+    fold.attach("P")
+    listed(fold)
+    assert missing(fold) == []
+
+
 # ── sessions that end ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -277,6 +329,37 @@ def test_a_second_session_on_a_target_is_listened_to_when_the_first_ends() -> No
     assert "s-P2 Page.enable" in orders(fold)
     fold.says("Page.frameAttached", on="s-P2", frameId="A", parentFrameId="P")
     assert "A" in fold.page().frames
+
+
+def test_what_a_second_session_says_is_of_no_page_until_it_is_listened_to() -> None:
+    """Whoever keeps lines would keep each twice."""
+    fold = on_a_page()
+    fold.attach("P", session="s-P2")
+    assert dict(fold.state.page_of) == {"s-P": "P"}
+    fold.detach("s-P")
+    assert dict(fold.state.page_of) == {"s-P2": "P"}
+
+
+def test_what_is_below_a_second_session_belongs_to_the_page_all_the_same() -> None:
+    fold = on_a_page()
+    fold.attach("P", session="s-P2")
+    fold.attach("W", "worker", of="s-P2")
+    assert fold.state.sessions["s-W"].page_id == "P"
+    assert fold.state.page_of["s-W"] == "P"
+
+
+def test_what_a_worker_without_a_page_says_is_its_own() -> None:
+    fold = on_a_page()
+    fold.attach("W", "service_worker")
+    assert fold.state.page_of["s-W"] == "W"
+    fold.detach("s-W")
+    assert "s-W" not in fold.state.page_of
+
+
+def test_what_is_below_an_unknown_session_has_no_page() -> None:
+    fold = on_a_page()
+    fold.opens("W", "worker", parent="nobody")
+    assert fold.state.sessions["s-W"].page_id is None
 
 
 def test_of_three_sessions_the_oldest_is_listened_to_next() -> None:
@@ -413,6 +496,45 @@ def test_a_setup_that_ended_with_its_session_is_not_waited_for() -> None:
     assert "a setup is unanswered" not in fold.because()
 
 
+def busy(target: str = "P") -> Any:
+    """A renderer that did not answer while a call waited for it."""
+    fold = folding.with_tree("F")
+    fold.attach("F", "iframe", of="s-P")
+    fold.reply(TREE, {"frameTree": folding.tree_of("F")}, on="s-F")
+    folding.called(fold, session_id=f"s-{target}", timeout=2.0)
+    fold.passes(1.0).passes(1.0)
+    assert fold.health() == "busy"
+    return fold
+
+
+@pytest.mark.parametrize("target", ["P", "F"])
+def test_a_page_is_busy_until_the_renderer_that_was_answers(target: str) -> None:
+    fold, other = busy(target), {"P": "F", "F": "P"}[target]
+    folding.called(fold, session_id=f"s-{other}")
+    fold.reply("Runtime.evaluate", on=f"s-{other}")
+    assert fold.health() == "busy"
+    fold.reply("Runtime.evaluate", on=f"s-{target}")
+    assert fold.health() == "ok"
+
+
+@pytest.mark.parametrize("target", ["P", "F"])
+@pytest.mark.parametrize("end", ["session", "link"])
+def test_a_renderer_whose_session_ended_is_busy_no_more(target: str, end: str) -> None:
+    fold = busy(target)
+    if end == "link":
+        fold.down()
+    else:
+        fold.detach(f"s-{target}")
+    assert not fold.page().busy
+
+
+def test_a_page_that_crashed_is_busy_no_more() -> None:
+    fold = busy()
+    fold.says("Inspector.targetCrashed", on="s-P")
+    fold.says("Inspector.targetReloadedAfterCrash", on="s-P")
+    assert fold.health() == "ok"
+
+
 def test_what_is_below_no_page_blocks_none() -> None:
     fold = folding.Fold().up()
     fold.attach("F", "iframe")
@@ -503,6 +625,27 @@ def test_a_page_that_nobody_focused_leaves_the_focus_where_it_is() -> None:
     fold.ask(Focus(target_id="P"))
     fold.says("Target.targetDestroyed", targetId="Q")
     assert (fold.shown().focus, fold.shown().page_gone) == ("P", None)
+
+
+def test_the_first_page_is_the_one_that_is_meant_and_no_later_one() -> None:
+    fold = on_a_page()
+    fold.attach("Q")
+    assert fold.state.only == "P"
+    fold.says("Target.targetDestroyed", targetId="P")
+    assert (fold.state.only, fold.shown().page_gone, fold.shown().focus) == (None, ("P", "closed"), None)
+    fold.says("Target.targetDestroyed", targetId="Q")
+    fold.attach("R")  # nobody has said that this one is meant
+    assert (fold.state.only, fold.shown().page_gone, fold.shown().focus) == (None, ("P", "closed"), None)
+
+
+def test_who_was_focused_counts_before_who_was_the_only_one() -> None:
+    fold = on_a_page()
+    fold.attach("Q")
+    fold.ask(Focus(target_id="Q"))
+    fold.says("Target.targetDestroyed", targetId="P")
+    assert (fold.shown().focus, fold.shown().page_gone) == ("Q", None)
+    fold.says("Target.targetDestroyed", targetId="Q")
+    assert fold.shown().page_gone == ("Q", "closed")
 
 
 # ── crashes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -615,6 +758,30 @@ def test_where_one_page_of_before_was_found_it_is_the_same_browser() -> None:
     listed(fold, "P")
     assert [each.target_id for each in fold.shown().pages] == ["P"]
     assert not fold.shown().link.browser_changed
+
+
+def test_where_the_browser_says_who_it_is_its_pages_do_not_decide() -> None:
+    """All of them closed while nobody looked, and another one open: the same browser (and the other way about)."""
+    same = folding.Fold().up(browser_id="B")
+    same.attach("P")
+    same.down().passes(60.0).up(browser_id="B")
+    listed(same, "N")
+    assert not same.shown().link.browser_changed
+    assert not any("another browser" in each for each in same.notes())
+    other = folding.Fold().up(browser_id="B")
+    other.attach("P")
+    other.down().passes(60.0).up(browser_id="C")
+    listed(other, "P")
+    assert other.shown().link.browser_changed
+    assert sum("another browser" in each for each in other.notes()) == 1
+
+
+def test_where_only_one_link_says_who_the_browser_is_its_pages_decide() -> None:
+    fold = folding.Fold().up(browser_id="B")
+    fold.attach("P")
+    link_again(fold)
+    listed(fold, "N")
+    assert fold.shown().link.browser_changed
 
 
 def test_that_it_is_another_browser_is_not_forgotten() -> None:

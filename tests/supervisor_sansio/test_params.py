@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cdp_supervisor.sansio.params import flag, member, members, text
+from cdp_supervisor.sansio.params import flag, member, members, site_of, text
 
 ODD: list[Any] = [None, True, False, 0, 1, -1, 0.5, "", "text", [], ["text"], {}, {"a": 1}]
 
@@ -53,3 +53,36 @@ def test_what_is_read_is_a_list_of_the_reader_s_own() -> None:
     params = {"it": [{"a": 1}]}
     members(params, "it").clear()
     assert params == {"it": [{"a": 1}]}
+
+
+# ── sites ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("url", "site"),
+    [
+        ("http://a.example/x?y#z", "http://a.example"),
+        ("https://deep.sub.a.example:8443/", "https://a.example"),
+        ("HTTPS://A.Example/", "https://a.example"),
+        ("http://user:secret@a.example/", "http://a.example"),
+        ("http://a.example/user@b.example", "http://a.example"),
+        ("http://localhost:8000/", "http://localhost"),
+        ("http://127.0.0.1:8000/", "http://127.0.0.1"),
+        ("http://[::1]:8000/", "http://[::1]"),
+        ("http://[::ffff:10.0.0.1]/", "http://[::ffff:10.0.0.1]"),
+        ("chrome-extension://abcdef/page.html", "chrome-extension://abcdef"),
+        ("about:blank", ""),
+        ("data:text/html,http://a.example/", ""),
+        ("file:///tmp/page.html", ""),
+        ("http://", ""),
+        ("http://:80/", ""),
+        ("no address", ""),
+        ("", ""),
+    ],
+)
+def test_a_site_is_a_scheme_and_the_last_two_names_of_a_host(url: str, site: str) -> None:
+    assert site_of(url) == site
+
+
+def test_two_machines_are_no_site_for_their_numbers() -> None:
+    assert site_of("http://10.0.0.1/") != site_of("http://20.0.0.1/")

@@ -121,6 +121,45 @@ def test_what_is_no_option_is_refused_by_its_name(name: str, wrong: Any, kind: s
         initial_state(**{name: wrong})
 
 
+@pytest.mark.parametrize(
+    "wrong", [0, -1.0, float("nan"), float("inf"), True, "60", 10**400], ids=lambda odd: str(odd)[:9]
+)
+def test_the_link_is_kept_alive_every_so_many_seconds_or_never(wrong: Any) -> None:
+    with pytest.raises(InvalidPolicy, match="keepalive must be a positive number of seconds, or None for never, not"):
+        initial_state(keepalive=wrong)
+    assert [initial_state(keepalive=each).keepalive for each in (None, 1, 0.5)] == [None, 1, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("lacks", "value"),
+    [
+        ("initial", None),
+        ("step", 5),
+        ("next_deadline", None),
+        ("view", "view"),
+        ("name", None),
+        ("name", b"console"),
+        ("events", None),
+        ("events", "Log.entryAdded"),
+        ("events", ["Log.entryAdded"]),
+        ("events", frozenset({5})),
+    ],
+)
+def test_a_machine_that_lacks_something_is_refused_with_what_it_lacks(lacks: str, value: Any) -> None:
+    machine: Any = Named("whole")
+    setattr(machine, lacks, value)
+    what = "events (a frozenset of methods)" if lacks == "events" else lacks
+    with pytest.raises(InvalidPolicy) as raised:
+        initial_state(machines=(machine,))
+    assert str(raised.value) == f"Named is no machine: it lacks {what}."
+
+
+@pytest.mark.parametrize("odd", [None, "console", 5, object()])
+def test_what_is_no_machine_at_all_is_refused(odd: Any) -> None:
+    with pytest.raises(InvalidPolicy, match="is no machine: it lacks"):
+        initial_state(machines=(odd,))
+
+
 def test_each_machine_begins_with_a_state_of_its_own() -> None:
     state = initial_state(machines=(Named("b"), Named("a")))
     assert [each.machine.name for each in state.extensions] == ["b", "a"]  # fed in the order given

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.records import replace
 from cdp_core.sansio.wire import Event, decode
 from cdp_supervisor.sansio.agenda import added
-from cdp_supervisor.sansio.effects import Answer, Dial, Disconnect, Effect, Note, Send
+from cdp_supervisor.sansio.effects import Answer, Dial, Disconnect, Effect, LetGo, Note, Send
 from cdp_supervisor.sansio.inputs import Ask, BrowserEvent, Input, Instant, LinkDown, SessionOpened, TimePassed
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
@@ -37,6 +38,11 @@ assert SPEC is not None
 assert SPEC.loader is not None
 folding = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(folding)
+
+
+def repr_of(value: object) -> str:
+    return repr(value)[:12]
+
 
 HANDLE = "Page.handleJavaScriptDialog"
 TREE = "Page.getFrameTree"
@@ -223,20 +229,70 @@ def test_a_refused_list_of_targets_ends_no_page() -> None:
     assert not fold.state.link.listed
 
 
+def test_a_list_of_targets_that_is_lost_says_nothing_of_the_browser() -> None:
+    """It is no refusal: the link ended, and the next one asks again."""
+    fold = on_a_page()
+    fold.lose("Target.getTargets")
+    assert (fold.state.link.unsupported, fold.state.link.listed) == ("", False)
+    assert fold.shown().page("P") is not None
+
+
+def test_what_refuses_to_say_which_targets_it_has_is_no_browser() -> None:
+    fold = on_a_page()
+    fold.refuse("Target.getTargets", -32601)
+    assert fold.state.link.unsupported == "Target.getTargets was refused (code -32601)"
+    assert Disconnect(reason="unsupported") in fold.last
+
+
 def test_the_end_of_a_command_goes_to_whoever_sent_it() -> None:
     """A call gets its result, a cure is done, a page that cannot be attached to is gone, a list is believed."""
     fold = folding.with_tree("A")
     assert fold.tree() == {"P": {"A": {}}}
     fold.attach("Q")
     call = fold.ask(Call(method="Runtime.evaluate", target_id="P"))
-    cure = fold.ask(Recover(target_id="P", cure="reload"))
-    fold.reply("Runtime.evaluate", {"n": 1}).reply("Page.reload")
+    fold.reply("Runtime.evaluate", {"n": 1})
+    fold.opening()
+    fold.respond()
+    fold.refuse(HANDLE, folding.NOT_ACTIVE)
+    cure = fold.ask(Recover(target_id="P", cure="navigate"))
+    fold.reply("Page.navigate")
     assert (fold.answers[call].value, fold.answers[cure].value) == ({"n": 1}, None)
     fold.detach("s-Q").lose(TREE).passes(1.0).refuse("Target.attachToTarget")
     assert [page.target_id for page in fold.shown().pages] == ["P"]
     fold.reply("Target.getTargets", {"targetInfos": []})
     assert fold.state.link.listed
     assert not fold.state.tickets
+
+
+@pytest.mark.parametrize(
+    ("method", "outcome", "frees"),
+    [
+        ("Runtime.evaluate", {}, True),
+        ("DOM.getDocument", {}, True),
+        ("Page.navigate", {}, False),
+        ("Runtime.evaluate", None, False),
+    ],
+)
+def test_a_page_is_not_stopped_once_a_call_is_answered_that_needs_its_renderer(
+    method: str, outcome: Any, frees: bool
+) -> None:
+    """The browser itself refuses, and answers much."""
+    fold = on_a_page().passes(3.0)
+    fold.ask(Call(method=method, when_blocked="wait"))
+    if outcome is None:
+        fold.refuse(method)
+    else:
+        fold.reply(method, outcome)
+    assert fold.health() == ("ok" if frees else "blocked")
+
+
+def test_the_renderer_of_a_call_that_nobody_awaits_any_more_is_not_taken_for_its_answer() -> None:
+    fold = on_a_page()
+    fold.ask(Call(method="Runtime.evaluate"))
+    ticket = fold.sent("Runtime.evaluate").ticket
+    fold.state = replace(fold.state, calls=fold.state.calls.delete("c-1"))
+    fold.passes(3.0).ends(ticket, folding.result_of({}))
+    assert fold.health() == "blocked"
 
 
 def test_a_dropped_ask_is_answered_no_more() -> None:
@@ -307,6 +363,24 @@ def test_who_gave_up_says_so_to_all_that_needs_a_link(owned: bool, reason: str) 
     assert fold.error(fold.ask(AwaitCall(call_id="c-9"))) == "UnknownCall"
 
 
+@pytest.mark.parametrize("question", [None, "reload", 10**400, math.nan, [], object(), Call], ids=repr_of)
+def test_what_is_no_question_is_refused_by_its_type(question: Any) -> None:
+    fold = on_a_page()
+    before = fold.state.last_ticket
+    error = fold.answers[fold.ask(question)].error
+    assert isinstance(error, InvalidArgument)
+    assert str(error).startswith(f"{type(question).__name__} is nothing that can be asked")
+    assert fold.state.last_ticket == before
+
+
+def test_what_is_no_question_is_answered_whatever_the_link_does() -> None:
+    gone = on_a_page(reconnect=Reconnect.never()).down()
+    assert gone.error(gone.ask(None)) == "SupervisorStopped"
+    ended = folding.with_tree()
+    ended.ask(Stop())
+    assert ended.error(ended.ask(None)) == "SupervisorStopped"
+
+
 # ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -319,6 +393,22 @@ def test_with_nothing_open_the_end_is_at_once_and_leaves_nothing() -> None:
     assert not fold.state.tickets
 
 
+def test_at_the_end_nothing_more_is_attached_to_and_what_was_is_let_go() -> None:
+    """Else what opens later is attached to, and waits for ever for somebody to resume it. Sessions below end with theirs."""
+    fold = folding.with_tree("F")
+    fold.attach("F", "iframe", of="s-P")
+    fold.attach("A")
+    fold.ask(Stop())
+    assert [each for each in fold.last if isinstance(each, LetGo)] == [LetGo(sessions=("s-A", "s-P"))]
+
+
+def test_at_the_end_nothing_is_let_go_that_is_gone_or_somebody_else_s() -> None:
+    adopting, gone = folding.with_tree(adopting=True), folding.with_tree().down()
+    for fold in (adopting, gone):
+        fold.ask(Stop())
+        assert not [each for each in fold.orders if isinstance(each, LetGo)]
+
+
 def test_after_the_end_nothing_happens_and_every_ask_is_told_so() -> None:
     fold = folding.with_tree()
     fold.ask(Stop())
@@ -329,6 +419,16 @@ def test_after_the_end_nothing_happens_and_every_ask_is_told_so() -> None:
     assert fold.state is before
     for question in (Stop(), Focus(), Call(method="Page.reload")):
         assert fold.answers[fold.ask(question)].error.reason == "stopped"
+
+
+@pytest.mark.parametrize("odd", [0, -1.0, math.nan, math.inf, -math.inf, True, 10**400], ids=lambda odd: str(odd)[:9])
+def test_a_time_for_the_end_that_is_none_is_no_time(odd: float) -> None:
+    """Whoever is on the way out is not kept: the step after it is the end."""
+    fold = folding.with_tree()
+    fold.opening()
+    ask = fold.ask(Stop(timeout=odd))
+    fold.passes(0.001)
+    assert fold.answers[ask].value.left == ("dialog d-1 (answering)",)
 
 
 def test_the_end_waits_for_the_dialogs_that_it_settles() -> None:
@@ -400,6 +500,26 @@ def test_who_only_observed_settles_nothing_at_the_end() -> None:
     assert not fold.all_sent(HANDLE)
 
 
+def test_a_dialog_without_a_window_that_is_left_is_dismissed_by_the_browser_and_that_is_said() -> None:
+    """Fact 26: with who saw it open it goes, for everybody."""
+    fold = folding.with_tree(scope=Scope.browser().observed())
+    fold.opening(native=False)
+    ask = fold.ask(Stop())
+    assert fold.answers[ask].value.left == ("dialog d-1 (open; the browser dismisses it now, for everybody)",)
+    stuck = folding.with_tree()
+    stuck.opening(native=False)
+    stuck.respond()
+    stuck.refuse(HANDLE, folding.NONE_SHOWING)
+    assert stuck.answers[stuck.ask(Stop())].value.left == ("dialog d-1 (unseen)",)  # that one is not open
+
+
+def test_a_cure_under_way_at_the_end_is_told_so() -> None:
+    fold = on_a_page().passes(3.0)
+    ask = fold.ask(Recover(target_id="P", cure="reload"))
+    fold.ask(Stop())
+    assert fold.error(ask) == "SupervisorStopped"
+
+
 # ── machines of others ───────────────────────────────────────────────────────────────────────────────────────────────
 
 Rule = Callable[[Any, Input], tuple[Any, Iterable[Effect]]]
@@ -433,6 +553,14 @@ class Stranger:
 
 def ordering(*orders: Any, on: type[Input] = BrowserEvent) -> Rule:
     return lambda state, fed: (state, orders if type(fed) is on else ())
+
+
+def send(**changed: Any) -> Any:
+    return Send(**{"ticket": 0, "session_id": None, "method": "Log.clear", **changed})
+
+
+def note(**changed: Any) -> Any:
+    return Note(**{"level": "info", "text": "seen", **changed})
 
 
 def raising(_state: Any, _input: Input) -> Any:
@@ -586,8 +714,23 @@ def test_a_machine_may_send_and_note_and_is_told_of_no_end() -> None:
         (ordering(Answer(ask_id=1)), "it ordered what is not a machine's to order"),
         (ordering(*[Send(ticket=0, session_id=None, method="Log.clear")] * 9), "it sent 9 commands for one input"),
         (lambda _state, _input: None, "it raised TypeError"),
+        (lambda state, _input: (state, 5), "it raised TypeError"),
+        (ordering(None), "it ordered what is not a machine's to order"),
+        (ordering(note(level="fatal")), "it noted what is no line of a log"),
+        (ordering(note(level=[])), "it raised TypeError"),
+        (ordering(note(text=None)), "it noted what is no line of a log"),
+        (ordering(note(fields=[1])), "it noted what is no line of a log"),
+        (ordering(send(session_id=5)), "it sent what is no command"),
+        (ordering(send(method="")), "it sent what is no command"),
+        (ordering(send(method=None)), "it sent what is no command"),
+        (ordering(send(method=5)), "it sent what is no command"),
+        (ordering(send(params={"a": object()})), "it sent Log.clear with params that are no JSON"),
+        (ordering(send(params={"a": math.nan})), "it sent Log.clear with params that are no JSON"),
+        (ordering(send(params=5)), "it sent Log.clear with params that are no JSON"),
+        (ordering(send(method="x" * 99, params=5)), f"it sent {'x' * 64} with params that are no JSON"),
+        (ordering(send(), note(), send(method="")), "it sent what is no command"),
     ],
-    ids=["raises", "dials", "answers", "sends too much", "no pair"],
+    ids=lambda each: each[:60] if isinstance(each, str) else "",
 )
 def test_a_machine_that_does_what_it_may_not_is_switched_off_and_nothing_else(rule: Rule, why: str) -> None:
     fold = on_a_page(machines=(Stranger(_armed(rule), events={LOG}), Stranger(name="other", events={LOG})))
@@ -628,6 +771,26 @@ def test_a_machine_that_was_switched_off_is_fed_nothing() -> None:
     fold.now = 3.0  # something is due: not the quick way
     fold.says(LOG, on="s-P")
     assert not heard
+
+
+@pytest.mark.parametrize(
+    "order", [send(session_id="s-P"), send(params={"a": [1, None]}), note(level="debug"), note(fields={"a": object()})]
+)
+def test_a_good_order_is_carried_out(order: Any) -> None:
+    fold = on_a_page(machines=(Stranger(ordering(order), events={LOG}),))
+    fold.says(LOG, on="s-P")
+    assert fold.last == (order,)
+    assert not fold.state.extensions[0].off
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf, True, "soon", 10**400], ids=lambda odd: str(odd)[:9])
+def test_a_machine_whose_deadline_is_no_time_is_switched_off(odd: Any) -> None:
+    machine = Stranger(wants=2.0)
+    fold = on_a_page(machines=(machine,))
+    machine.wants = odd
+    fold.passes(0.1)
+    assert fold.state.extensions[0].off == "its deadline is no time"
+    assert "machine stranger asked for it" not in fold.because()
 
 
 def test_eight_commands_for_one_input_are_not_too_many() -> None:

@@ -20,7 +20,8 @@ from cdp_supervisor.sansio.options import Limits
 from cdp_supervisor.sansio.state import Attachment, Frame, Page, initial_state
 from cdp_supervisor.sansio.turn import Turn, later
 
-T, U, S, CHILD = TargetId("T"), TargetId("U"), SessionId("S"), SessionId("child")
+T, U = TargetId("T"), TargetId("U")
+S, CHILD, WORKER = SessionId("S"), SessionId("child"), SessionId("worker")
 AT = Instant(mono=10.0, wall=1_000.0)
 PAGE = Page(id=T, number=1, session_id=S)
 
@@ -106,13 +107,21 @@ def test_machines_and_ours_move_in_one_step() -> None:
     assert (after.extensions, after.focus, after.sequence) == ((), T, 1)
 
 
+def attachment(session_id: SessionId, page_id: TargetId | None = T) -> Attachment:
+    return Attachment(session_id=session_id, target_id=T, type="page", parent=None, page_id=page_id, primary=True)
+
+
 def test_no_page_is_found_by_what_is_none() -> None:
-    turn = begun(pages=Map({T: PAGE}), page_of=Map({S: T, CHILD: U}))
+    sessions = {S: T, CHILD: U, WORKER: None}
+    turn = begun(
+        pages=Map({T: PAGE}), sessions=Map({each: attachment(each, page_id=of) for each, of in sessions.items()})
+    )
     assert turn.page(None) is None
     assert turn.page(U) is None
     assert turn.page_of(None) is None
     assert turn.page_of(SessionId("other")) is None
     assert turn.page_of(CHILD) is None  # its page is not known yet
+    assert turn.page_of(WORKER) is None  # it belongs to none
     assert turn.page_of(S) is PAGE
 
 
@@ -133,11 +142,7 @@ def frame(id: str, parent: str | None, **more: Any) -> Frame:
 
 def in_processes(*frames: Frame, sessions: tuple[SessionId, ...] = (S, CHILD)) -> tuple[Turn, Page]:
     page = replace(PAGE, frames=Map({each.id: each for each in frames}))
-    attached = {
-        each: Attachment(session_id=each, target_id=T, type="page", parent=None, page_id=T, primary=True)
-        for each in sessions
-    }
-    return begun(sessions=Map(attached)), page
+    return begun(sessions=Map({each: attachment(each) for each in sessions})), page
 
 
 def test_a_frame_is_in_the_process_of_the_nearest_one_above_that_has_its_own() -> None:

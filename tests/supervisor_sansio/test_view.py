@@ -260,6 +260,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "blocked_by_dialog": {"dialogs": (dialog(3, opened=moment(5.0)),)},
     "blocked": {"blocked": moment(6.0)},
     "frame_blocked": {"silent": Map({SessionId("child"): moment(8.0)})},
+    "busy": {"busy": Map({SessionId("S"): moment(9.0)})},
 }
 
 
@@ -280,7 +281,7 @@ def test_without_a_link_nothing_else_is_known(phase: str) -> None:
 
 @pytest.mark.parametrize(
     ("state", "since"),
-    [("crashed", 1_007.0), ("detached", None), ("blocked", 1_006.0), ("frame_blocked", 1_008.0)],
+    [("crashed", 1_007.0), ("detached", None), ("blocked", 1_006.0), ("frame_blocked", 1_008.0), ("busy", 1_009.0)],
 )
 def test_health_is_one_word_and_since_when(state: str, since: float | None) -> None:
     made = page(**WRONG[state])
@@ -318,6 +319,41 @@ def test_of_several_frames_that_are_silent_the_first_is_named() -> None:
     assert "(F0)" in view_health(state_of(together, sessions=at_once), together).why  # always the same one
     unknown = view_health(state_of(made), made)  # its session is gone already
     assert unknown.why.startswith("a frame of it does not answer")
+
+
+BUSY = Map({SessionId("S"): moment(9.0), SessionId("child"): moment(8.0)})
+V = TargetId("V")
+
+
+def why_busy(made: Page, *others: Page) -> str:
+    health = view_health(state_of(*others, made), made)
+    assert (health.state, health.since) == ("busy", 1_008.0)  # since the first
+    return health.why
+
+
+def test_a_page_that_is_busy_by_itself_says_so() -> None:
+    assert why_busy(page(busy=BUSY)) == "it does not answer: a script that does not end keeps it busy"
+
+
+@pytest.mark.parametrize(
+    ("opener", "of_other", "named"),
+    [(None, T, True), (U, None, True), (V, V, True), (None, None, False), (V, None, False), (None, V, False)],
+    ids=["its popup", "its opener", "its sibling", "no kin", "an orphan", "another's popup"],
+)
+def test_a_page_whose_kin_has_a_dialog_open_may_be_stopped_by_it(opener: Any, of_other: Any, named: bool) -> None:
+    """Pages that opened each other may share a process (fact 16)."""
+    other = page(id=U, number=2, opener_id=of_other, dialogs=(dialog(7, target_id=U),))
+    why = why_busy(page(opener_id=opener, busy=BUSY), other)
+    assert ("dialog d-7 (confirm) is open on page U" in why) is named
+    assert ("may share a process" in why) is named
+
+
+def test_of_several_dialogs_of_its_kin_the_first_that_is_open_is_named() -> None:
+    over = page(id=U, number=2, opener_id=T, dialogs=(dialog(5, phase="closed"),))
+    later = page(id=V, number=4, opener_id=T, dialogs=(dialog(8, phase="stuck"), dialog(9)))
+    first = page(id=TargetId("W"), number=3, opener_id=T, dialogs=(dialog(7),))
+    assert "dialog d-7" in why_busy(page(busy=BUSY), over, later, first)
+    assert "d-5" not in why_busy(page(busy=BUSY), over)
 
 
 def test_a_dialog_that_closed_stops_nothing() -> None:

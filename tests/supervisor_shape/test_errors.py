@@ -36,6 +36,7 @@ MADE: dict[str, Callable[[], CdpError]] = {
     "UnknownDialog": lambda: errors.UnknownDialog("d-9", known=[]),
     "UnknownFrame": lambda: errors.UnknownFrame("F", known=["G"]),
     "UnknownTarget": lambda: errors.UnknownTarget("T", known=["U"]),
+    "UnsupportedBackend": lambda: errors.UnsupportedBackend("it has no targets"),
 }
 BUILTIN = {"CallTimedOut": TimeoutError, "InvalidPolicy": ValueError}
 TRIPS: dict[str, Callable[[CdpError], CdpError]] = {
@@ -98,3 +99,13 @@ def test_what_a_page_wrote_is_not_shown(name: str) -> None:
 
 def test_a_long_list_is_cut() -> None:
     assert str(MADE["AmbiguousTarget"]()).endswith("T11 and 18 more.")
+
+
+def test_a_timeout_says_why_or_how_the_page_fares() -> None:
+    """What is known of the call itself goes before what is known of its page."""
+    told = errors.CallTimedOut("Page.enable", waited=3.0, health=HEALTH, why="its page answers other commands")
+    assert told.why == "its page answers other commands"
+    assert str(told) == "Page.enable was not answered within 3 s: its page answers other commands."
+    assert str(MADE["CallTimedOut"]()) == "Page.enable was not answered within 3 s: it does not answer."
+    gone = errors.CallTimedOut("Page.enable", waited=3.0, health=None)
+    assert str(gone) == "Page.enable was not answered within 3 s: its page is gone."

@@ -11,12 +11,14 @@ import trio
 import trio.testing
 
 from cdp_core import InvalidArgument, Missed, open_browser_session
+from cdp_core.sansio.wire import SessionId
 from cdp_core.testing.steps import Console, Dialog, Popup
 from cdp_supervisor import (
     AmbiguousTarget,
     BlockedByDialog,
     DialogClosed,
     DialogOpened,
+    Instant,
     InvalidPolicy,
     LinkChanged,
     Note,
@@ -26,6 +28,7 @@ from cdp_supervisor import (
     Scope,
     Send,
     Snapshot,
+    SupervisorEngine,
     SupervisorStopped,
     UnknownTarget,
     open_supervisor,
@@ -327,6 +330,38 @@ async def test_a_machine_that_fails_is_switched_off_alone(
         assert not site.sent("Browser.getVersion")
         lines = supervisor.snapshot().extensions["console"]["pages"]
         assert [line["text"] for rows in lines.values() for line in rows] == ["one"]
+
+
+class Sending(Counting):
+    """For each line, and each end of a command that it is told of, it sends one over a session that is not there."""
+
+    def step(self, state: Any, input: Any, /) -> tuple[Any, Iterable[Any]]:
+        ended = type(input).__name__ == "CommandEnded" and input.ticket == 0
+        if ended or type(input).__name__ == "BrowserEvent":
+            return (state[0] + 1, None), [Send(ticket=0, session_id=SessionId("gone"), method="Runtime.disable")]
+        return state, ()
+
+
+async def test_what_a_machine_sends_in_vain_is_counted_and_fed_to_nobody(site: Any, bounded: trio.abc.Clock) -> None:
+    """Else one that sends again when it hears of the end would do so for ever."""
+    async with open_supervisor(site.dial, machines=(Sending(),)) as supervisor:
+        assert supervisor.statistics()["machine_commands_unsent"] == 0
+        site.fake.play(Console("one"))
+        await supervisor.wait_for(lambda snapshot: snapshot.extensions["counting"] == {"lines": 1})
+        assert supervisor.statistics()["machine_commands_unsent"] == 1
+        assert not site.sent("Runtime.disable")
+        assert await supervisor.evaluate("1 + 1") == 2
+        assert supervisor.snapshot().extensions["counting"] == {"lines": 1}
+
+
+def test_what_a_machine_sends_in_vain_is_counted_by_the_engine_too() -> None:
+    engine = SupervisorEngine(machines=(Sending(),))
+    engine.link_up(Instant(mono=0.0))
+    engine.outgoing()
+    engine.receive(b'{"method":"Runtime.consoleAPICalled","params":{"type":"log"}}', Instant(mono=0.0))
+    assert engine._runner.unsent == 1
+    assert engine.outgoing() == []
+    assert engine.snapshot().extensions["counting"] == {"lines": 1}
 
 
 async def test_two_machines_of_one_name(site: Any) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import trio
 
-from cdp_supervisor import FrameSharesProcess, UnknownFrame
+from cdp_supervisor import BlockedByDialog, CallTimedOut, FrameSharesProcess, UnknownFrame
 
 pytestmark = pytest.mark.chromium
 
@@ -130,6 +131,28 @@ async def test_a_script_runs_in_the_frame_that_is_named(stage: Any, sites: Pages
         await stage.sup.call("Page.captureScreenshot", frame_id=near.frame_id)
     with pytest.raises(UnknownFrame):
         await stage.sup.evaluate("1", frame_id="nobody")
+
+
+async def test_a_dialog_of_one_frame_stops_the_other_frames_of_its_site(stage: Any, sites: Pages) -> None:
+    """They share a process (fact 16), and the page is in another."""
+    target = await stage.open(sites(frame(sites("one", THERE), "one") + frame(sites("two", THERE), "two")))
+    await stage.until(lambda s: sum(each.is_oopif and bool(each.session_id) for each in s.page(target).frames()) == 2)
+    await stage.agree(target)
+    one, two = (each for each in stage.page(target).frames() if each.is_oopif)
+    assert one.session_id != two.session_id
+    with pytest.raises(BlockedByDialog):
+        await stage.sup.evaluate("confirm('sure?')", frame_id=one.frame_id)
+    dialog = await stage.dialog()
+    with trio.fail_after(5), pytest.raises(BlockedByDialog) as blocked:
+        await stage.sup.evaluate("1", frame_id=two.frame_id)
+    assert (blocked.value.dialogs, blocked.value.call) == ((dialog.id,), None)
+    assert await stage.sup.evaluate("1 + 1", target_id=target) == 2
+    with pytest.raises(CallTimedOut):  # it is true
+        await stage.sup.call(
+            "Runtime.evaluate", {"expression": "1"}, frame_id=two.frame_id, when_blocked="wait", timeout=2
+        )
+    await stage.sup.respond_to_dialog("accept")
+    assert await stage.sup.evaluate("1 + 1", frame_id=two.frame_id) == 2
 
 
 async def test_many_frames_come_and_go(stage: Any, pages: Pages) -> None:

@@ -135,6 +135,23 @@ async def test_another_browser_behind_the_address(launch: Any, open_page: Any, p
                 assert await sup.evaluate("1 + 1", target_id=again) == 2
 
 
+async def test_the_browsers_own_id_says_that_it_is_the_same(open_stage: Any, open_wire: Any, pages: Pages) -> None:
+    """No page of before is left, and it is no other browser for that."""
+    async with open_wire() as wire, open_stage(where=wire.url, reconnect=SOON) as stage:
+        old = await stage.open(pages("<p>old"))
+        assert stage.sup.browser.browser_id is not None
+        assert wire.url.endswith(f"/devtools/browser/{stage.sup.browser.browser_id}")
+        await wire.cut(refuse=True)
+        await stage.until(lambda s: not s.active)
+        await stage.raw.send("Target.closeTarget", {"targetId": old})
+        made = {"url": pages("<p>new"), "browserContextId": stage.context}
+        new = (await stage.raw.send("Target.createTarget", made))["targetId"]
+        wire.refusing = False
+        found = await stage.until(lambda s: s.active and s.page(old) is None and is_read(s.page(new)))
+        assert found.link.generation >= 2
+        assert not found.link.browser_changed
+
+
 async def test_a_recorded_run_is_run_again(open_stage: Any, open_wire: Any, pages: Pages, tmp_path: Path) -> None:
     """Asks, a cut and a policy change: the same snapshots, one after the other, times and all."""
     path = tmp_path / "run.jsonl"

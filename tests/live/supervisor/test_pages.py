@@ -12,6 +12,7 @@ from cdp_core import Gone, open_browser_session
 from cdp_supervisor import (
     AmbiguousTarget,
     BlockedByDialog,
+    CallTimedOut,
     PageCrashed,
     PageGone,
     PageOpened,
@@ -80,6 +81,67 @@ async def test_what_workers_say_is_the_pages_console(stage: Any, pages: Pages) -
     assert any(each.type == "worker" and each.page_id == target for each in found.sessions)
     await stage.sup.evaluate("w.terminate()", target_id=target)
     await stage.until(lambda s: not any(each.type == "worker" for each in s.sessions))
+
+
+SHARED = "new SharedWorker(URL.createObjectURL(new Blob([\"console.log('from a worker of nobody')\"])))"
+
+
+async def test_what_a_worker_of_no_page_says_is_its_own_console(stage: Any, pages: Pages) -> None:
+    target = await stage.open(pages(f"<script>window.shared = {SHARED}; console.log('from the page')</script>"))
+
+    def told(snapshot: Any) -> list[str]:
+        workers = [each.target_id for each in snapshot.sessions if each.type == "shared_worker"]
+        return [line for worker in workers for line in lines_of(snapshot, worker)]
+
+    found = await stage.until(lambda s: told(s) and lines_of(s, target))
+    assert told(found) == ["from a worker of nobody"]
+    assert lines_of(found, target) == ["from the page"]
+
+
+BUSY = "const end = Date.now() + {ms}; while (Date.now() < end); 'over'"
+
+
+async def test_a_busy_page_names_itself(stage: Any, pages: Pages) -> None:
+    """Its renderer answers nothing, and no dialog is the reason."""
+    target = await stage.open(pages("<p>busy"))
+    over = await stage.start(target, BUSY.format(ms=6000))
+    with pytest.raises(CallTimedOut) as late:
+        await stage.sup.evaluate("1", target_id=target, timeout=2)
+    assert late.value.health.state == "busy"
+    assert "a script that does not end keeps it busy" in str(late.value)
+    assert stage.sup.health(target).state == "busy"
+    with trio.fail_after(20):
+        assert (await over.wait())["result"]["value"] == "over"
+    await stage.until(lambda s: s.page(target).health.state == "ok")
+    assert await stage.sup.evaluate("1 + 1", target_id=target) == 2
+
+
+async def test_a_call_that_only_takes_long_is_told_from_a_busy_page(stage: Any, pages: Pages) -> None:
+    target = await stage.open(pages("<p>at leisure"))
+    with pytest.raises(CallTimedOut) as late:
+        await stage.sup.evaluate("new Promise(() => {})", target_id=target, timeout=2)
+    assert late.value.health.state == "ok"
+    assert "its page answers other commands" in str(late.value)
+
+
+async def test_a_popups_dialog_is_named_in_its_openers_timeout(stage: Any, pages: Pages) -> None:
+    """They share a process (fact 16)."""
+    target = await stage.open(pages("<p>opener"))
+    url = pages("<p>popup")
+    await stage.sup.evaluate(f"window.popup = window.open({url!r}); 1", target_id=target, user_gesture=True)
+    found = await stage.until(lambda s: [each for each in s.pages if each.opener_id == target and each.url == url])
+    (popup,) = [each.target_id for each in found.pages if each.opener_id == target]
+    with pytest.raises(BlockedByDialog):
+        await stage.sup.evaluate("confirm('whose?')", target_id=popup)
+    dialog = await stage.dialog()
+    assert dialog.target_id == popup
+    with pytest.raises(CallTimedOut) as late:
+        await stage.sup.evaluate("1", target_id=target, timeout=2)
+    assert late.value.health.state == "busy"
+    assert f"dialog {dialog.id} (confirm) is open on page {popup[:8]}" in str(late.value)
+    assert (await stage.sup.respond_to_dialog("accept")).closed_by == "agent"
+    await stage.until(lambda s: s.page(target).health.state == "ok")
+    assert await stage.sup.evaluate("1 + 1", target_id=target) == 2
 
 
 async def test_exceptions_are_in_the_console(stage: Any, pages: Pages) -> None:
