@@ -244,7 +244,8 @@ def _timed_out(turn: Turn, record: CallRecord) -> CallTimedOut:
     waited = turn.now - record.since.mono
     if page is not None:
         health = view_health(turn.state, page)
-        answers = health.state == "ok" and record.probe > 0
+        free = health.state in ("ok", "frame_busy", "frame_blocked")
+        answers = record.probe > 0 and free and record.session_id not in page.busy
         why = (
             "its page answers other commands, so this one only takes longer; give it a longer timeout"
             if answers
@@ -254,8 +255,6 @@ def _timed_out(turn: Turn, record: CallRecord) -> CallTimedOut:
     link = turn.state.link
     if record.page_id is not None:
         why = "its page is gone"
-    elif link.phase != "up":
-        why = "the link to the browser is down"
     elif link.unanswered:
         why = "the browser answers nothing at present"
     else:

@@ -44,6 +44,7 @@ def link_up(turn: Turn, up: LinkUp) -> None:
             browser_changed=old.browser_changed or other,
             browser_told=told,
             listed=False,
+            unsupported="",
             pages_before=turn.state.last_page,
             unanswered=0,
         )
@@ -77,7 +78,6 @@ def link_down(turn: Turn, down: LinkDown) -> None:
         why = "link_not_owned" if not link.owned else "gave_up"
         turn.note("warning", "link down, and not dialled again", reason=down.reason, failures=failures)
         calls.end_all(turn, lambda: SupervisorStopped(why))
-        cures.end_all(turn, lambda: SupervisorStopped(why))
     else:
         wait = turn.state.reconnect.wait_before(failures, down.jitter)
         turn.wake("redial", wait, f"the link is down ({down.reason})")

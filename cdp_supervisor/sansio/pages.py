@@ -13,6 +13,7 @@ ended is opened again, and a page that crashed keeps its own (docs/cdp/a-crash-e
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any, Final
 
 from immutables import Map
@@ -156,7 +157,7 @@ def _leave(turn: Turn, attachment: Attachment) -> Attachment | None:
 def _begin(turn: Turn, attachment: Attachment, info: Json) -> None:
     """Set a session up, now that it is known what it is on."""
     attachment = replace(attachment, begun=True)
-    if attachment.type == "page" and not _in_scope(turn, attachment.target_id, info):
+    if not _in_scope(turn, attachment, info):
         turn.put(sessions=turn.state.sessions.delete(attachment.session_id))
         _leave(turn, attachment)
         turn.order(effects.Resume(session_id=attachment.session_id))
@@ -263,7 +264,7 @@ def _page_attached(turn: Turn, attachment: Attachment, info: Json) -> None:
             return
         page = Page(id=attachment.target_id, number=state.last_page + 1)
         turn.put(last_page=state.last_page + 1)
-        if not state.pages and state.page_gone is None:
+        if state.link.listed and not state.pages and state.page_gone is None:
             turn.put(only=page.id)
         opener = text(info, "openerId")
         turn.tell(changes.PageOpened(target_id=page.id, opener_id=TargetId(opener) if opener else None))
@@ -398,11 +399,18 @@ def targets_listed(turn: Turn, result: Json) -> None:
             turn.wake(f"target:{page.id}", REOPEN_AFTER, "a page is there, and has not been attached to")
     link = turn.state.link
     turn.put(link=replace(link, listed=True, failures=0, browser_changed=link.browser_changed or changed))
-    scope = turn.state.scope.target_ids or frozenset()
-    for missing in sorted(scope.difference(listed, turn.state.pages)):
-        turn.note("warning", "a target of the scope is not there", target=missing[:8])
+    _look_for_what_is_meant(turn, listed)
     if changed:
         turn.note("warning", "another browser is behind the link: the pages of before are gone")
+
+
+def _look_for_what_is_meant(turn: Turn, listed: Container[TargetId]) -> None:
+    state = turn.state
+    if len(state.pages) == 1 and state.only is None and state.page_gone is None:
+        turn.put(only=next(iter(state.pages)))
+    for target_id in sorted(state.scope.target_ids or ()):
+        if target_id not in listed and target_id not in state.pages:
+            turn.note("warning", "a target of the scope is not there", target=target_id[:8])
 
 
 def target_due(turn: Turn, target_id: TargetId) -> None:
@@ -435,9 +443,9 @@ def link_lost(turn: Turn) -> None:
     turn.put(sessions=Map(), page_of=Map(), primary_on=Map(), also_on=Map())
 
 
-def _in_scope(turn: Turn, target_id: TargetId, info: Json) -> bool:
-    scope = turn.state.scope
-    if scope.whole:
+def _in_scope(turn: Turn, attachment: Attachment, info: Json) -> bool:
+    scope, target_id = turn.state.scope, attachment.target_id
+    if scope.whole or (attachment.type != "page" and (attachment.page_id is not None or attachment.type == "iframe")):
         return True
     if scope.context_id is not None:
         return text(info, "browserContextId") == scope.context_id

@@ -107,6 +107,8 @@ def place_of(turn: Turn, question: Call) -> Place:
     page = focused_page(state)
     if page is None:
         raise AmbiguousTarget(page_ids(turn))
+    if state.focus is None:
+        turn.put(only=page.id)
     return _place_on_target(turn, question, page.id)
 
 
@@ -230,19 +232,19 @@ def down(turn: Turn, page: Page | None) -> ConnectionLost:
 
 
 def stops(turn: Turn, page: Page, dialog: Dialog, session_id: SessionId | None) -> bool:
-    """Whether a dialog stops what is sent on a session of its page: frames of one site share a process."""
-    process = turn.process_of(page, dialog.frame_id)
-    if process == session_id or session_id is None or process is None:
-        return process == session_id
-    sites = [site_of(_shown_on(turn, page, each)) for each in (process, session_id)]
-    return sites[0] == sites[1] != ""
+    """Whether a dialog stops what is sent on a session of its page."""
+    return _is_together(turn, page, turn.process_of(page, dialog.frame_id), session_id)
 
 
-def _shown_on(turn: Turn, page: Page, session_id: SessionId) -> str:
-    """The address of the document that a session is on."""
-    attachment = turn.state.sessions.get(session_id)
-    frame = None if attachment is None else page.frames.get(str(attachment.target_id))
-    return "" if frame is None else frame.url
+def _is_together(turn: Turn, page: Page, one: SessionId | None, other: SessionId | None) -> bool:
+    """Whether two sessions of a page are on one process: on one target, or on frames of one site."""
+    if one is None or other is None or one == other:
+        return one == other
+    targets = [each.target_id for each in map(turn.state.sessions.get, (one, other)) if each is not None]
+    if len(targets) < 2 or targets[0] == targets[1]:
+        return len(targets) == 2
+    sites = [site_of(frame.url) for frame in map(page.frames.get, targets) if frame is not None]
+    return len(sites) == 2 and sites[0] == sites[1] != ""
 
 
 def windowless(turn: Turn, page: Page, session_id: SessionId | None) -> tuple[str, ...]:
@@ -256,5 +258,5 @@ def windowless(turn: Turn, page: Page, session_id: SessionId | None) -> tuple[st
         if not dialog.native
         and dialog.phase in ("open", "answering")
         and dialog.type != "beforeunload"
-        and turn.process_of(page, dialog.frame_id) == session_id
+        and stops(turn, page, dialog, session_id)
     )

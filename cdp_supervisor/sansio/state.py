@@ -327,6 +327,8 @@ def initial_state(
 def _check_machine(machine: object) -> None:
     """Whether it has what a `Machine` has."""
     functions = ("initial", "step", "next_deadline", "view")
+    if isinstance(machine, type):
+        raise InvalidPolicy(f"{machine.__name__} is a class; give a machine that is made of it, {machine.__name__}()")
     missing = [name for name in functions if not callable(getattr(machine, name, None))]
     name, events = getattr(machine, "name", None), getattr(machine, "events", None)
     missing += [] if isinstance(name, str) else ["name"]

@@ -146,7 +146,7 @@ class Health:
     """How a page fares: one word, one sentence, since when."""
 
     state: str
-    """`ok`, `busy`, `blocked_by_dialog`, `blocked`, `frame_blocked`, `crashed`, `detached` or `link_down`."""
+    """`ok`, `busy`, `frame_busy`, `blocked_by_dialog`, `blocked`, `frame_blocked`, `crashed`, `detached` or `link_down`."""
     why: str
     since: float | None
 
@@ -492,14 +492,21 @@ def view_health(state: State, page: Page) -> Health:
         return Health(state="blocked", why=why, since=page.blocked.wall)
     if page.silent:
         session_id, since = min(page.silent.items(), key=lambda each: (each[1].mono, each[0]))
-        stopped = state.sessions.get(session_id)
-        frame = "" if stopped is None else f" ({stopped.target_id})"
+        frame = _frame_on(state, session_id)
         why = f"a frame of it{frame} does not answer: a dialog that nobody saw open, or a script that does not end"
         return Health(state="frame_blocked", why=why, since=since.wall)
+    if page.session_id in page.busy:
+        return Health(state="busy", why=_why_busy(state, page), since=page.busy[page.session_id].wall)
     if page.busy:
-        since = min(page.busy.values(), key=lambda each: each.mono)
-        return Health(state="busy", why=_why_busy(state, page), since=since.wall)
+        session_id, since = min(page.busy.items(), key=lambda each: (each[1].mono, each[0]))
+        why = f"a frame of it{_frame_on(state, session_id)} does not answer: a script that does not end keeps it busy"
+        return Health(state="frame_busy", why=why, since=since.wall)
     return Health(state="ok", why="nothing is known to stop it", since=None)
+
+
+def _frame_on(state: State, session_id: SessionId) -> str:
+    stopped = state.sessions.get(session_id)
+    return "" if stopped is None else f" ({stopped.target_id})"
 
 
 def _why_busy(state: State, page: Page) -> str:

@@ -71,6 +71,12 @@ class Fold:
     def up(self, **fields: Any) -> Fold:
         return self._fed(LinkUp, **fields)
 
+    def lists(self, *targets: str) -> Fold:
+        """The browser says which pages there are."""
+        return self.reply(
+            "Target.getTargets", {"targetInfos": [{"targetId": each, "type": "page"} for each in targets]}
+        )
+
     def down(self, **fields: Any) -> Fold:
         return self._fed(LinkDown, **{"reason": "cut", **fields})
 

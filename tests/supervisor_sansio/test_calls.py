@@ -486,17 +486,6 @@ def test_a_call_on_no_page_says_how_the_link_fares() -> None:
     assert "the browser answers nothing at present" in str(error(quiet, ask))
 
 
-def test_who_awaits_a_call_on_no_page_while_the_link_is_down_hears_of_the_link() -> None:
-    fold = on_a_page()
-    called(fold, "Browser.getVersion")
-    record = replace(fold.state.calls["c-1"], ask_id=7)
-    fold.down()
-    turn = Turn(replace(fold.state, calls=fold.state.calls.set("c-1", record)), fold.at)
-    calls.waiter_due(turn, "c-1")
-    (answer,) = turn.effects
-    assert "the link to the browser is down" in str(answer.error)
-
-
 # ── focus ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -516,7 +505,7 @@ def test_focus_is_set_refused_and_unset() -> None:
 
 def test_the_only_page_is_remembered_as_the_one_that_was_meant() -> None:
     """Whoever named none meant it: what comes after it is not what they meant."""
-    fold = on_a_page()
+    fold = on_a_page().lists("P")
     fold.attach("Q", openerId="P")
     fold.says("Target.targetDestroyed", targetId="P")
     assert (fold.shown().focus, fold.shown().page_gone) == (None, ("P", "closed"))
@@ -524,6 +513,24 @@ def test_the_only_page_is_remembered_as_the_one_that_was_meant() -> None:
     fold.ask(Focus())
     called(fold)
     assert fold.sent(EVAL).session_id == "s-Q"
+
+
+def test_who_called_the_only_page_meant_it_whatever_the_list_says() -> None:
+    fold = on_a_page()
+    fold.attach("Q")
+    fold.says("Target.targetDestroyed", targetId="Q")
+    called(fold)
+    fold.attach("R")
+    fold.says("Target.targetDestroyed", targetId="P")
+    assert (fold.shown().focus, fold.shown().page_gone) == (None, ("P", "closed"))
+
+
+@pytest.mark.parametrize("gone", ["P", "Q"])
+def test_of_two_pages_that_were_there_first_none_is_meant(gone: str) -> None:
+    fold = on_a_page()
+    fold.attach("Q")
+    fold.lists("P", "Q").says("Target.targetDestroyed", targetId=gone)
+    assert (fold.shown().focus, fold.shown().page_gone) == ({"P": "Q", "Q": "P"}[gone], None)
 
 
 def test_a_page_that_was_never_meant_goes_unnoticed() -> None:
@@ -547,7 +554,7 @@ def test_to_focus_none_means_the_only_page_from_now_on() -> None:
 
 
 def test_a_page_that_opens_after_the_meant_one_went_is_not_meant() -> None:
-    fold = on_a_page()
+    fold = on_a_page().lists("P")
     fold.says("Target.targetDestroyed", targetId="P")
     fold.attach("Q")
     assert (fold.shown().focus, fold.shown().page_gone) == (None, ("P", "closed"))

@@ -496,6 +496,9 @@ def test_a_setup_that_ended_with_its_session_is_not_waited_for() -> None:
     assert "a setup is unanswered" not in fold.because()
 
 
+BUSY = {"P": "busy", "F": "frame_busy"}
+
+
 def busy(target: str = "P") -> Any:
     """A renderer that did not answer while a call waited for it."""
     fold = folding.with_tree("F")
@@ -503,7 +506,7 @@ def busy(target: str = "P") -> Any:
     fold.reply(TREE, {"frameTree": folding.tree_of("F")}, on="s-F")
     folding.called(fold, session_id=f"s-{target}", timeout=2.0)
     fold.passes(1.0).passes(1.0)
-    assert fold.health() == "busy"
+    assert fold.health() == BUSY[target]
     return fold
 
 
@@ -512,7 +515,7 @@ def test_a_page_is_busy_until_the_renderer_that_was_answers(target: str) -> None
     fold, other = busy(target), {"P": "F", "F": "P"}[target]
     folding.called(fold, session_id=f"s-{other}")
     fold.reply("Runtime.evaluate", on=f"s-{other}")
-    assert fold.health() == "busy"
+    assert fold.health() == BUSY[target]
     fold.reply("Runtime.evaluate", on=f"s-{target}")
     assert fold.health() == "ok"
 
@@ -628,7 +631,8 @@ def test_a_page_that_nobody_focused_leaves_the_focus_where_it_is() -> None:
 
 
 def test_the_first_page_is_the_one_that_is_meant_and_no_later_one() -> None:
-    fold = on_a_page()
+    fold = folding.Fold().up().lists()
+    fold.attach("P")
     fold.attach("Q")
     assert fold.state.only == "P"
     fold.says("Target.targetDestroyed", targetId="P")
@@ -639,7 +643,7 @@ def test_the_first_page_is_the_one_that_is_meant_and_no_later_one() -> None:
 
 
 def test_who_was_focused_counts_before_who_was_the_only_one() -> None:
-    fold = on_a_page()
+    fold = on_a_page().lists("P")
     fold.attach("Q")
     fold.ask(Focus(target_id="Q"))
     fold.says("Target.targetDestroyed", targetId="P")

@@ -322,17 +322,25 @@ def test_of_several_frames_that_are_silent_the_first_is_named() -> None:
 
 
 BUSY = Map({SessionId("S"): moment(9.0), SessionId("child"): moment(8.0)})
+BELOW = BUSY.delete(SessionId("S"))
 V = TargetId("V")
 
 
 def why_busy(made: Page, *others: Page) -> str:
     health = view_health(state_of(*others, made), made)
-    assert (health.state, health.since) == ("busy", 1_008.0)  # since the first
+    assert (health.state, health.since) == ("busy", 1_009.0)
     return health.why
 
 
 def test_a_page_that_is_busy_by_itself_says_so() -> None:
     assert why_busy(page(busy=BUSY)) == "it does not answer: a script that does not end keeps it busy"
+
+
+def test_a_frame_of_a_process_of_its_own_that_is_busy_is_named() -> None:
+    made = page(busy=BELOW)
+    health = view_health(state_of(made, sessions=(attachment("child", "F"),)), made)
+    assert (health.state, health.since) == ("frame_busy", 1_008.0)
+    assert health.why == "a frame of it (F) does not answer: a script that does not end keeps it busy"
 
 
 @pytest.mark.parametrize(
