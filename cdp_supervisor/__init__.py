@@ -43,13 +43,14 @@ from cdp_supervisor.sansio.changes import (
     PageOpened,
 )
 from cdp_supervisor.sansio.effects import Note, Send
+from cdp_supervisor.sansio.health import Health
 from cdp_supervisor.sansio.inputs import BrowserEvent, Instant, TimePassed
 from cdp_supervisor.sansio.machines import KeepingMachine, Machine
 from cdp_supervisor.sansio.options import DialogPolicy, DialogType, Limits, Policy, Reconnect, Scope
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.state import Deadline
 from cdp_supervisor.sansio.step import StopReport
-from cdp_supervisor.sansio.view import DialogView, FrameView, Health, LinkView, PageView, SessionView, Snapshot
+from cdp_supervisor.sansio.view import DialogView, FrameView, LinkView, PageView, SessionView, Snapshot
 from cdp_supervisor.supervisor import BlockedCall, Supervisor
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cdp_core.errors import CdpError
 
 if TYPE_CHECKING:
-    from cdp_supervisor.sansio.view import Health
+    from cdp_supervisor.sansio.health import Health
 
 __all__ = [
     "AmbiguousDialog",

@@ -29,6 +29,7 @@ from cdp_core.sansio.wire import CommandId, WholeResult
 from cdp_supervisor.driver import Driver
 from cdp_supervisor.errors import AmbiguousTarget, BlockedByDialog, SupervisorStopped, UnknownTarget
 from cdp_supervisor.sansio.changes import Change
+from cdp_supervisor.sansio.health import Health
 from cdp_supervisor.sansio.options import Policy
 from cdp_supervisor.sansio.outcomes import read_evaluation
 from cdp_supervisor.sansio.places import session_of
@@ -44,7 +45,7 @@ from cdp_supervisor.sansio.questions import (
 )
 from cdp_supervisor.sansio.state import State
 from cdp_supervisor.sansio.step import StopReport
-from cdp_supervisor.sansio.view import DialogView, Health, Snapshot
+from cdp_supervisor.sansio.view import DialogView, Snapshot
 
 __all__ = ["BlockedCall", "Supervisor", "SupervisorStatistics"]
 

@@ -14,6 +14,7 @@ from cdp_core.errors import CdpError, InvalidArgument
 from cdp_core.sansio.records import replace
 from cdp_core.sansio.wire import TargetId
 from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownCall, UnknownTarget
+from cdp_supervisor.sansio.health import view_health
 from cdp_supervisor.sansio.inputs import Ask
 from cdp_supervisor.sansio.outcomes import result_of
 from cdp_supervisor.sansio.places import (
@@ -29,7 +30,6 @@ from cdp_supervisor.sansio.places import (
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus
 from cdp_supervisor.sansio.state import CallRecord, Dialog, Page, Ticket
 from cdp_supervisor.sansio.turn import Turn
-from cdp_supervisor.sansio.view import view_health
 
 __all__ = [
     "await_call",

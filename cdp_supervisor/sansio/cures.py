@@ -11,13 +11,14 @@ from cdp_core.errors import CdpError, InvalidArgument
 from cdp_core.sansio.records import replace
 from cdp_core.sansio.wire import Json, SessionId, TargetId
 from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownTarget
+from cdp_supervisor.sansio.health import view_health
 from cdp_supervisor.sansio.inputs import Ask
 from cdp_supervisor.sansio.outcomes import result_of
 from cdp_supervisor.sansio.places import down, page_ids, windowless
 from cdp_supervisor.sansio.questions import Recover
 from cdp_supervisor.sansio.state import Page, Ticket
 from cdp_supervisor.sansio.turn import Turn
-from cdp_supervisor.sansio.view import CURES, cures_of, view_health
+from cdp_supervisor.sansio.view import CURES, cures_of
 
 __all__ = ["cure_due", "cure_ended", "end_all", "recover"]
 

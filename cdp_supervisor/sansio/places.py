@@ -23,12 +23,13 @@ from cdp_supervisor.errors import (
     UnknownTarget,
 )
 from cdp_supervisor.sansio.frames import context_of
+from cdp_supervisor.sansio.health import view_health
 from cdp_supervisor.sansio.options import is_time, shown
 from cdp_supervisor.sansio.params import site_of
 from cdp_supervisor.sansio.questions import Call
 from cdp_supervisor.sansio.state import NOWHEN, Dialog, Frame, Page, State
 from cdp_supervisor.sansio.turn import Turn
-from cdp_supervisor.sansio.view import focused_page, view_health
+from cdp_supervisor.sansio.view import focused_page
 
 __all__ = [
     "ANSWERED_BY_BROWSER",

@@ -19,19 +19,19 @@ else (docs/cdp/what-an-old-link-says-is-dropped.md). After it the next deadline 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 import attrs
 from immutables import Map
 
-from cdp_core.errors import CdpError, InvalidArgument, RemoteProtocolError
+from cdp_core.errors import InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.records import Struct, replace
 from cdp_core.sansio.router import Loss
-from cdp_core.sansio.wire import CommandId, Event, Json, Refusal, Result, SessionId, TargetId, encode_command
+from cdp_core.sansio.wire import Event, Json, Refusal, Result, SessionId, TargetId
 from cdp_supervisor.errors import SupervisorStopped
-from cdp_supervisor.sansio import calls, cures, dialogs, effects, frames, link, pages
+from cdp_supervisor.sansio import calls, cures, dialogs, effects, frames, link, pages, strangers
 from cdp_supervisor.sansio.agenda import first_at
 from cdp_supervisor.sansio.inputs import (
     Ask,
@@ -47,8 +47,7 @@ from cdp_supervisor.sansio.inputs import (
     SessionOpened,
     TimePassed,
 )
-from cdp_supervisor.sansio.machines import MAX_SENDS, KeepingMachine
-from cdp_supervisor.sansio.options import is_finite, is_time
+from cdp_supervisor.sansio.options import is_time
 from cdp_supervisor.sansio.outcomes import value_of
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.said import (
@@ -62,7 +61,7 @@ from cdp_supervisor.sansio.said import (
     Nothing,
     reader,
 )
-from cdp_supervisor.sansio.state import Deadline, Dialog, Extension, Page, State, Ticket
+from cdp_supervisor.sansio.state import Deadline, Dialog, Page, State, Ticket
 from cdp_supervisor.sansio.turn import Turn
 
 __all__ = [
@@ -121,7 +120,7 @@ def take(state: State, input: Input) -> tuple[State, Sequence[effects.Effect]]:
         if rule is not None:
             rule(turn, input)
         if type(input) is not BrowserEvent or input.event.method in state.heard:
-            _feed_machines(turn, input)
+            strangers.feed(turn, input)
     else:
         turn.count("inputs_of_older_links")
     agenda = turn.state.agenda
@@ -147,12 +146,12 @@ def _kept_by_machines(state: State, input: BrowserEvent) -> State | None:
         return None
     session_id = input.event.session_id
     page = None if session_id is None else state.page_of.get(session_id)
-    return _folded(state, (input if input.page == page else replace(input, page=page),))
+    return strangers.fold(state, (input if input.page == page else replace(input, page=page),))
 
 
 def fold(state: State, inputs: Sequence[BrowserEvent]) -> tuple[State, Sequence[effects.Effect]]:
     """`take` of one after the other, for events that were all `quiet_events` before `quiet_until`, with their pages."""
-    after = _folded(state, inputs)
+    after = strangers.fold(state, inputs)
     if after is not None:
         return after, NOTHING
     orders: list[effects.Effect] = []
@@ -160,29 +159,6 @@ def fold(state: State, inputs: Sequence[BrowserEvent]) -> tuple[State, Sequence[
         state, wanted = take(state, input)
         orders += wanted
     return state, orders
-
-
-def _folded(state: State, inputs: Sequence[BrowserEvent]) -> State | None:
-    """What machines that only keep make of these; None where one that wants them does more, or fails."""
-    extensions = state.extensions
-    for place, extension in enumerate(extensions):
-        machine = extension.machine
-        events = machine.events
-        mine = inputs if events == state.heard else [input for input in inputs if input.event.method in events]
-        if not mine or extension.off:
-            continue
-        if not extension.keeps:
-            return None
-        try:
-            kept = cast("KeepingMachine[Any]", machine).fold(extension.state, mine)
-        except Exception:  # noqa: BLE001 - it is asked for each by itself, and then switched off
-            return None
-        if kept is not extension.state:
-            extensions = (*extensions[:place], replace(extension, state=kept), *extensions[place + 1 :])
-    now = max(state.now, inputs[-1].at.mono)
-    if extensions is not state.extensions:
-        return replace(state, now=now, sequence=state.sequence + len(inputs), extensions=extensions)
-    return state if now == state.now else replace(state, now=now)
 
 
 def quiet_until(state: State) -> float:
@@ -426,91 +402,6 @@ def _left_open(dialog: Dialog) -> str:
     return f"dialog {dialog.id} ({dialog.why or dialog.phase}{dismissed})"
 
 
-# ── machines of others ───────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _feed_machines(turn: Turn, input: Input) -> None:
-    told = input
-    method = input.event.method if type(input) is BrowserEvent else None
-    for place, extension in enumerate(turn.extensions):
-        if extension.off or (method is not None and method not in extension.machine.events):
-            continue
-        if told is input and type(input) is BrowserEvent:
-            session_id = input.event.session_id
-            told = replace(input, page=None if session_id is None else turn.state.page_of.get(session_id))
-        _put_extension(turn, place, _fed(turn, extension, told))
-
-
-def _put_extension(turn: Turn, place: int, extension: Extension) -> None:
-    extensions = turn.extensions
-    if extension is not extensions[place]:
-        turn.extensions = (*extensions[:place], extension, *extensions[place + 1 :])
-
-
-def _fed(turn: Turn, extension: Extension, input: Input) -> Extension:
-    machine = extension.machine
-    try:
-        state, wanted = machine.step(extension.state, input)
-        orders = tuple(wanted)
-        deadline = machine.next_deadline(state)
-        reason = _beyond(orders) if orders else ""
-        if not (deadline is None or is_finite(deadline)):
-            reason = "its deadline is no time"
-    except Exception as error:  # noqa: BLE001 - a stranger's code: it ends, and nothing else does
-        state, orders, deadline, reason = extension.state, (), None, f"it raised {type(error).__name__}"
-    if reason:
-        turn.count("machines_switched_off")
-        turn.note("warning", "a machine was switched off", machine=machine.name, why=reason)
-        turn.calm(f"machine:{machine.name}")
-        return replace(extension, off=reason)
-    for order in orders:
-        turn.order(replace(order, ticket=0) if isinstance(order, effects.Send) else order)
-    if deadline is not None or extension.timed:
-        _wake_machine(turn, machine.name, deadline)
-    if state is extension.state and extension.timed == (deadline is not None):
-        return extension
-    return replace(extension, state=state, timed=deadline is not None)
-
-
-def _beyond(orders: tuple[Any, ...]) -> str:
-    sends = sum(isinstance(each, effects.Send) for each in orders)
-    if sends > MAX_SENDS:
-        return f"it sent {sends} commands for one input"
-    wrong = [reason for order in orders if (reason := _wrong_with(order))]
-    return wrong[0] if wrong else ""
-
-
-def _wrong_with(order: object) -> str:
-    """Why a stranger's order cannot be carried out."""
-    if isinstance(order, effects.Note):
-        good = order.level in LEVELS and isinstance(order.text, str) and isinstance(order.fields, Mapping)  # pyright: ignore[reportUnnecessaryIsInstance]
-        return "" if good else "it noted what is no line of a log"
-    if not isinstance(order, effects.Send):
-        return "it ordered what is not a machine's to order"
-    if not isinstance(order.session_id, (str, type(None))) or not isinstance(order.method, str) or not order.method:  # pyright: ignore[reportUnnecessaryIsInstance]
-        return "it sent what is no command"
-    try:
-        encode_command(CommandId(1), order.method, order.params, order.session_id)
-    except CdpError:
-        return f"it sent {order.method[:64]} with params that are no JSON"
-    return ""
-
-
-def _wake_machine(turn: Turn, name: str, deadline: float | None) -> None:
-    key = f"machine:{name}"
-    if deadline is None:
-        turn.calm(key)
-    elif turn.state.deadline_of.get(key) != deadline:
-        turn.wake(key, max(deadline - turn.now, 0.0), f"machine {name} asked for it")
-
-
-def _machine_due(turn: Turn, name: str) -> None:
-    tick = TimePassed(at=turn.at, epoch=turn.state.epoch)
-    for place, extension in enumerate(turn.extensions):
-        if extension.machine.name == name and not extension.off:
-            _put_extension(turn, place, _fed(turn, extension, tick))
-
-
 # ── the tables ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 RULES: Final[dict[type, Callable[[Turn, Any], None]]] = {
@@ -524,9 +415,6 @@ RULES: Final[dict[type, Callable[[Turn, Any], None]]] = {
     AskDropped: _dropped,
 }
 """Input → rule. `TimePassed` has none: what time does is done after every input."""
-
-LEVELS: Final = frozenset(("debug", "info", "warning"))
-"""Of a `Note`."""
 
 NOTHING: Final[tuple[effects.Effect, ...]] = ()
 
@@ -543,7 +431,7 @@ DUE: Final[dict[str, Callable[[Turn, str], None]]] = {
     "cure": cures.cure_due,
     "keepalive": lambda turn, _name: link.keepalive_due(turn),
     "redial": lambda turn, _name: link.redial(turn),
-    "machine": _machine_due,
+    "machine": strangers.due,
     "stop": lambda _turn, _name: None,
 }
 """What is done when a deadline has come, by its kind."""

@@ -7,6 +7,7 @@ once, and the next deadline is later than now.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from cdp_core.sansio.router import Loss
@@ -254,3 +255,59 @@ def result_of(value: Any) -> Result:
     made = decode(json.dumps({"id": 1, "result": value}).encode())
     assert isinstance(made, Result)
     return made
+
+
+# ── machines of others ───────────────────────────────────────────────────────────────────────────────────────────────
+
+LOG = "Log.entryAdded"
+Rule = Callable[[Any, Input], tuple[Any, Iterable[Effect]]]
+
+
+def keeping(state: Any, input: Input) -> tuple[Any, Iterable[Effect]]:
+    """It keeps what it is fed."""
+    return (*state, input), ()
+
+
+class Stranger:
+    """A machine with the rule of a test; its deadline is the last of `wants`, which the test may change."""
+
+    def __init__(
+        self, rule: Rule = keeping, *, events: Iterable[str] = (), name: str = "stranger", wants: float | None = None
+    ) -> None:
+        self.name, self.events, self.rule, self.wants = name, frozenset(events), rule, wants
+
+    def initial(self) -> Any:
+        return ()
+
+    def step(self, state: Any, input: Input) -> tuple[Any, Iterable[Effect]]:
+        return self.rule(state, input)
+
+    def next_deadline(self, _state: Any) -> float | None:
+        return self.wants
+
+    def view(self, state: Any) -> Any:
+        return {"fed": len(state)}
+
+
+class Keeper(Stranger):
+    """One that keeps several at once, but for what it cannot bear."""
+
+    def __init__(self, *, events: Iterable[str] = (LOG,), name: str = "keeper", ignores: str = "") -> None:
+        super().__init__(self.taken, events=events, name=name)
+        self.ignores = ignores
+
+    def taken(self, state: Any, input: Input) -> tuple[Any, Iterable[Effect]]:
+        return (self.fold(state, [input]) if isinstance(input, BrowserEvent) else state), ()
+
+    def fold(self, state: Any, inputs: Iterable[BrowserEvent]) -> Any:
+        for each in inputs:
+            text = each.event.params.get("text", "")
+            if text == "fatal":
+                raise KeyError(text)
+            state = state if text == self.ignores else (*state, text)
+        return state
+
+
+def lines(fold: Any, *texts: str, method: str = LOG) -> list[BrowserEvent]:
+    said = [event_of(method, {"text": text}, "s-P") for text in texts]
+    return [BrowserEvent(at=fold.at, epoch=1, event=each) for each in said]

@@ -316,6 +316,18 @@ def test_where_there_is_a_window_a_navigation_goes_out_and_ends_the_dialog() -> 
     assert fold.end_of("d-1") == ("remote", "navigation")
 
 
+@pytest.mark.parametrize("url", ["about:blank", "http://a/"])
+def test_a_dialog_stops_every_session_of_its_page(url: str) -> None:
+    fold = folding.Fold().up()
+    fold.attach("P", url=url)
+    fold.reply("Page.getFrameTree", {"frameTree": {"frame": {"id": "P", "url": url}}}, on="s-P")
+    fold.attach("P", session="s-2")
+    fold.opening(native=False)
+    for method in ("Runtime.evaluate", "Page.navigate"):
+        ask = called(fold, method, session_id="s-2")
+        assert isinstance(error(fold, ask), BlockedByDialog)
+
+
 # ── frames of one site ───────────────────────────────────────────────────────────────────────────────────────────────
 
 

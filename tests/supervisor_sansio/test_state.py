@@ -130,6 +130,11 @@ def test_the_link_is_kept_alive_every_so_many_seconds_or_never(wrong: Any) -> No
     assert [initial_state(keepalive=each).keepalive for each in (None, 1, 0.5)] == [None, 1, 0.5]
 
 
+def test_a_class_is_no_machine() -> None:
+    with pytest.raises(InvalidPolicy, match=r"give a machine that is made of it, ConsoleRing\(\)"):
+        initial_state(machines=(ConsoleRing,))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("lacks", "value"),
     [

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import math
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +12,8 @@ import pytest
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.records import replace
 from cdp_core.sansio.wire import Event, decode
-from cdp_supervisor.sansio.agenda import added
-from cdp_supervisor.sansio.effects import Answer, Dial, Disconnect, Effect, LetGo, Note, Send
-from cdp_supervisor.sansio.inputs import Ask, BrowserEvent, Input, Instant, LinkDown, SessionOpened, TimePassed
+from cdp_supervisor.sansio.effects import Dial, Disconnect, LetGo, Note
+from cdp_supervisor.sansio.inputs import Ask, BrowserEvent, Instant, LinkDown, SessionOpened, TimePassed
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.state import Deadline, initial_state
@@ -38,6 +35,7 @@ assert SPEC is not None
 assert SPEC.loader is not None
 folding = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(folding)
+Stranger, Keeper, LOG, lines = folding.Stranger, folding.Keeper, folding.LOG, folding.lines
 
 
 def repr_of(value: object) -> str:
@@ -520,119 +518,7 @@ def test_a_cure_under_way_at_the_end_is_told_so() -> None:
     assert fold.error(ask) == "SupervisorStopped"
 
 
-# ── machines of others ───────────────────────────────────────────────────────────────────────────────────────────────
-
-Rule = Callable[[Any, Input], tuple[Any, Iterable[Effect]]]
-
-
-def keeping(state: Any, input: Input) -> tuple[Any, Iterable[Effect]]:
-    """It keeps what it is fed."""
-    return (*state, input), ()
-
-
-class Stranger:
-    """A machine with the rule of a test; its deadline is the last of `wants`, which the test may change."""
-
-    def __init__(
-        self, rule: Rule = keeping, *, events: Iterable[str] = (), name: str = "stranger", wants: float | None = None
-    ) -> None:
-        self.name, self.events, self.rule, self.wants = name, frozenset(events), rule, wants
-
-    def initial(self) -> Any:
-        return ()
-
-    def step(self, state: Any, input: Input) -> tuple[Any, Iterable[Effect]]:
-        return self.rule(state, input)
-
-    def next_deadline(self, _state: Any) -> float | None:
-        return self.wants
-
-    def view(self, state: Any) -> Any:
-        return {"fed": len(state)}
-
-
-def ordering(*orders: Any, on: type[Input] = BrowserEvent) -> Rule:
-    return lambda state, fed: (state, orders if type(fed) is on else ())
-
-
-def send(**changed: Any) -> Any:
-    return Send(**{"ticket": 0, "session_id": None, "method": "Log.clear", **changed})
-
-
-def note(**changed: Any) -> Any:
-    return Note(**{"level": "info", "text": "seen", **changed})
-
-
-def raising(_state: Any, _input: Input) -> Any:
-    raise KeyError("no")
-
-
-def fed(fold: Any, place: int = 0) -> Any:
-    return fold.state.extensions[place].state
-
-
-LOG = "Log.entryAdded"
-
-
-def test_a_machine_is_fed_its_events_with_their_page_and_all_other_inputs() -> None:
-    machine = Stranger(events={LOG, "Page.frameAttached"})
-    fold = on_a_page(machines=(machine,))
-    before = len(fed(fold))
-    fold.says(LOG, on="s-P")
-    fold.says(LOG)
-    fold.says("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
-    fold.says("Page.frameAttached", frameId="B")
-    fold.says("Page.frameDetached", on="s-P", frameId="A")
-    fold.passes(0.1)
-    heard = fed(fold)[before:]
-    assert [getattr(each, "page", "-") for each in heard] == ["P", None, "P", None, "-"]
-    assert fold.shown().extensions["stranger"] == {"fed": len(fed(fold))}
-
-
-def test_each_machine_hears_of_its_own_events_alone() -> None:
-    fold = on_a_page(machines=(Stranger(events={LOG}), Stranger(events={"X.y"}, name="other")))
-    before = [len(fed(fold, 0)), len(fed(fold, 1))]
-    fold.says(LOG, on="s-P")
-    assert [len(fed(fold, 0)), len(fed(fold, 1))] == [before[0] + 1, before[1]]
-
-
-def test_what_only_machines_keep_is_a_new_state_and_what_they_do_not_is_none() -> None:
-    fold = on_a_page(machines=(Stranger(lambda state, _input: (state, ()), events={LOG}),))
-    before = fold.state
-    fold.says(LOG, on="s-P")
-    assert fold.state is before
-    fold.now = 0.5
-    fold.says(LOG, on="s-P")
-    assert (fold.state.sequence, fold.state.now) == (before.sequence, 0.5)
-    keeps = on_a_page(machines=(Stranger(events={LOG}),))
-    before = keeps.state
-    keeps.says(LOG, on="s-P")
-    assert keeps.state.sequence == before.sequence + 1
-    assert keeps.state.pages is before.pages
-
-
-class Keeper(Stranger):
-    """One that keeps several at once, but for what it cannot bear."""
-
-    def __init__(self, *, events: Iterable[str] = (LOG,), name: str = "keeper", ignores: str = "") -> None:
-        super().__init__(self.taken, events=events, name=name)
-        self.ignores = ignores
-
-    def taken(self, state: Any, input: Input) -> tuple[Any, Iterable[Effect]]:
-        return (self.fold(state, [input]) if isinstance(input, BrowserEvent) else state), ()
-
-    def fold(self, state: Any, inputs: Iterable[BrowserEvent]) -> Any:
-        for each in inputs:
-            text = each.event.params.get("text", "")
-            if text == "fatal":
-                raise KeyError(text)
-            state = state if text == self.ignores else (*state, text)
-        return state
-
-
-def lines(fold: Any, *texts: str, method: str = LOG) -> list[BrowserEvent]:
-    said = [folding.event_of(method, {"text": text}, "s-P") for text in texts]
-    return [BrowserEvent(at=fold.at, epoch=1, event=each) for each in said]
+# ── events that may wait ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_several_events_that_are_only_kept_are_folded_at_once_to_the_same_state() -> None:
@@ -672,201 +558,6 @@ def test_what_may_wait_is_what_only_keeping_machines_want_until_something_is_due
     fold.ask(Stop(timeout=1.0))
     assert quiet_until(fold.state) == -math.inf
     assert quiet_until(initial_state(keepalive=None)) == math.inf
-
-
-def test_an_event_that_only_machines_want_still_brings_what_is_due() -> None:
-    fold = on_a_page(machines=(Stranger(events={LOG}),))
-    fold.now = 3.0
-    fold.says(LOG, on="s-P")
-    assert fold.health() == "blocked"
-
-
-def test_an_event_of_an_older_link_is_fed_to_no_machine() -> None:
-    fold = on_a_page(machines=(Stranger(events={LOG}),))
-    before = fed(fold)
-    fold.feed(BrowserEvent(at=fold.at, epoch=0, event=folding.event_of(LOG, {}, "s-P")))
-    assert fed(fold) is before
-    assert fold.count("inputs_of_older_links") == 1
-
-
-def test_a_page_that_was_filled_in_already_is_taken_as_it_is() -> None:
-    """A replayed event may say its page."""
-    fold = on_a_page(machines=(Stranger(events={LOG}),))
-    fold.feed(BrowserEvent(at=fold.at, epoch=1, event=folding.event_of(LOG, {}, "s-P"), page="P"))
-    assert fed(fold)[-1].page == "P"
-
-
-def test_a_machine_may_send_and_note_and_is_told_of_no_end() -> None:
-    send = Send(ticket=7, session_id=None, method="Log.clear")
-    note = Note(level="info", text="seen")
-    fold = on_a_page(machines=(Stranger(ordering(send, note), events={LOG}),))
-    tickets = fold.state.tickets
-    fold.says(LOG, on="s-P")
-    assert fold.last == (replace(send, ticket=0), note)
-    assert fold.state.tickets is tickets
-
-
-@pytest.mark.parametrize(
-    ("rule", "why"),
-    [
-        (raising, "it raised KeyError"),
-        (ordering(Dial(epoch=9)), "it ordered what is not a machine's to order"),
-        (ordering(Answer(ask_id=1)), "it ordered what is not a machine's to order"),
-        (ordering(*[Send(ticket=0, session_id=None, method="Log.clear")] * 9), "it sent 9 commands for one input"),
-        (lambda _state, _input: None, "it raised TypeError"),
-        (lambda state, _input: (state, 5), "it raised TypeError"),
-        (ordering(None), "it ordered what is not a machine's to order"),
-        (ordering(note(level="fatal")), "it noted what is no line of a log"),
-        (ordering(note(level=[])), "it raised TypeError"),
-        (ordering(note(text=None)), "it noted what is no line of a log"),
-        (ordering(note(fields=[1])), "it noted what is no line of a log"),
-        (ordering(send(session_id=5)), "it sent what is no command"),
-        (ordering(send(method="")), "it sent what is no command"),
-        (ordering(send(method=None)), "it sent what is no command"),
-        (ordering(send(method=5)), "it sent what is no command"),
-        (ordering(send(params={"a": object()})), "it sent Log.clear with params that are no JSON"),
-        (ordering(send(params={"a": math.nan})), "it sent Log.clear with params that are no JSON"),
-        (ordering(send(params=5)), "it sent Log.clear with params that are no JSON"),
-        (ordering(send(method="x" * 99, params=5)), f"it sent {'x' * 64} with params that are no JSON"),
-        (ordering(send(), note(), send(method="")), "it sent what is no command"),
-    ],
-    ids=lambda each: each[:60] if isinstance(each, str) else "",
-)
-def test_a_machine_that_does_what_it_may_not_is_switched_off_and_nothing_else(rule: Rule, why: str) -> None:
-    fold = on_a_page(machines=(Stranger(_armed(rule), events={LOG}), Stranger(name="other", events={LOG})))
-    before = len(fed(fold, 1))
-    fold.says(LOG, on="s-P")
-    assert fold.state.extensions[0].off == why
-    assert fold.count("machines_switched_off") == 1
-    assert "a machine was switched off" in fold.notes()
-    assert not [each for each in fold.last if not isinstance(each, Note)]
-    assert len(fed(fold, 1)) == before + 1
-    assert fold.shown().extensions["stranger"] == {"off": why}
-    fold.says(LOG, on="s-P").passes(0.1)
-    assert fold.count("machines_switched_off") == 1
-
-
-def _armed(rule: Rule) -> Rule:
-    """The rule, for its own event alone: until then it is a good machine."""
-
-    def armed(state: Any, input: Input) -> Any:
-        return rule(state, input) if isinstance(input, BrowserEvent) else (state, ())
-
-    return armed
-
-
-def test_a_machine_that_was_switched_off_is_fed_nothing() -> None:
-    heard: list[Input] = []
-
-    def once(state: Any, input: Input) -> Any:
-        if isinstance(input, BrowserEvent):
-            heard.append(input)
-            raise KeyError
-        return state, ()
-
-    fold = on_a_page(machines=(Stranger(once, events={LOG}),))
-    fold.says(LOG, on="s-P")
-    heard.clear()
-    fold.says(LOG, on="s-P")
-    fold.now = 3.0  # something is due: not the quick way
-    fold.says(LOG, on="s-P")
-    assert not heard
-
-
-@pytest.mark.parametrize(
-    "order", [send(session_id="s-P"), send(params={"a": [1, None]}), note(level="debug"), note(fields={"a": object()})]
-)
-def test_a_good_order_is_carried_out(order: Any) -> None:
-    fold = on_a_page(machines=(Stranger(ordering(order), events={LOG}),))
-    fold.says(LOG, on="s-P")
-    assert fold.last == (order,)
-    assert not fold.state.extensions[0].off
-
-
-@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf, True, "soon", 10**400], ids=lambda odd: str(odd)[:9])
-def test_a_machine_whose_deadline_is_no_time_is_switched_off(odd: Any) -> None:
-    machine = Stranger(wants=2.0)
-    fold = on_a_page(machines=(machine,))
-    machine.wants = odd
-    fold.passes(0.1)
-    assert fold.state.extensions[0].off == "its deadline is no time"
-    assert "machine stranger asked for it" not in fold.because()
-
-
-def test_eight_commands_for_one_input_are_not_too_many() -> None:
-    orders = [Send(ticket=0, session_id=None, method="Log.clear")] * 8
-    fold = on_a_page(machines=(Stranger(ordering(*orders), events={LOG}),))
-    fold.says(LOG, on="s-P")
-    assert len(fold.last) == 8
-    assert not fold.state.extensions[0].off
-
-
-def test_a_machine_is_woken_when_it_asked_for_it_and_only_it() -> None:
-    machine = Stranger(wants=2.0)
-    fold = on_a_page(machines=(machine, Stranger(name="other")))
-    assert "machine stranger asked for it" in fold.because()
-    others = len(fed(fold, 1))
-    machine.rule = functools.partial(_rung, machine)
-    fold.now = 2.0
-    fold.says("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
-    assert type(fed(fold)[-1]) is TimePassed
-    assert fed(fold)[-1].at.mono == 2.0
-    assert "machine stranger asked for it" not in fold.because()
-    assert len(fed(fold, 1)) == others
-
-
-def _rung(machine: Stranger, state: Any, input: Input) -> tuple[Any, Iterable[Effect]]:
-    """Once its time has come it wants no other."""
-    machine.wants = None
-    return (*state, input), ()
-
-
-def test_a_machine_may_change_its_mind_about_the_time() -> None:
-    machine = Stranger(wants=2.0)
-    fold = on_a_page(machines=(machine,))
-
-    def wakes() -> list[float]:
-        return [at for at, _, why in fold.state.deadlines if "machine" in why]
-
-    fold.passes(0.1)
-    assert wakes() == [2.0]
-    machine.wants = 1.5
-    fold.passes(0.1)
-    assert wakes() == [1.5]
-    machine.wants = None
-    fold.passes(0.1)
-    assert wakes() == []
-
-
-def test_an_event_on_the_quick_way_may_set_a_time_as_well() -> None:
-    machine = Stranger(events={LOG})
-    fold = on_a_page(machines=(machine,))
-    machine.wants = 2.0
-    fold.says(LOG, on="s-P")
-    assert "machine stranger asked for it" in fold.because()
-
-
-def test_a_machine_that_asks_for_what_is_over_is_woken_and_never_for_ever() -> None:
-    """Each deadline is later than all that was seen: a step ends."""
-    fold = on_a_page(machines=(Stranger(wants=0.0),))
-    fold.passes(0.1)
-    assert fold.state.deadlines[0][0] > 0.1
-
-
-def test_a_machine_that_was_switched_off_is_not_woken() -> None:
-    machine = Stranger(wants=2.0)
-    fold = on_a_page(machines=(machine,))
-    machine.rule = raising
-    fold.passes(0.1)
-    assert "machine stranger asked for it" not in fold.because()
-    key = ("machine:stranger", 5.0)
-    fold.state = replace(
-        fold.state,
-        agenda=added(fold.state.agenda, (key[1], key[0], "as if it had asked before")),
-        deadline_of=fold.state.deadline_of.set(*key),
-    )
-    fold.passes(10.0)
-    assert fold.count("machines_switched_off") == 1
 
 
 # ── the record of a step ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -13,7 +13,7 @@ import pytest
 import cdp_supervisor
 from cdp_core import CdpError
 from cdp_supervisor import errors
-from cdp_supervisor.sansio.view import Health
+from cdp_supervisor.sansio.health import Health
 
 SECRET = "p4yl0ad"
 HEALTH = Health(state="blocked", why="it does not answer", since=1.5)

@@ -1,0 +1,78 @@
+"""How a page fares, in one word and one sentence: what a timeout says, and a snapshot shows.
+
+The first of these that is so: the link is down, it crashed, its session ended, a dialog is open, it does not answer its setup
+(docs/cdp/silence-is-a-state-with-a-name.md), it does not answer what a call waits for.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from cdp_core.sansio.wire import Json, SessionId
+from cdp_supervisor.sansio.state import Page, State
+
+__all__ = ["Health", "view_health"]
+
+
+@attrs.frozen(kw_only=True)
+class Health:
+    """How a page fares: one word, one sentence, since when."""
+
+    state: str
+    """`ok`, `busy`, `frame_busy`, `blocked_by_dialog`, `blocked`, `frame_blocked`, `crashed`, `detached` or `link_down`."""
+    why: str
+    since: float | None
+
+    def to_dict(self) -> Json:
+        """As JSON."""
+        return attrs.asdict(self)
+
+
+def view_health(state: State, page: Page) -> Health:
+    """How a page fares."""
+    pending = [dialog for dialog in page.dialogs if dialog.phase != "closed"]
+    if state.link.phase != "up":
+        return Health(state="link_down", why="the link to the browser is down", since=state.link.since.wall)
+    if page.crashed is not None:
+        return Health(state="crashed", why="its process crashed; reload or navigate it", since=page.crashed.wall)
+    if page.session_id is None:
+        return Health(state="detached", why="its session ended, and no other is open yet", since=None)
+    if pending:
+        dialog = pending[0]
+        stuck = f", and cannot be answered any more ({dialog.why})" if dialog.why else ""
+        why = f"dialog {dialog.id} ({dialog.type}) is open on it{stuck}"
+        return Health(state="blocked_by_dialog", why=why, since=dialog.opened.wall)
+    if page.blocked is not None:
+        why = "it does not answer: a dialog that opened before anybody listened, or a script that does not end"
+        return Health(state="blocked", why=why, since=page.blocked.wall)
+    if page.silent:
+        session_id, since = min(page.silent.items(), key=lambda each: (each[1].mono, each[0]))
+        frame = _frame_on(state, session_id)
+        why = f"a frame of it{frame} does not answer: a dialog that nobody saw open, or a script that does not end"
+        return Health(state="frame_blocked", why=why, since=since.wall)
+    if page.session_id in page.busy:
+        return Health(state="busy", why=_why_busy(state, page), since=page.busy[page.session_id].wall)
+    if page.busy:
+        session_id, since = min(page.busy.items(), key=lambda each: (each[1].mono, each[0]))
+        why = f"a frame of it{_frame_on(state, session_id)} does not answer: a script that does not end keeps it busy"
+        return Health(state="frame_busy", why=why, since=since.wall)
+    return Health(state="ok", why="nothing is known to stop it", since=None)
+
+
+def _frame_on(state: State, session_id: SessionId) -> str:
+    stopped = state.sessions.get(session_id)
+    return "" if stopped is None else f" ({stopped.target_id})"
+
+
+def _why_busy(state: State, page: Page) -> str:
+    """Pages that opened each other may share a process, and a dialog of one stops both (fact 16)."""
+    for other in sorted(state.pages.values(), key=lambda each: each.number):
+        kin = other.opener_id == page.id or page.opener_id == other.id
+        kin = kin or (page.opener_id is not None and page.opener_id == other.opener_id)
+        for dialog in other.dialogs:
+            if kin and other.id != page.id and dialog.phase != "closed":
+                return (
+                    f"it does not answer, and dialog {dialog.id} ({dialog.type}) is open on page {other.id[:8]}, "
+                    "with which it may share a process"
+                )
+    return "it does not answer: a script that does not end keeps it busy"
