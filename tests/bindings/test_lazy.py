@@ -77,9 +77,8 @@ command = loaded(), made(page)
 page.LoadEventFired(timestamp=1)
 event = loaded(), made(page)
 page.FrameNavigated
-page.FrameNavigated(frame=1, type="Navigation")
-frame = loaded(), made(page)
 page.FrameNavigated(frame={}, type="Navigation")
+frame = loaded(), made(page)
 print(json.dumps([before, after, command, event, frame]))
 """
     before, after, command, event, frame = seen(program)
