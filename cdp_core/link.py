@@ -60,7 +60,22 @@ LONE: Final = 2
 So are those that follow a batch of several replies: whoever waited for these is about to send again, all in one pass.
 """
 
+MAX_FAMILIAR: Final = 4096
+
 log = logging.getLogger("cdp_core.link")
+
+familiar: Final[set[str]] = set()
+"""Methods of events, of any link, that nobody needs to hear of again; every other one is told to `on_unfamiliar`."""
+
+
+def remember(method: str) -> None:
+    """The method is familiar from now on; a peer that makes up more than the protocol can have is not remembered."""
+    if len(familiar) < MAX_FAMILIAR:
+        familiar.add(method)
+
+
+on_unfamiliar: Callable[[str], None] = remember
+"""Whom `cdp_core.bindings` replaces, so that it can count what it does not know. Must be quick, and never raise."""
 
 
 class SessionHandle(Protocol):
@@ -269,6 +284,8 @@ class Link(Generic[S]):
             if type(output) is not Event and not isinstance(output, Event):
                 self._turn(output)
                 continue
+            if output.method not in familiar:
+                on_unfamiliar(output.method)
             for tap in self._taps:
                 try:
                     tap(output)

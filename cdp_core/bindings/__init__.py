@@ -11,6 +11,7 @@ is newer or older than the bindings loses no message here: what differs is count
 `session.send("Page.navigate", {"url": …})` gives dicts.
 """
 
+from cdp_core.bindings import _arrivals
 from cdp_core.bindings._catalog import domain_names, register
 from cdp_core.bindings._codec import from_json, parse_command, parse_event, parse_result
 from cdp_core.bindings._drift import DriftReport, drift, forget_drift, strict
@@ -37,3 +38,5 @@ __all__ = [
     "strict",
     "to_json",
 ]
+
+_arrivals.begin()

@@ -10,13 +10,13 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
-from cdp_core.bindings._version import MODULES
+from cdp_core.bindings._version import EVENTS, MODULES
 from cdp_core.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from cdp_core.bindings._domain import Domain
 
-__all__ = ["domain_named", "domain_names", "register"]
+__all__ = ["domain_named", "domain_names", "has_event", "register"]
 
 _registered: Final[dict[str, Domain]] = {}
 
@@ -33,6 +33,15 @@ def domain_named(name: str) -> Domain | None:
         domain: Domain = import_module(f"cdp_core.bindings.{MODULES[name]}").DOMAIN
         found = _registered.setdefault(name, domain)
     return found
+
+
+def has_event(method: str) -> bool:
+    """Whether a domain that is known has the event; none is imported for it."""
+    if method in EVENTS:
+        return True
+    name, _, event = method.partition(".")
+    found = _registered.get(name)
+    return found is not None and event in found.table.events
 
 
 def register(module: ModuleType) -> None:

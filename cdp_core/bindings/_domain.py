@@ -230,7 +230,6 @@ class Domain:
             method = f"{self.name}.{event}"
             kind = self._make_value(name, EventValue, method, self._doc(method, marks, f"event-{event}"), fields)
             kind.__cdp_method__ = method  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
-            kind.__cdp_read__ = staticmethod(kind.__cdp_spec__.event_reader())  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
             return kind
 
         return make

@@ -358,22 +358,23 @@ class Spec:
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
+    @cached_property
+    def reading(self) -> tuple[type[Value], Callable[[Any], Any], Callable[[Event], Loose]]:
+        """What events of this type are read with: their class, the strict decoder, and what reads what it declines."""
+        return self.kind, _strict.strict_decoder(self.twin), self.read_loosely
+
     def event_reader(self) -> Callable[[Event], Value]:
-        """What makes events of this type. The strict decoder is built when the first one comes."""
-        kind = self.kind
+        """What makes events of this type."""
+        kind, decode, read_loosely = self.reading
+        new = object.__new__
 
-        decode: Callable[[Any], Any] | None = None
-
-        def read(event: Event, new: Any = object.__new__) -> Value:
-            nonlocal decode
-            if decode is None:
-                decode = _strict.strict_decoder(self.twin)
+        def read(event: Event) -> Value:
             value = new(kind)
             try:
                 set_source(value, decode(event.raw))  # empty in one out of a large message, which is decoded already
             except DECODE_ERRORS:
-                set_source(value, self.read_loosely(event))
-            return value  # type: ignore[no-any-return]
+                set_source(value, read_loosely(event))
+            return value
 
         return read
 

@@ -16,7 +16,7 @@ field, is an explicit JSON null (docs/cdp/optional-parameters-are-left-out.md).
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, get_type_hints
 
@@ -196,6 +196,15 @@ class Value:
             return _restore, (type(self), spec.dump(self))
 
 
+class _Reader:
+    """What reads events of a class; built, and put in this place, when somebody first asks for it."""
+
+    def __get__(self, _value: EventValue | None, kind: type[Any]) -> Callable[[Event], Any]:
+        read: Callable[[Event], Any] = kind.__cdp_spec__.event_reader()
+        kind.__cdp_read__ = staticmethod(read)
+        return read
+
+
 class EventValue(Value):
     """Base of every event."""
 
@@ -204,10 +213,13 @@ class EventValue(Value):
     if TYPE_CHECKING:
         __cdp_method__: ClassVar[str]
 
-    @classmethod
-    def __cdp_read__(cls, event: Event, /) -> Self:
-        """Read the event. Never raises outside strict mode."""
-        return cls.__cdp_spec__.event_reader()(event)  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
+        @classmethod
+        def __cdp_read__(cls, event: Event, /) -> Self:
+            """Read the event. Never raises outside strict mode."""
+            ...
+
+    else:
+        __cdp_read__ = _Reader()
 
 
 def _state(value: Value) -> Iterator[Any]:
