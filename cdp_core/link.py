@@ -291,11 +291,9 @@ class Link(Generic[S]):
                     tap(output)
                 except Exception as error:  # noqa: BLE001 - what else came of this message still ends who waits for it
                     self._tap_failed(tap, error)
-            if routes:
-                listening = routes.get(output.session_id)
-                if listening is not None:
-                    for sink in listening.by_method.get(output.method, ()):
-                        sink.push(output, at)  # to a sink of one session the time says nothing
+            if routes and (listening := routes.get(output.session_id)) is not None:
+                for sink in listening.by_method.get(output.method, ()):
+                    sink.push(output, at)  # to a sink of one session the time says nothing
             if everywhere:
                 for sink in everywhere.get(output.method, ()):
                     at = at or trio.current_time()

@@ -16,7 +16,7 @@ from cdp_core.bindings._catalog import domain_names, register
 from cdp_core.bindings._codec import from_json, parse_command, parse_event, parse_result
 from cdp_core.bindings._drift import DriftReport, drift, forget_drift, strict
 from cdp_core.bindings._shapes import to_json
-from cdp_core.bindings._values import NULL, Command, EnumValue, EventValue, Value
+from cdp_core.bindings._values import NULL, Command, EnumValue, EventValue, Value, replace
 from cdp_core.bindings._version import PROTOCOL
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "parse_event",
     "parse_result",
     "register",
+    "replace",
     "strict",
     "to_json",
 ]

@@ -83,10 +83,10 @@ def parse_event(event: Event, /) -> EventValue | Event:
         set_source(value, decode(event.raw))
     except DECODE_ERRORS:
         set_source(value, read_loosely(event))
-    return value  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
+    return value  # type: ignore[no-any-return]
 
 
-_new: Final = object.__new__
+_new: Final[Any] = object.__new__
 _readings: Final[dict[str, Any]] = {}
 
 

@@ -12,6 +12,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from importlib import import_module
 from types import GenericAlias, MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NewType, cast
 
@@ -189,12 +190,28 @@ class Domain:
 
     def _owner(self, owner: str, kind: str) -> Domain:
         """The domain of a type that has its domain's name before its own, or none."""
-        domain = _catalog.domain_named(owner) if owner and owner != self.name else self
+        if not owner or owner == self.name:
+            return self
+        domain = self._neighbour(owner) or _catalog.domain_named(owner)
         if domain is None:
             raise InvalidArgument(
                 f"{self.module} refers to {kind}, but no module has the domain {owner}; register it first."
             )
         return domain
+
+    def _neighbour(self, owner: str) -> Domain | None:
+        """The domain of a module beside this one in a package of somebody else: registered or not, its types are these."""
+        package, _, _own = self.module.rpartition(".")
+        if package in ("", "cdp_core.bindings"):
+            return None
+        name = f"{package}.{page_of(owner)}"
+        try:
+            found: object = getattr(import_module(name), "DOMAIN", None)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            return None
+        return found if isinstance(found, Domain) and found.name == owner else None
 
     def _make_enum(self, name: str) -> type[EnumValue]:
         marks, *members = self.table.enums[name]
@@ -258,7 +275,7 @@ class Domain:
         spec.kind = kind
         for field in fields:
             setattr(kind, field.name, property(field.shape.getter(field.name)))
-        return attrs.frozen(
+        made: type[Value] = attrs.frozen(
             kind,
             these={field.name: _attribute(field) for field in fields},
             kw_only=True,
@@ -268,6 +285,9 @@ class Domain:
             slots=False,
             match_args=False,
         )
+        if "__replace__" in vars(made):
+            delattr(made, "__replace__")  # which attrs brings since 25.1, and which is attrs.evolve
+        return made
 
     def _doc(self, item: str, marks: str, anchor: str, what: str = "{}") -> str:
         """One line: what it is, and where the official page is, which a domain of another package does not have."""

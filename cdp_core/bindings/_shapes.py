@@ -432,6 +432,14 @@ class Spec:
         source.__dict__.update({name: None if value is NULL else value for name, value in taken.items()})
         return source
 
+    def changed(self, value: Value, changes: Mapping[str, Any]) -> Loose:
+        """The fields of a value, but for those that a caller changes. Raises as `accept` does."""
+        source = self.restore(self.dump(value))
+        taken = take(self.by_name, changes, self.kind.__qualname__, partly=True)
+        source.nulls = source.nulls - taken.keys() | {name for name, given in taken.items() if given is NULL}
+        source.__dict__.update({name: None if given is NULL else given for name, given in taken.items()})
+        return source
+
     def twin(self, begun: dict[str, Any] | None = None) -> Any:
         """The record that the strict rung fills; its name where it is being made already.
 
@@ -487,11 +495,18 @@ def to_json(value: Any) -> Any:
     return None if value is NULL else value
 
 
-def take(fields: Mapping[str, FieldSpec], given: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """The given values in the order of the fields, None for what was left out. Raises TypeError, InvalidArgument."""
+def take(
+    fields: Mapping[str, FieldSpec], given: Mapping[str, Any], what: str, *, partly: bool = False
+) -> dict[str, Any]:
+    """The given values in the order of the fields, None for what was left out; `partly`: those that were given.
+
+    Raises TypeError, InvalidArgument.
+    """
     for name in given:
         if name not in fields:
             raise TypeError(f"{what} has no {name!r}; it has {', '.join(fields) or 'nothing to give'}.")
+    if partly:
+        fields = {name: fields[name] for name in given}
     missing = [name for name, field in fields.items() if field.required and given.get(name) is None]
     if missing:
         raise TypeError(f"{what} needs {', '.join(missing)}.")

@@ -40,11 +40,14 @@ __all__ = [
     "Loose",
     "Value",
     "make_value",
+    "make_values",
+    "replace",
     "set_source",
     "source_of",
 ]
 
 R_co = TypeVar("R_co", covariant=True)
+V = TypeVar("V", bound="Value")
 
 
 class _Mark:
@@ -194,6 +197,20 @@ class Value:
         def __reduce__(self) -> tuple[Any, ...]:
             spec = type(self).__cdp_spec__
             return _restore, (type(self), spec.dump(self))
+
+        def __replace__(self, /, **changes: Any) -> Self:
+            return replace(self, **changes)
+
+
+def replace(value: V, /, **changes: Any) -> V:
+    """A copy with some fields otherwise, None for "not given"; `copy.replace` of Python 3.13 is this too.
+
+    Unlike `attrs.evolve`, which makes a new value of what can be read, it keeps what else the browser sent: fields that
+    the bindings do not know, values of another type, explicit nulls; and a field that was not sent stays missing.
+    Raises TypeError or InvalidArgument, as the making of a value does.
+    """
+    kind = type(value)
+    return make_value(kind, kind.__cdp_spec__.changed(value, changes))  # type: ignore[no-any-return]
 
 
 class _Reader:

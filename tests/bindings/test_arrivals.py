@@ -42,7 +42,9 @@ async def receive(*messages: dict[str, Any], listen: Any = None) -> list[Any]:
             if listen is not None:
                 listen(session, seen)
             with session.expect("Test.over") as over:
-                await far.send([json.dumps(each).encode() for each in (*messages, {"method": "Test.over", "params": {}})])
+                await far.send(
+                    [json.dumps(each).encode() for each in (*messages, {"method": "Test.over", "params": {}})]
+                )
                 await over.wait()
     return seen
 
@@ -67,9 +69,7 @@ async def test_over_several_links() -> None:
 
 async def test_with_a_raw_listener_and_with_one_that_parses() -> None:
     def listen(session: BrowserSession, seen: list[Any]) -> None:
-        session._link.add_tap(
-            lambda output: seen.append(parse_event(output)) if isinstance(output, Event) else None
-        )
+        session._link.add_tap(lambda output: seen.append(parse_event(output)) if isinstance(output, Event) else None)
         session.subscribe("Page.dreamed", capacity=5)
 
     seen = await receive(DREAMED, LOADED, DREAMED, listen=listen)
@@ -105,9 +105,7 @@ async def test_a_vendor_s_events_are_known_when_it_is_registered(monkeypatch: py
     monkeypatch.setattr(_catalog, "_registered", {})
     module: Any = ModuleType("bindings_test_stranger")
     events = {"came": ("",)}
-    module.DOMAIN = Domain(
-        module.__name__, "Stranger", "", names={}, enums={}, objects={}, commands={}, events=events
-    )
+    module.DOMAIN = Domain(module.__name__, "Stranger", "", names={}, enums={}, objects={}, commands={}, events=events)
     await receive(STRANGER)
     register(module)
     await receive(STRANGER, {"method": "Stranger.went", "params": {}})
