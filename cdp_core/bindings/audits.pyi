@@ -20,6 +20,383 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_InsightType: TypeAlias = Literal["GitHubResource", "GracePeriod", "Heuristics"]
+_CookieWarningReason: TypeAlias = Literal[
+    "WarnSameSiteUnspecifiedCrossSiteContext",
+    "WarnSameSiteNoneInsecure",
+    "WarnSameSiteUnspecifiedLaxAllowUnsafe",
+    "WarnSameSiteStrictLaxDowngradeStrict",
+    "WarnSameSiteStrictCrossDowngradeStrict",
+    "WarnSameSiteStrictCrossDowngradeLax",
+    "WarnSameSiteLaxCrossDowngradeStrict",
+    "WarnSameSiteLaxCrossDowngradeLax",
+    "WarnAttributeValueExceedsMaxSize",
+    "WarnDomainNonASCII",
+    "WarnThirdPartyPhaseout",
+    "WarnCrossSiteRedirectDowngradeChangesInclusion",
+    "WarnDeprecationTrialMetadata",
+    "WarnThirdPartyCookieHeuristic",
+]
+_CookieExclusionReason: TypeAlias = Literal[
+    "ExcludeSameSiteUnspecifiedTreatedAsLax",
+    "ExcludeSameSiteNoneInsecure",
+    "ExcludeSameSiteLax",
+    "ExcludeSameSiteStrict",
+    "ExcludeDomainNonASCII",
+    "ExcludeThirdPartyPhaseout",
+    "ExcludePortMismatch",
+    "ExcludeSchemeMismatch",
+]
+_CookieOperation: TypeAlias = Literal["SetCookie", "ReadCookie"]
+_PerformanceIssueType: TypeAlias = Literal["DocumentCookie"]
+_MixedContentResourceType: TypeAlias = Literal[
+    "Audio",
+    "Beacon",
+    "CSPReport",
+    "Download",
+    "EventSource",
+    "Favicon",
+    "Font",
+    "Form",
+    "Frame",
+    "Image",
+    "Import",
+    "JSON",
+    "Manifest",
+    "Ping",
+    "PluginData",
+    "PluginResource",
+    "Prefetch",
+    "Resource",
+    "Script",
+    "ServiceWorker",
+    "SharedWorker",
+    "SpeculationRules",
+    "Stylesheet",
+    "Track",
+    "Video",
+    "Worker",
+    "XMLHttpRequest",
+    "XSLT",
+]
+_MixedContentResolutionStatus: TypeAlias = Literal[
+    "MixedContentBlocked", "MixedContentAutomaticallyUpgraded", "MixedContentWarning"
+]
+_BlockedByResponseReason: TypeAlias = Literal[
+    "CoepFrameResourceNeedsCoepHeader",
+    "CoopSandboxedIFrameCannotNavigateToCoopPage",
+    "CorpNotSameOrigin",
+    "CorpNotSameOriginAfterDefaultedToSameOriginByCoep",
+    "CorpNotSameOriginAfterDefaultedToSameOriginByDip",
+    "CorpNotSameOriginAfterDefaultedToSameOriginByCoepAndDip",
+    "CorpNotSameSite",
+    "SRIMessageSignatureMismatch",
+]
+_HeavyAdResolutionStatus: TypeAlias = Literal["HeavyAdBlocked", "HeavyAdWarning"]
+_HeavyAdReason: TypeAlias = Literal["NetworkTotalLimit", "CpuTotalLimit", "CpuPeakLimit"]
+_ContentSecurityPolicyViolationType: TypeAlias = Literal[
+    "kInlineViolation",
+    "kEvalViolation",
+    "kURLViolation",
+    "kSRIViolation",
+    "kTrustedTypesSinkViolation",
+    "kTrustedTypesPolicyViolation",
+    "kWasmEvalViolation",
+]
+_SharedArrayBufferIssueType: TypeAlias = Literal["TransferIssue", "CreationIssue"]
+_NetworkIPAddressSpace: TypeAlias = Literal["Loopback", "Local", "Public", "Unknown"]
+_SharedDictionaryError: TypeAlias = Literal[
+    "UseErrorCrossOriginNoCorsRequest",
+    "UseErrorDictionaryLoadFailure",
+    "UseErrorMatchingDictionaryNotUsed",
+    "UseErrorUnexpectedContentDictionaryHeader",
+    "WriteErrorCossOriginNoCorsRequest",
+    "WriteErrorDisallowedBySettings",
+    "WriteErrorExpiredResponse",
+    "WriteErrorFeatureDisabled",
+    "WriteErrorInsufficientResources",
+    "WriteErrorInvalidMatchField",
+    "WriteErrorInvalidStructuredHeader",
+    "WriteErrorInvalidTTLField",
+    "WriteErrorNavigationRequest",
+    "WriteErrorNoMatchField",
+    "WriteErrorNonIntegerTTLField",
+    "WriteErrorNonListMatchDestField",
+    "WriteErrorNonSecureContext",
+    "WriteErrorNonStringIdField",
+    "WriteErrorNonStringInMatchDestList",
+    "WriteErrorInvalidMatchDestList",
+    "WriteErrorNonStringMatchField",
+    "WriteErrorNonTokenTypeField",
+    "WriteErrorRequestAborted",
+    "WriteErrorShuttingDown",
+    "WriteErrorTooLongIdField",
+    "WriteErrorUnsupportedType",
+]
+_SRIMessageSignatureError: TypeAlias = Literal[
+    "MissingSignatureHeader",
+    "MissingSignatureInputHeader",
+    "InvalidSignatureHeader",
+    "InvalidSignatureInputHeader",
+    "SignatureHeaderValueIsNotByteSequence",
+    "SignatureHeaderValueIsParameterized",
+    "SignatureHeaderValueIsIncorrectLength",
+    "SignatureInputHeaderMissingLabel",
+    "SignatureInputHeaderValueNotInnerList",
+    "SignatureInputHeaderValueMissingComponents",
+    "SignatureInputHeaderInvalidComponentType",
+    "SignatureInputHeaderInvalidComponentName",
+    "SignatureInputHeaderInvalidHeaderComponentParameter",
+    "SignatureInputHeaderInvalidDerivedComponentParameter",
+    "SignatureInputHeaderKeyIdLength",
+    "SignatureInputHeaderInvalidParameter",
+    "SignatureInputHeaderMissingRequiredParameters",
+    "ValidationFailedSignatureExpired",
+    "ValidationFailedInvalidLength",
+    "ValidationFailedSignatureMismatch",
+    "ValidationFailedIntegrityMismatch",
+    "SignatureBaseUnknownDerivedComponent",
+    "SignatureBaseMissingHeader",
+    "SignatureBaseInvalidUnencodedDigest",
+    "SignatureBaseUnsupportedComponent",
+]
+_UnencodedDigestError: TypeAlias = Literal[
+    "MalformedDictionary", "UnknownAlgorithm", "IncorrectDigestType", "IncorrectDigestLength"
+]
+_ConnectionAllowlistError: TypeAlias = Literal[
+    "InvalidHeader",
+    "MoreThanOneList",
+    "ItemNotInnerList",
+    "InvalidAllowlistItemType",
+    "ReportingEndpointNotToken",
+    "InvalidUrlPattern",
+    "IFrameAttributeLoosensEmbeddingRequirement",
+    "InvalidAllowConnectionAllowlistFrom",
+    "EmbeddingRequirementNotSatisfied",
+]
+_GenericIssueErrorType: TypeAlias = Literal[
+    "FormLabelForNameError",
+    "FormDuplicateIdForInputError",
+    "FormInputWithNoLabelError",
+    "FormAutocompleteAttributeEmptyError",
+    "FormEmptyIdAndNameAttributesForInputError",
+    "FormAriaLabelledByToNonExistingIdError",
+    "FormInputAssignedAutocompleteValueToIdOrNameAttributeError",
+    "FormLabelHasNeitherForNorNestedInputError",
+    "FormLabelForMatchesNonExistingIdError",
+    "FormInputHasWrongButWellIntendedAutocompleteValueError",
+    "ResponseWasBlockedByORB",
+    "NavigationEntryMarkedSkippable",
+    "BackUINavigationWouldSkipAd",
+    "AutofillAndManualTextPolicyControlledFeaturesInfo",
+    "AutofillPolicyControlledFeatureInfo",
+    "ManualTextPolicyControlledFeatureInfo",
+    "FormModelContextParameterMissingTitleAndDescription",
+    "FormModelContextMissingToolName",
+    "FormModelContextMissingToolDescription",
+    "FormModelContextRequiredParameterMissingName",
+    "FormModelContextParameterMissingName",
+]
+_FederatedAuthRequestIssueReason: TypeAlias = Literal[
+    "ShouldEmbargo",
+    "TooManyRequests",
+    "WellKnownHttpNotFound",
+    "WellKnownNoResponse",
+    "WellKnownBlockedByConnectionAllowlist",
+    "WellKnownInvalidResponse",
+    "WellKnownListEmpty",
+    "WellKnownInvalidContentType",
+    "ConfigNotInWellKnown",
+    "WellKnownTooBig",
+    "ConfigHttpNotFound",
+    "ConfigNoResponse",
+    "ConfigBlockedByConnectionAllowlist",
+    "ConfigInvalidResponse",
+    "ConfigInvalidContentType",
+    "IdpNotPotentiallyTrustworthy",
+    "DisabledInSettings",
+    "DisabledInFlags",
+    "ErrorFetchingSignin",
+    "InvalidSigninResponse",
+    "AccountsHttpNotFound",
+    "AccountsNoResponse",
+    "AccountsBlockedByConnectionAllowlist",
+    "AccountsInvalidResponse",
+    "AccountsListEmpty",
+    "AccountsInvalidContentType",
+    "IdTokenHttpNotFound",
+    "IdTokenNoResponse",
+    "IdTokenBlockedByConnectionAllowlist",
+    "IdTokenInvalidResponse",
+    "IdTokenIdpErrorResponse",
+    "IdTokenCrossSiteIdpErrorResponse",
+    "IdTokenInvalidRequest",
+    "IdTokenInvalidContentType",
+    "ErrorIdToken",
+    "Canceled",
+    "RpPageNotVisible",
+    "SilentMediationFailure",
+    "NotSignedInWithIdp",
+    "MissingTransientUserActivation",
+    "ReplacedByActiveMode",
+    "RelyingPartyOriginIsOpaque",
+    "TypeNotMatching",
+    "UiDismissedNoEmbargo",
+    "CorsError",
+    "SuppressedBySegmentationPlatform",
+    "PopupBlockedByConnectionAllowlist",
+]
+_FederatedAuthUserInfoRequestIssueReason: TypeAlias = Literal[
+    "NotSameOrigin",
+    "NotIframe",
+    "NotPotentiallyTrustworthy",
+    "NoApiPermission",
+    "NotSignedInWithIdp",
+    "NoAccountSharingPermission",
+    "InvalidConfigOrWellKnown",
+    "InvalidAccountsResponse",
+    "NoReturningUserFromFetchedAccounts",
+]
+_EmailVerificationRequestIssueReason: TypeAlias = Literal[
+    "InvalidEmail",
+    "DnsFetchFailed",
+    "DnsInvalidRecord",
+    "WellKnownHttpNotFound",
+    "WellKnownNoResponse",
+    "WellKnownInvalidResponse",
+    "WellKnownListEmpty",
+    "WellKnownInvalidContentType",
+    "WellKnownMissingIssuanceEndpoint",
+    "WellKnownIssuanceEndpointCrossOrigin",
+    "WellKnownUnsupportedSigningAlgorithm",
+    "TokenHttpNotFound",
+    "TokenNoResponse",
+    "TokenInvalidResponse",
+    "TokenInvalidContentType",
+    "TokenMalformedSdJwt",
+    "TokenInvalidSdJwt",
+    "KeyBindingSigningFailed",
+    "RpOriginIsOpaque",
+    "WellKnownMissingAccountsEndpoint",
+    "UserLoggedOut",
+    "WellKnownAccountsEndpointCrossOrigin",
+    "AccountsHttpNotFound",
+    "AccountsNoResponse",
+    "AccountsInvalidResponse",
+    "AccountsInvalidContentType",
+    "AccountsEmptyList",
+    "EmailVerificationWellKnownHttpNotFound",
+    "EmailVerificationWellKnownNoResponse",
+    "EmailVerificationWellKnownInvalidResponse",
+    "EmailVerificationWellKnownInvalidContentType",
+    "JwksHttpNotFound",
+    "JwksInvalidResponse",
+    "TokenVerificationSdJwtUnsupportedHeaderAlg",
+    "TokenVerificationSdJwtInvalidTyp",
+    "TokenVerificationSdJwtMissingIss",
+    "TokenVerificationSdJwtMissingIat",
+    "TokenVerificationSdJwtMissingCnf",
+    "TokenVerificationSdJwtMissingEmail",
+    "TokenVerificationSdJwtInvalidIssuedAt",
+    "TokenVerificationSdJwtInvalidIssuer",
+    "TokenVerificationSdJwtJwksMissingKeys",
+    "TokenVerificationSdJwtSignatureFailed",
+    "TokenVerificationSdJwtInvalidEmailVerified",
+    "TokenVerificationSdJwtInvalidEmail",
+    "TokenVerificationSdJwtInvalidHolderKey",
+    "TokenVerificationKbInvalidTyp",
+    "TokenVerificationKbMissingAud",
+    "TokenVerificationKbMissingNonce",
+    "TokenVerificationKbMissingIat",
+    "TokenVerificationKbMissingSdHash",
+    "TokenVerificationKbInvalidIssuedAt",
+    "TokenVerificationKbInvalidAudience",
+    "TokenVerificationKbInvalidNonce",
+    "TokenVerificationKbInvalidSdHash",
+    "TokenVerificationKbMissingCnf",
+    "TokenVerificationKbSignatureFailed",
+    "CrossOriginIframeNotSupported",
+]
+_ClientHintIssueReason: TypeAlias = Literal["MetaTagAllowListInvalidOrigin", "MetaTagModifiedHTML"]
+_PartitioningBlobURLInfo: TypeAlias = Literal["BlockedCrossPartitionFetching", "EnforceNoopenerForNavigation"]
+_ElementAccessibilityIssueReason: TypeAlias = Literal[
+    "DisallowedSelectChild",
+    "DisallowedOptGroupChild",
+    "NonPhrasingContentOptionChild",
+    "InteractiveContentOptionChild",
+    "InteractiveContentLegendChild",
+    "InteractiveContentSummaryDescendant",
+]
+_StyleSheetLoadingIssueReason: TypeAlias = Literal["LateImportRule", "RequestFailed"]
+_PropertyRuleIssueReason: TypeAlias = Literal["InvalidSyntax", "InvalidInitialValue", "InvalidInherits", "InvalidName"]
+_UserReidentificationIssueType: TypeAlias = Literal[
+    "BlockedFrameNavigation", "BlockedSubresource", "NoisedCanvasReadback"
+]
+_PermissionElementIssueType: TypeAlias = Literal[
+    "InvalidType",
+    "FencedFrameDisallowed",
+    "CspFrameAncestorsMissing",
+    "PermissionsPolicyBlocked",
+    "PaddingRightUnsupported",
+    "PaddingBottomUnsupported",
+    "InsetBoxShadowUnsupported",
+    "RequestInProgress",
+    "UntrustedEvent",
+    "RegistrationFailed",
+    "TypeNotSupported",
+    "InvalidTypeActivation",
+    "SecurityChecksFailed",
+    "ActivationDisabled",
+    "GeolocationDeprecated",
+    "InvalidDisplayStyle",
+    "NonOpaqueColor",
+    "LowContrast",
+    "FontSizeTooSmall",
+    "FontSizeTooLarge",
+    "InvalidSizeValue",
+    "NonSecureContext",
+    "MissingTransientUserActivation",
+]
+_WebInstallIssueReason: TypeAlias = Literal[
+    "ManifestParsingOrNetworkError",
+    "StartUrlInvalid",
+    "ManifestMissingNameOrShortName",
+    "ManifestMissingId",
+    "NoManifest",
+]
+_InspectorIssueCode: TypeAlias = Literal[
+    "CookieIssue",
+    "MixedContentIssue",
+    "BlockedByResponseIssue",
+    "HeavyAdIssue",
+    "ContentSecurityPolicyIssue",
+    "SharedArrayBufferIssue",
+    "CorsIssue",
+    "QuirksModeIssue",
+    "PartitioningBlobURLIssue",
+    "NavigatorUserAgentIssue",
+    "GenericIssue",
+    "DeprecationIssue",
+    "ClientHintIssue",
+    "FederatedAuthRequestIssue",
+    "BounceTrackingIssue",
+    "CookieDeprecationMetadataIssue",
+    "StylesheetLoadingIssue",
+    "FederatedAuthUserInfoRequestIssue",
+    "PropertyRuleIssue",
+    "SharedDictionaryIssue",
+    "ElementAccessibilityIssue",
+    "SRIMessageSignatureIssue",
+    "UnencodedDigestIssue",
+    "ConnectionAllowlistIssue",
+    "UserReidentificationIssue",
+    "PermissionElementIssue",
+    "PerformanceIssue",
+    "SelectivePermissionsInterventionIssue",
+    "EmailVerificationRequestIssue",
+    "LazyLoadImageIssue",
+    "WebInstallIssue",
+]
 _GetEncodedResponseEncoding: TypeAlias = Literal["webp", "jpeg", "png"]
 IssueId = NewType("IssueId", str)
 """Audits.IssueId. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-IssueId"""
@@ -532,6 +909,12 @@ class CookieIssueInsight(_Value):
 
     type: InsightType
     table_entry_url: str | None = None
+    def __init__(
+        self,
+        *,
+        type: InsightType | _InsightType,
+        table_entry_url: str | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class CookieIssueDetails(_Value):
@@ -546,6 +929,19 @@ class CookieIssueDetails(_Value):
     cookie_url: str | None = None
     request: AffectedRequest | None = None
     insight: CookieIssueInsight | None = None
+    def __init__(
+        self,
+        *,
+        cookie: AffectedCookie | None = None,
+        raw_cookie_line: str | None = None,
+        cookie_warning_reasons: tuple[CookieWarningReason | _CookieWarningReason, ...],
+        cookie_exclusion_reasons: tuple[CookieExclusionReason | _CookieExclusionReason, ...],
+        operation: CookieOperation | _CookieOperation,
+        site_for_cookies: str | None = None,
+        cookie_url: str | None = None,
+        request: AffectedRequest | None = None,
+        insight: CookieIssueInsight | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class PerformanceIssueDetails(_Value):
@@ -553,6 +949,12 @@ class PerformanceIssueDetails(_Value):
 
     performance_issue_type: PerformanceIssueType
     source_code_location: SourceCodeLocation | None = None
+    def __init__(
+        self,
+        *,
+        performance_issue_type: PerformanceIssueType | _PerformanceIssueType,
+        source_code_location: SourceCodeLocation | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class MixedContentIssueDetails(_Value):
@@ -564,6 +966,16 @@ class MixedContentIssueDetails(_Value):
     main_resource_url: str
     request: AffectedRequest | None = None
     frame: AffectedFrame | None = None
+    def __init__(
+        self,
+        *,
+        resource_type: MixedContentResourceType | _MixedContentResourceType | None = None,
+        resolution_status: MixedContentResolutionStatus | _MixedContentResolutionStatus,
+        insecure_url: str,
+        main_resource_url: str,
+        request: AffectedRequest | None = None,
+        frame: AffectedFrame | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class BlockedByResponseIssueDetails(_Value):
@@ -573,6 +985,14 @@ class BlockedByResponseIssueDetails(_Value):
     parent_frame: AffectedFrame | None = None
     blocked_frame: AffectedFrame | None = None
     reason: BlockedByResponseReason
+    def __init__(
+        self,
+        *,
+        request: AffectedRequest,
+        parent_frame: AffectedFrame | None = None,
+        blocked_frame: AffectedFrame | None = None,
+        reason: BlockedByResponseReason | _BlockedByResponseReason,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class HeavyAdIssueDetails(_Value):
@@ -581,6 +1001,13 @@ class HeavyAdIssueDetails(_Value):
     resolution: HeavyAdResolutionStatus
     reason: HeavyAdReason
     frame: AffectedFrame
+    def __init__(
+        self,
+        *,
+        resolution: HeavyAdResolutionStatus | _HeavyAdResolutionStatus,
+        reason: HeavyAdReason | _HeavyAdReason,
+        frame: AffectedFrame,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class SourceCodeLocation(_Value):
@@ -602,6 +1029,18 @@ class ContentSecurityPolicyIssueDetails(_Value):
     frame_ancestor: AffectedFrame | None = None
     source_code_location: SourceCodeLocation | None = None
     violating_node_id: _dom.BackendNodeId | None = None
+    def __init__(
+        self,
+        *,
+        blocked_url: str | None = None,
+        violated_directive: str,
+        is_report_only: bool,
+        content_security_policy_violation_type: ContentSecurityPolicyViolationType
+        | _ContentSecurityPolicyViolationType,
+        frame_ancestor: AffectedFrame | None = None,
+        source_code_location: SourceCodeLocation | None = None,
+        violating_node_id: _dom.BackendNodeId | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class SharedArrayBufferIssueDetails(_Value):
@@ -610,6 +1049,13 @@ class SharedArrayBufferIssueDetails(_Value):
     source_code_location: SourceCodeLocation
     is_warning: bool
     type: SharedArrayBufferIssueType
+    def __init__(
+        self,
+        *,
+        source_code_location: SourceCodeLocation,
+        is_warning: bool,
+        type: SharedArrayBufferIssueType | _SharedArrayBufferIssueType,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class CorsIssueDetails(_Value):
@@ -622,6 +1068,17 @@ class CorsIssueDetails(_Value):
     initiator_origin: str | None = None
     resource_ip_address_space: _network.IPAddressSpace | None = None
     client_security_state: _network.ClientSecurityState | None = None
+    def __init__(
+        self,
+        *,
+        cors_error_status: _network.CorsErrorStatus,
+        is_warning: bool,
+        request: AffectedRequest,
+        location: SourceCodeLocation | None = None,
+        initiator_origin: str | None = None,
+        resource_ip_address_space: _network.IPAddressSpace | _NetworkIPAddressSpace | None = None,
+        client_security_state: _network.ClientSecurityState | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class QuirksModeIssueDetails(_Value):
@@ -646,6 +1103,12 @@ class SharedDictionaryIssueDetails(_Value):
 
     shared_dictionary_error: SharedDictionaryError
     request: AffectedRequest
+    def __init__(
+        self,
+        *,
+        shared_dictionary_error: SharedDictionaryError | _SharedDictionaryError,
+        request: AffectedRequest,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class SRIMessageSignatureIssueDetails(_Value):
@@ -655,6 +1118,14 @@ class SRIMessageSignatureIssueDetails(_Value):
     signature_base: str
     integrity_assertions: tuple[str, ...]
     request: AffectedRequest
+    def __init__(
+        self,
+        *,
+        error: SRIMessageSignatureError | _SRIMessageSignatureError,
+        signature_base: str,
+        integrity_assertions: tuple[str, ...],
+        request: AffectedRequest,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class UnencodedDigestIssueDetails(_Value):
@@ -662,6 +1133,12 @@ class UnencodedDigestIssueDetails(_Value):
 
     error: UnencodedDigestError
     request: AffectedRequest
+    def __init__(
+        self,
+        *,
+        error: UnencodedDigestError | _UnencodedDigestError,
+        request: AffectedRequest,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class ConnectionAllowlistIssueDetails(_Value):
@@ -669,6 +1146,12 @@ class ConnectionAllowlistIssueDetails(_Value):
 
     error: ConnectionAllowlistError
     request: AffectedRequest
+    def __init__(
+        self,
+        *,
+        error: ConnectionAllowlistError | _ConnectionAllowlistError,
+        request: AffectedRequest,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class GenericIssueDetails(_Value):
@@ -679,6 +1162,15 @@ class GenericIssueDetails(_Value):
     violating_node_id: _dom.BackendNodeId | None = None
     violating_node_attribute: str | None = None
     request: AffectedRequest | None = None
+    def __init__(
+        self,
+        *,
+        error_type: GenericIssueErrorType | _GenericIssueErrorType,
+        frame_id: _page.FrameId | None = None,
+        violating_node_id: _dom.BackendNodeId | None = None,
+        violating_node_attribute: str | None = None,
+        request: AffectedRequest | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class DeprecationIssueDetails(_Value):
@@ -702,24 +1194,49 @@ class CookieDeprecationMetadataIssueDetails(_Value):
     opt_out_percentage: float
     is_opt_out_top_level: bool
     operation: CookieOperation
+    def __init__(
+        self,
+        *,
+        allowed_sites: tuple[str, ...],
+        opt_out_percentage: float,
+        is_opt_out_top_level: bool,
+        operation: CookieOperation | _CookieOperation,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class FederatedAuthRequestIssueDetails(_Value):
     """Audits.FederatedAuthRequestIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-FederatedAuthRequestIssueDetails"""
 
     federated_auth_request_issue_reason: FederatedAuthRequestIssueReason
+    def __init__(
+        self,
+        *,
+        federated_auth_request_issue_reason: FederatedAuthRequestIssueReason | _FederatedAuthRequestIssueReason,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class FederatedAuthUserInfoRequestIssueDetails(_Value):
     """Audits.FederatedAuthUserInfoRequestIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-FederatedAuthUserInfoRequestIssueDetails"""
 
     federated_auth_user_info_request_issue_reason: FederatedAuthUserInfoRequestIssueReason
+    def __init__(
+        self,
+        *,
+        federated_auth_user_info_request_issue_reason: FederatedAuthUserInfoRequestIssueReason
+        | _FederatedAuthUserInfoRequestIssueReason,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class EmailVerificationRequestIssueDetails(_Value):
     """Audits.EmailVerificationRequestIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-EmailVerificationRequestIssueDetails"""
 
     email_verification_request_issue_reason: EmailVerificationRequestIssueReason
+    def __init__(
+        self,
+        *,
+        email_verification_request_issue_reason: EmailVerificationRequestIssueReason
+        | _EmailVerificationRequestIssueReason,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class ClientHintIssueDetails(_Value):
@@ -727,6 +1244,12 @@ class ClientHintIssueDetails(_Value):
 
     source_code_location: SourceCodeLocation
     client_hint_issue_reason: ClientHintIssueReason
+    def __init__(
+        self,
+        *,
+        source_code_location: SourceCodeLocation,
+        client_hint_issue_reason: ClientHintIssueReason | _ClientHintIssueReason,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class FailedRequestInfo(_Value):
@@ -742,6 +1265,12 @@ class PartitioningBlobURLIssueDetails(_Value):
 
     url: str
     partitioning_blob_url_info: PartitioningBlobURLInfo
+    def __init__(
+        self,
+        *,
+        url: str,
+        partitioning_blob_url_info: PartitioningBlobURLInfo | _PartitioningBlobURLInfo,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class ElementAccessibilityIssueDetails(_Value):
@@ -750,6 +1279,13 @@ class ElementAccessibilityIssueDetails(_Value):
     node_id: _dom.BackendNodeId
     element_accessibility_issue_reason: ElementAccessibilityIssueReason
     has_disallowed_attributes: bool
+    def __init__(
+        self,
+        *,
+        node_id: _dom.BackendNodeId,
+        element_accessibility_issue_reason: ElementAccessibilityIssueReason | _ElementAccessibilityIssueReason,
+        has_disallowed_attributes: bool,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class StylesheetLoadingIssueDetails(_Value):
@@ -758,6 +1294,13 @@ class StylesheetLoadingIssueDetails(_Value):
     source_code_location: SourceCodeLocation
     style_sheet_loading_issue_reason: StyleSheetLoadingIssueReason
     failed_request_info: FailedRequestInfo | None = None
+    def __init__(
+        self,
+        *,
+        source_code_location: SourceCodeLocation,
+        style_sheet_loading_issue_reason: StyleSheetLoadingIssueReason | _StyleSheetLoadingIssueReason,
+        failed_request_info: FailedRequestInfo | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class PropertyRuleIssueDetails(_Value):
@@ -766,6 +1309,13 @@ class PropertyRuleIssueDetails(_Value):
     source_code_location: SourceCodeLocation
     property_rule_issue_reason: PropertyRuleIssueReason
     property_value: str | None = None
+    def __init__(
+        self,
+        *,
+        source_code_location: SourceCodeLocation,
+        property_rule_issue_reason: PropertyRuleIssueReason | _PropertyRuleIssueReason,
+        property_value: str | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class UserReidentificationIssueDetails(_Value):
@@ -774,6 +1324,13 @@ class UserReidentificationIssueDetails(_Value):
     type: UserReidentificationIssueType
     request: AffectedRequest | None = None
     source_code_location: SourceCodeLocation | None = None
+    def __init__(
+        self,
+        *,
+        type: UserReidentificationIssueType | _UserReidentificationIssueType,
+        request: AffectedRequest | None = None,
+        source_code_location: SourceCodeLocation | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class PermissionElementIssueDetails(_Value):
@@ -787,6 +1344,18 @@ class PermissionElementIssueDetails(_Value):
     occluder_node_info: str | None = None
     occluder_parent_node_info: str | None = None
     disable_reason: str | None = None
+    def __init__(
+        self,
+        *,
+        issue_type: PermissionElementIssueType | _PermissionElementIssueType,
+        type: str | None = None,
+        node_id: _dom.BackendNodeId | None = None,
+        is_warning: bool | None = None,
+        permission_name: str | None = None,
+        occluder_node_info: str | None = None,
+        occluder_parent_node_info: str | None = None,
+        disable_reason: str | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class WebInstallIssueDetails(_Value):
@@ -794,6 +1363,12 @@ class WebInstallIssueDetails(_Value):
 
     manifest_url: str | None = None
     reason: WebInstallIssueReason
+    def __init__(
+        self,
+        *,
+        manifest_url: str | None = None,
+        reason: WebInstallIssueReason | _WebInstallIssueReason,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class SelectivePermissionsInterventionIssueDetails(_Value):
@@ -824,7 +1399,7 @@ class InspectorIssueDetails(_Value):
     cors_issue_details: CorsIssueDetails | None = None
     quirks_mode_issue_details: QuirksModeIssueDetails | None = None
     partitioning_blob_url_issue_details: PartitioningBlobURLIssueDetails | None = None
-    navigator_user_agent_issue_details: NavigatorUserAgentIssueDetails | None = None
+    navigator_user_agent_issue_details: NavigatorUserAgentIssueDetails | None = None  # deprecated
     generic_issue_details: GenericIssueDetails | None = None
     deprecation_issue_details: DeprecationIssueDetails | None = None
     client_hint_issue_details: ClientHintIssueDetails | None = None
@@ -854,6 +1429,13 @@ class InspectorIssue(_Value):
     code: InspectorIssueCode
     details: InspectorIssueDetails
     issue_id: IssueId | None = None
+    def __init__(
+        self,
+        *,
+        code: InspectorIssueCode | _InspectorIssueCode,
+        details: InspectorIssueDetails,
+        issue_id: IssueId | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class GetEncodedResponseResult(_Value):

@@ -51,6 +51,18 @@ class BackgroundServiceEvent(_Value):
     instance_id: str
     event_metadata: tuple[EventMetadata, ...]
     storage_key: str
+    def __init__(
+        self,
+        *,
+        timestamp: _network.TimeSinceEpoch,
+        origin: str,
+        service_worker_registration_id: _service_worker.RegistrationID,
+        service: ServiceName | _ServiceName,
+        event_name: str,
+        instance_id: str,
+        event_metadata: tuple[EventMetadata, ...],
+        storage_key: str,
+    ) -> None: ...
 
 def start_observing(
     *,
@@ -83,6 +95,12 @@ class RecordingStateChanged(_EventValue):
 
     is_recording: bool
     service: ServiceName
+    def __init__(
+        self,
+        *,
+        is_recording: bool,
+        service: ServiceName | _ServiceName,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class BackgroundServiceEventReceived(_EventValue):

@@ -23,6 +23,9 @@ _CharacteristicOperationType: TypeAlias = Literal[
     "read", "write", "subscribe-to-notifications", "unsubscribe-from-notifications"
 ]
 _DescriptorOperationType: TypeAlias = Literal["read", "write"]
+_CharacteristicWriteType: TypeAlias = Literal[
+    "write-default-deprecated", "write-with-response", "write-without-response"
+]
 
 class CentralState(_EnumValue):
     """BluetoothEmulation.CentralState. https://chromedevtools.github.io/devtools-protocol/tot/BluetoothEmulation/#type-CentralState"""
@@ -223,6 +226,12 @@ class GattOperationReceived(_EventValue):
 
     address: str
     type: GATTOperationType
+    def __init__(
+        self,
+        *,
+        address: str,
+        type: GATTOperationType | _GATTOperationType,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class CharacteristicOperationReceived(_EventValue):
@@ -232,6 +241,14 @@ class CharacteristicOperationReceived(_EventValue):
     type: CharacteristicOperationType
     data: str | None = None
     write_type: CharacteristicWriteType | None = None
+    def __init__(
+        self,
+        *,
+        characteristic_id: str,
+        type: CharacteristicOperationType | _CharacteristicOperationType,
+        data: str | None = None,
+        write_type: CharacteristicWriteType | _CharacteristicWriteType | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class DescriptorOperationReceived(_EventValue):
@@ -240,3 +257,10 @@ class DescriptorOperationReceived(_EventValue):
     descriptor_id: str
     type: DescriptorOperationType
     data: str | None = None
+    def __init__(
+        self,
+        *,
+        descriptor_id: str,
+        type: DescriptorOperationType | _DescriptorOperationType,
+        data: str | None = None,
+    ) -> None: ...

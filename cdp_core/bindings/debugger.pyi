@@ -19,12 +19,36 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_ScopeType: TypeAlias = Literal[
+    "global", "local", "with", "closure", "catch", "block", "script", "eval", "module", "wasm-expression-stack"
+]
+_BreakLocationType: TypeAlias = Literal["debuggerStatement", "call", "return"]
+_DebugSymbolsType: TypeAlias = Literal["SourceMap", "EmbeddedDWARF", "ExternalDWARF"]
 _ContinueToLocationTargetCallFrames: TypeAlias = Literal["any", "current"]
 _RestartFrameMode: TypeAlias = Literal["StepInto"]
 _SetInstrumentationBreakpointInstrumentation: TypeAlias = Literal[
     "beforeScriptExecution", "beforeScriptWithSourceMapExecution"
 ]
 _SetPauseOnExceptionsState: TypeAlias = Literal["none", "caught", "uncaught", "all"]
+_SetScriptSourceResultStatus: TypeAlias = Literal[
+    "Ok", "CompileError", "BlockedByActiveGenerator", "BlockedByActiveFunction", "BlockedByTopLevelEsModuleChange"
+]
+_PausedReason: TypeAlias = Literal[
+    "ambiguous",
+    "assert",
+    "CSPViolation",
+    "debugCommand",
+    "DOM",
+    "EventListener",
+    "exception",
+    "instrumentation",
+    "OOM",
+    "other",
+    "promiseRejection",
+    "XHR",
+    "step",
+]
+_ScriptLanguage: TypeAlias = Literal["JavaScript", "WebAssembly"]
 BreakpointId = NewType("BreakpointId", str)
 """Debugger.BreakpointId. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#type-BreakpointId"""
 CallFrameId = NewType("CallFrameId", str)
@@ -146,11 +170,11 @@ class CallFrame(_Value):
     function_name: str
     function_location: Location | None = None
     location: Location
-    url: str
+    url: str  # deprecated
     scope_chain: tuple[Scope, ...]
     this: _runtime.RemoteObject
     return_value: _runtime.RemoteObject | None = None
-    can_be_restarted: bool | None = None
+    can_be_restarted: bool | None = None  # experimental
 
 @attrs.frozen(kw_only=True)
 class Scope(_Value):
@@ -161,7 +185,17 @@ class Scope(_Value):
     name: str | None = None
     start_location: Location | None = None
     end_location: Location | None = None
-    empty: bool | None = None
+    empty: bool | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        type: ScopeType | _ScopeType,
+        object: _runtime.RemoteObject,
+        name: str | None = None,
+        start_location: Location | None = None,
+        end_location: Location | None = None,
+        empty: bool | None = None,  # experimental
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class SearchMatch(_Value):
@@ -178,6 +212,14 @@ class BreakLocation(_Value):
     line_number: int
     column_number: int | None = None
     type: BreakLocationType | None = None
+    def __init__(
+        self,
+        *,
+        script_id: _runtime.ScriptId,
+        line_number: int,
+        column_number: int | None = None,
+        type: BreakLocationType | _BreakLocationType | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class WasmDisassemblyChunk(_Value):
@@ -192,6 +234,12 @@ class DebugSymbols(_Value):
 
     type: DebugSymbolsType
     external_url: str | None = None
+    def __init__(
+        self,
+        *,
+        type: DebugSymbolsType | _DebugSymbolsType,
+        external_url: str | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class ResolvedBreakpoint(_Value):
@@ -214,11 +262,11 @@ def disable() -> _Command[None]:
 class EnableResult(_Value):
     """What Debugger.enable brings. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-enable"""
 
-    debugger_id: _runtime.UniqueDebuggerId
+    debugger_id: _runtime.UniqueDebuggerId  # experimental
 
 def enable(
     *,
-    max_scripts_cache_size: float | None = None,
+    max_scripts_cache_size: float | None = None,  # experimental
 ) -> _Command[EnableResult]:
     """Debugger.enable. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-enable"""
 
@@ -237,10 +285,10 @@ def evaluate_on_call_frame(
     include_command_line_api: bool | None = None,
     silent: bool | None = None,
     return_by_value: bool | None = None,
-    generate_preview: bool | None = None,
+    generate_preview: bool | None = None,  # experimental
     throw_on_side_effect: bool | None = None,
-    timeout: _runtime.TimeDelta | None = None,
-    scope_number: int | None = None,
+    timeout: _runtime.TimeDelta | None = None,  # experimental
+    scope_number: int | None = None,  # experimental
 ) -> _Command[EvaluateOnCallFrameResult]:
     """Debugger.evaluateOnCallFrame. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-evaluateOnCallFrame"""
 
@@ -343,14 +391,14 @@ def remove_breakpoint(
 class RestartFrameResult(_Value):
     """What Debugger.restartFrame brings. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-restartFrame"""
 
-    call_frames: tuple[CallFrame, ...]
-    async_stack_trace: _runtime.StackTrace | None = None
-    async_stack_trace_id: _runtime.StackTraceId | None = None
+    call_frames: tuple[CallFrame, ...]  # deprecated
+    async_stack_trace: _runtime.StackTrace | None = None  # deprecated
+    async_stack_trace_id: _runtime.StackTraceId | None = None  # deprecated
 
 def restart_frame(
     *,
     call_frame_id: CallFrameId,
-    mode: RestartFrameMode | _RestartFrameMode | None = None,
+    mode: RestartFrameMode | _RestartFrameMode | None = None,  # experimental
 ) -> _Command[RestartFrameResult]:
     """Debugger.restartFrame. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-restartFrame"""
 
@@ -480,12 +528,22 @@ def set_return_value(
 class SetScriptSourceResult(_Value):
     """What Debugger.setScriptSource brings, deprecated. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-setScriptSource"""
 
-    call_frames: tuple[CallFrame, ...] | None = None
-    stack_changed: bool | None = None
-    async_stack_trace: _runtime.StackTrace | None = None
-    async_stack_trace_id: _runtime.StackTraceId | None = None
-    status: SetScriptSourceResultStatus
+    call_frames: tuple[CallFrame, ...] | None = None  # deprecated
+    stack_changed: bool | None = None  # deprecated
+    async_stack_trace: _runtime.StackTrace | None = None  # deprecated
+    async_stack_trace_id: _runtime.StackTraceId | None = None  # deprecated
+    status: SetScriptSourceResultStatus  # experimental
     exception_details: _runtime.ExceptionDetails | None = None
+    def __init__(
+        self,
+        *,
+        call_frames: tuple[CallFrame, ...] | None = None,  # deprecated
+        stack_changed: bool | None = None,  # deprecated
+        async_stack_trace: _runtime.StackTrace | None = None,  # deprecated
+        async_stack_trace_id: _runtime.StackTraceId | None = None,  # deprecated
+        status: SetScriptSourceResultStatus | _SetScriptSourceResultStatus,  # experimental
+        exception_details: _runtime.ExceptionDetails | None = None,
+    ) -> None: ...
 
 @deprecated("Debugger.setScriptSource is deprecated in the protocol.")
 def set_script_source(
@@ -493,7 +551,7 @@ def set_script_source(
     script_id: _runtime.ScriptId,
     script_source: str,
     dry_run: bool | None = None,
-    allow_top_frame_editing: bool | None = None,
+    allow_top_frame_editing: bool | None = None,  # experimental
 ) -> _Command[SetScriptSourceResult]:
     """Debugger.setScriptSource, deprecated. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-setScriptSource"""
 
@@ -514,8 +572,8 @@ def set_variable_value(
 
 def step_into(
     *,
-    break_on_async_call: bool | None = None,
-    skip_list: Sequence[LocationRange] | None = None,
+    break_on_async_call: bool | None = None,  # experimental
+    skip_list: Sequence[LocationRange] | None = None,  # experimental
 ) -> _Command[None]:
     """Debugger.stepInto. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-stepInto"""
 
@@ -524,7 +582,7 @@ def step_out() -> _Command[None]:
 
 def step_over(
     *,
-    skip_list: Sequence[LocationRange] | None = None,
+    skip_list: Sequence[LocationRange] | None = None,  # experimental
 ) -> _Command[None]:
     """Debugger.stepOver. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-stepOver"""
 
@@ -544,8 +602,19 @@ class Paused(_EventValue):
     data: dict[str, Any] | None = None
     hit_breakpoints: tuple[str, ...] | None = None
     async_stack_trace: _runtime.StackTrace | None = None
-    async_stack_trace_id: _runtime.StackTraceId | None = None
-    async_call_stack_trace_id: _runtime.StackTraceId | None = None
+    async_stack_trace_id: _runtime.StackTraceId | None = None  # experimental
+    async_call_stack_trace_id: _runtime.StackTraceId | None = None  # experimental, deprecated
+    def __init__(
+        self,
+        *,
+        call_frames: tuple[CallFrame, ...],
+        reason: PausedReason | _PausedReason,
+        data: dict[str, Any] | None = None,
+        hit_breakpoints: tuple[str, ...] | None = None,
+        async_stack_trace: _runtime.StackTrace | None = None,
+        async_stack_trace_id: _runtime.StackTraceId | None = None,  # experimental
+        async_call_stack_trace_id: _runtime.StackTraceId | None = None,  # experimental, deprecated
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class Resumed(_EventValue):
@@ -569,10 +638,32 @@ class ScriptFailedToParse(_EventValue):
     has_source_url: bool | None = None
     is_module: bool | None = None
     length: int | None = None
-    stack_trace: _runtime.StackTrace | None = None
-    code_offset: int | None = None
-    script_language: ScriptLanguage | None = None
-    embedder_name: str | None = None
+    stack_trace: _runtime.StackTrace | None = None  # experimental
+    code_offset: int | None = None  # experimental
+    script_language: ScriptLanguage | None = None  # experimental
+    embedder_name: str | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        script_id: _runtime.ScriptId,
+        url: str,
+        start_line: int,
+        start_column: int,
+        end_line: int,
+        end_column: int,
+        execution_context_id: _runtime.ExecutionContextId,
+        hash: str,
+        build_id: str,
+        execution_context_aux_data: dict[str, Any] | None = None,
+        source_map_url: str | None = None,
+        has_source_url: bool | None = None,
+        is_module: bool | None = None,
+        length: int | None = None,
+        stack_trace: _runtime.StackTrace | None = None,  # experimental
+        code_offset: int | None = None,  # experimental
+        script_language: ScriptLanguage | _ScriptLanguage | None = None,  # experimental
+        embedder_name: str | None = None,  # experimental
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class ScriptParsed(_EventValue):
@@ -588,14 +679,39 @@ class ScriptParsed(_EventValue):
     hash: str
     build_id: str
     execution_context_aux_data: dict[str, Any] | None = None
-    is_live_edit: bool | None = None
+    is_live_edit: bool | None = None  # experimental
     source_map_url: str | None = None
     has_source_url: bool | None = None
     is_module: bool | None = None
     length: int | None = None
-    stack_trace: _runtime.StackTrace | None = None
-    code_offset: int | None = None
-    script_language: ScriptLanguage | None = None
-    debug_symbols: tuple[DebugSymbols, ...] | None = None
-    embedder_name: str | None = None
-    resolved_breakpoints: tuple[ResolvedBreakpoint, ...] | None = None
+    stack_trace: _runtime.StackTrace | None = None  # experimental
+    code_offset: int | None = None  # experimental
+    script_language: ScriptLanguage | None = None  # experimental
+    debug_symbols: tuple[DebugSymbols, ...] | None = None  # experimental
+    embedder_name: str | None = None  # experimental
+    resolved_breakpoints: tuple[ResolvedBreakpoint, ...] | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        script_id: _runtime.ScriptId,
+        url: str,
+        start_line: int,
+        start_column: int,
+        end_line: int,
+        end_column: int,
+        execution_context_id: _runtime.ExecutionContextId,
+        hash: str,
+        build_id: str,
+        execution_context_aux_data: dict[str, Any] | None = None,
+        is_live_edit: bool | None = None,  # experimental
+        source_map_url: str | None = None,
+        has_source_url: bool | None = None,
+        is_module: bool | None = None,
+        length: int | None = None,
+        stack_trace: _runtime.StackTrace | None = None,  # experimental
+        code_offset: int | None = None,  # experimental
+        script_language: ScriptLanguage | _ScriptLanguage | None = None,  # experimental
+        debug_symbols: tuple[DebugSymbols, ...] | None = None,  # experimental
+        embedder_name: str | None = None,  # experimental
+        resolved_breakpoints: tuple[ResolvedBreakpoint, ...] | None = None,  # experimental
+    ) -> None: ...

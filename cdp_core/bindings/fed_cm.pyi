@@ -16,8 +16,10 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_LoginState: TypeAlias = Literal["SignIn", "SignUp"]
 _DialogButton: TypeAlias = Literal["ConfirmIdpLoginContinue", "ErrorGotIt", "ErrorMoreDetails"]
 _AccountUrlType: TypeAlias = Literal["TermsOfService", "PrivacyPolicy"]
+_DialogType: TypeAlias = Literal["AccountChooser", "AutoReauthn", "ConfirmIdpLogin", "Error"]
 
 class LoginState(_EnumValue):
     """FedCm.LoginState. https://chromedevtools.github.io/devtools-protocol/tot/FedCm/#type-LoginState"""
@@ -60,6 +62,20 @@ class Account(_Value):
     login_state: LoginState
     terms_of_service_url: str | None = None
     privacy_policy_url: str | None = None
+    def __init__(
+        self,
+        *,
+        account_id: str,
+        email: str,
+        name: str,
+        given_name: str,
+        picture_url: str,
+        idp_config_url: str,
+        idp_login_url: str,
+        login_state: LoginState | _LoginState,
+        terms_of_service_url: str | None = None,
+        privacy_policy_url: str | None = None,
+    ) -> None: ...
 
 def enable(
     *,
@@ -111,6 +127,15 @@ class DialogShown(_EventValue):
     accounts: tuple[Account, ...]
     title: str
     subtitle: str | None = None
+    def __init__(
+        self,
+        *,
+        dialog_id: str,
+        dialog_type: DialogType | _DialogType,
+        accounts: tuple[Account, ...],
+        title: str,
+        subtitle: str | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class DialogClosed(_EventValue):

@@ -18,6 +18,9 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_SafetyTipStatus: TypeAlias = Literal["badReputation", "lookalike"]
+_SecurityState: TypeAlias = Literal["unknown", "neutral", "insecure", "secure", "info", "insecure-broken"]
+_MixedContentType: TypeAlias = Literal["blockable", "optionally-blockable", "none"]
 _CertificateErrorAction: TypeAlias = Literal["continue", "cancel"]
 CertificateId = NewType("CertificateId", int)
 """Security.CertificateId. https://chromedevtools.github.io/devtools-protocol/tot/Security/#type-CertificateId"""
@@ -80,6 +83,12 @@ class SafetyTipInfo(_Value):
 
     safety_tip_status: SafetyTipStatus
     safe_url: str | None = None
+    def __init__(
+        self,
+        *,
+        safety_tip_status: SafetyTipStatus | _SafetyTipStatus,
+        safe_url: str | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class VisibleSecurityState(_Value):
@@ -89,6 +98,14 @@ class VisibleSecurityState(_Value):
     certificate_security_state: CertificateSecurityState | None = None
     safety_tip_info: SafetyTipInfo | None = None
     security_state_issue_ids: tuple[str, ...]
+    def __init__(
+        self,
+        *,
+        security_state: SecurityState | _SecurityState,
+        certificate_security_state: CertificateSecurityState | None = None,
+        safety_tip_info: SafetyTipInfo | None = None,
+        security_state_issue_ids: tuple[str, ...],
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class SecurityStateExplanation(_Value):
@@ -101,6 +118,17 @@ class SecurityStateExplanation(_Value):
     mixed_content_type: MixedContentType
     certificate: tuple[str, ...]
     recommendations: tuple[str, ...] | None = None
+    def __init__(
+        self,
+        *,
+        security_state: SecurityState | _SecurityState,
+        title: str,
+        summary: str,
+        description: str,
+        mixed_content_type: MixedContentType | _MixedContentType,
+        certificate: tuple[str, ...],
+        recommendations: tuple[str, ...] | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class InsecureContentStatus(_Value):
@@ -113,6 +141,17 @@ class InsecureContentStatus(_Value):
     displayed_content_with_cert_errors: bool
     ran_insecure_content_style: SecurityState
     displayed_insecure_content_style: SecurityState
+    def __init__(
+        self,
+        *,
+        ran_mixed_content: bool,
+        displayed_mixed_content: bool,
+        contained_mixed_form: bool,
+        ran_content_with_cert_errors: bool,
+        displayed_content_with_cert_errors: bool,
+        ran_insecure_content_style: SecurityState | _SecurityState,
+        displayed_insecure_content_style: SecurityState | _SecurityState,
+    ) -> None: ...
 
 def disable() -> _Command[None]:
     """Security.disable. https://chromedevtools.github.io/devtools-protocol/tot/Security/#method-disable"""
@@ -160,7 +199,16 @@ class SecurityStateChanged(_EventValue):
     """Security.securityStateChanged, deprecated. https://chromedevtools.github.io/devtools-protocol/tot/Security/#event-securityStateChanged"""
 
     security_state: SecurityState
-    scheme_is_cryptographic: bool
-    explanations: tuple[SecurityStateExplanation, ...]
-    insecure_content_status: InsecureContentStatus
-    summary: str | None = None
+    scheme_is_cryptographic: bool  # deprecated
+    explanations: tuple[SecurityStateExplanation, ...]  # deprecated
+    insecure_content_status: InsecureContentStatus  # deprecated
+    summary: str | None = None  # deprecated
+    def __init__(
+        self,
+        *,
+        security_state: SecurityState | _SecurityState,
+        scheme_is_cryptographic: bool,  # deprecated
+        explanations: tuple[SecurityStateExplanation, ...],  # deprecated
+        insecure_content_status: InsecureContentStatus,  # deprecated
+        summary: str | None = None,  # deprecated
+    ) -> None: ...

@@ -53,6 +53,8 @@ _ResultCode: TypeAlias = Literal[
     "unknown-card",
     "unknown",
 ]
+_ShareMode: TypeAlias = Literal["shared", "exclusive", "direct"]
+_Disposition: TypeAlias = Literal["leave-card", "reset-card", "unpower-card", "eject-card"]
 
 class ResultCode(_EnumValue):
     """SmartCardEmulation.ResultCode. https://chromedevtools.github.io/devtools-protocol/tot/SmartCardEmulation/#type-ResultCode"""
@@ -286,6 +288,15 @@ class ConnectRequested(_EventValue):
     reader: str
     share_mode: ShareMode
     preferred_protocols: ProtocolSet
+    def __init__(
+        self,
+        *,
+        request_id: str,
+        context_id: int,
+        reader: str,
+        share_mode: ShareMode | _ShareMode,
+        preferred_protocols: ProtocolSet,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class DisconnectRequested(_EventValue):
@@ -294,6 +305,13 @@ class DisconnectRequested(_EventValue):
     request_id: str
     handle: int
     disposition: Disposition
+    def __init__(
+        self,
+        *,
+        request_id: str,
+        handle: int,
+        disposition: Disposition | _Disposition,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class TransmitRequested(_EventValue):
@@ -303,6 +321,14 @@ class TransmitRequested(_EventValue):
     handle: int
     data: str
     protocol: Protocol | None = None
+    def __init__(
+        self,
+        *,
+        request_id: str,
+        handle: int,
+        data: str,
+        protocol: Protocol | _Protocol | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class ControlRequested(_EventValue):
@@ -351,3 +377,10 @@ class EndTransactionRequested(_EventValue):
     request_id: str
     handle: int
     disposition: Disposition
+    def __init__(
+        self,
+        *,
+        request_id: str,
+        handle: int,
+        disposition: Disposition | _Disposition,
+    ) -> None: ...

@@ -2,7 +2,7 @@
 
 That package was made from `vendor/acme.json` by
 
-    python tools/gen_bindings.py acme.json --package acme_cdp --out acme_cdp
+    python -m cdp_core.bindings generate acme.json --package acme_cdp
 
 in `vendor`; test_generator.py checks that it still would be.
 """
@@ -283,7 +283,8 @@ def test_what_is_no_module_of_bindings(vendor: object, domain_of_it: object) -> 
     module = ModuleType("pretender")
     before = domain_names()
     with pytest.raises(
-        InvalidArgument, match=r"pretender is no module of bindings; make one with tools/gen_bindings\.py"
+        InvalidArgument,
+        match=r"pretender is no module of bindings; make one with python -m cdp_core\.bindings generate",
     ):
         register(module)
     module.DOMAIN = domain_of_it  # type: ignore[attr-defined]
