@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
 from cdp_core.bindings._domain import OWN_NAMES, PAGES, STUB_TYPES
 from cdp_core.bindings._names import class_name, field_name, member_name, result_name
@@ -116,8 +116,8 @@ class Module:
     def _literal(self, value: object) -> str:
         if isinstance(value, str):
             return quoted(value)
-        assert isinstance(value, tuple)
-        return f"({', '.join(map(self._literal, value))}{',' if len(value) == 1 else ''})"
+        items = cast("tuple[object, ...]", value)
+        return f"({', '.join(map(self._literal, items))}{',' if len(items) == 1 else ''})"
 
 
 class Stub:
@@ -214,15 +214,16 @@ class Stub:
         return self._value(class_name(name), "_EventValue", self._doc(name, marks, f"event-{name}"), fields)
 
     def _value(self, name: str, base: str, doc: str, fields: Iterable[str]) -> Iterable[str]:
-        yield "@attrs.frozen(kw_only=True)"
-        yield f"class {name}({base}):"
-        yield doc
         parsed = tuple(map(parse_field, fields))
         kinds = tuple(self._type(field.type) for field in parsed)
+        given = tuple(self._given(field.type, _TUPLE) for field in parsed)
+        own = given != kinds  # what checkers would make of the fields takes no plain text for an enumeration
+        yield f"@attrs.frozen(kw_only=True{', init=False' * own})"
+        yield f"class {name}({base}):"
+        yield doc
         for field, kind in zip(parsed, kinds, strict=True):
             yield f"    {field_name(field.wire)}: {kind}{self._default(field, kind)}{_comment(field)}"
-        given = tuple(self._given(field.type, _TUPLE) for field in parsed)
-        if given != kinds:  # what checkers would make of the fields takes no plain text for an enumeration
+        if own:
             yield "    def __init__("
             yield "        self,"
             yield "        *,"

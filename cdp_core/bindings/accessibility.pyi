@@ -221,7 +221,7 @@ class AXPropertyName(_EnumValue):
     INACTIVE_CAROUSEL_TAB_CONTENT: ClassVar[AXPropertyName]
     UNINTERESTING: ClassVar[AXPropertyName]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AXValueSource(_Value):
     """Accessibility.AXValueSource. https://chromedevtools.github.io/devtools-protocol/tot/Accessibility/#type-AXValueSource"""
 
@@ -256,7 +256,7 @@ class AXRelatedNode(_Value):
     idref: str | None = None
     text: str | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AXProperty(_Value):
     """Accessibility.AXProperty. https://chromedevtools.github.io/devtools-protocol/tot/Accessibility/#type-AXProperty"""
 
@@ -269,7 +269,7 @@ class AXProperty(_Value):
         value: AXValue,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AXValue(_Value):
     """Accessibility.AXValue. https://chromedevtools.github.io/devtools-protocol/tot/Accessibility/#type-AXValue"""
 

@@ -29,7 +29,7 @@ class AnimationType(_EnumValue):
     CSS_ANIMATION: ClassVar[AnimationType]
     WEB_ANIMATION: ClassVar[AnimationType]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Animation(_Value):
     """Animation.Animation. https://chromedevtools.github.io/devtools-protocol/tot/Animation/#type-Animation"""
 
@@ -60,7 +60,7 @@ class Animation(_Value):
         view_or_scroll_timeline: ViewOrScrollTimeline | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ViewOrScrollTimeline(_Value):
     """Animation.ViewOrScrollTimeline. https://chromedevtools.github.io/devtools-protocol/tot/Animation/#type-ViewOrScrollTimeline"""
 

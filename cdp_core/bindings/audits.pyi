@@ -903,7 +903,7 @@ class AffectedFrame(_Value):
 
     frame_id: _page.FrameId
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CookieIssueInsight(_Value):
     """Audits.CookieIssueInsight. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-CookieIssueInsight"""
 
@@ -916,7 +916,7 @@ class CookieIssueInsight(_Value):
         table_entry_url: str | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CookieIssueDetails(_Value):
     """Audits.CookieIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-CookieIssueDetails"""
 
@@ -943,7 +943,7 @@ class CookieIssueDetails(_Value):
         insight: CookieIssueInsight | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PerformanceIssueDetails(_Value):
     """Audits.PerformanceIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-PerformanceIssueDetails"""
 
@@ -956,7 +956,7 @@ class PerformanceIssueDetails(_Value):
         source_code_location: SourceCodeLocation | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class MixedContentIssueDetails(_Value):
     """Audits.MixedContentIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-MixedContentIssueDetails"""
 
@@ -977,7 +977,7 @@ class MixedContentIssueDetails(_Value):
         frame: AffectedFrame | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class BlockedByResponseIssueDetails(_Value):
     """Audits.BlockedByResponseIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-BlockedByResponseIssueDetails"""
 
@@ -994,7 +994,7 @@ class BlockedByResponseIssueDetails(_Value):
         reason: BlockedByResponseReason | _BlockedByResponseReason,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class HeavyAdIssueDetails(_Value):
     """Audits.HeavyAdIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-HeavyAdIssueDetails"""
 
@@ -1018,7 +1018,7 @@ class SourceCodeLocation(_Value):
     line_number: int
     column_number: int
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ContentSecurityPolicyIssueDetails(_Value):
     """Audits.ContentSecurityPolicyIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-ContentSecurityPolicyIssueDetails"""
 
@@ -1042,7 +1042,7 @@ class ContentSecurityPolicyIssueDetails(_Value):
         violating_node_id: _dom.BackendNodeId | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SharedArrayBufferIssueDetails(_Value):
     """Audits.SharedArrayBufferIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-SharedArrayBufferIssueDetails"""
 
@@ -1057,7 +1057,7 @@ class SharedArrayBufferIssueDetails(_Value):
         type: SharedArrayBufferIssueType | _SharedArrayBufferIssueType,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CorsIssueDetails(_Value):
     """Audits.CorsIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-CorsIssueDetails"""
 
@@ -1097,7 +1097,7 @@ class NavigatorUserAgentIssueDetails(_Value):
     url: str
     location: SourceCodeLocation | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SharedDictionaryIssueDetails(_Value):
     """Audits.SharedDictionaryIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-SharedDictionaryIssueDetails"""
 
@@ -1110,7 +1110,7 @@ class SharedDictionaryIssueDetails(_Value):
         request: AffectedRequest,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SRIMessageSignatureIssueDetails(_Value):
     """Audits.SRIMessageSignatureIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-SRIMessageSignatureIssueDetails"""
 
@@ -1127,7 +1127,7 @@ class SRIMessageSignatureIssueDetails(_Value):
         request: AffectedRequest,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class UnencodedDigestIssueDetails(_Value):
     """Audits.UnencodedDigestIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-UnencodedDigestIssueDetails"""
 
@@ -1140,7 +1140,7 @@ class UnencodedDigestIssueDetails(_Value):
         request: AffectedRequest,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ConnectionAllowlistIssueDetails(_Value):
     """Audits.ConnectionAllowlistIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-ConnectionAllowlistIssueDetails"""
 
@@ -1153,7 +1153,7 @@ class ConnectionAllowlistIssueDetails(_Value):
         request: AffectedRequest,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class GenericIssueDetails(_Value):
     """Audits.GenericIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-GenericIssueDetails"""
 
@@ -1186,7 +1186,7 @@ class BounceTrackingIssueDetails(_Value):
 
     tracking_sites: tuple[str, ...]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CookieDeprecationMetadataIssueDetails(_Value):
     """Audits.CookieDeprecationMetadataIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-CookieDeprecationMetadataIssueDetails"""
 
@@ -1203,7 +1203,7 @@ class CookieDeprecationMetadataIssueDetails(_Value):
         operation: CookieOperation | _CookieOperation,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FederatedAuthRequestIssueDetails(_Value):
     """Audits.FederatedAuthRequestIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-FederatedAuthRequestIssueDetails"""
 
@@ -1214,7 +1214,7 @@ class FederatedAuthRequestIssueDetails(_Value):
         federated_auth_request_issue_reason: FederatedAuthRequestIssueReason | _FederatedAuthRequestIssueReason,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FederatedAuthUserInfoRequestIssueDetails(_Value):
     """Audits.FederatedAuthUserInfoRequestIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-FederatedAuthUserInfoRequestIssueDetails"""
 
@@ -1226,7 +1226,7 @@ class FederatedAuthUserInfoRequestIssueDetails(_Value):
         | _FederatedAuthUserInfoRequestIssueReason,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class EmailVerificationRequestIssueDetails(_Value):
     """Audits.EmailVerificationRequestIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-EmailVerificationRequestIssueDetails"""
 
@@ -1238,7 +1238,7 @@ class EmailVerificationRequestIssueDetails(_Value):
         | _EmailVerificationRequestIssueReason,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ClientHintIssueDetails(_Value):
     """Audits.ClientHintIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-ClientHintIssueDetails"""
 
@@ -1259,7 +1259,7 @@ class FailedRequestInfo(_Value):
     failure_message: str
     request_id: _network.RequestId | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PartitioningBlobURLIssueDetails(_Value):
     """Audits.PartitioningBlobURLIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-PartitioningBlobURLIssueDetails"""
 
@@ -1272,7 +1272,7 @@ class PartitioningBlobURLIssueDetails(_Value):
         partitioning_blob_url_info: PartitioningBlobURLInfo | _PartitioningBlobURLInfo,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ElementAccessibilityIssueDetails(_Value):
     """Audits.ElementAccessibilityIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-ElementAccessibilityIssueDetails"""
 
@@ -1287,7 +1287,7 @@ class ElementAccessibilityIssueDetails(_Value):
         has_disallowed_attributes: bool,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class StylesheetLoadingIssueDetails(_Value):
     """Audits.StylesheetLoadingIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-StylesheetLoadingIssueDetails"""
 
@@ -1302,7 +1302,7 @@ class StylesheetLoadingIssueDetails(_Value):
         failed_request_info: FailedRequestInfo | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PropertyRuleIssueDetails(_Value):
     """Audits.PropertyRuleIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-PropertyRuleIssueDetails"""
 
@@ -1317,7 +1317,7 @@ class PropertyRuleIssueDetails(_Value):
         property_value: str | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class UserReidentificationIssueDetails(_Value):
     """Audits.UserReidentificationIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-UserReidentificationIssueDetails"""
 
@@ -1332,7 +1332,7 @@ class UserReidentificationIssueDetails(_Value):
         source_code_location: SourceCodeLocation | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PermissionElementIssueDetails(_Value):
     """Audits.PermissionElementIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-PermissionElementIssueDetails"""
 
@@ -1357,7 +1357,7 @@ class PermissionElementIssueDetails(_Value):
         disable_reason: str | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class WebInstallIssueDetails(_Value):
     """Audits.WebInstallIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-WebInstallIssueDetails"""
 
@@ -1422,7 +1422,7 @@ class InspectorIssueDetails(_Value):
     lazy_load_image_issue_details: LazyLoadImageIssueDetails | None = None
     web_install_issue_details: WebInstallIssueDetails | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class InspectorIssue(_Value):
     """Audits.InspectorIssue. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-InspectorIssue"""
 

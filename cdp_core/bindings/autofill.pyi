@@ -62,7 +62,7 @@ class AddressUI(_Value):
 
     address_fields: tuple[AddressFields, ...]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FilledField(_Value):
     """Autofill.FilledField. https://chromedevtools.github.io/devtools-protocol/tot/Autofill/#type-FilledField"""
 

@@ -39,7 +39,7 @@ class EventMetadata(_Value):
     key: str
     value: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class BackgroundServiceEvent(_Value):
     """BackgroundService.BackgroundServiceEvent. https://chromedevtools.github.io/devtools-protocol/tot/BackgroundService/#type-BackgroundServiceEvent"""
 
@@ -89,7 +89,7 @@ def clear_events(
 ) -> _Command[None]:
     """BackgroundService.clearEvents. https://chromedevtools.github.io/devtools-protocol/tot/BackgroundService/#method-clearEvents"""
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class RecordingStateChanged(_EventValue):
     """BackgroundService.recordingStateChanged. https://chromedevtools.github.io/devtools-protocol/tot/BackgroundService/#event-recordingStateChanged"""
 

@@ -220,7 +220,7 @@ def simulate_gatt_disconnection(
 ) -> _Command[None]:
     """BluetoothEmulation.simulateGATTDisconnection. https://chromedevtools.github.io/devtools-protocol/tot/BluetoothEmulation/#method-simulateGATTDisconnection"""
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class GattOperationReceived(_EventValue):
     """BluetoothEmulation.gattOperationReceived. https://chromedevtools.github.io/devtools-protocol/tot/BluetoothEmulation/#event-gattOperationReceived"""
 
@@ -233,7 +233,7 @@ class GattOperationReceived(_EventValue):
         type: GATTOperationType | _GATTOperationType,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CharacteristicOperationReceived(_EventValue):
     """BluetoothEmulation.characteristicOperationReceived. https://chromedevtools.github.io/devtools-protocol/tot/BluetoothEmulation/#event-characteristicOperationReceived"""
 
@@ -250,7 +250,7 @@ class CharacteristicOperationReceived(_EventValue):
         write_type: CharacteristicWriteType | _CharacteristicWriteType | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DescriptorOperationReceived(_EventValue):
     """BluetoothEmulation.descriptorOperationReceived. https://chromedevtools.github.io/devtools-protocol/tot/BluetoothEmulation/#event-descriptorOperationReceived"""
 

@@ -152,7 +152,7 @@ class DownloadProgressState(_EnumValue):
     COMPLETED: ClassVar[DownloadProgressState]
     CANCELED: ClassVar[DownloadProgressState]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Bounds(_Value):
     """Browser.Bounds, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Browser/#type-Bounds"""
 
@@ -392,7 +392,7 @@ class DownloadWillBegin(_EventValue):
     url: str
     suggested_filename: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DownloadProgress(_EventValue):
     """Browser.downloadProgress, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Browser/#event-downloadProgress"""
 

@@ -31,7 +31,7 @@ class CachedResponseType(_EnumValue):
     OPAQUE_RESPONSE: ClassVar[CachedResponseType]
     OPAQUE_REDIRECT: ClassVar[CachedResponseType]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DataEntry(_Value):
     """CacheStorage.DataEntry. https://chromedevtools.github.io/devtools-protocol/tot/CacheStorage/#type-DataEntry"""
 

@@ -55,7 +55,7 @@ class ConsoleMessageLevel(_EnumValue):
     DEBUG: ClassVar[ConsoleMessageLevel]
     INFO: ClassVar[ConsoleMessageLevel]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ConsoleMessage(_Value):
     """Console.ConsoleMessage. https://chromedevtools.github.io/devtools-protocol/tot/Console/#type-ConsoleMessage"""
 

@@ -131,7 +131,7 @@ class CSSAtRuleSubsection(_EnumValue):
     STYLESET: ClassVar[CSSAtRuleSubsection]
     CHARACTER_VARIANT: ClassVar[CSSAtRuleSubsection]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PseudoElementMatches(_Value):
     """CSS.PseudoElementMatches. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-PseudoElementMatches"""
 
@@ -213,7 +213,7 @@ class SelectorList(_Value):
     selectors: tuple[Value, ...]
     text: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSStyleSheetHeader(_Value):
     """CSS.CSSStyleSheetHeader. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSStyleSheetHeader"""
 
@@ -258,7 +258,7 @@ class CSSStyleSheetHeader(_Value):
         loading_failed: bool | None = None,  # experimental
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSRule(_Value):
     """CSS.CSSRule. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSRule"""
 
@@ -358,7 +358,7 @@ class CSSProperty(_Value):
     range: SourceRange | None = None
     longhand_properties: tuple[CSSProperty, ...] | None = None  # experimental
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSMedia(_Value):
     """CSS.CSSMedia. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSMedia"""
 
@@ -396,7 +396,7 @@ class MediaQueryExpression(_Value):
     value_range: SourceRange | None = None
     computed_length: float | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSContainerQuery(_Value):
     """CSS.CSSContainerQuery, experimental. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSContainerQuery"""
 
@@ -506,7 +506,7 @@ class FontFace(_Value):
     platform_font_family: str
     font_variation_axes: tuple[FontVariationAxis, ...] | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSTryRule(_Value):
     """CSS.CSSTryRule. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSTryRule"""
 
@@ -521,7 +521,7 @@ class CSSTryRule(_Value):
         style: CSSStyle,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSPositionTryRule(_Value):
     """CSS.CSSPositionTryRule. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSPositionTryRule"""
 
@@ -556,7 +556,7 @@ class CSSPropertyRegistration(_Value):
     inherits: bool
     syntax: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSAtRule(_Value):
     """CSS.CSSAtRule. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSAtRule"""
 
@@ -577,7 +577,7 @@ class CSSAtRule(_Value):
         style: CSSStyle,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSPropertyRule(_Value):
     """CSS.CSSPropertyRule. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSPropertyRule"""
 
@@ -619,7 +619,7 @@ class CSSFunctionNode(_Value):
     condition: CSSFunctionConditionNode | None = None
     style: CSSStyle | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSFunctionRule(_Value):
     """CSS.CSSFunctionRule. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSFunctionRule"""
 
@@ -640,7 +640,7 @@ class CSSFunctionRule(_Value):
         origin_tree_scope_node_id: _dom.BackendNodeId | None = None,  # experimental
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSKeyframeRule(_Value):
     """CSS.CSSKeyframeRule. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSKeyframeRule"""
 

@@ -176,7 +176,7 @@ class CallFrame(_Value):
     return_value: _runtime.RemoteObject | None = None
     can_be_restarted: bool | None = None  # experimental
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Scope(_Value):
     """Debugger.Scope. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#type-Scope"""
 
@@ -204,7 +204,7 @@ class SearchMatch(_Value):
     line_number: float
     line_content: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class BreakLocation(_Value):
     """Debugger.BreakLocation. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#type-BreakLocation"""
 
@@ -228,7 +228,7 @@ class WasmDisassemblyChunk(_Value):
     lines: tuple[str, ...]
     bytecode_offsets: tuple[int, ...]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DebugSymbols(_Value):
     """Debugger.DebugSymbols. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#type-DebugSymbols"""
 
@@ -524,7 +524,7 @@ def set_return_value(
 ) -> _Command[None]:
     """Debugger.setReturnValue, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-setReturnValue"""
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SetScriptSourceResult(_Value):
     """What Debugger.setScriptSource brings, deprecated. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-setScriptSource"""
 
@@ -593,7 +593,7 @@ class BreakpointResolved(_EventValue):
     breakpoint_id: BreakpointId
     location: Location
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Paused(_EventValue):
     """Debugger.paused. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#event-paused"""
 
@@ -620,7 +620,7 @@ class Paused(_EventValue):
 class Resumed(_EventValue):
     """Debugger.resumed. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#event-resumed"""
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ScriptFailedToParse(_EventValue):
     """Debugger.scriptFailedToParse. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#event-scriptFailedToParse"""
 
@@ -665,7 +665,7 @@ class ScriptFailedToParse(_EventValue):
         embedder_name: str | None = None,  # experimental
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ScriptParsed(_EventValue):
     """Debugger.scriptParsed. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#event-scriptParsed"""
 

@@ -192,7 +192,7 @@ class BackendNode(_Value):
     node_name: str
     backend_node_id: BackendNodeId
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Node(_Value):
     """DOM.Node. https://chromedevtools.github.io/devtools-protocol/tot/DOM/#type-Node"""
 

@@ -73,7 +73,7 @@ ArrayOfStrings: TypeAlias = tuple[StringIndex, ...]
 Rectangle: TypeAlias = tuple[float, ...]
 """DOMSnapshot.Rectangle. https://chromedevtools.github.io/devtools-protocol/tot/DOMSnapshot/#type-Rectangle"""
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DOMNode(_Value):
     """DOMSnapshot.DOMNode. https://chromedevtools.github.io/devtools-protocol/tot/DOMSnapshot/#type-DOMNode"""
 

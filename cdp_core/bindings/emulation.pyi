@@ -167,7 +167,7 @@ class SafeAreaInsets(_Value):
     right: int | None = None
     right_max: int | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ScreenOrientation(_Value):
     """Emulation.ScreenOrientation. https://chromedevtools.github.io/devtools-protocol/tot/Emulation/#type-ScreenOrientation"""
 
@@ -180,7 +180,7 @@ class ScreenOrientation(_Value):
         angle: int,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DisplayFeature(_Value):
     """Emulation.DisplayFeature. https://chromedevtools.github.io/devtools-protocol/tot/Emulation/#type-DisplayFeature"""
 
@@ -195,7 +195,7 @@ class DisplayFeature(_Value):
         mask_length: int,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DevicePosture(_Value):
     """Emulation.DevicePosture. https://chromedevtools.github.io/devtools-protocol/tot/Emulation/#type-DevicePosture"""
 

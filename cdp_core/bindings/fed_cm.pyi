@@ -48,7 +48,7 @@ class AccountUrlType(_EnumValue):
     TERMS_OF_SERVICE: ClassVar[AccountUrlType]
     PRIVACY_POLICY: ClassVar[AccountUrlType]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Account(_Value):
     """FedCm.Account. https://chromedevtools.github.io/devtools-protocol/tot/FedCm/#type-Account"""
 
@@ -118,7 +118,7 @@ def dismiss_dialog(
 def reset_cooldown() -> _Command[None]:
     """FedCm.resetCooldown. https://chromedevtools.github.io/devtools-protocol/tot/FedCm/#method-resetCooldown"""
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DialogShown(_EventValue):
     """FedCm.dialogShown. https://chromedevtools.github.io/devtools-protocol/tot/FedCm/#event-dialogShown"""
 

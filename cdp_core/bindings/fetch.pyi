@@ -82,7 +82,7 @@ class AuthChallengeResponseResponse(_EnumValue):
     CANCEL_AUTH: ClassVar[AuthChallengeResponseResponse]
     PROVIDE_CREDENTIALS: ClassVar[AuthChallengeResponseResponse]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class RequestPattern(_Value):
     """Fetch.RequestPattern. https://chromedevtools.github.io/devtools-protocol/tot/Fetch/#type-RequestPattern"""
 
@@ -104,7 +104,7 @@ class HeaderEntry(_Value):
     name: str
     value: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AuthChallenge(_Value):
     """Fetch.AuthChallenge. https://chromedevtools.github.io/devtools-protocol/tot/Fetch/#type-AuthChallenge"""
 
@@ -121,7 +121,7 @@ class AuthChallenge(_Value):
         realm: str,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AuthChallengeResponse(_Value):
     """Fetch.AuthChallengeResponse. https://chromedevtools.github.io/devtools-protocol/tot/Fetch/#type-AuthChallengeResponse"""
 
@@ -217,7 +217,7 @@ def take_response_body_as_stream(
 ) -> _Command[TakeResponseBodyAsStreamResult]:
     """Fetch.takeResponseBodyAsStream. https://chromedevtools.github.io/devtools-protocol/tot/Fetch/#method-takeResponseBodyAsStream"""
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class RequestPaused(_EventValue):
     """Fetch.requestPaused. https://chromedevtools.github.io/devtools-protocol/tot/Fetch/#event-requestPaused"""
 
@@ -246,7 +246,7 @@ class RequestPaused(_EventValue):
         redirected_request_id: RequestId | None = None,  # experimental
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AuthRequired(_EventValue):
     """Fetch.authRequired. https://chromedevtools.github.io/devtools-protocol/tot/Fetch/#event-authRequired"""
 

@@ -25,7 +25,7 @@ class ScreenshotParamsFormat(_EnumValue):
     PNG: ClassVar[ScreenshotParamsFormat]
     WEBP: ClassVar[ScreenshotParamsFormat]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ScreenshotParams(_Value):
     """HeadlessExperimental.ScreenshotParams. https://chromedevtools.github.io/devtools-protocol/tot/HeadlessExperimental/#type-ScreenshotParams"""
 

@@ -61,7 +61,7 @@ class ObjectStoreIndex(_Value):
     unique: bool
     multi_entry: bool
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Key(_Value):
     """IndexedDB.Key. https://chromedevtools.github.io/devtools-protocol/tot/IndexedDB/#type-Key"""
 
@@ -97,7 +97,7 @@ class DataEntry(_Value):
     primary_key: _runtime.RemoteObject
     value: _runtime.RemoteObject
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class KeyPath(_Value):
     """IndexedDB.KeyPath. https://chromedevtools.github.io/devtools-protocol/tot/IndexedDB/#type-KeyPath"""
 

@@ -33,7 +33,7 @@ class ScrollRectType(_EnumValue):
     TOUCH_EVENT_HANDLER: ClassVar[ScrollRectType]
     WHEEL_EVENT_HANDLER: ClassVar[ScrollRectType]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ScrollRect(_Value):
     """LayerTree.ScrollRect. https://chromedevtools.github.io/devtools-protocol/tot/LayerTree/#type-ScrollRect"""
 

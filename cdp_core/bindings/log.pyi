@@ -81,7 +81,7 @@ class ViolationSettingName(_EnumValue):
     HANDLER: ClassVar[ViolationSettingName]
     RECURRING_HANDLER: ClassVar[ViolationSettingName]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class LogEntry(_Value):
     """Log.LogEntry. https://chromedevtools.github.io/devtools-protocol/tot/Log/#type-LogEntry"""
 
@@ -112,7 +112,7 @@ class LogEntry(_Value):
         args: tuple[_runtime.RemoteObject, ...] | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ViolationSetting(_Value):
     """Log.ViolationSetting. https://chromedevtools.github.io/devtools-protocol/tot/Log/#type-ViolationSetting"""
 

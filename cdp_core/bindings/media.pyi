@@ -31,7 +31,7 @@ class PlayerMessageLevel(_EnumValue):
     INFO: ClassVar[PlayerMessageLevel]
     DEBUG: ClassVar[PlayerMessageLevel]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PlayerMessage(_Value):
     """Media.PlayerMessage. https://chromedevtools.github.io/devtools-protocol/tot/Media/#type-PlayerMessage"""
 

@@ -898,7 +898,7 @@ class PostDataEntry(_Value):
 
     bytes: str | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Request(_Value):
     """Network.Request. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-Request"""
 
@@ -948,7 +948,7 @@ class SignedCertificateTimestamp(_Value):
     signature_algorithm: str
     signature_data: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SecurityDetails(_Value):
     """Network.SecurityDetails. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-SecurityDetails"""
 
@@ -987,7 +987,7 @@ class SecurityDetails(_Value):
         encrypted_client_hello: bool,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CorsErrorStatus(_Value):
     """Network.CorsErrorStatus. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-CorsErrorStatus"""
 
@@ -1000,7 +1000,7 @@ class CorsErrorStatus(_Value):
         failed_parameter: str,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class TrustTokenParams(_Value):
     """Network.TrustTokenParams, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-TrustTokenParams"""
 
@@ -1015,7 +1015,7 @@ class TrustTokenParams(_Value):
         issuers: tuple[str, ...] | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ServiceWorkerRouterInfo(_Value):
     """Network.ServiceWorkerRouterInfo, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-ServiceWorkerRouterInfo"""
 
@@ -1030,7 +1030,7 @@ class ServiceWorkerRouterInfo(_Value):
         actual_source_type: ServiceWorkerRouterSource | _ServiceWorkerRouterSource | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Response(_Value):
     """Network.Response. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-Response"""
 
@@ -1118,7 +1118,7 @@ class WebSocketFrame(_Value):
     mask: bool
     payload_data: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CachedResource(_Value):
     """Network.CachedResource. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-CachedResource"""
 
@@ -1135,7 +1135,7 @@ class CachedResource(_Value):
         body_size: float,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Initiator(_Value):
     """Network.Initiator. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-Initiator"""
 
@@ -1163,7 +1163,7 @@ class CookiePartitionKey(_Value):
     top_level_site: str
     has_cross_site_ancestor: bool
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Cookie(_Value):
     """Network.Cookie. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-Cookie"""
 
@@ -1202,7 +1202,7 @@ class Cookie(_Value):
         partition_key_opaque: bool | None = None,  # experimental
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class BlockedSetCookieWithReason(_Value):
     """Network.BlockedSetCookieWithReason, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-BlockedSetCookieWithReason"""
 
@@ -1217,7 +1217,7 @@ class BlockedSetCookieWithReason(_Value):
         cookie: Cookie | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ExemptedSetCookieWithReason(_Value):
     """Network.ExemptedSetCookieWithReason, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-ExemptedSetCookieWithReason"""
 
@@ -1232,7 +1232,7 @@ class ExemptedSetCookieWithReason(_Value):
         cookie: Cookie,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AssociatedCookie(_Value):
     """Network.AssociatedCookie, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-AssociatedCookie"""
 
@@ -1247,7 +1247,7 @@ class AssociatedCookie(_Value):
         exemption_reason: CookieExemptionReason | _CookieExemptionReason | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CookieParam(_Value):
     """Network.CookieParam. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-CookieParam"""
 
@@ -1282,7 +1282,7 @@ class CookieParam(_Value):
         partition_key: CookiePartitionKey | None = None,  # experimental
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AuthChallenge(_Value):
     """Network.AuthChallenge, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-AuthChallenge"""
 
@@ -1299,7 +1299,7 @@ class AuthChallenge(_Value):
         realm: str,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AuthChallengeResponse(_Value):
     """Network.AuthChallengeResponse, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-AuthChallengeResponse"""
 
@@ -1338,7 +1338,7 @@ class SignedExchangeHeader(_Value):
     signatures: tuple[SignedExchangeSignature, ...]
     header_integrity: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SignedExchangeError(_Value):
     """Network.SignedExchangeError, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-SignedExchangeError"""
 
@@ -1363,7 +1363,7 @@ class SignedExchangeInfo(_Value):
     security_details: SecurityDetails | None = None
     errors: tuple[SignedExchangeError, ...] | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class NetworkConditions(_Value):
     """Network.NetworkConditions, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-NetworkConditions"""
 
@@ -1397,7 +1397,7 @@ class BlockPattern(_Value):
     url_pattern: str
     block: bool
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DirectTCPSocketOptions(_Value):
     """Network.DirectTCPSocketOptions, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-DirectTCPSocketOptions"""
 
@@ -1416,7 +1416,7 @@ class DirectTCPSocketOptions(_Value):
         dns_query_type: DirectSocketDnsQueryType | _DirectSocketDnsQueryType | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DirectUDPSocketOptions(_Value):
     """Network.DirectUDPSocketOptions, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-DirectUDPSocketOptions"""
 
@@ -1459,7 +1459,7 @@ class ConnectTiming(_Value):
 
     request_time: float
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ClientSecurityState(_Value):
     """Network.ClientSecurityState, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-ClientSecurityState"""
 
@@ -1496,7 +1496,7 @@ class AdProvenance(_Value):
     filterlist_rule: str | None = None
     ad_script_ancestry: AdAncestry | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CrossOriginOpenerPolicyStatus(_Value):
     """Network.CrossOriginOpenerPolicyStatus, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-CrossOriginOpenerPolicyStatus"""
 
@@ -1513,7 +1513,7 @@ class CrossOriginOpenerPolicyStatus(_Value):
         report_only_reporting_endpoint: str | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CrossOriginEmbedderPolicyStatus(_Value):
     """Network.CrossOriginEmbedderPolicyStatus, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-CrossOriginEmbedderPolicyStatus"""
 
@@ -1530,7 +1530,7 @@ class CrossOriginEmbedderPolicyStatus(_Value):
         report_only_reporting_endpoint: str | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ContentSecurityPolicyStatus(_Value):
     """Network.ContentSecurityPolicyStatus, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-ContentSecurityPolicyStatus"""
 
@@ -1553,7 +1553,7 @@ class SecurityIsolationStatus(_Value):
     coep: CrossOriginEmbedderPolicyStatus | None = None
     csp: tuple[ContentSecurityPolicyStatus, ...] | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ReportingApiReport(_Value):
     """Network.ReportingApiReport, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-ReportingApiReport"""
 
@@ -1594,7 +1594,7 @@ class DeviceBoundSessionKey(_Value):
     site: str
     id: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DeviceBoundSessionWithUsage(_Value):
     """Network.DeviceBoundSessionWithUsage, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-DeviceBoundSessionWithUsage"""
 
@@ -1607,7 +1607,7 @@ class DeviceBoundSessionWithUsage(_Value):
         usage: DeviceBoundSessionWithUsageUsage | _DeviceBoundSessionWithUsageUsage,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DeviceBoundSessionCookieCraving(_Value):
     """Network.DeviceBoundSessionCookieCraving, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-DeviceBoundSessionCookieCraving"""
 
@@ -1628,7 +1628,7 @@ class DeviceBoundSessionCookieCraving(_Value):
         same_site: CookieSameSite | _CookieSameSite | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DeviceBoundSessionUrlRule(_Value):
     """Network.DeviceBoundSessionUrlRule, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-DeviceBoundSessionUrlRule"""
 
@@ -1672,7 +1672,7 @@ class DeviceBoundSessionFailedRequest(_Value):
     response_error: int | None = None
     response_error_body: str | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CreationEventDetails(_Value):
     """Network.CreationEventDetails, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-CreationEventDetails"""
 
@@ -1687,7 +1687,7 @@ class CreationEventDetails(_Value):
         failed_request: DeviceBoundSessionFailedRequest | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class RefreshEventDetails(_Value):
     """Network.RefreshEventDetails, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-RefreshEventDetails"""
 
@@ -1706,7 +1706,7 @@ class RefreshEventDetails(_Value):
         failed_request: DeviceBoundSessionFailedRequest | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class TerminationEventDetails(_Value):
     """Network.TerminationEventDetails, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-TerminationEventDetails"""
 
@@ -1717,7 +1717,7 @@ class TerminationEventDetails(_Value):
         deletion_reason: TerminationEventDetailsDeletionReason | _TerminationEventDetailsDeletionReason,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ChallengeEventDetails(_Value):
     """Network.ChallengeEventDetails, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-ChallengeEventDetails"""
 
@@ -2097,7 +2097,7 @@ class EventSourceMessageReceived(_EventValue):
     event_id: str
     data: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class LoadingFailed(_EventValue):
     """Network.loadingFailed. https://chromedevtools.github.io/devtools-protocol/tot/Network/#event-loadingFailed"""
 
@@ -2134,7 +2134,7 @@ class RequestServedFromCache(_EventValue):
 
     request_id: RequestId
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class RequestWillBeSent(_EventValue):
     """Network.requestWillBeSent. https://chromedevtools.github.io/devtools-protocol/tot/Network/#event-requestWillBeSent"""
 
@@ -2169,7 +2169,7 @@ class RequestWillBeSent(_EventValue):
         render_blocking_behavior: RenderBlockingBehavior | _RenderBlockingBehavior | None = None,  # experimental
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ResourceChangedPriority(_EventValue):
     """Network.resourceChangedPriority, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#event-resourceChangedPriority"""
 
@@ -2191,7 +2191,7 @@ class SignedExchangeReceived(_EventValue):
     request_id: RequestId
     info: SignedExchangeInfo
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ResponseReceived(_EventValue):
     """Network.responseReceived. https://chromedevtools.github.io/devtools-protocol/tot/Network/#event-responseReceived"""
 
@@ -2315,7 +2315,7 @@ class DirectTCPSocketOpened(_EventValue):
     local_addr: str | None = None
     local_port: int | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DirectTCPSocketAborted(_EventValue):
     """Network.directTCPSocketAborted, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#event-directTCPSocketAborted"""
 
@@ -2387,7 +2387,7 @@ class DirectUDPSocketOpened(_EventValue):
     remote_addr: str | None = None
     remote_port: int | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DirectUDPSocketAborted(_EventValue):
     """Network.directUDPSocketAborted, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#event-directUDPSocketAborted"""
 
@@ -2438,7 +2438,7 @@ class RequestWillBeSentExtraInfo(_EventValue):
     site_has_cookie_in_other_partition: bool | None = None
     applied_network_conditions_id: str | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ResponseReceivedExtraInfo(_EventValue):
     """Network.responseReceivedExtraInfo, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#event-responseReceivedExtraInfo"""
 
@@ -2472,7 +2472,7 @@ class ResponseReceivedEarlyHints(_EventValue):
     request_id: RequestId
     headers: Headers
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class TrustTokenOperationDone(_EventValue):
     """Network.trustTokenOperationDone, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#event-trustTokenOperationDone"""
 

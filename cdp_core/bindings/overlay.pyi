@@ -117,7 +117,7 @@ class FlexItemHighlightConfig(_Value):
     base_size_border: LineStyle | None = None
     flexibility_arrow: LineStyle | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class LineStyle(_Value):
     """Overlay.LineStyle. https://chromedevtools.github.io/devtools-protocol/tot/Overlay/#type-LineStyle"""
 
@@ -151,7 +151,7 @@ class ImcbHighlightConfig(_Value):
     position_area_grid_line_color: _dom.RGBA | None = None
     position_area_active_region_color: _dom.RGBA | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class HighlightConfig(_Value):
     """Overlay.HighlightConfig. https://chromedevtools.github.io/devtools-protocol/tot/Overlay/#type-HighlightConfig"""
 
@@ -238,7 +238,7 @@ class HingeConfig(_Value):
     content_color: _dom.RGBA | None = None
     outline_color: _dom.RGBA | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DisplayCutoutConfig(_Value):
     """Overlay.DisplayCutoutConfig. https://chromedevtools.github.io/devtools-protocol/tot/Overlay/#type-DisplayCutoutConfig"""
 

@@ -908,7 +908,7 @@ class NavigatedWithinDocumentNavigationType(_EnumValue):
     HISTORY_API: ClassVar[NavigatedWithinDocumentNavigationType]
     OTHER: ClassVar[NavigatedWithinDocumentNavigationType]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AdFrameStatus(_Value):
     """Page.AdFrameStatus, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-AdFrameStatus"""
 
@@ -921,7 +921,7 @@ class AdFrameStatus(_Value):
         explanations: tuple[AdFrameExplanation | _AdFrameExplanation, ...] | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PermissionsPolicyBlockLocator(_Value):
     """Page.PermissionsPolicyBlockLocator, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-PermissionsPolicyBlockLocator"""
 
@@ -934,7 +934,7 @@ class PermissionsPolicyBlockLocator(_Value):
         block_reason: PermissionsPolicyBlockReason | _PermissionsPolicyBlockReason,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PermissionsPolicyFeatureState(_Value):
     """Page.PermissionsPolicyFeatureState, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-PermissionsPolicyFeatureState"""
 
@@ -949,7 +949,7 @@ class PermissionsPolicyFeatureState(_Value):
         locator: PermissionsPolicyBlockLocator | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class OriginTrialToken(_Value):
     """Page.OriginTrialToken, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-OriginTrialToken"""
 
@@ -970,7 +970,7 @@ class OriginTrialToken(_Value):
         usage_restriction: OriginTrialUsageRestriction | _OriginTrialUsageRestriction,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class OriginTrialTokenWithStatus(_Value):
     """Page.OriginTrialTokenWithStatus, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-OriginTrialTokenWithStatus"""
 
@@ -985,7 +985,7 @@ class OriginTrialTokenWithStatus(_Value):
         status: OriginTrialTokenStatus | _OriginTrialTokenStatus,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class OriginTrial(_Value):
     """Page.OriginTrial, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-OriginTrial"""
 
@@ -1006,7 +1006,7 @@ class SecurityOriginDetails(_Value):
 
     is_localhost: bool
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Frame(_Value):
     """Page.Frame. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-Frame"""
 
@@ -1046,7 +1046,7 @@ class Frame(_Value):
         gated_api_features: tuple[GatedAPIFeatures | _GatedAPIFeatures, ...],  # experimental
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FrameResource(_Value):
     """Page.FrameResource, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-FrameResource"""
 
@@ -1084,7 +1084,7 @@ class FrameTree(_Value):
     frame: Frame
     child_frames: tuple[FrameTree, ...] | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class NavigationEntry(_Value):
     """Page.NavigationEntry. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-NavigationEntry"""
 
@@ -1334,7 +1334,7 @@ class BackForwardCacheBlockingDetails(_Value):
     line_number: int
     column_number: int
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class BackForwardCacheNotRestoredExplanation(_Value):
     """Page.BackForwardCacheNotRestoredExplanation, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-BackForwardCacheNotRestoredExplanation"""
 
@@ -1940,7 +1940,7 @@ class DomContentEventFired(_EventValue):
 
     timestamp: _network.MonotonicTime
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FileChooserOpened(_EventValue):
     """Page.fileChooserOpened. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-fileChooserOpened"""
 
@@ -1969,7 +1969,7 @@ class FrameClearedScheduledNavigation(_EventValue):
 
     frame_id: FrameId
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FrameDetached(_EventValue):
     """Page.frameDetached. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-frameDetached"""
 
@@ -1988,7 +1988,7 @@ class FrameSubtreeWillBeDetached(_EventValue):
 
     frame_id: FrameId
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FrameNavigated(_EventValue):
     """Page.frameNavigated. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-frameNavigated"""
 
@@ -2011,7 +2011,7 @@ class DocumentOpened(_EventValue):
 class FrameResized(_EventValue):
     """Page.frameResized, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-frameResized"""
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FrameStartedNavigating(_EventValue):
     """Page.frameStartedNavigating, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-frameStartedNavigating"""
 
@@ -2028,7 +2028,7 @@ class FrameStartedNavigating(_EventValue):
         navigation_type: FrameStartedNavigatingNavigationType | _FrameStartedNavigatingNavigationType,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FrameRequestedNavigation(_EventValue):
     """Page.frameRequestedNavigation, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-frameRequestedNavigation"""
 
@@ -2045,7 +2045,7 @@ class FrameRequestedNavigation(_EventValue):
         disposition: ClientNavigationDisposition | _ClientNavigationDisposition,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FrameScheduledNavigation(_EventValue):
     """Page.frameScheduledNavigation, deprecated. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-frameScheduledNavigation"""
 
@@ -2083,7 +2083,7 @@ class DownloadWillBegin(_EventValue):
     url: str
     suggested_filename: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DownloadProgress(_EventValue):
     """Page.downloadProgress, experimental, deprecated. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-downloadProgress"""
 
@@ -2116,7 +2116,7 @@ class JavascriptDialogClosed(_EventValue):
     result: bool
     user_input: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class JavascriptDialogOpening(_EventValue):
     """Page.javascriptDialogOpening. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-javascriptDialogOpening"""
 
@@ -2161,7 +2161,7 @@ class LoadEventFired(_EventValue):
 
     timestamp: _network.MonotonicTime
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class NavigatedWithinDocument(_EventValue):
     """Page.navigatedWithinDocument, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-navigatedWithinDocument"""
 

@@ -296,7 +296,7 @@ class PrefetchStatus(_EnumValue):
     PREFETCH_NOT_USED_PROBE_FAILED: ClassVar[PrefetchStatus]
     PREFETCH_CANCELLED_ON_USER_NAVIGATION: ClassVar[PrefetchStatus]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class RuleSet(_Value):
     """Preload.RuleSet. https://chromedevtools.github.io/devtools-protocol/tot/Preload/#type-RuleSet"""
 
@@ -323,7 +323,7 @@ class RuleSet(_Value):
         tag: str | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PreloadingAttemptKey(_Value):
     """Preload.PreloadingAttemptKey. https://chromedevtools.github.io/devtools-protocol/tot/Preload/#type-PreloadingAttemptKey"""
 
@@ -386,7 +386,7 @@ class PreloadEnabledStateUpdated(_EventValue):
     disabled_by_holdback_prefetch_speculation_rules: bool
     disabled_by_holdback_prerender_speculation_rules: bool
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PrefetchStatusUpdated(_EventValue):
     """Preload.prefetchStatusUpdated. https://chromedevtools.github.io/devtools-protocol/tot/Preload/#event-prefetchStatusUpdated"""
 
@@ -409,7 +409,7 @@ class PrefetchStatusUpdated(_EventValue):
         request_id: _network.RequestId,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PrerenderStatusUpdated(_EventValue):
     """Preload.prerenderStatusUpdated. https://chromedevtools.github.io/devtools-protocol/tot/Preload/#event-prerenderStatusUpdated"""
 

@@ -326,7 +326,7 @@ class ConsoleAPICalledType(_EnumValue):
     COUNT: ClassVar[ConsoleAPICalledType]
     TIME_END: ClassVar[ConsoleAPICalledType]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SerializationOptions(_Value):
     """Runtime.SerializationOptions. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#type-SerializationOptions"""
 
@@ -341,7 +341,7 @@ class SerializationOptions(_Value):
         additional_parameters: dict[str, Any] | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DeepSerializedValue(_Value):
     """Runtime.DeepSerializedValue. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#type-DeepSerializedValue"""
 
@@ -358,7 +358,7 @@ class DeepSerializedValue(_Value):
         weak_local_object_reference: int | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class RemoteObject(_Value):
     """Runtime.RemoteObject. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#type-RemoteObject"""
 
@@ -394,7 +394,7 @@ class CustomPreview(_Value):
     header: str
     body_getter_id: RemoteObjectId | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ObjectPreview(_Value):
     """Runtime.ObjectPreview, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#type-ObjectPreview"""
 
@@ -415,7 +415,7 @@ class ObjectPreview(_Value):
         entries: tuple[EntryPreview, ...] | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PropertyPreview(_Value):
     """Runtime.PropertyPreview, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#type-PropertyPreview"""
 
@@ -779,7 +779,7 @@ class BindingCalled(_EventValue):
     payload: str
     execution_context_id: ExecutionContextId
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ConsoleAPICalled(_EventValue):
     """Runtime.consoleAPICalled. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#event-consoleAPICalled"""
 

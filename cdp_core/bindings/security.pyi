@@ -77,7 +77,7 @@ class CertificateSecurityState(_Value):
     obsolete_ssl_cipher: bool
     obsolete_ssl_signature: bool
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SafetyTipInfo(_Value):
     """Security.SafetyTipInfo, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Security/#type-SafetyTipInfo"""
 
@@ -90,7 +90,7 @@ class SafetyTipInfo(_Value):
         safe_url: str | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class VisibleSecurityState(_Value):
     """Security.VisibleSecurityState, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Security/#type-VisibleSecurityState"""
 
@@ -107,7 +107,7 @@ class VisibleSecurityState(_Value):
         security_state_issue_ids: tuple[str, ...],
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SecurityStateExplanation(_Value):
     """Security.SecurityStateExplanation. https://chromedevtools.github.io/devtools-protocol/tot/Security/#type-SecurityStateExplanation"""
 
@@ -130,7 +130,7 @@ class SecurityStateExplanation(_Value):
         recommendations: tuple[str, ...] | None = None,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class InsecureContentStatus(_Value):
     """Security.InsecureContentStatus, deprecated. https://chromedevtools.github.io/devtools-protocol/tot/Security/#type-InsecureContentStatus"""
 
@@ -194,7 +194,7 @@ class VisibleSecurityStateChanged(_EventValue):
 
     visible_security_state: VisibleSecurityState
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SecurityStateChanged(_EventValue):
     """Security.securityStateChanged, deprecated. https://chromedevtools.github.io/devtools-protocol/tot/Security/#event-securityStateChanged"""
 

@@ -63,7 +63,7 @@ class ServiceWorkerRegistration(_Value):
     scope_url: str
     is_deleted: bool
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ServiceWorkerRouterCondition(_Value):
     """ServiceWorker.ServiceWorkerRouterCondition. https://chromedevtools.github.io/devtools-protocol/tot/ServiceWorker/#type-ServiceWorkerRouterCondition"""
 
@@ -92,7 +92,7 @@ class ServiceWorkerRouterSourceDict(_Value):
 
     cache_name: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ServiceWorkerRouterSource(_Value):
     """ServiceWorker.ServiceWorkerRouterSource. https://chromedevtools.github.io/devtools-protocol/tot/ServiceWorker/#type-ServiceWorkerRouterSource"""
 
@@ -113,7 +113,7 @@ class ServiceWorkerRouterRule(_Value):
     source: ServiceWorkerRouterSource
     id: int
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ServiceWorkerVersion(_Value):
     """ServiceWorker.ServiceWorkerVersion. https://chromedevtools.github.io/devtools-protocol/tot/ServiceWorker/#type-ServiceWorkerVersion"""
 

@@ -279,7 +279,7 @@ class CancelRequested(_EventValue):
     request_id: str
     context_id: int
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ConnectRequested(_EventValue):
     """SmartCardEmulation.connectRequested. https://chromedevtools.github.io/devtools-protocol/tot/SmartCardEmulation/#event-connectRequested"""
 
@@ -298,7 +298,7 @@ class ConnectRequested(_EventValue):
         preferred_protocols: ProtocolSet,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DisconnectRequested(_EventValue):
     """SmartCardEmulation.disconnectRequested. https://chromedevtools.github.io/devtools-protocol/tot/SmartCardEmulation/#event-disconnectRequested"""
 
@@ -313,7 +313,7 @@ class DisconnectRequested(_EventValue):
         disposition: Disposition | _Disposition,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class TransmitRequested(_EventValue):
     """SmartCardEmulation.transmitRequested. https://chromedevtools.github.io/devtools-protocol/tot/SmartCardEmulation/#event-transmitRequested"""
 
@@ -370,7 +370,7 @@ class BeginTransactionRequested(_EventValue):
     request_id: str
     handle: int
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class EndTransactionRequested(_EventValue):
     """SmartCardEmulation.endTransactionRequested. https://chromedevtools.github.io/devtools-protocol/tot/SmartCardEmulation/#event-endTransactionRequested"""
 

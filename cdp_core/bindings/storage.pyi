@@ -59,7 +59,7 @@ class StorageBucketsDurability(_EnumValue):
     RELAXED: ClassVar[StorageBucketsDurability]
     STRICT: ClassVar[StorageBucketsDurability]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class UsageForType(_Value):
     """Storage.UsageForType. https://chromedevtools.github.io/devtools-protocol/tot/Storage/#type-UsageForType"""
 
@@ -105,7 +105,7 @@ class StorageBucket(_Value):
     storage_key: SerializedStorageKey
     name: str | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class StorageBucketInfo(_Value):
     """Storage.StorageBucketInfo. https://chromedevtools.github.io/devtools-protocol/tot/Storage/#type-StorageBucketInfo"""
 

@@ -68,7 +68,7 @@ class StartTransferMode(_EnumValue):
     REPORT_EVENTS: ClassVar[StartTransferMode]
     RETURN_AS_STREAM: ClassVar[StartTransferMode]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class TraceConfig(_Value):
     """Tracing.TraceConfig. https://chromedevtools.github.io/devtools-protocol/tot/Tracing/#type-TraceConfig"""
 
@@ -166,7 +166,7 @@ class DataCollected(_EventValue):
 
     value: tuple[dict[str, Any], ...]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class TracingComplete(_EventValue):
     """Tracing.tracingComplete. https://chromedevtools.github.io/devtools-protocol/tot/Tracing/#event-tracingComplete"""
 

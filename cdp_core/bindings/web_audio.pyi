@@ -70,7 +70,7 @@ class ContextRealtimeData(_Value):
     callback_interval_mean: float
     callback_interval_variance: float
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class BaseAudioContext(_Value):
     """WebAudio.BaseAudioContext. https://chromedevtools.github.io/devtools-protocol/tot/WebAudio/#type-BaseAudioContext"""
 
@@ -102,7 +102,7 @@ class AudioListener(_Value):
     listener_id: GraphObjectId
     context_id: GraphObjectId
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AudioNode(_Value):
     """WebAudio.AudioNode. https://chromedevtools.github.io/devtools-protocol/tot/WebAudio/#type-AudioNode"""
 
@@ -127,7 +127,7 @@ class AudioNode(_Value):
         channel_interpretation: ChannelInterpretation | _ChannelInterpretation,
     ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AudioParam(_Value):
     """WebAudio.AudioParam. https://chromedevtools.github.io/devtools-protocol/tot/WebAudio/#type-AudioParam"""
 

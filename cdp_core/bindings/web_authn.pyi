@@ -46,7 +46,7 @@ class AuthenticatorTransport(_EnumValue):
     SMART_CARD: ClassVar[AuthenticatorTransport]
     INTERNAL: ClassVar[AuthenticatorTransport]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class VirtualAuthenticatorOptions(_Value):
     """WebAuthn.VirtualAuthenticatorOptions. https://chromedevtools.github.io/devtools-protocol/tot/WebAuthn/#type-VirtualAuthenticatorOptions"""
 

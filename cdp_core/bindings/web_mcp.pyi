@@ -104,7 +104,7 @@ class ToolInvoked(_EventValue):
     invocation_id: str
     input: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ToolResponded(_EventValue):
     """WebMCP.toolResponded. https://chromedevtools.github.io/devtools-protocol/tot/WebMCP/#event-toolResponded"""
 

@@ -50,7 +50,7 @@ class Severity(_EnumValue):
     LOW: ClassVar[Severity]
     HIGH: ClassVar[Severity]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Finding(_Value):
     """Acme.Finding."""
 

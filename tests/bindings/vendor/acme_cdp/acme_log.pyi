@@ -16,7 +16,7 @@ DOMAIN: Final[_Domain]
 
 _AcmeSeverity: TypeAlias = Literal["low", "high"]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Written(_EventValue):
     """AcmeLog.written."""
 
