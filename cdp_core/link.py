@@ -284,18 +284,19 @@ class Link(Generic[S]):
             if type(output) is not Event and not isinstance(output, Event):
                 self._turn(output)
                 continue
-            if output.method not in familiar:
-                on_unfamiliar(output.method)
+            method = output.method
+            if method not in familiar:
+                on_unfamiliar(method)
             for tap in self._taps:
                 try:
                     tap(output)
                 except Exception as error:  # noqa: BLE001 - what else came of this message still ends who waits for it
                     self._tap_failed(tap, error)
             if routes and (listening := routes.get(output.session_id)) is not None:
-                for sink in listening.by_method.get(output.method, ()):
+                for sink in listening.by_method.get(method, ()):
                     sink.push(output, at)  # to a sink of one session the time says nothing
             if everywhere:
-                for sink in everywhere.get(output.method, ()):
+                for sink in everywhere.get(method, ()):
                     at = at or trio.current_time()
                     sink.push(output, at)
 
