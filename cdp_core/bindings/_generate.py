@@ -77,7 +77,8 @@ def generate(options: argparse.Namespace, *, own: Path | None = None, again: str
         return _check(files, folder, source.said, left, again)
     if left and not options.drop:
         raise InvalidArgument(
-            f"{source.said} lacks {_named(left)}, which {folder} has; give all of the protocol, or --drop to delete them."
+            f"{' and '.join(options.sources) or source.said} lacks {_named(left)}, which {folder} has; "
+            "give all of the protocol, or --drop to delete them."
         )
     put(files, folder, left)
     chosen = [table for table in source.tables.values() if not options.domains or table.name in options.domains]

@@ -527,7 +527,7 @@ def test_the_name_of_a_file_breaks_no_module(run: Run, tmp_path: Path, name: str
 def test_a_source_that_lacks_domains_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
     alone = write(tmp_path / "alone.json", described({"domain": "Alone"}))
     assert refused(alone) == (
-        f"alone.json lacks DOMThing, Runtimes, which {tmp_path / 'out'} has; give all of the protocol, or --drop to delete them."
+        f"{alone} lacks DOMThing, Runtimes, which {tmp_path / 'out'} has; give all of the protocol, or --drop to delete them."
     )
     empty = write(tmp_path / "empty.json", described())
     assert refused(alone, empty) == "empty.json is no protocol description: its list of domains is empty."
@@ -540,7 +540,7 @@ def test_the_bindings_themselves_are_not_lost(script: ModuleType, run: Run, tmp_
     before = files_of(COMMITTED)
     code, said, complaint = run(alone)
     assert (code, said) == (2, "")
-    assert complaint.startswith("gen_bindings: alone.json lacks Accessibility, Ads, ")
+    assert complaint.startswith(f"gen_bindings: {alone} lacks Accessibility, Ads, ")
     assert complaint.rstrip().endswith(
         "and 47 more, which " + str(COMMITTED) + " has; give all of the protocol, or --drop to delete them."
     )
