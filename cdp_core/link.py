@@ -62,7 +62,22 @@ LONE: Final = 2
 So are those that follow a batch of several replies: whoever waited for these is about to send again, all in one pass.
 """
 
+MAX_FAMILIAR: Final = 4096
+
 log = logging.getLogger("cdp_core.link")
+
+familiar: Final[set[str]] = set()
+"""Methods of events, of any link, that nobody needs to hear of again; every other one is told to `on_unfamiliar`."""
+
+
+def remember(method: str) -> None:
+    """The method is familiar from now on; a peer that makes up more than the protocol can have is not remembered."""
+    if len(familiar) < MAX_FAMILIAR:
+        familiar.add(method)
+
+
+on_unfamiliar: Callable[[str], None] = remember
+"""Whom `cdp_core.bindings` replaces, so that it can count what it does not know. Must be quick, and never raise."""
 
 
 class SessionHandle(Protocol):
@@ -298,18 +313,19 @@ class Link(Generic[S]):
             if type(output) is not Event and not isinstance(output, Event):
                 self._turn(output)
                 continue
+            method = output.method
+            if method not in familiar:
+                on_unfamiliar(method)
             for tap in self._taps:
                 try:
                     tap(output)
                 except Exception as error:  # noqa: BLE001 - what else came of this message still ends who waits for it
                     self._tap_failed(tap, error)
-            if routes:
-                listening = routes.get(output.session_id)
-                if listening is not None:
-                    for sink in listening.by_method.get(output.method, ()):
-                        sink.push(output, at)  # to a sink of one session the time says nothing
+            if routes and (listening := routes.get(output.session_id)) is not None:
+                for sink in listening.by_method.get(method, ()):
+                    sink.push(output, at)  # to a sink of one session the time says nothing
             if everywhere:
-                for sink in everywhere.get(output.method, ()):
+                for sink in everywhere.get(method, ()):
                     at = at or trio.current_time()
                     sink.push(output, at)
 

@@ -11,11 +11,12 @@ is newer or older than the bindings loses no message here: what differs is count
 `session.send("Page.navigate", {"url": …})` gives dicts.
 """
 
+from cdp_core.bindings import _arrivals
 from cdp_core.bindings._catalog import domain_names, register
 from cdp_core.bindings._codec import from_json, parse_command, parse_event, parse_result
 from cdp_core.bindings._drift import DriftReport, drift, forget_drift, strict
 from cdp_core.bindings._shapes import to_json
-from cdp_core.bindings._values import NULL, Command, EnumValue, EventValue, Value
+from cdp_core.bindings._values import NULL, Command, EnumValue, EventValue, Value, replace
 from cdp_core.bindings._version import PROTOCOL
 
 __all__ = [
@@ -34,6 +35,9 @@ __all__ = [
     "parse_event",
     "parse_result",
     "register",
+    "replace",
     "strict",
     "to_json",
 ]
+
+_arrivals.begin()

@@ -1,7 +1,10 @@
-"""`python -m cdp_core.bindings diff WHERE`: what a browser, or a protocol file, has that the bindings have not.
+"""The commands `diff` and `generate`.
 
-WHERE is a ws:// or http:// address, host:port, a DevToolsActivePort file or its folder, or one or more JSON files.
-Ends with 0 where there is no difference, with 1 where there is one, with 2 and one line where there was no comparison.
+`python -m cdp_core.bindings diff WHERE`: what a browser, or a protocol file, has that the bindings have not. WHERE is a
+ws:// or http:// address, host:port, a DevToolsActivePort file or its folder, or one or more JSON files. Ends with 0 where
+there is no difference, with 1 where there is one, with 2 and one line where there was no comparison.
+
+`python -m cdp_core.bindings generate SOURCE --package NAME`: bindings of domains that these have not; see `_generate.py`.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from io import TextIOWrapper
 from cdp_core.bindings._catalog import domain_named, domain_names
 from cdp_core.bindings._description import load_description
 from cdp_core.bindings._diff import compare
+from cdp_core.bindings._generate import add_options, generate
 from cdp_core.bindings._tables import read_protocol
 from cdp_core.bindings._version import PROTOCOL
 from cdp_core.errors import CdpError
@@ -24,16 +28,25 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the result is the exit code."""
     parser = argparse.ArgumentParser(prog="python -m cdp_core.bindings", description=f"Bindings of {PROTOCOL}.")
-    commands = parser.add_subparsers(required=True, metavar="diff")
-    diff = commands.add_parser("diff", help="compare the bindings with a browser or a protocol file")
-    diff.add_argument("where", nargs="+", help="a browser's address, or protocol files")
+    commands = parser.add_subparsers(required=True, metavar="diff | generate")
+    comparing = commands.add_parser("diff", help="compare the bindings with a browser or a protocol file")
+    comparing.add_argument("where", nargs="+", help="a browser's address, or protocol files")
+    comparing.set_defaults(act=_diff)
+    writing = commands.add_parser("generate", help="write bindings for domains of another package")
+    add_options(writing, own=False)
+    writing.set_defaults(act=generate)
     options = parser.parse_args(arguments)
     try:
-        described = [load_description(where) for where in options.where]
-        theirs = read_protocol(*described)
+        code: int = options.act(options)
     except CdpError as error:
         print(f"cdp_core.bindings: {error}", file=sys.stderr)  # noqa: T201
         return 2
+    return code
+
+
+def _diff(options: argparse.Namespace) -> int:
+    described = [load_description(where) for where in options.where]
+    theirs = read_protocol(*described)
     ours = {name: domain.table for name in domain_names() if (domain := domain_named(name)) is not None}
     differences = list(compare(ours, theirs))
     for difference in differences:

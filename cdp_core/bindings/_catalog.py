@@ -1,7 +1,7 @@
 """Which module has which domain. A module is imported when somebody first needs its domain.
 
 Besides the 59 domains of the pinned protocol, another package may bring domains of its own, made by the same generator
-(`tools/gen_bindings.py --package`): `register(module)` makes their events and types known here.
+(`python -m cdp_core.bindings generate`): `register(module)` makes their events and types known here.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
-from cdp_core.bindings._version import MODULES
+from cdp_core.bindings._version import EVENTS, MODULES
 from cdp_core.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from cdp_core.bindings._domain import Domain
 
-__all__ = ["domain_named", "domain_names", "register"]
+__all__ = ["domain_named", "domain_names", "has_event", "register"]
 
 _registered: Final[dict[str, Domain]] = {}
 
@@ -35,6 +35,15 @@ def domain_named(name: str) -> Domain | None:
     return found
 
 
+def has_event(method: str) -> bool:
+    """Whether a domain that is known has the event; none is imported for it."""
+    if method in EVENTS:
+        return True
+    name, _, event = method.partition(".")
+    found = _registered.get(name)
+    return found is not None and event in found.table.events
+
+
 def register(module: ModuleType) -> None:
     """Add a generated module of another package. Idempotent.
 
@@ -43,7 +52,7 @@ def register(module: ModuleType) -> None:
     place: str = getattr(module, "__name__", repr(module))
     domain: Domain | None = getattr(module, "DOMAIN", None)
     if domain is None or getattr(domain, "module", None) != place or not hasattr(domain, "table"):
-        raise InvalidArgument(f"{place} is no module of bindings; make one with tools/gen_bindings.py --package.")
+        raise InvalidArgument(f"{place} is no module of bindings; make one with python -m cdp_core.bindings generate.")
     other = domain_named(domain.name)
     if other is not None and other is not domain:
         raise InvalidArgument(f"The domain {domain.name} is there already, in {other.module}; register one of the two.")

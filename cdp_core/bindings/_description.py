@@ -1,4 +1,4 @@
-"""A protocol description, from a file or from a running browser."""
+"""A protocol description, from a file or from a running browser, and what it is the description of."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from pathlib import Path
 
 import trio
 
-from cdp_core.discovery import fetch_protocol
-from cdp_core.errors import InvalidArgument
+from cdp_core import discovery
+from cdp_core.errors import CdpError, InvalidArgument
 from cdp_core.sansio.endpoints import looks_like_address
+from cdp_core.sansio.wire import Json, is_object
 
-__all__ = ["load_description"]
+__all__ = ["load_description", "origin_of"]
 
 
 def load_description(source: str) -> tuple[str, object]:
@@ -20,11 +21,10 @@ def load_description(source: str) -> tuple[str, object]:
 
     Raises DiscoveryError or InvalidArgument, in one line.
     """
+    browser = _browser_at(source)
+    if browser is not None:
+        return trio.run(discovery.fetch_protocol, browser)
     path = Path(source)
-    # Unlike Path.is_dir, this raises nothing where a path is too long, or forbidden.
-    is_folder = os.path.isdir(path)  # noqa: PTH112
-    if looks_like_address(source) or is_folder or path.name == "DevToolsActivePort":
-        return trio.run(fetch_protocol, source if looks_like_address(source) else path)
     try:
         text = path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a NUL in it
@@ -37,3 +37,55 @@ def load_description(source: str) -> tuple[str, object]:
     except (ValueError, RecursionError):
         pass  # raised outside, without a context: the decoder's error keeps the whole text
     raise InvalidArgument(f"{source} is no protocol description: it is not JSON.")
+
+
+def origin_of(source: str) -> str:
+    """What a description is of, as somebody else can have it again.
+
+    Of a file of the npm package that is its version, which the package says beside or above the file; of a browser its
+    product and the revision of its protocol, and never the address.
+    """
+    browser = _browser_at(source)
+    if browser is None:
+        return _npm_version(Path(os.path.abspath(source))) or Path(source).name  # noqa: PTH100 - which may raise
+    try:
+        said: object = json.loads(trio.run(_ask_version, browser))
+    except (CdpError, ValueError, RecursionError):
+        said = None
+    product, *rest = [_words(said, name) for name in ("Browser", "Protocol-Version", "WebKit-Version")]
+    version, engine = (each.split("(")[-1].rstrip(")") for each in rest)  # "537.36 (@revision)"
+    about = [f"protocol {version}"] * bool(version) + [f"revision {engine}"] * bool(engine)
+    return ", ".join([product or "a browser that does not say which", *about])
+
+
+def _browser_at(source: str) -> str | Path | None:
+    """Where the browser is; None for a file."""
+    if looks_like_address(source):
+        return source
+    path = Path(source)
+    # Unlike Path.is_dir, this raises nothing where a path is too long, or forbidden.
+    is_folder = os.path.isdir(path)  # noqa: PTH112
+    return path if is_folder or path.name == "DevToolsActivePort" else None
+
+
+def _npm_version(path: Path) -> str | None:
+    for folder in path.parents[:2]:
+        try:
+            about: object = json.loads((folder / "package.json").read_bytes())
+        except (OSError, ValueError, RecursionError):
+            continue
+        if is_object(about) and about.get("name") == "devtools-protocol" and isinstance(about.get("version"), str):
+            return f"devtools-protocol {about['version']}"
+    return None
+
+
+async def _ask_version(where: str | Path) -> bytes:
+    attempt = discovery._Attempt(10.0)
+    with attempt.bounded():
+        address = (await discovery._read_address(where, attempt)).over_http()
+        return await discovery._get(address, "/json/version", {}, None, attempt)
+
+
+def _words(said: Json | object, name: str) -> str:
+    word: object = said.get(name) if is_object(said) else None
+    return word if isinstance(word, str) else ""

@@ -12,16 +12,17 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from importlib import import_module
 from types import GenericAlias, MappingProxyType
-from typing import Any, Final, NewType
+from typing import TYPE_CHECKING, Any, Final, NewType, cast
 
 import attrs
 
 from cdp_core.bindings import _catalog
+from cdp_core.bindings._commands import CommandSpec
 from cdp_core.bindings._names import class_name, field_name, member_name, result_name
 from cdp_core.bindings._shapes import (
     ArrayShape,
-    CommandSpec,
     EnumShape,
     FieldSpec,
     ObjectShape,
@@ -34,7 +35,10 @@ from cdp_core.bindings._values import Command, EnumValue, EventValue, Value
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio import wire
 
-__all__ = ["OWN_NAMES", "Domain", "page_of"]
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["OWN_NAMES", "PAGES", "STUB_TYPES", "Domain", "page_of"]
 
 OWN_NAMES: Final[Mapping[str, Any]] = {
     "Browser.BrowserContextID": wire.BrowserContextId,
@@ -54,6 +58,9 @@ _PYTHON: Final[Mapping[str, Any]] = {
     "any": object,
 }
 
+
+STUB_TYPES: Final = {"str": "str", "int": "int", "num": "float", "bool": "bool", "obj": "dict[str, Any]", "any": "Any"}
+"""The plain types as stubs write them."""
 
 _new_type: Final[Callable[[str, Any], Any]] = NewType
 """Type checkers want a literal there, and read the stub instead."""
@@ -151,16 +158,27 @@ class Domain:
         return self.shape(self.table.names[name][1])
 
     def _make_name(self, name: str) -> Any:
-        kind = self.table.names[name][1]
-        own = OWN_NAMES.get(f"{self.name}.{name}")
+        marks, kind = self.table.names[name]
+        item = f"{self.name}.{name}"
+        doc = self._doc(item, marks, f"type-{name}")
+        own = OWN_NAMES.get(item)
         if own is not None:
+            own.__doc__ = doc
             return own
         python = self._python(kind)
-        if kind not in _PYTHON or kind in ("obj", "any"):
+        if isinstance(python, GenericAlias):
+            return _NamedAlias(python, doc, (self, name))
+        if kind not in _PYTHON or kind == "any":
             return python
         made = _new_type(name, python)
         made.__module__ = self.module
+        made.__doc__ = doc
+        made.__cdp_name__ = (self, name)
         return made
+
+    def __getitem__(self, kind: str) -> Any:
+        """A type as Python has it, by what a field of this domain calls it: what the annotations of classes ask."""
+        return Any if kind == "any" else self._python(kind)
 
     def _python(self, kind: str) -> Any:
         if kind.startswith("["):
@@ -172,12 +190,28 @@ class Domain:
 
     def _owner(self, owner: str, kind: str) -> Domain:
         """The domain of a type that has its domain's name before its own, or none."""
-        domain = _catalog.domain_named(owner) if owner and owner != self.name else self
+        if not owner or owner == self.name:
+            return self
+        domain = self._neighbour(owner) or _catalog.domain_named(owner)
         if domain is None:
             raise InvalidArgument(
                 f"{self.module} refers to {kind}, but no module has the domain {owner}; register it first."
             )
         return domain
+
+    def _neighbour(self, owner: str) -> Domain | None:
+        """The domain of a module beside this one in a package of somebody else: registered or not, its types are these."""
+        package, _, _own = self.module.rpartition(".")
+        if package in ("", "cdp_core.bindings"):
+            return None
+        name = f"{package}.{page_of(owner)}"
+        try:
+            found: object = getattr(import_module(name), "DOMAIN", None)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            return None
+        return found if isinstance(found, Domain) and found.name == owner else None
 
     def _make_enum(self, name: str) -> type[EnumValue]:
         marks, *members = self.table.enums[name]
@@ -197,7 +231,7 @@ class Domain:
         )
         for member in members:
             known[member] = str.__new__(kind, member)
-            setattr(kind, member_name(member), known[member])
+            type.__setattr__(kind, member_name(member), known[member])
         return kind
 
     # ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -213,7 +247,6 @@ class Domain:
             method = f"{self.name}.{event}"
             kind = self._make_value(name, EventValue, method, self._doc(method, marks, f"event-{event}"), fields)
             kind.__cdp_method__ = method  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
-            kind.__cdp_read__ = staticmethod(kind.__cdp_spec__.event_reader())  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
             return kind
 
         return make
@@ -235,13 +268,14 @@ class Domain:
             "__module__": self.module,
             "__qualname__": name,
             "__doc__": doc,
+            "__annotations__": {field.name: _hint(field) for field in fields},
             "__cdp_spec__": spec,
         }
         kind: type[Value] = type(name, (base,), body)
         spec.kind = kind
         for field in fields:
             setattr(kind, field.name, property(field.shape.getter(field.name)))
-        return attrs.frozen(
+        made: type[Value] = attrs.frozen(
             kind,
             these={field.name: _attribute(field) for field in fields},
             kw_only=True,
@@ -251,6 +285,9 @@ class Domain:
             slots=False,
             match_args=False,
         )
+        if "__replace__" in vars(made):
+            delattr(made, "__replace__")  # which attrs brings since 25.1, and which is attrs.evolve
+        return made
 
     def _doc(self, item: str, marks: str, anchor: str, what: str = "{}") -> str:
         """One line: what it is, and where the official page is, which a domain of another package does not have."""
@@ -269,7 +306,7 @@ class Domain:
                 method,
                 [FieldSpec(text, self.shape) for text in params],
                 (lambda: self.get(result)) if returns else (lambda: None),
-                _restore_command,
+                (self.module, name),
             )
             what = f"{page_of(self.name)}.{name}()"
 
@@ -280,7 +317,8 @@ class Domain:
             build.__module__ = self.module
             build.__doc__ = self._doc(method, marks, f"method-{command}")
             build.__cdp_spec__ = spec  # type: ignore[attr-defined]  # pyright: ignore[reportFunctionMemberAccess]
-            build.__signature__ = _signature(spec)  # type: ignore[attr-defined]  # pyright: ignore[reportFunctionMemberAccess]
+            build.__cdp_params__ = spec.marks  # type: ignore[attr-defined]  # pyright: ignore[reportFunctionMemberAccess]
+            build.__signature__ = _signature(spec, result if returns else "None")  # type: ignore[attr-defined]  # pyright: ignore[reportFunctionMemberAccess]
             return build
 
         return make
@@ -292,29 +330,55 @@ def page_of(domain: str) -> str:
 
 
 def _attribute(field: FieldSpec) -> Any:
-    metadata = {"cdp_name": field.wire, "experimental": field.experimental, "deprecated": field.deprecated}
     if field.required:
-        return attrs.field(metadata=metadata)
-    return attrs.field(default=None, metadata=metadata)
+        return attrs.field(metadata=field.metadata)
+    return attrs.field(default=None, metadata=field.metadata)
 
 
-def _signature(spec: CommandSpec) -> inspect.Signature:
+def _hint(field: FieldSpec) -> str:
+    """An annotation that makes no class before somebody resolves it."""
+    kind = field.type if field.type in ("str", "int", "bool") else f"DOMAIN[{field.type!r}]"
+    return kind if field.required else f"{kind} | None"
+
+
+def _signature(spec: CommandSpec, result: str) -> inspect.Signature:
+    """The annotations are as they stand in the stub, and for people: to resolve them would make classes."""
     return inspect.Signature(
         [
             inspect.Parameter(
                 field.name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=inspect.Parameter.empty if field.required else None,
+                annotation=_said(field.type) + ("" if field.required else " | None"),
             )
             for field in spec.params.by_name.values()
-        ]
+        ],
+        return_annotation=f"Command[{result}]",
     )
 
 
-def _restore_command(method: str, params: tuple[tuple[str, Any], ...]) -> Command[Any]:
-    domain, _, name = method.partition(".")
-    found = _catalog.domain_named(domain)
-    spec = None if found is None else found.command(name)
-    if spec is None:
-        raise InvalidArgument(f"The bindings have no command {method}; it was written by another version of them.")
-    return Command(method, params, spec)
+def _said(kind: str) -> str:
+    if kind.startswith("["):
+        return f"Sequence[{_said(kind[1:-1])}]"
+    owner, _, name = kind.rpartition(".")
+    return f"{page_of(owner)}.{name}" if owner else STUB_TYPES.get(kind, kind)
+
+
+class _NamedAlias(GenericAlias):
+    """An array or an open object that has a name in the protocol: as `tuple[float, ...]`, and knows that name."""
+
+    __slots__ = ("_doc", "_name")
+
+    def __new__(cls, alias: GenericAlias, doc: str, name: tuple[Domain, str]) -> Self:
+        made = super().__new__(cls, cast("type[Any]", alias.__origin__), alias.__args__)
+        object.__setattr__(made, "_doc", doc)
+        object.__setattr__(made, "_name", name)
+        return made
+
+    def __getattribute__(self, name: str) -> Any:
+        # Whatever is not its own an alias asks of what it stands for.
+        own = {"__doc__": "_doc", "__cdp_name__": "_name"}.get(name)
+        return super().__getattribute__(name) if own is None else object.__getattribute__(self, own)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return GenericAlias, (self.__origin__, self.__args__)

@@ -4,6 +4,9 @@ A browser is newer or older than the protocol that the bindings were made of. Wh
 sends in another type is never a reason to lose a message (docs/cdp/drift-is-counted-not-raised.md): it is counted here,
 and `drift()` tells it. The counts are those of this process, whatever connection they came from.
 
+An event that the bindings do not know is counted when it arrives over a link, whether or not somebody listens
+(`_arrivals.py`); who parses it then adds nothing.
+
 The number of places is bounded, because a peer chooses the names; what does not fit is counted together, under `…`.
 """
 
@@ -12,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import attrs
 
 from cdp_core.errors import BindingDrift
 
-__all__ = ["DriftReport", "Kind", "count", "drift", "forget_drift", "strict"]
+__all__ = ["DriftReport", "Kind", "count", "count_arrival", "count_unknown", "drift", "forget_drift", "strict"]
 
 Kind = Literal["unknown_fields", "missing_fields", "other_types", "unknown_members", "unknown_items"]
 
@@ -35,6 +38,8 @@ _SAID: Final[Mapping[Kind, str]] = {
 }
 
 _counts: dict[Kind, dict[str, int]] = {kind: {} for kind in _SAID}
+_arrived: Final[set[str]] = set()
+"""Events that are unknown, and that links tell of."""
 _strict = 0
 
 
@@ -61,16 +66,25 @@ class DriftReport:
     def __bool__(self) -> bool:
         return self.total > 0
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By hand, since neither pickle nor copy takes a mapping that cannot be written to.
+        return _report, ({name: dict(counts) for name, counts in attrs.asdict(self, recurse=False).items()},)
+
 
 def drift() -> DriftReport:
     """What was counted since the start of the process, or since `forget_drift`."""
-    return DriftReport(**{kind: MappingProxyType(dict(counts)) for kind, counts in _counts.items()})
+    return _report({kind: dict(counts) for kind, counts in _counts.items()})
+
+
+def _report(counts: Mapping[Any, Mapping[str, int]]) -> DriftReport:
+    return DriftReport(**{kind: MappingProxyType(each) for kind, each in counts.items()})
 
 
 def forget_drift() -> None:
     """Begin to count anew."""
     for counts in _counts.values():
         counts.clear()
+    _arrived.clear()
 
 
 @contextmanager
@@ -87,10 +101,35 @@ def strict() -> Generator[None, None, None]:
 def count(kind: Kind, item: str, name: str = "") -> None:
     """One disagreement more. Raises BindingDrift in strict mode."""
     item, name = item[:MAX_NAME], name[:MAX_NAME]
+    _add(kind, item if not name else f"{item}{'=' if kind == 'unknown_members' else '.'}{name}")
+    if _strict:
+        raise _error(kind, item, name)
+
+
+def count_unknown(method: str) -> None:
+    """An item that the bindings do not know was to be read. Raises BindingDrift in strict mode."""
+    method = method[:MAX_NAME]
+    if method not in _arrived:
+        _add("unknown_items", method)
+    if _strict:
+        raise _error("unknown_items", method, "")
+
+
+def count_arrival(method: str) -> None:
+    """An event that the bindings do not know came over a link. Never raises: whoever reads it hears of strict mode."""
+    method = method[:MAX_NAME]
+    _add("unknown_items", method)
+    if len(_arrived) < MAX_PLACES:
+        _arrived.add(method)
+
+
+def _add(kind: Kind, place: str) -> None:
     counts = _counts[kind]
-    place = item if not name else f"{item}{'=' if kind == 'unknown_members' else '.'}{name}"
     if place not in counts and len(counts) >= MAX_PLACES:
         place = OTHERS
     counts[place] = counts.get(place, 0) + 1
-    if _strict:
-        raise BindingDrift(_SAID[kind].format(item, name) + ".", item=item, field=name)
+
+
+def _error(kind: Kind, item: str, name: str) -> BindingDrift:
+    said = _SAID[kind] if name else _SAID[kind].replace(".{1}", "")  # the value itself, and none of its fields
+    return BindingDrift(said.format(item, name) + ".", item=item, field=name)

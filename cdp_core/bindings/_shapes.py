@@ -13,13 +13,14 @@ it is, so that it can be given what the loose rung stored as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
-from types import GenericAlias
+from types import GenericAlias, MappingProxyType
 from typing import Any, Final, Literal
 
 from cdp_core.bindings import _drift, _strict
+from cdp_core.bindings._arguments import copied_json, copied_object, finite, refusal
 from cdp_core.bindings._names import field_name
 from cdp_core.bindings._tables import parse_field
 from cdp_core.bindings._values import (
@@ -33,19 +34,19 @@ from cdp_core.bindings._values import (
     set_source,
     source_of,
 )
-from cdp_core.errors import RemoteProtocolError
+from cdp_core.errors import InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.records import DECODE_ERRORS
-from cdp_core.sansio.wire import Event, Json, Result, is_object
+from cdp_core.sansio.wire import Event, Json, is_object
 
 __all__ = [
     "ArrayShape",
-    "CommandSpec",
     "EnumShape",
     "FieldSpec",
     "ObjectShape",
     "PlainShape",
     "Shape",
     "Spec",
+    "take",
     "to_json",
 ]
 
@@ -71,6 +72,10 @@ class Shape:
 
     def read(self, value: Any, item: str, field: str, count: Count) -> Any:
         """A JSON value, loosely; `item` and `field` are where it stands."""
+        raise NotImplementedError
+
+    def accept(self, value: Any, place: str) -> Any:
+        """What a caller gave, as a value keeps it. Raises InvalidArgument, naming the place."""
         raise NotImplementedError
 
     def show(self, stored: Any) -> Any:
@@ -103,6 +108,10 @@ class PlainShape(Shape):
             return int(value)
         return value
 
+    def accept(self, value: Any, place: str) -> Any:
+        """See Shape."""
+        return _ACCEPT[self.kind](value, place)
+
     def show(self, stored: Any) -> Any:
         """See Shape; only what may be anything comes here."""
         return _strict.set_or_none(stored)
@@ -120,6 +129,48 @@ _FITS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "bool": lambda value: type(value) is bool,
     "obj": is_object,
     "any": lambda _value: True,
+}
+
+
+def _accept_text(value: Any, place: str) -> Any:
+    if isinstance(value, str):
+        return value
+    raise refusal(place, "a string", value)
+
+
+def _accept_integer(value: Any, place: str) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)  # as it would be read
+    raise refusal(place, "an integer", value)
+
+
+def _accept_number(value: Any, place: str) -> Any:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return finite(value, place)
+    raise refusal(place, "a number", value)
+
+
+def _accept_boolean(value: Any, place: str) -> Any:
+    if isinstance(value, bool):
+        return value
+    raise refusal(place, "True or False", value)
+
+
+def _accept_object(value: Any, place: str) -> Any:
+    if isinstance(value, Mapping):
+        return copied_object(value, place)  # pyright: ignore[reportUnknownArgumentType]
+    raise refusal(place, "a JSON object", value)
+
+
+_ACCEPT: Final[Mapping[str, Callable[[Any, str], Any]]] = {
+    "str": _accept_text,
+    "int": _accept_integer,
+    "num": _accept_number,
+    "bool": _accept_boolean,
+    "obj": _accept_object,
+    "any": copied_json,
 }
 
 
@@ -153,6 +204,12 @@ class EnumShape(Shape):
         if not member.known:
             count("unknown_members", self.kind.__cdp_item__, value)
         return member
+
+    def accept(self, value: Any, place: str) -> Any:
+        """See Shape; a member that the bindings do not know may be one that the browser does."""
+        if isinstance(value, str):
+            return self.kind(value)
+        raise refusal(place, "a string", value)
 
     def show(self, stored: Any) -> Any:
         """See Shape."""
@@ -194,6 +251,14 @@ class ObjectShape(Shape):
             return value
         kind = self.kind
         return make_value(kind, kind.__cdp_spec__.read(value, count))
+
+    def accept(self, value: Any, place: str) -> Any:
+        """See Shape; plain JSON may stand where a value could."""
+        if isinstance(value, Mapping):
+            return copied_object(value, place)  # pyright: ignore[reportUnknownArgumentType]
+        if isinstance(value, self.kind):
+            return value
+        raise refusal(place, f"of {self.kind.__qualname__}, or a JSON object", value)
 
     def show(self, stored: Any) -> Any:
         """See Shape."""
@@ -237,6 +302,13 @@ class ArrayShape(Shape):
         read = self.inner.read
         return tuple([read(each, item, field, count) for each in items])
 
+    def accept(self, value: Any, place: str) -> Any:
+        """See Shape; whatever can be gone through, once."""
+        if not isinstance(value, Iterable) or isinstance(value, (str, bytes, bytearray, Mapping, Value)):
+            raise refusal(place, "an array", value)  # pyright: ignore[reportUnknownArgumentType]
+        accept = self.inner.accept
+        return tuple([accept(each, f"{place}[{number}]") for number, each in enumerate(value)])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
     def show(self, stored: Any) -> Any:
         """See Shape."""
         if type(stored) is not tuple:
@@ -264,6 +336,9 @@ class FieldSpec:
         self.experimental = field.experimental
         self.deprecated = field.deprecated
         self.type = field.type
+        self.metadata: Mapping[str, Any] = MappingProxyType(
+            {"cdp_name": field.wire, "experimental": field.experimental, "deprecated": field.deprecated}
+        )
         self._resolve = resolve
 
     @cached_property
@@ -283,22 +358,23 @@ class Spec:
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
+    @cached_property
+    def reading(self) -> tuple[type[Value], Callable[[Any], Any], Callable[[Event], Loose]]:
+        """What events of this type are read with: their class, the strict decoder, and what reads what it declines."""
+        return self.kind, _strict.strict_decoder(self.twin), self.read_loosely
+
     def event_reader(self) -> Callable[[Event], Value]:
-        """What makes events of this type. The strict decoder is built when the first one comes."""
-        kind = self.kind
+        """What makes events of this type."""
+        kind, decode, read_loosely = self.reading
+        new = object.__new__
 
-        decode: Callable[[Any], Any] | None = None
-
-        def read(event: Event, new: Any = object.__new__) -> Value:
-            nonlocal decode
-            if decode is None:
-                decode = _strict.strict_decoder(self.twin)
+        def read(event: Event) -> Value:
             value = new(kind)
             try:
                 set_source(value, decode(event.raw))  # empty in one out of a large message, which is decoded already
             except DECODE_ERRORS:
-                set_source(value, self.read_loosely(event))
-            return value  # type: ignore[no-any-return]
+                set_source(value, read_loosely(event))
+            return value
 
         return read
 
@@ -334,8 +410,9 @@ class Spec:
                 continue
             try:
                 stored[name] = field.shape.read(value, self.item, field.wire, count)
-            except RecursionError:  # a browser stops at 300 levels; who goes beyond that is left as JSON
+            except RecursionError:  # a browser stops at 300 levels; what goes beyond that is left as JSON
                 stored[name] = value
+                count("other_types", self.item, field.wire)
         source.nulls = frozenset(nulls)
         if found < len(fields):
             source.extra = {wire: value for wire, value in fields.items() if wire not in self._by_wire}
@@ -348,11 +425,19 @@ class Spec:
         return self.read(fields, uncounted)
 
     def accept(self, given: Mapping[str, Any]) -> Loose:
-        """The fields that a caller gave. Raises TypeError that names what is wrong."""
+        """The fields that a caller gave. Raises TypeError or InvalidArgument that names what is wrong."""
         source = Loose(self)
         taken = take(self.by_name, given, self.kind.__qualname__)
         source.nulls = frozenset(name for name, value in taken.items() if value is NULL)
         source.__dict__.update({name: None if value is NULL else value for name, value in taken.items()})
+        return source
+
+    def changed(self, value: Value, changes: Mapping[str, Any]) -> Loose:
+        """The fields of a value, but for those that a caller changes. Raises as `accept` does."""
+        source = self.restore(self.dump(value))
+        taken = take(self.by_name, changes, self.kind.__qualname__, partly=True)
+        source.nulls = source.nulls - taken.keys() | {name for name, given in taken.items() if given is NULL}
+        source.__dict__.update({name: None if given is NULL else given for name, given in taken.items()})
         return source
 
     def twin(self, begun: dict[str, Any] | None = None) -> Any:
@@ -410,82 +495,27 @@ def to_json(value: Any) -> Any:
     return None if value is NULL else value
 
 
-def take(fields: Mapping[str, FieldSpec], given: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """The given values in the order of the fields, None for what was left out. Raises TypeError."""
+def take(
+    fields: Mapping[str, FieldSpec], given: Mapping[str, Any], what: str, *, partly: bool = False
+) -> dict[str, Any]:
+    """The given values in the order of the fields, None for what was left out; `partly`: those that were given.
+
+    Raises TypeError, InvalidArgument.
+    """
     for name in given:
         if name not in fields:
             raise TypeError(f"{what} has no {name!r}; it has {', '.join(fields) or 'nothing to give'}.")
+    if partly:
+        fields = {name: fields[name] for name in given}
     missing = [name for name, field in fields.items() if field.required and given.get(name) is None]
     if missing:
         raise TypeError(f"{what} needs {', '.join(missing)}.")
-    return {name: _settle(given.get(name), field.shape) for name, field in fields.items()}
+    try:
+        return {name: _accepted(given.get(name), field, what) for name, field in fields.items()}
+    except RecursionError:
+        pass  # raised outside, without a context a thousand frames deep
+    raise InvalidArgument(f"What {what} was given is nested too deeply, or contains itself.")
 
 
-def _settle(value: Any, shape: Shape) -> Any:
-    """A given value as a value keeps it: lists as tuples, names of enumerations as members; no type is checked here."""
-    if value is None or value is NULL:
-        return value
-    if isinstance(shape, ArrayShape) and isinstance(value, (list, tuple)):
-        return tuple(_settle(each, shape.inner) for each in value)  # pyright: ignore[reportUnknownVariableType]
-    return shape.show(value)
-
-
-class CommandSpec:
-    """One command: its parameters, and what it brings."""
-
-    def __init__(
-        self,
-        method: str,
-        params: Sequence[FieldSpec],
-        result: Callable[[], type[Value] | None],
-        restore: Callable[[str, Any], Any],
-    ) -> None:
-        self.method = method
-        self.params = Spec(method, params)
-        self._result = result
-        self.restore = restore
-
-    @cached_property
-    def result(self) -> type[Value] | None:
-        """The class of what it brings; None where that is nothing."""
-        return self._result()
-
-    def accept(self, given: Mapping[str, Any], what: str) -> tuple[tuple[str, Any], ...]:
-        """The params that a caller gave, in the protocol's names. Raises TypeError that names what is wrong."""
-        fields = self.params.by_name
-        taken = take(fields, given, what)
-        return tuple((fields[name].wire, value) for name, value in taken.items() if value is not None)
-
-    def read(self, params: Json) -> tuple[tuple[str, Any], ...]:
-        """The params out of their protocol form, loosely."""
-        source = self.params.read(params)
-        named = [
-            (field.wire, NULL if name in source.nulls else source.__dict__[name])
-            for name, field in self.params.by_name.items()
-            if field.wire in params
-        ]
-        return (*named, *source.extra.items())
-
-    def to_params(self, params: Sequence[tuple[str, Any]]) -> Json:
-        """See Command."""
-        return {wire: to_json(value) for wire, value in params}
-
-    def parse(self, result: Result | Json) -> Value | None:
-        """See Command."""
-        kind = self.result
-        if kind is None:
-            for wire in result.value if isinstance(result, Result) else result:
-                _drift.count("unknown_fields", self.method, wire)
-            return None
-        if not isinstance(result, Result):
-            return make_value(kind, kind.__cdp_spec__.read(result))  # type: ignore[no-any-return]
-        try:
-            source = self._decode(result.raw)
-        except DECODE_ERRORS:
-            source = kind.__cdp_spec__.read(result.value)
-        return make_value(kind, source)  # type: ignore[no-any-return]
-
-    @cached_property
-    def _decode(self) -> Callable[[Any], Any]:
-        assert self.result is not None
-        return _strict.strict_decoder(self.result.__cdp_spec__.twin)
+def _accepted(value: Any, field: FieldSpec, what: str) -> Any:
+    return value if value is None or value is NULL else field.shape.accept(value, f"{what}: {field.name}")

@@ -44,7 +44,8 @@ PLAIN_TYPES: Final = {
 Texts = tuple[str, ...]
 
 _FIELD: Final = re.compile(r"([^?~!:]+)(\??)(~?)(!?):(.+)")
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,119}")
+"""A name becomes that of a file, which file systems bound; the protocol's longest has 44 letters."""
 _KEPT: Final = frozenset((*keyword.kwlist, "DOMAIN"))
 _DEEPEST: Final = 8
 """The protocol has arrays of arrays; no deeper is read than anybody could mean."""
@@ -114,6 +115,8 @@ def read_protocol(
                     f"{where} is of version {_version(version)}, but {first[0]} is of {_version(first[1])}; "
                     "give two files of one version."
                 )
+        if not domains:
+            raise InvalidArgument(f"{where} is no protocol description: its list of domains is empty.")
         for position, domain in enumerate(cast("list[object]", domains)):
             table = _read_domain(where, position, domain)
             if table.name in tables:

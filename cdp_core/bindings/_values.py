@@ -15,19 +15,21 @@ field, is an explicit JSON null (docs/cdp/optional-parameters-are-left-out.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, get_type_hints
 
 import attrs
 
-from cdp_core.errors import MissingField
+from cdp_core.errors import InvalidArgument, MissingField
 from cdp_core.sansio.wire import Event, Json, Result
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from cdp_core.bindings._shapes import CommandSpec, Spec
+    from cdp_core.bindings._commands import CommandSpec
+    from cdp_core.bindings._shapes import Spec
 
 __all__ = [
     "MISSING",
@@ -38,11 +40,14 @@ __all__ = [
     "Loose",
     "Value",
     "make_value",
+    "make_values",
+    "replace",
     "set_source",
     "source_of",
 ]
 
 R_co = TypeVar("R_co", covariant=True)
+V = TypeVar("V", bound="Value")
 
 
 class _Mark:
@@ -64,7 +69,17 @@ MISSING: Final[Any] = _Mark("MISSING")
 """In comparisons: a required field that was not sent."""
 
 
-class EnumValue(str):
+class _EnumKind(type):
+    """An enumeration's members are what the protocol says, for everybody in the process."""
+
+    def __setattr__(cls, name: str, value: object) -> None:
+        raise AttributeError(f"{cls.__name__}.{name} cannot be set: an enumeration does not change.")
+
+    def __delattr__(cls, name: str) -> None:
+        raise AttributeError(f"{cls.__name__}.{name} cannot be deleted: an enumeration does not change.")
+
+
+class EnumValue(str, metaclass=_EnumKind):
     """A member of an enumeration: a string, so that it compares and prints as one.
 
     A member that the bindings do not know is a value all the same; its `known` is False.
@@ -75,7 +90,9 @@ class EnumValue(str):
     __cdp_members__: ClassVar[Mapping[str, EnumValue]] = {}
 
     def __new__(cls, value: str) -> Self:
-        """The one object of a known member; a new one for another."""
+        """The one object of a known member; a new one for another. Raises InvalidArgument where it is no string."""
+        if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
+            raise InvalidArgument(f"{cls.__qualname__} is made of a string, not of {type(value).__name__}.")
         known = cls.__cdp_members__.get(value)
         return str.__new__(cls, value) if known is None else known  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
 
@@ -122,11 +139,35 @@ class Loose:
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
+class _Signature:
+    """What a class is made of, for `inspect.signature` and `help`; told when somebody asks."""
+
+    def __get__(self, _value: Value | None, kind: type[Value]) -> inspect.Signature:
+        spec: Spec | None = getattr(kind, "__cdp_spec__", None)
+        if spec is None:
+            raise AttributeError("__signature__")
+        hints = get_type_hints(kind)
+        keyword, empty = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
+        return inspect.Signature(
+            [
+                inspect.Parameter(name, keyword, default=empty if field.required else None, annotation=hints[name])
+                for name, field in spec.by_name.items()
+            ]
+        )
+
+
 class Value:
-    """Base of every object type of the protocol, of events and of results."""
+    """Base of every object type of the protocol, of events and of results.
+
+    A value has a hash, unless one of its fields holds open JSON (the protocol's `object` and `any`) that is an object or
+    an array: those are dicts and lists here. So has a command.
+    """
 
     __slots__ = ("__weakref__", "_source")
-    __cdp_spec__: ClassVar[Spec]
+
+    if TYPE_CHECKING:
+        # Unknown to typing.get_type_hints, which asks for the fields, and could not resolve these.
+        __cdp_spec__: ClassVar[Spec]
 
     @property
     def extra(self) -> Mapping[str, Any]:
@@ -135,6 +176,7 @@ class Value:
         return MappingProxyType(dict(source.extra)) if type(source) is Loose else _NOTHING
 
     if not TYPE_CHECKING:
+        __signature__ = _Signature()
 
         def __init__(self, /, **given: Any) -> None:
             set_source(self, type(self).__cdp_spec__.accept(given))
@@ -156,17 +198,45 @@ class Value:
             spec = type(self).__cdp_spec__
             return _restore, (type(self), spec.dump(self))
 
+        def __replace__(self, /, **changes: Any) -> Self:
+            return replace(self, **changes)
+
+
+def replace(value: V, /, **changes: Any) -> V:
+    """A copy with some fields otherwise, None for "not given"; `copy.replace` of Python 3.13 is this too.
+
+    Unlike `attrs.evolve`, which makes a new value of what can be read, it keeps what else the browser sent: fields that
+    the bindings do not know, values of another type, explicit nulls; and a field that was not sent stays missing.
+    Raises TypeError or InvalidArgument, as the making of a value does.
+    """
+    kind = type(value)
+    return make_value(kind, kind.__cdp_spec__.changed(value, changes))  # type: ignore[no-any-return]
+
+
+class _Reader:
+    """What reads events of a class; built, and put in this place, when somebody first asks for it."""
+
+    def __get__(self, _value: EventValue | None, kind: type[Any]) -> Callable[[Event], Any]:
+        read: Callable[[Event], Any] = kind.__cdp_spec__.event_reader()
+        kind.__cdp_read__ = staticmethod(read)
+        return read
+
 
 class EventValue(Value):
     """Base of every event."""
 
     __slots__ = ()
-    __cdp_method__: ClassVar[str]
 
-    @classmethod
-    def __cdp_read__(cls, event: Event, /) -> Self:
-        """Read the event. Never raises outside strict mode."""
-        return cls.__cdp_spec__.event_reader()(event)  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
+    if TYPE_CHECKING:
+        __cdp_method__: ClassVar[str]
+
+        @classmethod
+        def __cdp_read__(cls, event: Event, /) -> Self:
+            """Read the event. Never raises outside strict mode."""
+            ...
+
+    else:
+        __cdp_read__ = _Reader()
 
 
 def _state(value: Value) -> Iterator[Any]:
@@ -228,4 +298,4 @@ class Command(Generic[R_co]):
         return f"{self.method}({', '.join(f'{name}={value!r}' for name, value in self.params)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._spec.restore, (self.method, self.params)
+        return self._spec.reduce(self.params)

@@ -5,7 +5,7 @@ https://chromedevtools.github.io/devtools-protocol/tot/Animation/
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal, TypeAlias
 
 import attrs
 
@@ -19,6 +19,9 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_AnimationType: TypeAlias = Literal["CSSTransition", "CSSAnimation", "WebAnimation"]
+_DOMScrollOrientation: TypeAlias = Literal["horizontal", "vertical"]
+
 class AnimationType(_EnumValue):
     """Animation.AnimationType. https://chromedevtools.github.io/devtools-protocol/tot/Animation/#type-AnimationType"""
 
@@ -26,7 +29,7 @@ class AnimationType(_EnumValue):
     CSS_ANIMATION: ClassVar[AnimationType]
     WEB_ANIMATION: ClassVar[AnimationType]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Animation(_Value):
     """Animation.Animation. https://chromedevtools.github.io/devtools-protocol/tot/Animation/#type-Animation"""
 
@@ -41,8 +44,23 @@ class Animation(_Value):
     source: AnimationEffect | None = None
     css_id: str | None = None
     view_or_scroll_timeline: ViewOrScrollTimeline | None = None
+    def __init__(
+        self,
+        *,
+        id: str,
+        name: str,
+        paused_state: bool,
+        play_state: str,
+        playback_rate: float,
+        start_time: float,
+        current_time: float,
+        type: AnimationType | _AnimationType,
+        source: AnimationEffect | None = None,
+        css_id: str | None = None,
+        view_or_scroll_timeline: ViewOrScrollTimeline | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ViewOrScrollTimeline(_Value):
     """Animation.ViewOrScrollTimeline. https://chromedevtools.github.io/devtools-protocol/tot/Animation/#type-ViewOrScrollTimeline"""
 
@@ -51,6 +69,15 @@ class ViewOrScrollTimeline(_Value):
     end_offset: float | None = None
     subject_node_id: _dom.BackendNodeId | None = None
     axis: _dom.ScrollOrientation
+    def __init__(
+        self,
+        *,
+        source_node_id: _dom.BackendNodeId | None = None,
+        start_offset: float | None = None,
+        end_offset: float | None = None,
+        subject_node_id: _dom.BackendNodeId | None = None,
+        axis: _dom.ScrollOrientation | _DOMScrollOrientation,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class AnimationEffect(_Value):

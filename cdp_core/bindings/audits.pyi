@@ -20,6 +20,383 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_InsightType: TypeAlias = Literal["GitHubResource", "GracePeriod", "Heuristics"]
+_CookieWarningReason: TypeAlias = Literal[
+    "WarnSameSiteUnspecifiedCrossSiteContext",
+    "WarnSameSiteNoneInsecure",
+    "WarnSameSiteUnspecifiedLaxAllowUnsafe",
+    "WarnSameSiteStrictLaxDowngradeStrict",
+    "WarnSameSiteStrictCrossDowngradeStrict",
+    "WarnSameSiteStrictCrossDowngradeLax",
+    "WarnSameSiteLaxCrossDowngradeStrict",
+    "WarnSameSiteLaxCrossDowngradeLax",
+    "WarnAttributeValueExceedsMaxSize",
+    "WarnDomainNonASCII",
+    "WarnThirdPartyPhaseout",
+    "WarnCrossSiteRedirectDowngradeChangesInclusion",
+    "WarnDeprecationTrialMetadata",
+    "WarnThirdPartyCookieHeuristic",
+]
+_CookieExclusionReason: TypeAlias = Literal[
+    "ExcludeSameSiteUnspecifiedTreatedAsLax",
+    "ExcludeSameSiteNoneInsecure",
+    "ExcludeSameSiteLax",
+    "ExcludeSameSiteStrict",
+    "ExcludeDomainNonASCII",
+    "ExcludeThirdPartyPhaseout",
+    "ExcludePortMismatch",
+    "ExcludeSchemeMismatch",
+]
+_CookieOperation: TypeAlias = Literal["SetCookie", "ReadCookie"]
+_PerformanceIssueType: TypeAlias = Literal["DocumentCookie"]
+_MixedContentResourceType: TypeAlias = Literal[
+    "Audio",
+    "Beacon",
+    "CSPReport",
+    "Download",
+    "EventSource",
+    "Favicon",
+    "Font",
+    "Form",
+    "Frame",
+    "Image",
+    "Import",
+    "JSON",
+    "Manifest",
+    "Ping",
+    "PluginData",
+    "PluginResource",
+    "Prefetch",
+    "Resource",
+    "Script",
+    "ServiceWorker",
+    "SharedWorker",
+    "SpeculationRules",
+    "Stylesheet",
+    "Track",
+    "Video",
+    "Worker",
+    "XMLHttpRequest",
+    "XSLT",
+]
+_MixedContentResolutionStatus: TypeAlias = Literal[
+    "MixedContentBlocked", "MixedContentAutomaticallyUpgraded", "MixedContentWarning"
+]
+_BlockedByResponseReason: TypeAlias = Literal[
+    "CoepFrameResourceNeedsCoepHeader",
+    "CoopSandboxedIFrameCannotNavigateToCoopPage",
+    "CorpNotSameOrigin",
+    "CorpNotSameOriginAfterDefaultedToSameOriginByCoep",
+    "CorpNotSameOriginAfterDefaultedToSameOriginByDip",
+    "CorpNotSameOriginAfterDefaultedToSameOriginByCoepAndDip",
+    "CorpNotSameSite",
+    "SRIMessageSignatureMismatch",
+]
+_HeavyAdResolutionStatus: TypeAlias = Literal["HeavyAdBlocked", "HeavyAdWarning"]
+_HeavyAdReason: TypeAlias = Literal["NetworkTotalLimit", "CpuTotalLimit", "CpuPeakLimit"]
+_ContentSecurityPolicyViolationType: TypeAlias = Literal[
+    "kInlineViolation",
+    "kEvalViolation",
+    "kURLViolation",
+    "kSRIViolation",
+    "kTrustedTypesSinkViolation",
+    "kTrustedTypesPolicyViolation",
+    "kWasmEvalViolation",
+]
+_SharedArrayBufferIssueType: TypeAlias = Literal["TransferIssue", "CreationIssue"]
+_NetworkIPAddressSpace: TypeAlias = Literal["Loopback", "Local", "Public", "Unknown"]
+_SharedDictionaryError: TypeAlias = Literal[
+    "UseErrorCrossOriginNoCorsRequest",
+    "UseErrorDictionaryLoadFailure",
+    "UseErrorMatchingDictionaryNotUsed",
+    "UseErrorUnexpectedContentDictionaryHeader",
+    "WriteErrorCossOriginNoCorsRequest",
+    "WriteErrorDisallowedBySettings",
+    "WriteErrorExpiredResponse",
+    "WriteErrorFeatureDisabled",
+    "WriteErrorInsufficientResources",
+    "WriteErrorInvalidMatchField",
+    "WriteErrorInvalidStructuredHeader",
+    "WriteErrorInvalidTTLField",
+    "WriteErrorNavigationRequest",
+    "WriteErrorNoMatchField",
+    "WriteErrorNonIntegerTTLField",
+    "WriteErrorNonListMatchDestField",
+    "WriteErrorNonSecureContext",
+    "WriteErrorNonStringIdField",
+    "WriteErrorNonStringInMatchDestList",
+    "WriteErrorInvalidMatchDestList",
+    "WriteErrorNonStringMatchField",
+    "WriteErrorNonTokenTypeField",
+    "WriteErrorRequestAborted",
+    "WriteErrorShuttingDown",
+    "WriteErrorTooLongIdField",
+    "WriteErrorUnsupportedType",
+]
+_SRIMessageSignatureError: TypeAlias = Literal[
+    "MissingSignatureHeader",
+    "MissingSignatureInputHeader",
+    "InvalidSignatureHeader",
+    "InvalidSignatureInputHeader",
+    "SignatureHeaderValueIsNotByteSequence",
+    "SignatureHeaderValueIsParameterized",
+    "SignatureHeaderValueIsIncorrectLength",
+    "SignatureInputHeaderMissingLabel",
+    "SignatureInputHeaderValueNotInnerList",
+    "SignatureInputHeaderValueMissingComponents",
+    "SignatureInputHeaderInvalidComponentType",
+    "SignatureInputHeaderInvalidComponentName",
+    "SignatureInputHeaderInvalidHeaderComponentParameter",
+    "SignatureInputHeaderInvalidDerivedComponentParameter",
+    "SignatureInputHeaderKeyIdLength",
+    "SignatureInputHeaderInvalidParameter",
+    "SignatureInputHeaderMissingRequiredParameters",
+    "ValidationFailedSignatureExpired",
+    "ValidationFailedInvalidLength",
+    "ValidationFailedSignatureMismatch",
+    "ValidationFailedIntegrityMismatch",
+    "SignatureBaseUnknownDerivedComponent",
+    "SignatureBaseMissingHeader",
+    "SignatureBaseInvalidUnencodedDigest",
+    "SignatureBaseUnsupportedComponent",
+]
+_UnencodedDigestError: TypeAlias = Literal[
+    "MalformedDictionary", "UnknownAlgorithm", "IncorrectDigestType", "IncorrectDigestLength"
+]
+_ConnectionAllowlistError: TypeAlias = Literal[
+    "InvalidHeader",
+    "MoreThanOneList",
+    "ItemNotInnerList",
+    "InvalidAllowlistItemType",
+    "ReportingEndpointNotToken",
+    "InvalidUrlPattern",
+    "IFrameAttributeLoosensEmbeddingRequirement",
+    "InvalidAllowConnectionAllowlistFrom",
+    "EmbeddingRequirementNotSatisfied",
+]
+_GenericIssueErrorType: TypeAlias = Literal[
+    "FormLabelForNameError",
+    "FormDuplicateIdForInputError",
+    "FormInputWithNoLabelError",
+    "FormAutocompleteAttributeEmptyError",
+    "FormEmptyIdAndNameAttributesForInputError",
+    "FormAriaLabelledByToNonExistingIdError",
+    "FormInputAssignedAutocompleteValueToIdOrNameAttributeError",
+    "FormLabelHasNeitherForNorNestedInputError",
+    "FormLabelForMatchesNonExistingIdError",
+    "FormInputHasWrongButWellIntendedAutocompleteValueError",
+    "ResponseWasBlockedByORB",
+    "NavigationEntryMarkedSkippable",
+    "BackUINavigationWouldSkipAd",
+    "AutofillAndManualTextPolicyControlledFeaturesInfo",
+    "AutofillPolicyControlledFeatureInfo",
+    "ManualTextPolicyControlledFeatureInfo",
+    "FormModelContextParameterMissingTitleAndDescription",
+    "FormModelContextMissingToolName",
+    "FormModelContextMissingToolDescription",
+    "FormModelContextRequiredParameterMissingName",
+    "FormModelContextParameterMissingName",
+]
+_FederatedAuthRequestIssueReason: TypeAlias = Literal[
+    "ShouldEmbargo",
+    "TooManyRequests",
+    "WellKnownHttpNotFound",
+    "WellKnownNoResponse",
+    "WellKnownBlockedByConnectionAllowlist",
+    "WellKnownInvalidResponse",
+    "WellKnownListEmpty",
+    "WellKnownInvalidContentType",
+    "ConfigNotInWellKnown",
+    "WellKnownTooBig",
+    "ConfigHttpNotFound",
+    "ConfigNoResponse",
+    "ConfigBlockedByConnectionAllowlist",
+    "ConfigInvalidResponse",
+    "ConfigInvalidContentType",
+    "IdpNotPotentiallyTrustworthy",
+    "DisabledInSettings",
+    "DisabledInFlags",
+    "ErrorFetchingSignin",
+    "InvalidSigninResponse",
+    "AccountsHttpNotFound",
+    "AccountsNoResponse",
+    "AccountsBlockedByConnectionAllowlist",
+    "AccountsInvalidResponse",
+    "AccountsListEmpty",
+    "AccountsInvalidContentType",
+    "IdTokenHttpNotFound",
+    "IdTokenNoResponse",
+    "IdTokenBlockedByConnectionAllowlist",
+    "IdTokenInvalidResponse",
+    "IdTokenIdpErrorResponse",
+    "IdTokenCrossSiteIdpErrorResponse",
+    "IdTokenInvalidRequest",
+    "IdTokenInvalidContentType",
+    "ErrorIdToken",
+    "Canceled",
+    "RpPageNotVisible",
+    "SilentMediationFailure",
+    "NotSignedInWithIdp",
+    "MissingTransientUserActivation",
+    "ReplacedByActiveMode",
+    "RelyingPartyOriginIsOpaque",
+    "TypeNotMatching",
+    "UiDismissedNoEmbargo",
+    "CorsError",
+    "SuppressedBySegmentationPlatform",
+    "PopupBlockedByConnectionAllowlist",
+]
+_FederatedAuthUserInfoRequestIssueReason: TypeAlias = Literal[
+    "NotSameOrigin",
+    "NotIframe",
+    "NotPotentiallyTrustworthy",
+    "NoApiPermission",
+    "NotSignedInWithIdp",
+    "NoAccountSharingPermission",
+    "InvalidConfigOrWellKnown",
+    "InvalidAccountsResponse",
+    "NoReturningUserFromFetchedAccounts",
+]
+_EmailVerificationRequestIssueReason: TypeAlias = Literal[
+    "InvalidEmail",
+    "DnsFetchFailed",
+    "DnsInvalidRecord",
+    "WellKnownHttpNotFound",
+    "WellKnownNoResponse",
+    "WellKnownInvalidResponse",
+    "WellKnownListEmpty",
+    "WellKnownInvalidContentType",
+    "WellKnownMissingIssuanceEndpoint",
+    "WellKnownIssuanceEndpointCrossOrigin",
+    "WellKnownUnsupportedSigningAlgorithm",
+    "TokenHttpNotFound",
+    "TokenNoResponse",
+    "TokenInvalidResponse",
+    "TokenInvalidContentType",
+    "TokenMalformedSdJwt",
+    "TokenInvalidSdJwt",
+    "KeyBindingSigningFailed",
+    "RpOriginIsOpaque",
+    "WellKnownMissingAccountsEndpoint",
+    "UserLoggedOut",
+    "WellKnownAccountsEndpointCrossOrigin",
+    "AccountsHttpNotFound",
+    "AccountsNoResponse",
+    "AccountsInvalidResponse",
+    "AccountsInvalidContentType",
+    "AccountsEmptyList",
+    "EmailVerificationWellKnownHttpNotFound",
+    "EmailVerificationWellKnownNoResponse",
+    "EmailVerificationWellKnownInvalidResponse",
+    "EmailVerificationWellKnownInvalidContentType",
+    "JwksHttpNotFound",
+    "JwksInvalidResponse",
+    "TokenVerificationSdJwtUnsupportedHeaderAlg",
+    "TokenVerificationSdJwtInvalidTyp",
+    "TokenVerificationSdJwtMissingIss",
+    "TokenVerificationSdJwtMissingIat",
+    "TokenVerificationSdJwtMissingCnf",
+    "TokenVerificationSdJwtMissingEmail",
+    "TokenVerificationSdJwtInvalidIssuedAt",
+    "TokenVerificationSdJwtInvalidIssuer",
+    "TokenVerificationSdJwtJwksMissingKeys",
+    "TokenVerificationSdJwtSignatureFailed",
+    "TokenVerificationSdJwtInvalidEmailVerified",
+    "TokenVerificationSdJwtInvalidEmail",
+    "TokenVerificationSdJwtInvalidHolderKey",
+    "TokenVerificationKbInvalidTyp",
+    "TokenVerificationKbMissingAud",
+    "TokenVerificationKbMissingNonce",
+    "TokenVerificationKbMissingIat",
+    "TokenVerificationKbMissingSdHash",
+    "TokenVerificationKbInvalidIssuedAt",
+    "TokenVerificationKbInvalidAudience",
+    "TokenVerificationKbInvalidNonce",
+    "TokenVerificationKbInvalidSdHash",
+    "TokenVerificationKbMissingCnf",
+    "TokenVerificationKbSignatureFailed",
+    "CrossOriginIframeNotSupported",
+]
+_ClientHintIssueReason: TypeAlias = Literal["MetaTagAllowListInvalidOrigin", "MetaTagModifiedHTML"]
+_PartitioningBlobURLInfo: TypeAlias = Literal["BlockedCrossPartitionFetching", "EnforceNoopenerForNavigation"]
+_ElementAccessibilityIssueReason: TypeAlias = Literal[
+    "DisallowedSelectChild",
+    "DisallowedOptGroupChild",
+    "NonPhrasingContentOptionChild",
+    "InteractiveContentOptionChild",
+    "InteractiveContentLegendChild",
+    "InteractiveContentSummaryDescendant",
+]
+_StyleSheetLoadingIssueReason: TypeAlias = Literal["LateImportRule", "RequestFailed"]
+_PropertyRuleIssueReason: TypeAlias = Literal["InvalidSyntax", "InvalidInitialValue", "InvalidInherits", "InvalidName"]
+_UserReidentificationIssueType: TypeAlias = Literal[
+    "BlockedFrameNavigation", "BlockedSubresource", "NoisedCanvasReadback"
+]
+_PermissionElementIssueType: TypeAlias = Literal[
+    "InvalidType",
+    "FencedFrameDisallowed",
+    "CspFrameAncestorsMissing",
+    "PermissionsPolicyBlocked",
+    "PaddingRightUnsupported",
+    "PaddingBottomUnsupported",
+    "InsetBoxShadowUnsupported",
+    "RequestInProgress",
+    "UntrustedEvent",
+    "RegistrationFailed",
+    "TypeNotSupported",
+    "InvalidTypeActivation",
+    "SecurityChecksFailed",
+    "ActivationDisabled",
+    "GeolocationDeprecated",
+    "InvalidDisplayStyle",
+    "NonOpaqueColor",
+    "LowContrast",
+    "FontSizeTooSmall",
+    "FontSizeTooLarge",
+    "InvalidSizeValue",
+    "NonSecureContext",
+    "MissingTransientUserActivation",
+]
+_WebInstallIssueReason: TypeAlias = Literal[
+    "ManifestParsingOrNetworkError",
+    "StartUrlInvalid",
+    "ManifestMissingNameOrShortName",
+    "ManifestMissingId",
+    "NoManifest",
+]
+_InspectorIssueCode: TypeAlias = Literal[
+    "CookieIssue",
+    "MixedContentIssue",
+    "BlockedByResponseIssue",
+    "HeavyAdIssue",
+    "ContentSecurityPolicyIssue",
+    "SharedArrayBufferIssue",
+    "CorsIssue",
+    "QuirksModeIssue",
+    "PartitioningBlobURLIssue",
+    "NavigatorUserAgentIssue",
+    "GenericIssue",
+    "DeprecationIssue",
+    "ClientHintIssue",
+    "FederatedAuthRequestIssue",
+    "BounceTrackingIssue",
+    "CookieDeprecationMetadataIssue",
+    "StylesheetLoadingIssue",
+    "FederatedAuthUserInfoRequestIssue",
+    "PropertyRuleIssue",
+    "SharedDictionaryIssue",
+    "ElementAccessibilityIssue",
+    "SRIMessageSignatureIssue",
+    "UnencodedDigestIssue",
+    "ConnectionAllowlistIssue",
+    "UserReidentificationIssue",
+    "PermissionElementIssue",
+    "PerformanceIssue",
+    "SelectivePermissionsInterventionIssue",
+    "EmailVerificationRequestIssue",
+    "LazyLoadImageIssue",
+    "WebInstallIssue",
+]
 _GetEncodedResponseEncoding: TypeAlias = Literal["webp", "jpeg", "png"]
 IssueId = NewType("IssueId", str)
 """Audits.IssueId. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-IssueId"""
@@ -526,14 +903,20 @@ class AffectedFrame(_Value):
 
     frame_id: _page.FrameId
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CookieIssueInsight(_Value):
     """Audits.CookieIssueInsight. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-CookieIssueInsight"""
 
     type: InsightType
     table_entry_url: str | None = None
+    def __init__(
+        self,
+        *,
+        type: InsightType | _InsightType,
+        table_entry_url: str | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CookieIssueDetails(_Value):
     """Audits.CookieIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-CookieIssueDetails"""
 
@@ -546,15 +929,34 @@ class CookieIssueDetails(_Value):
     cookie_url: str | None = None
     request: AffectedRequest | None = None
     insight: CookieIssueInsight | None = None
+    def __init__(
+        self,
+        *,
+        cookie: AffectedCookie | None = None,
+        raw_cookie_line: str | None = None,
+        cookie_warning_reasons: tuple[CookieWarningReason | _CookieWarningReason, ...],
+        cookie_exclusion_reasons: tuple[CookieExclusionReason | _CookieExclusionReason, ...],
+        operation: CookieOperation | _CookieOperation,
+        site_for_cookies: str | None = None,
+        cookie_url: str | None = None,
+        request: AffectedRequest | None = None,
+        insight: CookieIssueInsight | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PerformanceIssueDetails(_Value):
     """Audits.PerformanceIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-PerformanceIssueDetails"""
 
     performance_issue_type: PerformanceIssueType
     source_code_location: SourceCodeLocation | None = None
+    def __init__(
+        self,
+        *,
+        performance_issue_type: PerformanceIssueType | _PerformanceIssueType,
+        source_code_location: SourceCodeLocation | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class MixedContentIssueDetails(_Value):
     """Audits.MixedContentIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-MixedContentIssueDetails"""
 
@@ -564,8 +966,18 @@ class MixedContentIssueDetails(_Value):
     main_resource_url: str
     request: AffectedRequest | None = None
     frame: AffectedFrame | None = None
+    def __init__(
+        self,
+        *,
+        resource_type: MixedContentResourceType | _MixedContentResourceType | None = None,
+        resolution_status: MixedContentResolutionStatus | _MixedContentResolutionStatus,
+        insecure_url: str,
+        main_resource_url: str,
+        request: AffectedRequest | None = None,
+        frame: AffectedFrame | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class BlockedByResponseIssueDetails(_Value):
     """Audits.BlockedByResponseIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-BlockedByResponseIssueDetails"""
 
@@ -573,14 +985,29 @@ class BlockedByResponseIssueDetails(_Value):
     parent_frame: AffectedFrame | None = None
     blocked_frame: AffectedFrame | None = None
     reason: BlockedByResponseReason
+    def __init__(
+        self,
+        *,
+        request: AffectedRequest,
+        parent_frame: AffectedFrame | None = None,
+        blocked_frame: AffectedFrame | None = None,
+        reason: BlockedByResponseReason | _BlockedByResponseReason,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class HeavyAdIssueDetails(_Value):
     """Audits.HeavyAdIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-HeavyAdIssueDetails"""
 
     resolution: HeavyAdResolutionStatus
     reason: HeavyAdReason
     frame: AffectedFrame
+    def __init__(
+        self,
+        *,
+        resolution: HeavyAdResolutionStatus | _HeavyAdResolutionStatus,
+        reason: HeavyAdReason | _HeavyAdReason,
+        frame: AffectedFrame,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class SourceCodeLocation(_Value):
@@ -591,7 +1018,7 @@ class SourceCodeLocation(_Value):
     line_number: int
     column_number: int
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ContentSecurityPolicyIssueDetails(_Value):
     """Audits.ContentSecurityPolicyIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-ContentSecurityPolicyIssueDetails"""
 
@@ -602,16 +1029,35 @@ class ContentSecurityPolicyIssueDetails(_Value):
     frame_ancestor: AffectedFrame | None = None
     source_code_location: SourceCodeLocation | None = None
     violating_node_id: _dom.BackendNodeId | None = None
+    def __init__(
+        self,
+        *,
+        blocked_url: str | None = None,
+        violated_directive: str,
+        is_report_only: bool,
+        content_security_policy_violation_type: ContentSecurityPolicyViolationType
+        | _ContentSecurityPolicyViolationType,
+        frame_ancestor: AffectedFrame | None = None,
+        source_code_location: SourceCodeLocation | None = None,
+        violating_node_id: _dom.BackendNodeId | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SharedArrayBufferIssueDetails(_Value):
     """Audits.SharedArrayBufferIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-SharedArrayBufferIssueDetails"""
 
     source_code_location: SourceCodeLocation
     is_warning: bool
     type: SharedArrayBufferIssueType
+    def __init__(
+        self,
+        *,
+        source_code_location: SourceCodeLocation,
+        is_warning: bool,
+        type: SharedArrayBufferIssueType | _SharedArrayBufferIssueType,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CorsIssueDetails(_Value):
     """Audits.CorsIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-CorsIssueDetails"""
 
@@ -622,6 +1068,17 @@ class CorsIssueDetails(_Value):
     initiator_origin: str | None = None
     resource_ip_address_space: _network.IPAddressSpace | None = None
     client_security_state: _network.ClientSecurityState | None = None
+    def __init__(
+        self,
+        *,
+        cors_error_status: _network.CorsErrorStatus,
+        is_warning: bool,
+        request: AffectedRequest,
+        location: SourceCodeLocation | None = None,
+        initiator_origin: str | None = None,
+        resource_ip_address_space: _network.IPAddressSpace | _NetworkIPAddressSpace | None = None,
+        client_security_state: _network.ClientSecurityState | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class QuirksModeIssueDetails(_Value):
@@ -640,14 +1097,20 @@ class NavigatorUserAgentIssueDetails(_Value):
     url: str
     location: SourceCodeLocation | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SharedDictionaryIssueDetails(_Value):
     """Audits.SharedDictionaryIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-SharedDictionaryIssueDetails"""
 
     shared_dictionary_error: SharedDictionaryError
     request: AffectedRequest
+    def __init__(
+        self,
+        *,
+        shared_dictionary_error: SharedDictionaryError | _SharedDictionaryError,
+        request: AffectedRequest,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SRIMessageSignatureIssueDetails(_Value):
     """Audits.SRIMessageSignatureIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-SRIMessageSignatureIssueDetails"""
 
@@ -655,22 +1118,42 @@ class SRIMessageSignatureIssueDetails(_Value):
     signature_base: str
     integrity_assertions: tuple[str, ...]
     request: AffectedRequest
+    def __init__(
+        self,
+        *,
+        error: SRIMessageSignatureError | _SRIMessageSignatureError,
+        signature_base: str,
+        integrity_assertions: tuple[str, ...],
+        request: AffectedRequest,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class UnencodedDigestIssueDetails(_Value):
     """Audits.UnencodedDigestIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-UnencodedDigestIssueDetails"""
 
     error: UnencodedDigestError
     request: AffectedRequest
+    def __init__(
+        self,
+        *,
+        error: UnencodedDigestError | _UnencodedDigestError,
+        request: AffectedRequest,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ConnectionAllowlistIssueDetails(_Value):
     """Audits.ConnectionAllowlistIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-ConnectionAllowlistIssueDetails"""
 
     error: ConnectionAllowlistError
     request: AffectedRequest
+    def __init__(
+        self,
+        *,
+        error: ConnectionAllowlistError | _ConnectionAllowlistError,
+        request: AffectedRequest,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class GenericIssueDetails(_Value):
     """Audits.GenericIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-GenericIssueDetails"""
 
@@ -679,6 +1162,15 @@ class GenericIssueDetails(_Value):
     violating_node_id: _dom.BackendNodeId | None = None
     violating_node_attribute: str | None = None
     request: AffectedRequest | None = None
+    def __init__(
+        self,
+        *,
+        error_type: GenericIssueErrorType | _GenericIssueErrorType,
+        frame_id: _page.FrameId | None = None,
+        violating_node_id: _dom.BackendNodeId | None = None,
+        violating_node_attribute: str | None = None,
+        request: AffectedRequest | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class DeprecationIssueDetails(_Value):
@@ -694,7 +1186,7 @@ class BounceTrackingIssueDetails(_Value):
 
     tracking_sites: tuple[str, ...]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CookieDeprecationMetadataIssueDetails(_Value):
     """Audits.CookieDeprecationMetadataIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-CookieDeprecationMetadataIssueDetails"""
 
@@ -702,31 +1194,62 @@ class CookieDeprecationMetadataIssueDetails(_Value):
     opt_out_percentage: float
     is_opt_out_top_level: bool
     operation: CookieOperation
+    def __init__(
+        self,
+        *,
+        allowed_sites: tuple[str, ...],
+        opt_out_percentage: float,
+        is_opt_out_top_level: bool,
+        operation: CookieOperation | _CookieOperation,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FederatedAuthRequestIssueDetails(_Value):
     """Audits.FederatedAuthRequestIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-FederatedAuthRequestIssueDetails"""
 
     federated_auth_request_issue_reason: FederatedAuthRequestIssueReason
+    def __init__(
+        self,
+        *,
+        federated_auth_request_issue_reason: FederatedAuthRequestIssueReason | _FederatedAuthRequestIssueReason,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FederatedAuthUserInfoRequestIssueDetails(_Value):
     """Audits.FederatedAuthUserInfoRequestIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-FederatedAuthUserInfoRequestIssueDetails"""
 
     federated_auth_user_info_request_issue_reason: FederatedAuthUserInfoRequestIssueReason
+    def __init__(
+        self,
+        *,
+        federated_auth_user_info_request_issue_reason: FederatedAuthUserInfoRequestIssueReason
+        | _FederatedAuthUserInfoRequestIssueReason,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class EmailVerificationRequestIssueDetails(_Value):
     """Audits.EmailVerificationRequestIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-EmailVerificationRequestIssueDetails"""
 
     email_verification_request_issue_reason: EmailVerificationRequestIssueReason
+    def __init__(
+        self,
+        *,
+        email_verification_request_issue_reason: EmailVerificationRequestIssueReason
+        | _EmailVerificationRequestIssueReason,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ClientHintIssueDetails(_Value):
     """Audits.ClientHintIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-ClientHintIssueDetails"""
 
     source_code_location: SourceCodeLocation
     client_hint_issue_reason: ClientHintIssueReason
+    def __init__(
+        self,
+        *,
+        source_code_location: SourceCodeLocation,
+        client_hint_issue_reason: ClientHintIssueReason | _ClientHintIssueReason,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class FailedRequestInfo(_Value):
@@ -736,46 +1259,80 @@ class FailedRequestInfo(_Value):
     failure_message: str
     request_id: _network.RequestId | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PartitioningBlobURLIssueDetails(_Value):
     """Audits.PartitioningBlobURLIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-PartitioningBlobURLIssueDetails"""
 
     url: str
     partitioning_blob_url_info: PartitioningBlobURLInfo
+    def __init__(
+        self,
+        *,
+        url: str,
+        partitioning_blob_url_info: PartitioningBlobURLInfo | _PartitioningBlobURLInfo,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ElementAccessibilityIssueDetails(_Value):
     """Audits.ElementAccessibilityIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-ElementAccessibilityIssueDetails"""
 
     node_id: _dom.BackendNodeId
     element_accessibility_issue_reason: ElementAccessibilityIssueReason
     has_disallowed_attributes: bool
+    def __init__(
+        self,
+        *,
+        node_id: _dom.BackendNodeId,
+        element_accessibility_issue_reason: ElementAccessibilityIssueReason | _ElementAccessibilityIssueReason,
+        has_disallowed_attributes: bool,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class StylesheetLoadingIssueDetails(_Value):
     """Audits.StylesheetLoadingIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-StylesheetLoadingIssueDetails"""
 
     source_code_location: SourceCodeLocation
     style_sheet_loading_issue_reason: StyleSheetLoadingIssueReason
     failed_request_info: FailedRequestInfo | None = None
+    def __init__(
+        self,
+        *,
+        source_code_location: SourceCodeLocation,
+        style_sheet_loading_issue_reason: StyleSheetLoadingIssueReason | _StyleSheetLoadingIssueReason,
+        failed_request_info: FailedRequestInfo | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PropertyRuleIssueDetails(_Value):
     """Audits.PropertyRuleIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-PropertyRuleIssueDetails"""
 
     source_code_location: SourceCodeLocation
     property_rule_issue_reason: PropertyRuleIssueReason
     property_value: str | None = None
+    def __init__(
+        self,
+        *,
+        source_code_location: SourceCodeLocation,
+        property_rule_issue_reason: PropertyRuleIssueReason | _PropertyRuleIssueReason,
+        property_value: str | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class UserReidentificationIssueDetails(_Value):
     """Audits.UserReidentificationIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-UserReidentificationIssueDetails"""
 
     type: UserReidentificationIssueType
     request: AffectedRequest | None = None
     source_code_location: SourceCodeLocation | None = None
+    def __init__(
+        self,
+        *,
+        type: UserReidentificationIssueType | _UserReidentificationIssueType,
+        request: AffectedRequest | None = None,
+        source_code_location: SourceCodeLocation | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PermissionElementIssueDetails(_Value):
     """Audits.PermissionElementIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-PermissionElementIssueDetails"""
 
@@ -787,13 +1344,31 @@ class PermissionElementIssueDetails(_Value):
     occluder_node_info: str | None = None
     occluder_parent_node_info: str | None = None
     disable_reason: str | None = None
+    def __init__(
+        self,
+        *,
+        issue_type: PermissionElementIssueType | _PermissionElementIssueType,
+        type: str | None = None,
+        node_id: _dom.BackendNodeId | None = None,
+        is_warning: bool | None = None,
+        permission_name: str | None = None,
+        occluder_node_info: str | None = None,
+        occluder_parent_node_info: str | None = None,
+        disable_reason: str | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class WebInstallIssueDetails(_Value):
     """Audits.WebInstallIssueDetails. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-WebInstallIssueDetails"""
 
     manifest_url: str | None = None
     reason: WebInstallIssueReason
+    def __init__(
+        self,
+        *,
+        manifest_url: str | None = None,
+        reason: WebInstallIssueReason | _WebInstallIssueReason,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class SelectivePermissionsInterventionIssueDetails(_Value):
@@ -824,7 +1399,7 @@ class InspectorIssueDetails(_Value):
     cors_issue_details: CorsIssueDetails | None = None
     quirks_mode_issue_details: QuirksModeIssueDetails | None = None
     partitioning_blob_url_issue_details: PartitioningBlobURLIssueDetails | None = None
-    navigator_user_agent_issue_details: NavigatorUserAgentIssueDetails | None = None
+    navigator_user_agent_issue_details: NavigatorUserAgentIssueDetails | None = None  # deprecated
     generic_issue_details: GenericIssueDetails | None = None
     deprecation_issue_details: DeprecationIssueDetails | None = None
     client_hint_issue_details: ClientHintIssueDetails | None = None
@@ -847,13 +1422,20 @@ class InspectorIssueDetails(_Value):
     lazy_load_image_issue_details: LazyLoadImageIssueDetails | None = None
     web_install_issue_details: WebInstallIssueDetails | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class InspectorIssue(_Value):
     """Audits.InspectorIssue. https://chromedevtools.github.io/devtools-protocol/tot/Audits/#type-InspectorIssue"""
 
     code: InspectorIssueCode
     details: InspectorIssueDetails
     issue_id: IssueId | None = None
+    def __init__(
+        self,
+        *,
+        code: InspectorIssueCode | _InspectorIssueCode,
+        details: InspectorIssueDetails,
+        issue_id: IssueId | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class GetEncodedResponseResult(_Value):

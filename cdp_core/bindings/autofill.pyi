@@ -5,7 +5,7 @@ https://chromedevtools.github.io/devtools-protocol/tot/Autofill/
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal, TypeAlias
 
 import attrs
 
@@ -18,6 +18,8 @@ from cdp_core.bindings import page as _page
 from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
+
+_FillingStrategy: TypeAlias = Literal["autocompleteAttribute", "autofillInferred"]
 
 class FillingStrategy(_EnumValue):
     """Autofill.FillingStrategy. https://chromedevtools.github.io/devtools-protocol/tot/Autofill/#type-FillingStrategy"""
@@ -60,7 +62,7 @@ class AddressUI(_Value):
 
     address_fields: tuple[AddressFields, ...]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FilledField(_Value):
     """Autofill.FilledField. https://chromedevtools.github.io/devtools-protocol/tot/Autofill/#type-FilledField"""
 
@@ -72,6 +74,18 @@ class FilledField(_Value):
     filling_strategy: FillingStrategy
     frame_id: _page.FrameId
     field_id: _dom.BackendNodeId
+    def __init__(
+        self,
+        *,
+        html_type: str,
+        id: str,
+        name: str,
+        value: str,
+        autofill_type: str,
+        filling_strategy: FillingStrategy | _FillingStrategy,
+        frame_id: _page.FrameId,
+        field_id: _dom.BackendNodeId,
+    ) -> None: ...
 
 def trigger(
     *,

@@ -39,7 +39,7 @@ class EventMetadata(_Value):
     key: str
     value: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class BackgroundServiceEvent(_Value):
     """BackgroundService.BackgroundServiceEvent. https://chromedevtools.github.io/devtools-protocol/tot/BackgroundService/#type-BackgroundServiceEvent"""
 
@@ -51,6 +51,18 @@ class BackgroundServiceEvent(_Value):
     instance_id: str
     event_metadata: tuple[EventMetadata, ...]
     storage_key: str
+    def __init__(
+        self,
+        *,
+        timestamp: _network.TimeSinceEpoch,
+        origin: str,
+        service_worker_registration_id: _service_worker.RegistrationID,
+        service: ServiceName | _ServiceName,
+        event_name: str,
+        instance_id: str,
+        event_metadata: tuple[EventMetadata, ...],
+        storage_key: str,
+    ) -> None: ...
 
 def start_observing(
     *,
@@ -77,12 +89,18 @@ def clear_events(
 ) -> _Command[None]:
     """BackgroundService.clearEvents. https://chromedevtools.github.io/devtools-protocol/tot/BackgroundService/#method-clearEvents"""
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class RecordingStateChanged(_EventValue):
     """BackgroundService.recordingStateChanged. https://chromedevtools.github.io/devtools-protocol/tot/BackgroundService/#event-recordingStateChanged"""
 
     is_recording: bool
     service: ServiceName
+    def __init__(
+        self,
+        *,
+        is_recording: bool,
+        service: ServiceName | _ServiceName,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class BackgroundServiceEventReceived(_EventValue):

@@ -23,6 +23,9 @@ _CharacteristicOperationType: TypeAlias = Literal[
     "read", "write", "subscribe-to-notifications", "unsubscribe-from-notifications"
 ]
 _DescriptorOperationType: TypeAlias = Literal["read", "write"]
+_CharacteristicWriteType: TypeAlias = Literal[
+    "write-default-deprecated", "write-with-response", "write-without-response"
+]
 
 class CentralState(_EnumValue):
     """BluetoothEmulation.CentralState. https://chromedevtools.github.io/devtools-protocol/tot/BluetoothEmulation/#type-CentralState"""
@@ -217,14 +220,20 @@ def simulate_gatt_disconnection(
 ) -> _Command[None]:
     """BluetoothEmulation.simulateGATTDisconnection. https://chromedevtools.github.io/devtools-protocol/tot/BluetoothEmulation/#method-simulateGATTDisconnection"""
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class GattOperationReceived(_EventValue):
     """BluetoothEmulation.gattOperationReceived. https://chromedevtools.github.io/devtools-protocol/tot/BluetoothEmulation/#event-gattOperationReceived"""
 
     address: str
     type: GATTOperationType
+    def __init__(
+        self,
+        *,
+        address: str,
+        type: GATTOperationType | _GATTOperationType,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CharacteristicOperationReceived(_EventValue):
     """BluetoothEmulation.characteristicOperationReceived. https://chromedevtools.github.io/devtools-protocol/tot/BluetoothEmulation/#event-characteristicOperationReceived"""
 
@@ -232,11 +241,26 @@ class CharacteristicOperationReceived(_EventValue):
     type: CharacteristicOperationType
     data: str | None = None
     write_type: CharacteristicWriteType | None = None
+    def __init__(
+        self,
+        *,
+        characteristic_id: str,
+        type: CharacteristicOperationType | _CharacteristicOperationType,
+        data: str | None = None,
+        write_type: CharacteristicWriteType | _CharacteristicWriteType | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DescriptorOperationReceived(_EventValue):
     """BluetoothEmulation.descriptorOperationReceived. https://chromedevtools.github.io/devtools-protocol/tot/BluetoothEmulation/#event-descriptorOperationReceived"""
 
     descriptor_id: str
     type: DescriptorOperationType
     data: str | None = None
+    def __init__(
+        self,
+        *,
+        descriptor_id: str,
+        type: DescriptorOperationType | _DescriptorOperationType,
+        data: str | None = None,
+    ) -> None: ...

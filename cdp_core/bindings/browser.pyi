@@ -21,6 +21,7 @@ from cdp_core.sansio.wire import BrowserContextId as _BrowserContextId
 
 DOMAIN: Final[_Domain]
 
+_WindowState: TypeAlias = Literal["normal", "minimized", "maximized", "fullscreen"]
 _PermissionSetting: TypeAlias = Literal["granted", "denied", "prompt"]
 _PermissionType: TypeAlias = Literal[
     "ar",
@@ -65,6 +66,7 @@ _PermissionType: TypeAlias = Literal[
 ]
 _SetDownloadBehaviorBehavior: TypeAlias = Literal["deny", "allow", "allowAndName", "default"]
 _BrowserCommandId: TypeAlias = Literal["openTabSearch", "closeTabSearch", "openGlic"]
+_DownloadProgressState: TypeAlias = Literal["inProgress", "completed", "canceled"]
 BrowserContextID: TypeAlias = _BrowserContextId
 """Browser.BrowserContextID, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Browser/#type-BrowserContextID"""
 WindowID = NewType("WindowID", int)
@@ -150,7 +152,7 @@ class DownloadProgressState(_EnumValue):
     COMPLETED: ClassVar[DownloadProgressState]
     CANCELED: ClassVar[DownloadProgressState]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Bounds(_Value):
     """Browser.Bounds, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Browser/#type-Bounds"""
 
@@ -159,6 +161,15 @@ class Bounds(_Value):
     width: int | None = None
     height: int | None = None
     window_state: WindowState | None = None
+    def __init__(
+        self,
+        *,
+        left: int | None = None,
+        top: int | None = None,
+        width: int | None = None,
+        height: int | None = None,
+        window_state: WindowState | _WindowState | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class PermissionDescriptor(_Value):
@@ -381,7 +392,7 @@ class DownloadWillBegin(_EventValue):
     url: str
     suggested_filename: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DownloadProgress(_EventValue):
     """Browser.downloadProgress, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Browser/#event-downloadProgress"""
 
@@ -389,4 +400,13 @@ class DownloadProgress(_EventValue):
     total_bytes: float
     received_bytes: float
     state: DownloadProgressState
-    file_path: str | None = None
+    file_path: str | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        guid: str,
+        total_bytes: float,
+        received_bytes: float,
+        state: DownloadProgressState | _DownloadProgressState,
+        file_path: str | None = None,  # experimental
+    ) -> None: ...

@@ -5,7 +5,7 @@ https://chromedevtools.github.io/devtools-protocol/tot/CacheStorage/
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, Final, NewType
+from typing import ClassVar, Final, Literal, NewType, TypeAlias
 
 import attrs
 
@@ -17,6 +17,7 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_CachedResponseType: TypeAlias = Literal["basic", "cors", "default", "error", "opaqueResponse", "opaqueRedirect"]
 CacheId = NewType("CacheId", str)
 """CacheStorage.CacheId. https://chromedevtools.github.io/devtools-protocol/tot/CacheStorage/#type-CacheId"""
 
@@ -30,7 +31,7 @@ class CachedResponseType(_EnumValue):
     OPAQUE_RESPONSE: ClassVar[CachedResponseType]
     OPAQUE_REDIRECT: ClassVar[CachedResponseType]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DataEntry(_Value):
     """CacheStorage.DataEntry. https://chromedevtools.github.io/devtools-protocol/tot/CacheStorage/#type-DataEntry"""
 
@@ -42,6 +43,18 @@ class DataEntry(_Value):
     response_status_text: str
     response_type: CachedResponseType
     response_headers: tuple[Header, ...]
+    def __init__(
+        self,
+        *,
+        request_url: str,
+        request_method: str,
+        request_headers: tuple[Header, ...],
+        response_time: float,
+        response_status: int,
+        response_status_text: str,
+        response_type: CachedResponseType | _CachedResponseType,
+        response_headers: tuple[Header, ...],
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class Cache(_Value):

@@ -66,6 +66,24 @@ _DOMPseudoType: TypeAlias = Literal[
     "overscroll-backdrop",
     "skeleton",
 ]
+_StyleSheetOrigin: TypeAlias = Literal["injected", "user-agent", "inspector", "regular"]
+_CSSRuleType: TypeAlias = Literal[
+    "MediaRule",
+    "SupportsRule",
+    "ContainerRule",
+    "LayerRule",
+    "ScopeRule",
+    "StyleRule",
+    "StartingStyleRule",
+    "NavigationRule",
+]
+_CSSMediaSource: TypeAlias = Literal["mediaRule", "importRule", "linkedSheet", "inlineSheet"]
+_DOMPhysicalAxes: TypeAlias = Literal["Horizontal", "Vertical", "Both"]
+_DOMLogicalAxes: TypeAlias = Literal["Inline", "Block", "Both"]
+_CSSAtRuleType: TypeAlias = Literal["font-face", "font-feature-values", "font-palette-values", "counter-style"]
+_CSSAtRuleSubsection: TypeAlias = Literal[
+    "swash", "annotation", "ornaments", "stylistic", "styleset", "character-variant"
+]
 
 class StyleSheetOrigin(_EnumValue):
     """CSS.StyleSheetOrigin. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-StyleSheetOrigin"""
@@ -113,13 +131,20 @@ class CSSAtRuleSubsection(_EnumValue):
     STYLESET: ClassVar[CSSAtRuleSubsection]
     CHARACTER_VARIANT: ClassVar[CSSAtRuleSubsection]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PseudoElementMatches(_Value):
     """CSS.PseudoElementMatches. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-PseudoElementMatches"""
 
     pseudo_type: _dom.PseudoType
     pseudo_identifier: str | None = None
     matches: tuple[RuleMatch, ...]
+    def __init__(
+        self,
+        *,
+        pseudo_type: _dom.PseudoType | _DOMPseudoType,
+        pseudo_identifier: str | None = None,
+        matches: tuple[RuleMatch, ...],
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class CSSAnimationStyle(_Value):
@@ -161,7 +186,7 @@ class Value(_Value):
 
     text: str
     range: SourceRange | None = None
-    specificity: Specificity | None = None
+    specificity: Specificity | None = None  # experimental
 
 @attrs.frozen(kw_only=True)
 class SpecificityComponent(_Value):
@@ -179,7 +204,7 @@ class Specificity(_Value):
     a: int
     b: int
     c: int
-    components: tuple[SpecificityComponent, ...] | None = None
+    components: tuple[SpecificityComponent, ...] | None = None  # experimental
 
 @attrs.frozen(kw_only=True)
 class SelectorList(_Value):
@@ -188,7 +213,7 @@ class SelectorList(_Value):
     selectors: tuple[Value, ...]
     text: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSStyleSheetHeader(_Value):
     """CSS.CSSStyleSheetHeader. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSStyleSheetHeader"""
 
@@ -209,26 +234,66 @@ class CSSStyleSheetHeader(_Value):
     length: float
     end_line: float
     end_column: float
-    loading_failed: bool | None = None
+    loading_failed: bool | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        style_sheet_id: _dom.StyleSheetId,
+        frame_id: _page.FrameId,
+        source_url: str,
+        source_map_url: str | None = None,
+        origin: StyleSheetOrigin | _StyleSheetOrigin,
+        title: str,
+        owner_node: _dom.BackendNodeId | None = None,
+        disabled: bool,
+        has_source_url: bool | None = None,
+        is_inline: bool,
+        is_mutable: bool,
+        is_constructed: bool,
+        start_line: float,
+        start_column: float,
+        length: float,
+        end_line: float,
+        end_column: float,
+        loading_failed: bool | None = None,  # experimental
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSRule(_Value):
     """CSS.CSSRule. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSRule"""
 
     style_sheet_id: _dom.StyleSheetId | None = None
     selector_list: SelectorList
-    nesting_selectors: tuple[str, ...] | None = None
+    nesting_selectors: tuple[str, ...] | None = None  # experimental
     origin: StyleSheetOrigin
     style: CSSStyle
-    origin_tree_scope_node_id: _dom.BackendNodeId | None = None
+    origin_tree_scope_node_id: _dom.BackendNodeId | None = None  # experimental
     media: tuple[CSSMedia, ...] | None = None
-    container_queries: tuple[CSSContainerQuery, ...] | None = None
-    supports: tuple[CSSSupports, ...] | None = None
-    layers: tuple[CSSLayer, ...] | None = None
-    scopes: tuple[CSSScope, ...] | None = None
-    rule_types: tuple[CSSRuleType, ...] | None = None
-    starting_styles: tuple[CSSStartingStyle, ...] | None = None
-    navigations: tuple[CSSNavigation, ...] | None = None
+    container_queries: tuple[CSSContainerQuery, ...] | None = None  # experimental
+    supports: tuple[CSSSupports, ...] | None = None  # experimental
+    layers: tuple[CSSLayer, ...] | None = None  # experimental
+    scopes: tuple[CSSScope, ...] | None = None  # experimental
+    rule_types: tuple[CSSRuleType, ...] | None = None  # experimental
+    starting_styles: tuple[CSSStartingStyle, ...] | None = None  # experimental
+    navigations: tuple[CSSNavigation, ...] | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        style_sheet_id: _dom.StyleSheetId | None = None,
+        selector_list: SelectorList,
+        nesting_selectors: tuple[str, ...] | None = None,  # experimental
+        origin: StyleSheetOrigin | _StyleSheetOrigin,
+        style: CSSStyle,
+        origin_tree_scope_node_id: _dom.BackendNodeId | None = None,  # experimental
+        media: tuple[CSSMedia, ...] | None = None,
+        container_queries: tuple[CSSContainerQuery, ...] | None = None,  # experimental
+        supports: tuple[CSSSupports, ...] | None = None,  # experimental
+        layers: tuple[CSSLayer, ...] | None = None,  # experimental
+        scopes: tuple[CSSScope, ...] | None = None,  # experimental
+        rule_types: tuple[CSSRuleType | _CSSRuleType, ...] | None = None,  # experimental
+        starting_styles: tuple[CSSStartingStyle, ...] | None = None,  # experimental
+        navigations: tuple[CSSNavigation, ...] | None = None,  # experimental
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class RuleUsage(_Value):
@@ -291,9 +356,9 @@ class CSSProperty(_Value):
     parsed_ok: bool | None = None
     disabled: bool | None = None
     range: SourceRange | None = None
-    longhand_properties: tuple[CSSProperty, ...] | None = None
+    longhand_properties: tuple[CSSProperty, ...] | None = None  # experimental
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSMedia(_Value):
     """CSS.CSSMedia. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSMedia"""
 
@@ -303,6 +368,16 @@ class CSSMedia(_Value):
     range: SourceRange | None = None
     style_sheet_id: _dom.StyleSheetId | None = None
     media_list: tuple[MediaQuery, ...] | None = None
+    def __init__(
+        self,
+        *,
+        text: str,
+        source: CSSMediaSource | _CSSMediaSource,
+        source_url: str | None = None,
+        range: SourceRange | None = None,
+        style_sheet_id: _dom.StyleSheetId | None = None,
+        media_list: tuple[MediaQuery, ...] | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class MediaQuery(_Value):
@@ -321,11 +396,11 @@ class MediaQueryExpression(_Value):
     value_range: SourceRange | None = None
     computed_length: float | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSContainerQuery(_Value):
     """CSS.CSSContainerQuery, experimental. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSContainerQuery"""
 
-    text: str
+    text: str  # deprecated
     range: SourceRange | None = None
     style_sheet_id: _dom.StyleSheetId | None = None
     name: str | None = None
@@ -334,6 +409,19 @@ class CSSContainerQuery(_Value):
     queries_scroll_state: bool | None = None
     queries_anchored: bool | None = None
     condition_text: str
+    def __init__(
+        self,
+        *,
+        text: str,  # deprecated
+        range: SourceRange | None = None,
+        style_sheet_id: _dom.StyleSheetId | None = None,
+        name: str | None = None,
+        physical_axes: _dom.PhysicalAxes | _DOMPhysicalAxes | None = None,
+        logical_axes: _dom.LogicalAxes | _DOMLogicalAxes | None = None,
+        queries_scroll_state: bool | None = None,
+        queries_anchored: bool | None = None,
+        condition_text: str,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class CSSSupports(_Value):
@@ -418,15 +506,22 @@ class FontFace(_Value):
     platform_font_family: str
     font_variation_axes: tuple[FontVariationAxis, ...] | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSTryRule(_Value):
     """CSS.CSSTryRule. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSTryRule"""
 
     style_sheet_id: _dom.StyleSheetId | None = None
     origin: StyleSheetOrigin
     style: CSSStyle
+    def __init__(
+        self,
+        *,
+        style_sheet_id: _dom.StyleSheetId | None = None,
+        origin: StyleSheetOrigin | _StyleSheetOrigin,
+        style: CSSStyle,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSPositionTryRule(_Value):
     """CSS.CSSPositionTryRule. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSPositionTryRule"""
 
@@ -435,6 +530,15 @@ class CSSPositionTryRule(_Value):
     origin: StyleSheetOrigin
     style: CSSStyle
     active: bool
+    def __init__(
+        self,
+        *,
+        name: Value,
+        style_sheet_id: _dom.StyleSheetId | None = None,
+        origin: StyleSheetOrigin | _StyleSheetOrigin,
+        style: CSSStyle,
+        active: bool,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class CSSKeyframesRule(_Value):
@@ -452,7 +556,7 @@ class CSSPropertyRegistration(_Value):
     inherits: bool
     syntax: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSAtRule(_Value):
     """CSS.CSSAtRule. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSAtRule"""
 
@@ -462,8 +566,18 @@ class CSSAtRule(_Value):
     style_sheet_id: _dom.StyleSheetId | None = None
     origin: StyleSheetOrigin
     style: CSSStyle
+    def __init__(
+        self,
+        *,
+        type: CSSAtRuleType | _CSSAtRuleType,
+        subsection: CSSAtRuleSubsection | _CSSAtRuleSubsection | None = None,
+        name: Value | None = None,
+        style_sheet_id: _dom.StyleSheetId | None = None,
+        origin: StyleSheetOrigin | _StyleSheetOrigin,
+        style: CSSStyle,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSPropertyRule(_Value):
     """CSS.CSSPropertyRule. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSPropertyRule"""
 
@@ -471,6 +585,14 @@ class CSSPropertyRule(_Value):
     origin: StyleSheetOrigin
     property_name: Value
     style: CSSStyle
+    def __init__(
+        self,
+        *,
+        style_sheet_id: _dom.StyleSheetId | None = None,
+        origin: StyleSheetOrigin | _StyleSheetOrigin,
+        property_name: Value,
+        style: CSSStyle,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class CSSFunctionParameter(_Value):
@@ -497,7 +619,7 @@ class CSSFunctionNode(_Value):
     condition: CSSFunctionConditionNode | None = None
     style: CSSStyle | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSFunctionRule(_Value):
     """CSS.CSSFunctionRule. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSFunctionRule"""
 
@@ -506,9 +628,19 @@ class CSSFunctionRule(_Value):
     origin: StyleSheetOrigin
     parameters: tuple[CSSFunctionParameter, ...]
     children: tuple[CSSFunctionNode, ...]
-    origin_tree_scope_node_id: _dom.BackendNodeId | None = None
+    origin_tree_scope_node_id: _dom.BackendNodeId | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        name: Value,
+        style_sheet_id: _dom.StyleSheetId | None = None,
+        origin: StyleSheetOrigin | _StyleSheetOrigin,
+        parameters: tuple[CSSFunctionParameter, ...],
+        children: tuple[CSSFunctionNode, ...],
+        origin_tree_scope_node_id: _dom.BackendNodeId | None = None,  # experimental
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CSSKeyframeRule(_Value):
     """CSS.CSSKeyframeRule. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#type-CSSKeyframeRule"""
 
@@ -516,6 +648,14 @@ class CSSKeyframeRule(_Value):
     origin: StyleSheetOrigin
     key_text: Value
     style: CSSStyle
+    def __init__(
+        self,
+        *,
+        style_sheet_id: _dom.StyleSheetId | None = None,
+        origin: StyleSheetOrigin | _StyleSheetOrigin,
+        key_text: Value,
+        style: CSSStyle,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class StyleDeclarationEdit(_Value):
@@ -536,7 +676,7 @@ def add_rule(
     style_sheet_id: _dom.StyleSheetId,
     rule_text: str,
     location: SourceRange,
-    node_for_property_syntax_validation: _dom.NodeId | None = None,
+    node_for_property_syntax_validation: _dom.NodeId | None = None,  # experimental
 ) -> _Command[AddRuleResult]:
     """CSS.addRule. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#method-addRule"""
 
@@ -604,7 +744,7 @@ class GetComputedStyleForNodeResult(_Value):
     """What CSS.getComputedStyleForNode brings. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#method-getComputedStyleForNode"""
 
     computed_style: tuple[CSSComputedStyleProperty, ...]
-    extra_fields: ComputedStyleExtraFields
+    extra_fields: ComputedStyleExtraFields  # experimental
 
 def get_computed_style_for_node(
     *,
@@ -684,8 +824,8 @@ class GetMatchedStylesForNodeResult(_Value):
     css_property_rules: tuple[CSSPropertyRule, ...] | None = None
     css_property_registrations: tuple[CSSPropertyRegistration, ...] | None = None
     css_at_rules: tuple[CSSAtRule, ...] | None = None
-    parent_layout_node_id: _dom.NodeId | None = None
-    css_function_rules: tuple[CSSFunctionRule, ...] | None = None
+    parent_layout_node_id: _dom.NodeId | None = None  # experimental
+    css_function_rules: tuple[CSSFunctionRule, ...] | None = None  # experimental
 
 def get_matched_styles_for_node(
     *,
@@ -938,7 +1078,7 @@ class SetStyleTextsResult(_Value):
 def set_style_texts(
     *,
     edits: Sequence[StyleDeclarationEdit],
-    node_for_property_syntax_validation: _dom.NodeId | None = None,
+    node_for_property_syntax_validation: _dom.NodeId | None = None,  # experimental
 ) -> _Command[SetStyleTextsResult]:
     """CSS.setStyleTexts. https://chromedevtools.github.io/devtools-protocol/tot/CSS/#method-setStyleTexts"""
 

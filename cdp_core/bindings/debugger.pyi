@@ -19,12 +19,36 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_ScopeType: TypeAlias = Literal[
+    "global", "local", "with", "closure", "catch", "block", "script", "eval", "module", "wasm-expression-stack"
+]
+_BreakLocationType: TypeAlias = Literal["debuggerStatement", "call", "return"]
+_DebugSymbolsType: TypeAlias = Literal["SourceMap", "EmbeddedDWARF", "ExternalDWARF"]
 _ContinueToLocationTargetCallFrames: TypeAlias = Literal["any", "current"]
 _RestartFrameMode: TypeAlias = Literal["StepInto"]
 _SetInstrumentationBreakpointInstrumentation: TypeAlias = Literal[
     "beforeScriptExecution", "beforeScriptWithSourceMapExecution"
 ]
 _SetPauseOnExceptionsState: TypeAlias = Literal["none", "caught", "uncaught", "all"]
+_SetScriptSourceResultStatus: TypeAlias = Literal[
+    "Ok", "CompileError", "BlockedByActiveGenerator", "BlockedByActiveFunction", "BlockedByTopLevelEsModuleChange"
+]
+_PausedReason: TypeAlias = Literal[
+    "ambiguous",
+    "assert",
+    "CSPViolation",
+    "debugCommand",
+    "DOM",
+    "EventListener",
+    "exception",
+    "instrumentation",
+    "OOM",
+    "other",
+    "promiseRejection",
+    "XHR",
+    "step",
+]
+_ScriptLanguage: TypeAlias = Literal["JavaScript", "WebAssembly"]
 BreakpointId = NewType("BreakpointId", str)
 """Debugger.BreakpointId. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#type-BreakpointId"""
 CallFrameId = NewType("CallFrameId", str)
@@ -146,13 +170,13 @@ class CallFrame(_Value):
     function_name: str
     function_location: Location | None = None
     location: Location
-    url: str
+    url: str  # deprecated
     scope_chain: tuple[Scope, ...]
     this: _runtime.RemoteObject
     return_value: _runtime.RemoteObject | None = None
-    can_be_restarted: bool | None = None
+    can_be_restarted: bool | None = None  # experimental
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Scope(_Value):
     """Debugger.Scope. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#type-Scope"""
 
@@ -161,7 +185,17 @@ class Scope(_Value):
     name: str | None = None
     start_location: Location | None = None
     end_location: Location | None = None
-    empty: bool | None = None
+    empty: bool | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        type: ScopeType | _ScopeType,
+        object: _runtime.RemoteObject,
+        name: str | None = None,
+        start_location: Location | None = None,
+        end_location: Location | None = None,
+        empty: bool | None = None,  # experimental
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class SearchMatch(_Value):
@@ -170,7 +204,7 @@ class SearchMatch(_Value):
     line_number: float
     line_content: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class BreakLocation(_Value):
     """Debugger.BreakLocation. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#type-BreakLocation"""
 
@@ -178,6 +212,14 @@ class BreakLocation(_Value):
     line_number: int
     column_number: int | None = None
     type: BreakLocationType | None = None
+    def __init__(
+        self,
+        *,
+        script_id: _runtime.ScriptId,
+        line_number: int,
+        column_number: int | None = None,
+        type: BreakLocationType | _BreakLocationType | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class WasmDisassemblyChunk(_Value):
@@ -186,12 +228,18 @@ class WasmDisassemblyChunk(_Value):
     lines: tuple[str, ...]
     bytecode_offsets: tuple[int, ...]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DebugSymbols(_Value):
     """Debugger.DebugSymbols. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#type-DebugSymbols"""
 
     type: DebugSymbolsType
     external_url: str | None = None
+    def __init__(
+        self,
+        *,
+        type: DebugSymbolsType | _DebugSymbolsType,
+        external_url: str | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class ResolvedBreakpoint(_Value):
@@ -214,11 +262,11 @@ def disable() -> _Command[None]:
 class EnableResult(_Value):
     """What Debugger.enable brings. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-enable"""
 
-    debugger_id: _runtime.UniqueDebuggerId
+    debugger_id: _runtime.UniqueDebuggerId  # experimental
 
 def enable(
     *,
-    max_scripts_cache_size: float | None = None,
+    max_scripts_cache_size: float | None = None,  # experimental
 ) -> _Command[EnableResult]:
     """Debugger.enable. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-enable"""
 
@@ -237,10 +285,10 @@ def evaluate_on_call_frame(
     include_command_line_api: bool | None = None,
     silent: bool | None = None,
     return_by_value: bool | None = None,
-    generate_preview: bool | None = None,
+    generate_preview: bool | None = None,  # experimental
     throw_on_side_effect: bool | None = None,
-    timeout: _runtime.TimeDelta | None = None,
-    scope_number: int | None = None,
+    timeout: _runtime.TimeDelta | None = None,  # experimental
+    scope_number: int | None = None,  # experimental
 ) -> _Command[EvaluateOnCallFrameResult]:
     """Debugger.evaluateOnCallFrame. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-evaluateOnCallFrame"""
 
@@ -343,14 +391,14 @@ def remove_breakpoint(
 class RestartFrameResult(_Value):
     """What Debugger.restartFrame brings. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-restartFrame"""
 
-    call_frames: tuple[CallFrame, ...]
-    async_stack_trace: _runtime.StackTrace | None = None
-    async_stack_trace_id: _runtime.StackTraceId | None = None
+    call_frames: tuple[CallFrame, ...]  # deprecated
+    async_stack_trace: _runtime.StackTrace | None = None  # deprecated
+    async_stack_trace_id: _runtime.StackTraceId | None = None  # deprecated
 
 def restart_frame(
     *,
     call_frame_id: CallFrameId,
-    mode: RestartFrameMode | _RestartFrameMode | None = None,
+    mode: RestartFrameMode | _RestartFrameMode | None = None,  # experimental
 ) -> _Command[RestartFrameResult]:
     """Debugger.restartFrame. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-restartFrame"""
 
@@ -476,16 +524,26 @@ def set_return_value(
 ) -> _Command[None]:
     """Debugger.setReturnValue, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-setReturnValue"""
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SetScriptSourceResult(_Value):
     """What Debugger.setScriptSource brings, deprecated. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-setScriptSource"""
 
-    call_frames: tuple[CallFrame, ...] | None = None
-    stack_changed: bool | None = None
-    async_stack_trace: _runtime.StackTrace | None = None
-    async_stack_trace_id: _runtime.StackTraceId | None = None
-    status: SetScriptSourceResultStatus
+    call_frames: tuple[CallFrame, ...] | None = None  # deprecated
+    stack_changed: bool | None = None  # deprecated
+    async_stack_trace: _runtime.StackTrace | None = None  # deprecated
+    async_stack_trace_id: _runtime.StackTraceId | None = None  # deprecated
+    status: SetScriptSourceResultStatus  # experimental
     exception_details: _runtime.ExceptionDetails | None = None
+    def __init__(
+        self,
+        *,
+        call_frames: tuple[CallFrame, ...] | None = None,  # deprecated
+        stack_changed: bool | None = None,  # deprecated
+        async_stack_trace: _runtime.StackTrace | None = None,  # deprecated
+        async_stack_trace_id: _runtime.StackTraceId | None = None,  # deprecated
+        status: SetScriptSourceResultStatus | _SetScriptSourceResultStatus,  # experimental
+        exception_details: _runtime.ExceptionDetails | None = None,
+    ) -> None: ...
 
 @deprecated("Debugger.setScriptSource is deprecated in the protocol.")
 def set_script_source(
@@ -493,7 +551,7 @@ def set_script_source(
     script_id: _runtime.ScriptId,
     script_source: str,
     dry_run: bool | None = None,
-    allow_top_frame_editing: bool | None = None,
+    allow_top_frame_editing: bool | None = None,  # experimental
 ) -> _Command[SetScriptSourceResult]:
     """Debugger.setScriptSource, deprecated. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-setScriptSource"""
 
@@ -514,8 +572,8 @@ def set_variable_value(
 
 def step_into(
     *,
-    break_on_async_call: bool | None = None,
-    skip_list: Sequence[LocationRange] | None = None,
+    break_on_async_call: bool | None = None,  # experimental
+    skip_list: Sequence[LocationRange] | None = None,  # experimental
 ) -> _Command[None]:
     """Debugger.stepInto. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-stepInto"""
 
@@ -524,7 +582,7 @@ def step_out() -> _Command[None]:
 
 def step_over(
     *,
-    skip_list: Sequence[LocationRange] | None = None,
+    skip_list: Sequence[LocationRange] | None = None,  # experimental
 ) -> _Command[None]:
     """Debugger.stepOver. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#method-stepOver"""
 
@@ -535,7 +593,7 @@ class BreakpointResolved(_EventValue):
     breakpoint_id: BreakpointId
     location: Location
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Paused(_EventValue):
     """Debugger.paused. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#event-paused"""
 
@@ -544,14 +602,25 @@ class Paused(_EventValue):
     data: dict[str, Any] | None = None
     hit_breakpoints: tuple[str, ...] | None = None
     async_stack_trace: _runtime.StackTrace | None = None
-    async_stack_trace_id: _runtime.StackTraceId | None = None
-    async_call_stack_trace_id: _runtime.StackTraceId | None = None
+    async_stack_trace_id: _runtime.StackTraceId | None = None  # experimental
+    async_call_stack_trace_id: _runtime.StackTraceId | None = None  # experimental, deprecated
+    def __init__(
+        self,
+        *,
+        call_frames: tuple[CallFrame, ...],
+        reason: PausedReason | _PausedReason,
+        data: dict[str, Any] | None = None,
+        hit_breakpoints: tuple[str, ...] | None = None,
+        async_stack_trace: _runtime.StackTrace | None = None,
+        async_stack_trace_id: _runtime.StackTraceId | None = None,  # experimental
+        async_call_stack_trace_id: _runtime.StackTraceId | None = None,  # experimental, deprecated
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class Resumed(_EventValue):
     """Debugger.resumed. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#event-resumed"""
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ScriptFailedToParse(_EventValue):
     """Debugger.scriptFailedToParse. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#event-scriptFailedToParse"""
 
@@ -569,12 +638,34 @@ class ScriptFailedToParse(_EventValue):
     has_source_url: bool | None = None
     is_module: bool | None = None
     length: int | None = None
-    stack_trace: _runtime.StackTrace | None = None
-    code_offset: int | None = None
-    script_language: ScriptLanguage | None = None
-    embedder_name: str | None = None
+    stack_trace: _runtime.StackTrace | None = None  # experimental
+    code_offset: int | None = None  # experimental
+    script_language: ScriptLanguage | None = None  # experimental
+    embedder_name: str | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        script_id: _runtime.ScriptId,
+        url: str,
+        start_line: int,
+        start_column: int,
+        end_line: int,
+        end_column: int,
+        execution_context_id: _runtime.ExecutionContextId,
+        hash: str,
+        build_id: str,
+        execution_context_aux_data: dict[str, Any] | None = None,
+        source_map_url: str | None = None,
+        has_source_url: bool | None = None,
+        is_module: bool | None = None,
+        length: int | None = None,
+        stack_trace: _runtime.StackTrace | None = None,  # experimental
+        code_offset: int | None = None,  # experimental
+        script_language: ScriptLanguage | _ScriptLanguage | None = None,  # experimental
+        embedder_name: str | None = None,  # experimental
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ScriptParsed(_EventValue):
     """Debugger.scriptParsed. https://chromedevtools.github.io/devtools-protocol/tot/Debugger/#event-scriptParsed"""
 
@@ -588,14 +679,39 @@ class ScriptParsed(_EventValue):
     hash: str
     build_id: str
     execution_context_aux_data: dict[str, Any] | None = None
-    is_live_edit: bool | None = None
+    is_live_edit: bool | None = None  # experimental
     source_map_url: str | None = None
     has_source_url: bool | None = None
     is_module: bool | None = None
     length: int | None = None
-    stack_trace: _runtime.StackTrace | None = None
-    code_offset: int | None = None
-    script_language: ScriptLanguage | None = None
-    debug_symbols: tuple[DebugSymbols, ...] | None = None
-    embedder_name: str | None = None
-    resolved_breakpoints: tuple[ResolvedBreakpoint, ...] | None = None
+    stack_trace: _runtime.StackTrace | None = None  # experimental
+    code_offset: int | None = None  # experimental
+    script_language: ScriptLanguage | None = None  # experimental
+    debug_symbols: tuple[DebugSymbols, ...] | None = None  # experimental
+    embedder_name: str | None = None  # experimental
+    resolved_breakpoints: tuple[ResolvedBreakpoint, ...] | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        script_id: _runtime.ScriptId,
+        url: str,
+        start_line: int,
+        start_column: int,
+        end_line: int,
+        end_column: int,
+        execution_context_id: _runtime.ExecutionContextId,
+        hash: str,
+        build_id: str,
+        execution_context_aux_data: dict[str, Any] | None = None,
+        is_live_edit: bool | None = None,  # experimental
+        source_map_url: str | None = None,
+        has_source_url: bool | None = None,
+        is_module: bool | None = None,
+        length: int | None = None,
+        stack_trace: _runtime.StackTrace | None = None,  # experimental
+        code_offset: int | None = None,  # experimental
+        script_language: ScriptLanguage | _ScriptLanguage | None = None,  # experimental
+        debug_symbols: tuple[DebugSymbols, ...] | None = None,  # experimental
+        embedder_name: str | None = None,  # experimental
+        resolved_breakpoints: tuple[ResolvedBreakpoint, ...] | None = None,  # experimental
+    ) -> None: ...

@@ -21,6 +21,54 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_PseudoType: TypeAlias = Literal[
+    "first-line",
+    "first-letter",
+    "checkmark",
+    "before",
+    "after",
+    "expand-icon",
+    "picker-icon",
+    "interest-button",
+    "marker",
+    "backdrop",
+    "column",
+    "selection",
+    "search-text",
+    "target-text",
+    "spelling-error",
+    "grammar-error",
+    "highlight",
+    "first-line-inherited",
+    "scroll-marker",
+    "scroll-marker-group",
+    "scroll-button",
+    "scrollbar",
+    "scrollbar-thumb",
+    "scrollbar-button",
+    "scrollbar-track",
+    "scrollbar-track-piece",
+    "scrollbar-corner",
+    "resizer",
+    "input-list-button",
+    "view-transition",
+    "view-transition-group",
+    "view-transition-image-pair",
+    "view-transition-group-children",
+    "view-transition-old",
+    "view-transition-new",
+    "placeholder",
+    "file-selector-button",
+    "details-content",
+    "picker",
+    "select-listbox",
+    "permission-icon",
+    "overscroll-area-parent",
+    "overscroll-backdrop",
+    "skeleton",
+]
+_ShadowRootType: TypeAlias = Literal["user-agent", "open", "closed"]
+_CompatibilityMode: TypeAlias = Literal["QuirksMode", "LimitedQuirksMode", "NoQuirksMode"]
 _EnableIncludeWhitespace: TypeAlias = Literal["none", "all"]
 _GetElementByRelationRelation: TypeAlias = Literal["PopoverTarget", "InterestTarget", "CommandFor"]
 _PhysicalAxes: TypeAlias = Literal["Horizontal", "Vertical", "Both"]
@@ -144,7 +192,7 @@ class BackendNode(_Value):
     node_name: str
     backend_node_id: BackendNodeId
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Node(_Value):
     """DOM.Node. https://chromedevtools.github.io/devtools-protocol/tot/DOM/#type-Node"""
 
@@ -174,15 +222,54 @@ class Node(_Value):
     shadow_roots: tuple[Node, ...] | None = None
     template_content: Node | None = None
     pseudo_elements: tuple[Node, ...] | None = None
-    imported_document: Node | None = None
+    imported_document: Node | None = None  # deprecated
     distributed_nodes: tuple[BackendNode, ...] | None = None
     is_svg: bool | None = None
     compatibility_mode: CompatibilityMode | None = None
     assigned_slot: BackendNode | None = None
-    is_scrollable: bool | None = None
-    affected_by_starting_styles: bool | None = None
-    adopted_style_sheets: tuple[StyleSheetId, ...] | None = None
-    ad_provenance: _network.AdProvenance | None = None
+    is_scrollable: bool | None = None  # experimental
+    affected_by_starting_styles: bool | None = None  # experimental
+    adopted_style_sheets: tuple[StyleSheetId, ...] | None = None  # experimental
+    ad_provenance: _network.AdProvenance | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        node_id: NodeId,
+        parent_id: NodeId | None = None,
+        backend_node_id: BackendNodeId,
+        node_type: int,
+        node_name: str,
+        local_name: str,
+        node_value: str,
+        child_node_count: int | None = None,
+        children: tuple[Node, ...] | None = None,
+        attributes: tuple[str, ...] | None = None,
+        document_url: str | None = None,
+        base_url: str | None = None,
+        public_id: str | None = None,
+        system_id: str | None = None,
+        internal_subset: str | None = None,
+        xml_version: str | None = None,
+        name: str | None = None,
+        value: str | None = None,
+        pseudo_type: PseudoType | _PseudoType | None = None,
+        pseudo_identifier: str | None = None,
+        shadow_root_type: ShadowRootType | _ShadowRootType | None = None,
+        frame_id: _page.FrameId | None = None,
+        content_document: Node | None = None,
+        shadow_roots: tuple[Node, ...] | None = None,
+        template_content: Node | None = None,
+        pseudo_elements: tuple[Node, ...] | None = None,
+        imported_document: Node | None = None,  # deprecated
+        distributed_nodes: tuple[BackendNode, ...] | None = None,
+        is_svg: bool | None = None,
+        compatibility_mode: CompatibilityMode | _CompatibilityMode | None = None,
+        assigned_slot: BackendNode | None = None,
+        is_scrollable: bool | None = None,  # experimental
+        affected_by_starting_styles: bool | None = None,  # experimental
+        adopted_style_sheets: tuple[StyleSheetId, ...] | None = None,  # experimental
+        ad_provenance: _network.AdProvenance | None = None,  # experimental
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class DetachedElementInfo(_Value):
@@ -298,7 +385,7 @@ def discard_search_results(
 
 def enable(
     *,
-    include_whitespace: EnableIncludeWhitespace | _EnableIncludeWhitespace | None = None,
+    include_whitespace: EnableIncludeWhitespace | _EnableIncludeWhitespace | None = None,  # experimental
 ) -> _Command[None]:
     """DOM.enable. https://chromedevtools.github.io/devtools-protocol/tot/DOM/#method-enable"""
 
@@ -419,7 +506,7 @@ def get_outer_html(
     node_id: NodeId | None = None,
     backend_node_id: BackendNodeId | None = None,
     object_id: _runtime.RemoteObjectId | None = None,
-    include_shadow_dom: bool | None = None,
+    include_shadow_dom: bool | None = None,  # experimental
 ) -> _Command[GetOuterHTMLResult]:
     """DOM.getOuterHTML. https://chromedevtools.github.io/devtools-protocol/tot/DOM/#method-getOuterHTML"""
 
@@ -827,7 +914,7 @@ class AdoptedStyleSheetsModified(_EventValue):
     """DOM.adoptedStyleSheetsModified, experimental. https://chromedevtools.github.io/devtools-protocol/tot/DOM/#event-adoptedStyleSheetsModified"""
 
     node_id: NodeId
-    adopted_style_sheets: tuple[StyleSheetId, ...]
+    adopted_style_sheets: tuple[StyleSheetId, ...]  # experimental
 
 @attrs.frozen(kw_only=True)
 class AttributeRemoved(_EventValue):

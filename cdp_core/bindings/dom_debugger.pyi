@@ -74,7 +74,7 @@ def remove_dom_breakpoint(
 def remove_event_listener_breakpoint(
     *,
     event_name: str,
-    target_name: str | None = None,
+    target_name: str | None = None,  # experimental
 ) -> _Command[None]:
     """DOMDebugger.removeEventListenerBreakpoint. https://chromedevtools.github.io/devtools-protocol/tot/DOMDebugger/#method-removeEventListenerBreakpoint"""
 
@@ -107,7 +107,7 @@ def set_dom_breakpoint(
 def set_event_listener_breakpoint(
     *,
     event_name: str,
-    target_name: str | None = None,
+    target_name: str | None = None,  # experimental
 ) -> _Command[None]:
     """DOMDebugger.setEventListenerBreakpoint. https://chromedevtools.github.io/devtools-protocol/tot/DOMDebugger/#method-setEventListenerBreakpoint"""
 

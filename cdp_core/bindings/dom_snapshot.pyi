@@ -5,7 +5,7 @@ https://chromedevtools.github.io/devtools-protocol/tot/DOMSnapshot/
 """
 
 from collections.abc import Sequence
-from typing import Final, NewType, TypeAlias
+from typing import Final, Literal, NewType, TypeAlias
 
 import attrs
 from typing_extensions import deprecated
@@ -19,6 +19,53 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_DOMPseudoType: TypeAlias = Literal[
+    "first-line",
+    "first-letter",
+    "checkmark",
+    "before",
+    "after",
+    "expand-icon",
+    "picker-icon",
+    "interest-button",
+    "marker",
+    "backdrop",
+    "column",
+    "selection",
+    "search-text",
+    "target-text",
+    "spelling-error",
+    "grammar-error",
+    "highlight",
+    "first-line-inherited",
+    "scroll-marker",
+    "scroll-marker-group",
+    "scroll-button",
+    "scrollbar",
+    "scrollbar-thumb",
+    "scrollbar-button",
+    "scrollbar-track",
+    "scrollbar-track-piece",
+    "scrollbar-corner",
+    "resizer",
+    "input-list-button",
+    "view-transition",
+    "view-transition-group",
+    "view-transition-image-pair",
+    "view-transition-group-children",
+    "view-transition-old",
+    "view-transition-new",
+    "placeholder",
+    "file-selector-button",
+    "details-content",
+    "picker",
+    "select-listbox",
+    "permission-icon",
+    "overscroll-area-parent",
+    "overscroll-backdrop",
+    "skeleton",
+]
+_DOMShadowRootType: TypeAlias = Literal["user-agent", "open", "closed"]
 StringIndex = NewType("StringIndex", int)
 """DOMSnapshot.StringIndex. https://chromedevtools.github.io/devtools-protocol/tot/DOMSnapshot/#type-StringIndex"""
 ArrayOfStrings: TypeAlias = tuple[StringIndex, ...]
@@ -26,7 +73,7 @@ ArrayOfStrings: TypeAlias = tuple[StringIndex, ...]
 Rectangle: TypeAlias = tuple[float, ...]
 """DOMSnapshot.Rectangle. https://chromedevtools.github.io/devtools-protocol/tot/DOMSnapshot/#type-Rectangle"""
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DOMNode(_Value):
     """DOMSnapshot.DOMNode. https://chromedevtools.github.io/devtools-protocol/tot/DOMSnapshot/#type-DOMNode"""
 
@@ -58,6 +105,38 @@ class DOMNode(_Value):
     origin_url: str | None = None
     scroll_offset_x: float | None = None
     scroll_offset_y: float | None = None
+    def __init__(
+        self,
+        *,
+        node_type: int,
+        node_name: str,
+        node_value: str,
+        text_value: str | None = None,
+        input_value: str | None = None,
+        input_checked: bool | None = None,
+        option_selected: bool | None = None,
+        backend_node_id: _dom.BackendNodeId,
+        child_node_indexes: tuple[int, ...] | None = None,
+        attributes: tuple[NameValue, ...] | None = None,
+        pseudo_element_indexes: tuple[int, ...] | None = None,
+        layout_node_index: int | None = None,
+        document_url: str | None = None,
+        base_url: str | None = None,
+        content_language: str | None = None,
+        document_encoding: str | None = None,
+        public_id: str | None = None,
+        system_id: str | None = None,
+        frame_id: _page.FrameId | None = None,
+        content_document_index: int | None = None,
+        pseudo_type: _dom.PseudoType | _DOMPseudoType | None = None,
+        shadow_root_type: _dom.ShadowRootType | _DOMShadowRootType | None = None,
+        is_clickable: bool | None = None,
+        event_listeners: tuple[_dom_debugger.EventListener, ...] | None = None,
+        current_source_url: str | None = None,
+        origin_url: str | None = None,
+        scroll_offset_x: float | None = None,
+        scroll_offset_y: float | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class InlineTextBox(_Value):
@@ -167,8 +246,8 @@ class LayoutTreeSnapshot(_Value):
     offset_rects: tuple[Rectangle, ...] | None = None
     scroll_rects: tuple[Rectangle, ...] | None = None
     client_rects: tuple[Rectangle, ...] | None = None
-    blended_background_colors: tuple[StringIndex, ...] | None = None
-    text_color_opacities: tuple[float, ...] | None = None
+    blended_background_colors: tuple[StringIndex, ...] | None = None  # experimental
+    text_color_opacities: tuple[float, ...] | None = None  # experimental
 
 @attrs.frozen(kw_only=True)
 class TextBoxSnapshot(_Value):
@@ -215,7 +294,7 @@ def capture_snapshot(
     computed_styles: Sequence[str],
     include_paint_order: bool | None = None,
     include_dom_rects: bool | None = None,
-    include_blended_background_colors: bool | None = None,
-    include_text_color_opacities: bool | None = None,
+    include_blended_background_colors: bool | None = None,  # experimental
+    include_text_color_opacities: bool | None = None,  # experimental
 ) -> _Command[CaptureSnapshotResult]:
     """DOMSnapshot.captureSnapshot. https://chromedevtools.github.io/devtools-protocol/tot/DOMSnapshot/#method-captureSnapshot"""

@@ -21,6 +21,11 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_ScreenOrientationType: TypeAlias = Literal[
+    "portraitPrimary", "portraitSecondary", "landscapePrimary", "landscapeSecondary"
+]
+_DisplayFeatureOrientation: TypeAlias = Literal["vertical", "horizontal"]
+_DevicePostureType: TypeAlias = Literal["continuous", "folded"]
 _SetDeviceMetricsOverrideScrollbarType: TypeAlias = Literal["overlay", "default"]
 _SetDeviceMetricsOverrideViewportMeta: TypeAlias = Literal["enable", "default"]
 _SetDeviceMetricsOverrideTextLayoutMode: TypeAlias = Literal["mobile", "default"]
@@ -162,26 +167,44 @@ class SafeAreaInsets(_Value):
     right: int | None = None
     right_max: int | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ScreenOrientation(_Value):
     """Emulation.ScreenOrientation. https://chromedevtools.github.io/devtools-protocol/tot/Emulation/#type-ScreenOrientation"""
 
     type: ScreenOrientationType
     angle: int
+    def __init__(
+        self,
+        *,
+        type: ScreenOrientationType | _ScreenOrientationType,
+        angle: int,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DisplayFeature(_Value):
     """Emulation.DisplayFeature. https://chromedevtools.github.io/devtools-protocol/tot/Emulation/#type-DisplayFeature"""
 
     orientation: DisplayFeatureOrientation
     offset: int
     mask_length: int
+    def __init__(
+        self,
+        *,
+        orientation: DisplayFeatureOrientation | _DisplayFeatureOrientation,
+        offset: int,
+        mask_length: int,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DevicePosture(_Value):
     """Emulation.DevicePosture. https://chromedevtools.github.io/devtools-protocol/tot/Emulation/#type-DevicePosture"""
 
     type: DevicePostureType
+    def __init__(
+        self,
+        *,
+        type: DevicePostureType | _DevicePostureType,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class MediaFeature(_Value):
@@ -203,7 +226,7 @@ class UserAgentMetadata(_Value):
 
     brands: tuple[UserAgentBrandVersion, ...] | None = None
     full_version_list: tuple[UserAgentBrandVersion, ...] | None = None
-    full_version: str | None = None
+    full_version: str | None = None  # deprecated
     platform: str
     platform_version: str
     architecture: str
@@ -349,20 +372,26 @@ def set_device_metrics_override(
     height: int,
     device_scale_factor: float,
     mobile: bool,
-    scale: float | None = None,
-    screen_width: int | None = None,
-    screen_height: int | None = None,
-    position_x: int | None = None,
-    position_y: int | None = None,
-    dont_set_visible_size: bool | None = None,
+    scale: float | None = None,  # experimental
+    screen_width: int | None = None,  # experimental
+    screen_height: int | None = None,  # experimental
+    position_x: int | None = None,  # experimental
+    position_y: int | None = None,  # experimental
+    dont_set_visible_size: bool | None = None,  # experimental
     screen_orientation: ScreenOrientation | None = None,
-    viewport: _page.Viewport | None = None,
-    display_feature: DisplayFeature | None = None,
-    device_posture: DevicePosture | None = None,
-    scrollbar_type: SetDeviceMetricsOverrideScrollbarType | _SetDeviceMetricsOverrideScrollbarType | None = None,
-    screen_orientation_lock_emulation: bool | None = None,
-    viewport_meta: SetDeviceMetricsOverrideViewportMeta | _SetDeviceMetricsOverrideViewportMeta | None = None,
-    text_layout_mode: SetDeviceMetricsOverrideTextLayoutMode | _SetDeviceMetricsOverrideTextLayoutMode | None = None,
+    viewport: _page.Viewport | None = None,  # experimental
+    display_feature: DisplayFeature | None = None,  # experimental, deprecated
+    device_posture: DevicePosture | None = None,  # experimental, deprecated
+    scrollbar_type: SetDeviceMetricsOverrideScrollbarType
+    | _SetDeviceMetricsOverrideScrollbarType
+    | None = None,  # experimental
+    screen_orientation_lock_emulation: bool | None = None,  # experimental
+    viewport_meta: SetDeviceMetricsOverrideViewportMeta
+    | _SetDeviceMetricsOverrideViewportMeta
+    | None = None,  # experimental
+    text_layout_mode: SetDeviceMetricsOverrideTextLayoutMode
+    | _SetDeviceMetricsOverrideTextLayoutMode
+    | None = None,  # experimental
 ) -> _Command[None]:
     """Emulation.setDeviceMetricsOverride. https://chromedevtools.github.io/devtools-protocol/tot/Emulation/#method-setDeviceMetricsOverride"""
 
@@ -578,7 +607,7 @@ def set_user_agent_override(
     user_agent: str,
     accept_language: str | None = None,
     platform: str | None = None,
-    user_agent_metadata: UserAgentMetadata | None = None,
+    user_agent_metadata: UserAgentMetadata | None = None,  # experimental
 ) -> _Command[None]:
     """Emulation.setUserAgentOverride. https://chromedevtools.github.io/devtools-protocol/tot/Emulation/#method-setUserAgentOverride"""
 

@@ -16,8 +16,10 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_LoginState: TypeAlias = Literal["SignIn", "SignUp"]
 _DialogButton: TypeAlias = Literal["ConfirmIdpLoginContinue", "ErrorGotIt", "ErrorMoreDetails"]
 _AccountUrlType: TypeAlias = Literal["TermsOfService", "PrivacyPolicy"]
+_DialogType: TypeAlias = Literal["AccountChooser", "AutoReauthn", "ConfirmIdpLogin", "Error"]
 
 class LoginState(_EnumValue):
     """FedCm.LoginState. https://chromedevtools.github.io/devtools-protocol/tot/FedCm/#type-LoginState"""
@@ -46,7 +48,7 @@ class AccountUrlType(_EnumValue):
     TERMS_OF_SERVICE: ClassVar[AccountUrlType]
     PRIVACY_POLICY: ClassVar[AccountUrlType]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Account(_Value):
     """FedCm.Account. https://chromedevtools.github.io/devtools-protocol/tot/FedCm/#type-Account"""
 
@@ -60,6 +62,20 @@ class Account(_Value):
     login_state: LoginState
     terms_of_service_url: str | None = None
     privacy_policy_url: str | None = None
+    def __init__(
+        self,
+        *,
+        account_id: str,
+        email: str,
+        name: str,
+        given_name: str,
+        picture_url: str,
+        idp_config_url: str,
+        idp_login_url: str,
+        login_state: LoginState | _LoginState,
+        terms_of_service_url: str | None = None,
+        privacy_policy_url: str | None = None,
+    ) -> None: ...
 
 def enable(
     *,
@@ -102,7 +118,7 @@ def dismiss_dialog(
 def reset_cooldown() -> _Command[None]:
     """FedCm.resetCooldown. https://chromedevtools.github.io/devtools-protocol/tot/FedCm/#method-resetCooldown"""
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DialogShown(_EventValue):
     """FedCm.dialogShown. https://chromedevtools.github.io/devtools-protocol/tot/FedCm/#event-dialogShown"""
 
@@ -111,6 +127,15 @@ class DialogShown(_EventValue):
     accounts: tuple[Account, ...]
     title: str
     subtitle: str | None = None
+    def __init__(
+        self,
+        *,
+        dialog_id: str,
+        dialog_type: DialogType | _DialogType,
+        accounts: tuple[Account, ...],
+        title: str,
+        subtitle: str | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class DialogClosed(_EventValue):

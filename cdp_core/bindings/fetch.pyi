@@ -20,6 +20,30 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_NetworkResourceType: TypeAlias = Literal[
+    "Document",
+    "Stylesheet",
+    "Image",
+    "Media",
+    "Font",
+    "Script",
+    "TextTrack",
+    "XHR",
+    "Fetch",
+    "Prefetch",
+    "EventSource",
+    "WebSocket",
+    "Manifest",
+    "SignedExchange",
+    "Ping",
+    "CSPViolationReport",
+    "Preflight",
+    "FedCM",
+    "Other",
+]
+_RequestStage: TypeAlias = Literal["Request", "Response"]
+_AuthChallengeSource: TypeAlias = Literal["Server", "Proxy"]
+_AuthChallengeResponseResponse: TypeAlias = Literal["Default", "CancelAuth", "ProvideCredentials"]
 _NetworkErrorReason: TypeAlias = Literal[
     "Failed",
     "Aborted",
@@ -58,13 +82,20 @@ class AuthChallengeResponseResponse(_EnumValue):
     CANCEL_AUTH: ClassVar[AuthChallengeResponseResponse]
     PROVIDE_CREDENTIALS: ClassVar[AuthChallengeResponseResponse]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class RequestPattern(_Value):
     """Fetch.RequestPattern. https://chromedevtools.github.io/devtools-protocol/tot/Fetch/#type-RequestPattern"""
 
     url_pattern: str | None = None
     resource_type: _network.ResourceType | None = None
     request_stage: RequestStage | None = None
+    def __init__(
+        self,
+        *,
+        url_pattern: str | None = None,
+        resource_type: _network.ResourceType | _NetworkResourceType | None = None,
+        request_stage: RequestStage | _RequestStage | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class HeaderEntry(_Value):
@@ -73,7 +104,7 @@ class HeaderEntry(_Value):
     name: str
     value: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AuthChallenge(_Value):
     """Fetch.AuthChallenge. https://chromedevtools.github.io/devtools-protocol/tot/Fetch/#type-AuthChallenge"""
 
@@ -81,14 +112,29 @@ class AuthChallenge(_Value):
     origin: str
     scheme: str
     realm: str
+    def __init__(
+        self,
+        *,
+        source: AuthChallengeSource | _AuthChallengeSource | None = None,
+        origin: str,
+        scheme: str,
+        realm: str,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AuthChallengeResponse(_Value):
     """Fetch.AuthChallengeResponse. https://chromedevtools.github.io/devtools-protocol/tot/Fetch/#type-AuthChallengeResponse"""
 
     response: AuthChallengeResponseResponse
     username: str | None = None
     password: str | None = None
+    def __init__(
+        self,
+        *,
+        response: AuthChallengeResponseResponse | _AuthChallengeResponseResponse,
+        username: str | None = None,
+        password: str | None = None,
+    ) -> None: ...
 
 def disable() -> _Command[None]:
     """Fetch.disable. https://chromedevtools.github.io/devtools-protocol/tot/Fetch/#method-disable"""
@@ -125,7 +171,7 @@ def continue_request(
     method: str | None = None,
     post_data: str | None = None,
     headers: Sequence[HeaderEntry] | None = None,
-    intercept_response: bool | None = None,
+    intercept_response: bool | None = None,  # experimental
 ) -> _Command[None]:
     """Fetch.continueRequest. https://chromedevtools.github.io/devtools-protocol/tot/Fetch/#method-continueRequest"""
 
@@ -171,7 +217,7 @@ def take_response_body_as_stream(
 ) -> _Command[TakeResponseBodyAsStreamResult]:
     """Fetch.takeResponseBodyAsStream. https://chromedevtools.github.io/devtools-protocol/tot/Fetch/#method-takeResponseBodyAsStream"""
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class RequestPaused(_EventValue):
     """Fetch.requestPaused. https://chromedevtools.github.io/devtools-protocol/tot/Fetch/#event-requestPaused"""
 
@@ -184,9 +230,23 @@ class RequestPaused(_EventValue):
     response_status_text: str | None = None
     response_headers: tuple[HeaderEntry, ...] | None = None
     network_id: _network.RequestId | None = None
-    redirected_request_id: RequestId | None = None
+    redirected_request_id: RequestId | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        request_id: RequestId,
+        request: _network.Request,
+        frame_id: _page.FrameId,
+        resource_type: _network.ResourceType | _NetworkResourceType,
+        response_error_reason: _network.ErrorReason | _NetworkErrorReason | None = None,
+        response_status_code: int | None = None,
+        response_status_text: str | None = None,
+        response_headers: tuple[HeaderEntry, ...] | None = None,
+        network_id: _network.RequestId | None = None,
+        redirected_request_id: RequestId | None = None,  # experimental
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AuthRequired(_EventValue):
     """Fetch.authRequired. https://chromedevtools.github.io/devtools-protocol/tot/Fetch/#event-authRequired"""
 
@@ -195,3 +255,12 @@ class AuthRequired(_EventValue):
     frame_id: _page.FrameId
     resource_type: _network.ResourceType
     auth_challenge: AuthChallenge
+    def __init__(
+        self,
+        *,
+        request_id: RequestId,
+        request: _network.Request,
+        frame_id: _page.FrameId,
+        resource_type: _network.ResourceType | _NetworkResourceType,
+        auth_challenge: AuthChallenge,
+    ) -> None: ...

@@ -119,18 +119,18 @@ def stop_sampling() -> _Command[StopSamplingResult]:
 def stop_tracking_heap_objects(
     *,
     report_progress: bool | None = None,
-    treat_global_objects_as_roots: bool | None = None,
+    treat_global_objects_as_roots: bool | None = None,  # deprecated
     capture_numeric_value: bool | None = None,
-    expose_internals: bool | None = None,
+    expose_internals: bool | None = None,  # experimental
 ) -> _Command[None]:
     """HeapProfiler.stopTrackingHeapObjects. https://chromedevtools.github.io/devtools-protocol/tot/HeapProfiler/#method-stopTrackingHeapObjects"""
 
 def take_heap_snapshot(
     *,
     report_progress: bool | None = None,
-    treat_global_objects_as_roots: bool | None = None,
+    treat_global_objects_as_roots: bool | None = None,  # deprecated
     capture_numeric_value: bool | None = None,
-    expose_internals: bool | None = None,
+    expose_internals: bool | None = None,  # experimental
 ) -> _Command[None]:
     """HeapProfiler.takeHeapSnapshot. https://chromedevtools.github.io/devtools-protocol/tot/HeapProfiler/#method-takeHeapSnapshot"""
 

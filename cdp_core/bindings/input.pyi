@@ -101,10 +101,10 @@ class TouchPoint(_Value):
     radius_y: float | None = None
     rotation_angle: float | None = None
     force: float | None = None
-    tangential_pressure: float | None = None
+    tangential_pressure: float | None = None  # experimental
     tilt_x: float | None = None
     tilt_y: float | None = None
-    twist: int | None = None
+    twist: int | None = None  # experimental
     id: float | None = None
 
 @attrs.frozen(kw_only=True)
@@ -150,7 +150,7 @@ def dispatch_key_event(
     is_keypad: bool | None = None,
     is_system_key: bool | None = None,
     location: int | None = None,
-    commands: Sequence[str] | None = None,
+    commands: Sequence[str] | None = None,  # experimental
 ) -> _Command[None]:
     """Input.dispatchKeyEvent. https://chromedevtools.github.io/devtools-protocol/tot/Input/#method-dispatchKeyEvent"""
 
@@ -180,11 +180,11 @@ def dispatch_mouse_event(
     button: MouseButton | _MouseButton | None = None,
     buttons: int | None = None,
     click_count: int | None = None,
-    force: float | None = None,
-    tangential_pressure: float | None = None,
+    force: float | None = None,  # experimental
+    tangential_pressure: float | None = None,  # experimental
     tilt_x: float | None = None,
     tilt_y: float | None = None,
-    twist: int | None = None,
+    twist: int | None = None,  # experimental
     delta_x: float | None = None,
     delta_y: float | None = None,
     pointer_type: DispatchMouseEventPointerType | _DispatchMouseEventPointerType | None = None,

@@ -5,7 +5,7 @@ https://chromedevtools.github.io/devtools-protocol/tot/LayerTree/
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, NewType, TypeAlias
+from typing import Any, ClassVar, Final, Literal, NewType, TypeAlias
 
 import attrs
 
@@ -18,6 +18,7 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_ScrollRectType: TypeAlias = Literal["RepaintsOnScroll", "TouchEventHandler", "WheelEventHandler"]
 LayerId = NewType("LayerId", str)
 """LayerTree.LayerId. https://chromedevtools.github.io/devtools-protocol/tot/LayerTree/#type-LayerId"""
 SnapshotId = NewType("SnapshotId", str)
@@ -32,12 +33,18 @@ class ScrollRectType(_EnumValue):
     TOUCH_EVENT_HANDLER: ClassVar[ScrollRectType]
     WHEEL_EVENT_HANDLER: ClassVar[ScrollRectType]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ScrollRect(_Value):
     """LayerTree.ScrollRect. https://chromedevtools.github.io/devtools-protocol/tot/LayerTree/#type-ScrollRect"""
 
     rect: _dom.Rect
     type: ScrollRectType
+    def __init__(
+        self,
+        *,
+        rect: _dom.Rect,
+        type: ScrollRectType | _ScrollRectType,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class StickyPositionConstraint(_Value):

@@ -5,7 +5,7 @@ https://chromedevtools.github.io/devtools-protocol/tot/Log/
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal, TypeAlias
 
 import attrs
 
@@ -18,6 +18,27 @@ from cdp_core.bindings import runtime as _runtime
 from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
+
+_LogEntrySource: TypeAlias = Literal[
+    "xml",
+    "javascript",
+    "network",
+    "storage",
+    "appcache",
+    "rendering",
+    "security",
+    "deprecation",
+    "worker",
+    "violation",
+    "intervention",
+    "recommendation",
+    "other",
+]
+_LogEntryLevel: TypeAlias = Literal["verbose", "info", "warning", "error"]
+_LogEntryCategory: TypeAlias = Literal["cors"]
+_ViolationSettingName: TypeAlias = Literal[
+    "longTask", "longLayout", "blockedEvent", "blockedParser", "discouragedAPIUse", "handler", "recurringHandler"
+]
 
 class LogEntrySource(_EnumValue):
     """Log.LogEntrySource. https://chromedevtools.github.io/devtools-protocol/tot/Log/#type-LogEntrySource"""
@@ -60,7 +81,7 @@ class ViolationSettingName(_EnumValue):
     HANDLER: ClassVar[ViolationSettingName]
     RECURRING_HANDLER: ClassVar[ViolationSettingName]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class LogEntry(_Value):
     """Log.LogEntry. https://chromedevtools.github.io/devtools-protocol/tot/Log/#type-LogEntry"""
 
@@ -75,13 +96,34 @@ class LogEntry(_Value):
     network_request_id: _network.RequestId | None = None
     worker_id: str | None = None
     args: tuple[_runtime.RemoteObject, ...] | None = None
+    def __init__(
+        self,
+        *,
+        source: LogEntrySource | _LogEntrySource,
+        level: LogEntryLevel | _LogEntryLevel,
+        text: str,
+        category: LogEntryCategory | _LogEntryCategory | None = None,
+        timestamp: _runtime.Timestamp,
+        url: str | None = None,
+        line_number: int | None = None,
+        stack_trace: _runtime.StackTrace | None = None,
+        network_request_id: _network.RequestId | None = None,
+        worker_id: str | None = None,
+        args: tuple[_runtime.RemoteObject, ...] | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ViolationSetting(_Value):
     """Log.ViolationSetting. https://chromedevtools.github.io/devtools-protocol/tot/Log/#type-ViolationSetting"""
 
     name: ViolationSettingName
     threshold: float
+    def __init__(
+        self,
+        *,
+        name: ViolationSettingName | _ViolationSettingName,
+        threshold: float,
+    ) -> None: ...
 
 def clear() -> _Command[None]:
     """Log.clear. https://chromedevtools.github.io/devtools-protocol/tot/Log/#method-clear"""

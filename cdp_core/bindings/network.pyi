@@ -24,12 +24,335 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
-_ConnectionType: TypeAlias = Literal[
-    "none", "cellular2g", "cellular3g", "cellular4g", "bluetooth", "ethernet", "wifi", "wimax", "other"
+_SecurityMixedContentType: TypeAlias = Literal["blockable", "optionally-blockable", "none"]
+_ResourcePriority: TypeAlias = Literal["VeryLow", "Low", "Medium", "High", "VeryHigh"]
+_RequestReferrerPolicy: TypeAlias = Literal[
+    "unsafe-url",
+    "no-referrer-when-downgrade",
+    "no-referrer",
+    "origin",
+    "origin-when-cross-origin",
+    "same-origin",
+    "strict-origin",
+    "strict-origin-when-cross-origin",
 ]
+_CertificateTransparencyCompliance: TypeAlias = Literal["unknown", "not-compliant", "compliant"]
+_CorsError: TypeAlias = Literal[
+    "DisallowedByMode",
+    "InvalidResponse",
+    "WildcardOriginNotAllowed",
+    "MissingAllowOriginHeader",
+    "MultipleAllowOriginValues",
+    "InvalidAllowOriginValue",
+    "AllowOriginMismatch",
+    "InvalidAllowCredentials",
+    "CorsDisabledScheme",
+    "PreflightInvalidStatus",
+    "PreflightDisallowedRedirect",
+    "PreflightWildcardOriginNotAllowed",
+    "PreflightMissingAllowOriginHeader",
+    "PreflightMultipleAllowOriginValues",
+    "PreflightInvalidAllowOriginValue",
+    "PreflightAllowOriginMismatch",
+    "PreflightInvalidAllowCredentials",
+    "PreflightMissingAllowExternal",
+    "PreflightInvalidAllowExternal",
+    "InvalidAllowMethodsPreflightResponse",
+    "InvalidAllowHeadersPreflightResponse",
+    "MethodDisallowedByPreflightResponse",
+    "HeaderDisallowedByPreflightResponse",
+    "RedirectContainsCredentials",
+    "InsecureLocalNetwork",
+    "InvalidLocalNetworkAccess",
+    "NoCorsRedirectModeNotFollow",
+    "LocalNetworkAccessPermissionDenied",
+]
+_TrustTokenOperationType: TypeAlias = Literal["Issuance", "Redemption", "Signing"]
+_TrustTokenParamsRefreshPolicy: TypeAlias = Literal["UseCached", "Refresh"]
+_ServiceWorkerRouterSource: TypeAlias = Literal[
+    "network", "cache", "fetch-event", "race-network-and-fetch-handler", "race-network-and-cache"
+]
+_ServiceWorkerResponseSource: TypeAlias = Literal["cache-storage", "http-cache", "fallback-code", "network"]
+_AlternateProtocolUsage: TypeAlias = Literal[
+    "alternativeJobWonWithoutRace",
+    "alternativeJobWonRace",
+    "mainJobWonRace",
+    "mappingMissing",
+    "broken",
+    "dnsAlpnH3JobWonWithoutRace",
+    "dnsAlpnH3JobWonRace",
+    "unspecifiedReason",
+]
+_SecuritySecurityState: TypeAlias = Literal["unknown", "neutral", "insecure", "secure", "info", "insecure-broken"]
+_ResourceType: TypeAlias = Literal[
+    "Document",
+    "Stylesheet",
+    "Image",
+    "Media",
+    "Font",
+    "Script",
+    "TextTrack",
+    "XHR",
+    "Fetch",
+    "Prefetch",
+    "EventSource",
+    "WebSocket",
+    "Manifest",
+    "SignedExchange",
+    "Ping",
+    "CSPViolationReport",
+    "Preflight",
+    "FedCM",
+    "Other",
+]
+_InitiatorType: TypeAlias = Literal["parser", "script", "preload", "SignedExchange", "preflight", "FedCM", "other"]
 _CookieSameSite: TypeAlias = Literal["Strict", "Lax", "None"]
 _CookiePriority: TypeAlias = Literal["Low", "Medium", "High"]
 _CookieSourceScheme: TypeAlias = Literal["Unset", "NonSecure", "Secure"]
+_SetCookieBlockedReason: TypeAlias = Literal[
+    "SecureOnly",
+    "SameSiteStrict",
+    "SameSiteLax",
+    "SameSiteUnspecifiedTreatedAsLax",
+    "SameSiteNoneInsecure",
+    "UserPreferences",
+    "ThirdPartyPhaseout",
+    "SyntaxError",
+    "SchemeNotSupported",
+    "OverwriteSecure",
+    "InvalidDomain",
+    "InvalidPrefix",
+    "UnknownError",
+    "SchemefulSameSiteStrict",
+    "SchemefulSameSiteLax",
+    "SchemefulSameSiteUnspecifiedTreatedAsLax",
+    "NameValuePairExceedsMaxSize",
+    "DisallowedCharacter",
+    "NoCookieContent",
+]
+_CookieExemptionReason: TypeAlias = Literal[
+    "None",
+    "UserSetting",
+    "EnterprisePolicy",
+    "StorageAccess",
+    "TopLevelStorageAccess",
+    "Scheme",
+    "SameSiteNoneCookiesInSandbox",
+]
+_CookieBlockedReason: TypeAlias = Literal[
+    "SecureOnly",
+    "NotOnPath",
+    "DomainMismatch",
+    "SameSiteStrict",
+    "SameSiteLax",
+    "SameSiteUnspecifiedTreatedAsLax",
+    "SameSiteNoneInsecure",
+    "UserPreferences",
+    "ThirdPartyPhaseout",
+    "UnknownError",
+    "SchemefulSameSiteStrict",
+    "SchemefulSameSiteLax",
+    "SchemefulSameSiteUnspecifiedTreatedAsLax",
+    "NameValuePairExceedsMaxSize",
+    "PortMismatch",
+    "SchemeMismatch",
+    "AnonymousContext",
+]
+_AuthChallengeSource: TypeAlias = Literal["Server", "Proxy"]
+_AuthChallengeResponseResponse: TypeAlias = Literal["Default", "CancelAuth", "ProvideCredentials"]
+_SignedExchangeErrorField: TypeAlias = Literal[
+    "signatureSig",
+    "signatureIntegrity",
+    "signatureCertUrl",
+    "signatureCertSha256",
+    "signatureValidityUrl",
+    "signatureTimestamps",
+]
+_ConnectionType: TypeAlias = Literal[
+    "none", "cellular2g", "cellular3g", "cellular4g", "bluetooth", "ethernet", "wifi", "wimax", "other"
+]
+_DirectSocketDnsQueryType: TypeAlias = Literal["ipv4", "ipv6"]
+_IPAddressSpace: TypeAlias = Literal["Loopback", "Local", "Public", "Unknown"]
+_LocalNetworkAccessRequestPolicy: TypeAlias = Literal[
+    "Allow", "BlockFromInsecureToMorePrivate", "WarnFromInsecureToMorePrivate", "PermissionBlock", "PermissionWarn"
+]
+_CrossOriginOpenerPolicyValue: TypeAlias = Literal[
+    "SameOrigin",
+    "SameOriginAllowPopups",
+    "RestrictProperties",
+    "UnsafeNone",
+    "SameOriginPlusCoep",
+    "RestrictPropertiesPlusCoep",
+    "NoopenerAllowPopups",
+]
+_CrossOriginEmbedderPolicyValue: TypeAlias = Literal["None", "Credentialless", "RequireCorp"]
+_ContentSecurityPolicySource: TypeAlias = Literal["HTTP", "Meta"]
+_ReportStatus: TypeAlias = Literal["Queued", "Pending", "MarkedForRemoval", "Success"]
+_DeviceBoundSessionWithUsageUsage: TypeAlias = Literal[
+    "NotInScope",
+    "InScopeRefreshNotYetNeeded",
+    "InScopeRefreshNotAllowed",
+    "ProactiveRefreshNotPossible",
+    "ProactiveRefreshAttempted",
+    "Deferred",
+]
+_DeviceBoundSessionUrlRuleRuleType: TypeAlias = Literal["Exclude", "Include"]
+_DeviceBoundSessionFetchResult: TypeAlias = Literal[
+    "Success",
+    "SigningKeyGenerationError",
+    "AttestationKeyGenerationError",
+    "SigningError",
+    "TransientSigningError",
+    "ServerRequestedTermination",
+    "InvalidSessionId",
+    "InvalidChallenge",
+    "TooManyChallenges",
+    "InvalidFetcherUrl",
+    "InvalidRefreshUrl",
+    "TransientHttpError",
+    "ScopeOriginSameSiteMismatch",
+    "RefreshUrlSameSiteMismatch",
+    "MismatchedSessionId",
+    "MissingScope",
+    "NoCredentials",
+    "SubdomainRegistrationWellKnownUnavailable",
+    "SubdomainRegistrationUnauthorized",
+    "SubdomainRegistrationWellKnownMalformed",
+    "SessionProviderWellKnownUnavailable",
+    "RelyingPartyWellKnownUnavailable",
+    "FederatedKeyThumbprintMismatch",
+    "InvalidFederatedSessionUrl",
+    "InvalidFederatedKey",
+    "TooManyRelyingOriginLabels",
+    "BoundCookieSetForbidden",
+    "NetError",
+    "ProxyError",
+    "EmptySessionConfig",
+    "InvalidCredentialsConfig",
+    "InvalidCredentialsType",
+    "InvalidCredentialsEmptyName",
+    "InvalidCredentialsCookie",
+    "PersistentHttpError",
+    "RegistrationAttemptedChallenge",
+    "InvalidScopeOrigin",
+    "ScopeOriginContainsPath",
+    "RefreshInitiatorNotString",
+    "RefreshInitiatorInvalidHostPattern",
+    "InvalidScopeSpecification",
+    "MissingScopeSpecificationType",
+    "EmptyScopeSpecificationDomain",
+    "EmptyScopeSpecificationPath",
+    "InvalidScopeSpecificationType",
+    "InvalidScopeIncludeSite",
+    "MissingScopeIncludeSite",
+    "FederatedNotAuthorizedByProvider",
+    "FederatedNotAuthorizedByRelyingParty",
+    "SessionProviderWellKnownMalformed",
+    "SessionProviderWellKnownHasProviderOrigin",
+    "RelyingPartyWellKnownMalformed",
+    "RelyingPartyWellKnownHasRelyingOrigins",
+    "InvalidFederatedSessionProviderSessionMissing",
+    "InvalidFederatedSessionWrongProviderOrigin",
+    "InvalidCredentialsCookieCreationTime",
+    "InvalidCredentialsCookieName",
+    "InvalidCredentialsCookieParsing",
+    "InvalidCredentialsCookieUnpermittedAttribute",
+    "InvalidCredentialsCookieInvalidDomain",
+    "InvalidCredentialsCookiePrefix",
+    "InvalidScopeRulePath",
+    "InvalidScopeRuleHostPattern",
+    "ScopeRuleOriginScopedHostPatternMismatch",
+    "ScopeRuleSiteScopedHostPatternMismatch",
+    "SigningQuotaExceeded",
+    "InvalidConfigJson",
+    "InvalidFederatedSessionProviderFailedToRestoreKey",
+    "FailedToUnwrapKey",
+    "SessionDeletedDuringRefresh",
+    "CrossOriginRegistrationSiteNotIncluded",
+    "InvalidPreProvisionedKeyInitiatorMissing",
+    "PreProvisionedKeyAccessNotGranted",
+    "PreProvisionedKeyNotFound",
+    "AttestationCertificationError",
+    "AttestationSigningError",
+]
+_RefreshEventDetailsRefreshResult: TypeAlias = Literal[
+    "Refreshed",
+    "InitializedService",
+    "Unreachable",
+    "ServerError",
+    "FatalError",
+    "SigningQuotaExceeded",
+    "RefreshedAsWaiter",
+    "TransientSigningError",
+    "InScopeRefreshNotYetNeeded",
+]
+_TerminationEventDetailsDeletionReason: TypeAlias = Literal[
+    "Expired",
+    "FailedToRestoreKey",
+    "FailedToUnwrapKey",
+    "StoragePartitionCleared",
+    "ClearBrowsingData",
+    "ServerRequested",
+    "InvalidSessionParams",
+    "RefreshFatalError",
+    "DevTools",
+    "Replaced",
+]
+_ChallengeEventDetailsChallengeResult: TypeAlias = Literal[
+    "Success", "NoSessionId", "NoSessionMatch", "CantSetBoundCookie"
+]
+_BlockedReason: TypeAlias = Literal[
+    "other",
+    "csp",
+    "mixed-content",
+    "origin",
+    "inspector",
+    "integrity",
+    "subresource-filter",
+    "content-type",
+    "coep-frame-resource-needs-coep-header",
+    "coop-sandboxed-iframe-cannot-navigate-to-coop-page",
+    "corp-not-same-origin",
+    "corp-not-same-origin-after-defaulted-to-same-origin-by-coep",
+    "corp-not-same-origin-after-defaulted-to-same-origin-by-dip",
+    "corp-not-same-origin-after-defaulted-to-same-origin-by-coep-and-dip",
+    "corp-not-same-site",
+    "sri-message-signature-mismatch",
+]
+_RenderBlockingBehavior: TypeAlias = Literal[
+    "Blocking", "InBodyParserBlocking", "NonBlocking", "NonBlockingDynamic", "PotentiallyBlocking"
+]
+_ErrorReason: TypeAlias = Literal[
+    "Failed",
+    "Aborted",
+    "TimedOut",
+    "AccessDenied",
+    "ConnectionClosed",
+    "ConnectionReset",
+    "ConnectionRefused",
+    "ConnectionAborted",
+    "ConnectionFailed",
+    "NameNotResolved",
+    "InternetDisconnected",
+    "AddressUnreachable",
+    "BlockedByClient",
+    "BlockedByResponse",
+]
+_TrustTokenOperationDoneStatus: TypeAlias = Literal[
+    "Ok",
+    "InvalidArgument",
+    "MissingIssuerKeys",
+    "FailedPrecondition",
+    "ResourceExhausted",
+    "AlreadyExists",
+    "ResourceLimited",
+    "Unauthorized",
+    "BadResponse",
+    "InternalError",
+    "UnknownError",
+    "FulfilledLocally",
+    "SiteIssuerLimit",
+]
 LoaderId = NewType("LoaderId", str)
 """Network.LoaderId. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-LoaderId"""
 RequestId = NewType("RequestId", str)
@@ -556,17 +879,17 @@ class ResourceTiming(_Value):
     connect_end: float
     ssl_start: float
     ssl_end: float
-    worker_start: float
-    worker_ready: float
-    worker_fetch_start: float
-    worker_respond_with_settled: float
-    worker_router_evaluation_start: float | None = None
-    worker_cache_lookup_start: float | None = None
+    worker_start: float  # experimental
+    worker_ready: float  # experimental
+    worker_fetch_start: float  # experimental
+    worker_respond_with_settled: float  # experimental
+    worker_router_evaluation_start: float | None = None  # experimental
+    worker_cache_lookup_start: float | None = None  # experimental
     send_start: float
     send_end: float
-    push_start: float
-    push_end: float
-    receive_headers_start: float
+    push_start: float  # experimental
+    push_end: float  # experimental
+    receive_headers_start: float  # experimental
     receive_headers_end: float
 
 @attrs.frozen(kw_only=True)
@@ -575,7 +898,7 @@ class PostDataEntry(_Value):
 
     bytes: str | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Request(_Value):
     """Network.Request. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-Request"""
 
@@ -583,16 +906,34 @@ class Request(_Value):
     url_fragment: str | None = None
     method: str
     headers: Headers
-    post_data: str | None = None
+    post_data: str | None = None  # deprecated
     has_post_data: bool | None = None
-    post_data_entries: tuple[PostDataEntry, ...] | None = None
+    post_data_entries: tuple[PostDataEntry, ...] | None = None  # experimental
     mixed_content_type: _security.MixedContentType | None = None
     initial_priority: ResourcePriority
     referrer_policy: RequestReferrerPolicy
     is_link_preload: bool | None = None
-    trust_token_params: TrustTokenParams | None = None
-    is_same_site: bool | None = None
-    is_ad_related: bool | None = None
+    trust_token_params: TrustTokenParams | None = None  # experimental
+    is_same_site: bool | None = None  # experimental
+    is_ad_related: bool | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        url: str,
+        url_fragment: str | None = None,
+        method: str,
+        headers: Headers,
+        post_data: str | None = None,  # deprecated
+        has_post_data: bool | None = None,
+        post_data_entries: tuple[PostDataEntry, ...] | None = None,  # experimental
+        mixed_content_type: _security.MixedContentType | _SecurityMixedContentType | None = None,
+        initial_priority: ResourcePriority | _ResourcePriority,
+        referrer_policy: RequestReferrerPolicy | _RequestReferrerPolicy,
+        is_link_preload: bool | None = None,
+        trust_token_params: TrustTokenParams | None = None,  # experimental
+        is_same_site: bool | None = None,  # experimental
+        is_ad_related: bool | None = None,  # experimental
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class SignedCertificateTimestamp(_Value):
@@ -607,7 +948,7 @@ class SignedCertificateTimestamp(_Value):
     signature_algorithm: str
     signature_data: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SecurityDetails(_Value):
     """Network.SecurityDetails. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-SecurityDetails"""
 
@@ -626,31 +967,70 @@ class SecurityDetails(_Value):
     certificate_transparency_compliance: CertificateTransparencyCompliance
     server_signature_algorithm: int | None = None
     encrypted_client_hello: bool
+    def __init__(
+        self,
+        *,
+        protocol: str,
+        key_exchange: str,
+        key_exchange_group: str | None = None,
+        cipher: str,
+        mac: str | None = None,
+        certificate_id: _security.CertificateId,
+        subject_name: str,
+        san_list: tuple[str, ...],
+        issuer: str,
+        valid_from: TimeSinceEpoch,
+        valid_to: TimeSinceEpoch,
+        signed_certificate_timestamp_list: tuple[SignedCertificateTimestamp, ...],
+        certificate_transparency_compliance: CertificateTransparencyCompliance | _CertificateTransparencyCompliance,
+        server_signature_algorithm: int | None = None,
+        encrypted_client_hello: bool,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CorsErrorStatus(_Value):
     """Network.CorsErrorStatus. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-CorsErrorStatus"""
 
     cors_error: CorsError
     failed_parameter: str
+    def __init__(
+        self,
+        *,
+        cors_error: CorsError | _CorsError,
+        failed_parameter: str,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class TrustTokenParams(_Value):
     """Network.TrustTokenParams, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-TrustTokenParams"""
 
     operation: TrustTokenOperationType
     refresh_policy: TrustTokenParamsRefreshPolicy
     issuers: tuple[str, ...] | None = None
+    def __init__(
+        self,
+        *,
+        operation: TrustTokenOperationType | _TrustTokenOperationType,
+        refresh_policy: TrustTokenParamsRefreshPolicy | _TrustTokenParamsRefreshPolicy,
+        issuers: tuple[str, ...] | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ServiceWorkerRouterInfo(_Value):
     """Network.ServiceWorkerRouterInfo, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-ServiceWorkerRouterInfo"""
 
     rule_id_matched: int | None = None
     matched_source_type: ServiceWorkerRouterSource | None = None
     actual_source_type: ServiceWorkerRouterSource | None = None
+    def __init__(
+        self,
+        *,
+        rule_id_matched: int | None = None,
+        matched_source_type: ServiceWorkerRouterSource | _ServiceWorkerRouterSource | None = None,
+        actual_source_type: ServiceWorkerRouterSource | _ServiceWorkerRouterSource | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Response(_Value):
     """Network.Response. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-Response"""
 
@@ -658,11 +1038,11 @@ class Response(_Value):
     status: int
     status_text: str
     headers: Headers
-    headers_text: str | None = None
+    headers_text: str | None = None  # deprecated
     mime_type: str
     charset: str
     request_headers: Headers | None = None
-    request_headers_text: str | None = None
+    request_headers_text: str | None = None  # deprecated
     connection_reused: bool
     connection_id: float
     remote_ip_address: str | None = None
@@ -671,16 +1051,47 @@ class Response(_Value):
     from_service_worker: bool | None = None
     from_prefetch_cache: bool | None = None
     from_early_hints: bool | None = None
-    service_worker_router_info: ServiceWorkerRouterInfo | None = None
+    service_worker_router_info: ServiceWorkerRouterInfo | None = None  # experimental
     encoded_data_length: float
     timing: ResourceTiming | None = None
     service_worker_response_source: ServiceWorkerResponseSource | None = None
     response_time: TimeSinceEpoch | None = None
     cache_storage_cache_name: str | None = None
     protocol: str | None = None
-    alternate_protocol_usage: AlternateProtocolUsage | None = None
+    alternate_protocol_usage: AlternateProtocolUsage | None = None  # experimental
     security_state: _security.SecurityState
     security_details: SecurityDetails | None = None
+    def __init__(
+        self,
+        *,
+        url: str,
+        status: int,
+        status_text: str,
+        headers: Headers,
+        headers_text: str | None = None,  # deprecated
+        mime_type: str,
+        charset: str,
+        request_headers: Headers | None = None,
+        request_headers_text: str | None = None,  # deprecated
+        connection_reused: bool,
+        connection_id: float,
+        remote_ip_address: str | None = None,
+        remote_port: int | None = None,
+        from_disk_cache: bool | None = None,
+        from_service_worker: bool | None = None,
+        from_prefetch_cache: bool | None = None,
+        from_early_hints: bool | None = None,
+        service_worker_router_info: ServiceWorkerRouterInfo | None = None,  # experimental
+        encoded_data_length: float,
+        timing: ResourceTiming | None = None,
+        service_worker_response_source: ServiceWorkerResponseSource | _ServiceWorkerResponseSource | None = None,
+        response_time: TimeSinceEpoch | None = None,
+        cache_storage_cache_name: str | None = None,
+        protocol: str | None = None,
+        alternate_protocol_usage: AlternateProtocolUsage | _AlternateProtocolUsage | None = None,  # experimental
+        security_state: _security.SecurityState | _SecuritySecurityState,
+        security_details: SecurityDetails | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class WebSocketRequest(_Value):
@@ -707,7 +1118,7 @@ class WebSocketFrame(_Value):
     mask: bool
     payload_data: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CachedResource(_Value):
     """Network.CachedResource. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-CachedResource"""
 
@@ -715,8 +1126,16 @@ class CachedResource(_Value):
     type: ResourceType
     response: Response | None = None
     body_size: float
+    def __init__(
+        self,
+        *,
+        url: str,
+        type: ResourceType | _ResourceType,
+        response: Response | None = None,
+        body_size: float,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Initiator(_Value):
     """Network.Initiator. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-Initiator"""
 
@@ -726,6 +1145,16 @@ class Initiator(_Value):
     line_number: float | None = None
     column_number: float | None = None
     request_id: RequestId | None = None
+    def __init__(
+        self,
+        *,
+        type: InitiatorType | _InitiatorType,
+        stack: _runtime.StackTrace | None = None,
+        url: str | None = None,
+        line_number: float | None = None,
+        column_number: float | None = None,
+        request_id: RequestId | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class CookiePartitionKey(_Value):
@@ -734,7 +1163,7 @@ class CookiePartitionKey(_Value):
     top_level_site: str
     has_cross_site_ancestor: bool
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Cookie(_Value):
     """Network.Cookie. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-Cookie"""
 
@@ -748,37 +1177,77 @@ class Cookie(_Value):
     secure: bool
     session: bool
     same_site: CookieSameSite | None = None
-    priority: CookiePriority
-    source_scheme: CookieSourceScheme
-    source_port: int
-    partition_key: CookiePartitionKey | None = None
-    partition_key_opaque: bool | None = None
+    priority: CookiePriority  # experimental
+    source_scheme: CookieSourceScheme  # experimental
+    source_port: int  # experimental
+    partition_key: CookiePartitionKey | None = None  # experimental
+    partition_key_opaque: bool | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        name: str,
+        value: str,
+        domain: str,
+        path: str,
+        expires: float,
+        size: int,
+        http_only: bool,
+        secure: bool,
+        session: bool,
+        same_site: CookieSameSite | _CookieSameSite | None = None,
+        priority: CookiePriority | _CookiePriority,  # experimental
+        source_scheme: CookieSourceScheme | _CookieSourceScheme,  # experimental
+        source_port: int,  # experimental
+        partition_key: CookiePartitionKey | None = None,  # experimental
+        partition_key_opaque: bool | None = None,  # experimental
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class BlockedSetCookieWithReason(_Value):
     """Network.BlockedSetCookieWithReason, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-BlockedSetCookieWithReason"""
 
     blocked_reasons: tuple[SetCookieBlockedReason, ...]
     cookie_line: str
     cookie: Cookie | None = None
+    def __init__(
+        self,
+        *,
+        blocked_reasons: tuple[SetCookieBlockedReason | _SetCookieBlockedReason, ...],
+        cookie_line: str,
+        cookie: Cookie | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ExemptedSetCookieWithReason(_Value):
     """Network.ExemptedSetCookieWithReason, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-ExemptedSetCookieWithReason"""
 
     exemption_reason: CookieExemptionReason
     cookie_line: str
     cookie: Cookie
+    def __init__(
+        self,
+        *,
+        exemption_reason: CookieExemptionReason | _CookieExemptionReason,
+        cookie_line: str,
+        cookie: Cookie,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AssociatedCookie(_Value):
     """Network.AssociatedCookie, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-AssociatedCookie"""
 
     cookie: Cookie
     blocked_reasons: tuple[CookieBlockedReason, ...]
     exemption_reason: CookieExemptionReason | None = None
+    def __init__(
+        self,
+        *,
+        cookie: Cookie,
+        blocked_reasons: tuple[CookieBlockedReason | _CookieBlockedReason, ...],
+        exemption_reason: CookieExemptionReason | _CookieExemptionReason | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CookieParam(_Value):
     """Network.CookieParam. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-CookieParam"""
 
@@ -791,12 +1260,29 @@ class CookieParam(_Value):
     http_only: bool | None = None
     same_site: CookieSameSite | None = None
     expires: TimeSinceEpoch | None = None
-    priority: CookiePriority | None = None
-    source_scheme: CookieSourceScheme | None = None
-    source_port: int | None = None
-    partition_key: CookiePartitionKey | None = None
+    priority: CookiePriority | None = None  # experimental
+    source_scheme: CookieSourceScheme | None = None  # experimental
+    source_port: int | None = None  # experimental
+    partition_key: CookiePartitionKey | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        name: str,
+        value: str,
+        url: str | None = None,
+        domain: str | None = None,
+        path: str | None = None,
+        secure: bool | None = None,
+        http_only: bool | None = None,
+        same_site: CookieSameSite | _CookieSameSite | None = None,
+        expires: TimeSinceEpoch | None = None,
+        priority: CookiePriority | _CookiePriority | None = None,  # experimental
+        source_scheme: CookieSourceScheme | _CookieSourceScheme | None = None,  # experimental
+        source_port: int | None = None,  # experimental
+        partition_key: CookiePartitionKey | None = None,  # experimental
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AuthChallenge(_Value):
     """Network.AuthChallenge, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-AuthChallenge"""
 
@@ -804,14 +1290,29 @@ class AuthChallenge(_Value):
     origin: str
     scheme: str
     realm: str
+    def __init__(
+        self,
+        *,
+        source: AuthChallengeSource | _AuthChallengeSource | None = None,
+        origin: str,
+        scheme: str,
+        realm: str,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AuthChallengeResponse(_Value):
     """Network.AuthChallengeResponse, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-AuthChallengeResponse"""
 
     response: AuthChallengeResponseResponse
     username: str | None = None
     password: str | None = None
+    def __init__(
+        self,
+        *,
+        response: AuthChallengeResponseResponse | _AuthChallengeResponseResponse,
+        username: str | None = None,
+        password: str | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class SignedExchangeSignature(_Value):
@@ -837,13 +1338,20 @@ class SignedExchangeHeader(_Value):
     signatures: tuple[SignedExchangeSignature, ...]
     header_integrity: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SignedExchangeError(_Value):
     """Network.SignedExchangeError, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-SignedExchangeError"""
 
     message: str
     signature_index: int | None = None
     error_field: SignedExchangeErrorField | None = None
+    def __init__(
+        self,
+        *,
+        message: str,
+        signature_index: int | None = None,
+        error_field: SignedExchangeErrorField | _SignedExchangeErrorField | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class SignedExchangeInfo(_Value):
@@ -855,7 +1363,7 @@ class SignedExchangeInfo(_Value):
     security_details: SecurityDetails | None = None
     errors: tuple[SignedExchangeError, ...] | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class NetworkConditions(_Value):
     """Network.NetworkConditions, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-NetworkConditions"""
 
@@ -868,6 +1376,19 @@ class NetworkConditions(_Value):
     packet_queue_length: int | None = None
     packet_reordering: bool | None = None
     offline: bool | None = None
+    def __init__(
+        self,
+        *,
+        url_pattern: str,
+        latency: float,
+        download_throughput: float,
+        upload_throughput: float,
+        connection_type: ConnectionType | _ConnectionType | None = None,
+        packet_loss: float | None = None,
+        packet_queue_length: int | None = None,
+        packet_reordering: bool | None = None,
+        offline: bool | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class BlockPattern(_Value):
@@ -876,7 +1397,7 @@ class BlockPattern(_Value):
     url_pattern: str
     block: bool
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DirectTCPSocketOptions(_Value):
     """Network.DirectTCPSocketOptions, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-DirectTCPSocketOptions"""
 
@@ -885,8 +1406,17 @@ class DirectTCPSocketOptions(_Value):
     send_buffer_size: float | None = None
     receive_buffer_size: float | None = None
     dns_query_type: DirectSocketDnsQueryType | None = None
+    def __init__(
+        self,
+        *,
+        no_delay: bool,
+        keep_alive_delay: float | None = None,
+        send_buffer_size: float | None = None,
+        receive_buffer_size: float | None = None,
+        dns_query_type: DirectSocketDnsQueryType | _DirectSocketDnsQueryType | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DirectUDPSocketOptions(_Value):
     """Network.DirectUDPSocketOptions, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-DirectUDPSocketOptions"""
 
@@ -900,6 +1430,20 @@ class DirectUDPSocketOptions(_Value):
     multicast_loopback: bool | None = None
     multicast_time_to_live: int | None = None
     multicast_allow_address_sharing: bool | None = None
+    def __init__(
+        self,
+        *,
+        remote_addr: str | None = None,
+        remote_port: int | None = None,
+        local_addr: str | None = None,
+        local_port: int | None = None,
+        dns_query_type: DirectSocketDnsQueryType | _DirectSocketDnsQueryType | None = None,
+        send_buffer_size: float | None = None,
+        receive_buffer_size: float | None = None,
+        multicast_loopback: bool | None = None,
+        multicast_time_to_live: int | None = None,
+        multicast_allow_address_sharing: bool | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class DirectUDPMessage(_Value):
@@ -915,13 +1459,20 @@ class ConnectTiming(_Value):
 
     request_time: float
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ClientSecurityState(_Value):
     """Network.ClientSecurityState, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-ClientSecurityState"""
 
     initiator_is_secure_context: bool
     initiator_ip_address_space: IPAddressSpace
     local_network_access_request_policy: LocalNetworkAccessRequestPolicy
+    def __init__(
+        self,
+        *,
+        initiator_is_secure_context: bool,
+        initiator_ip_address_space: IPAddressSpace | _IPAddressSpace,
+        local_network_access_request_policy: LocalNetworkAccessRequestPolicy | _LocalNetworkAccessRequestPolicy,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class AdScriptIdentifier(_Value):
@@ -945,7 +1496,7 @@ class AdProvenance(_Value):
     filterlist_rule: str | None = None
     ad_script_ancestry: AdAncestry | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CrossOriginOpenerPolicyStatus(_Value):
     """Network.CrossOriginOpenerPolicyStatus, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-CrossOriginOpenerPolicyStatus"""
 
@@ -953,8 +1504,16 @@ class CrossOriginOpenerPolicyStatus(_Value):
     report_only_value: CrossOriginOpenerPolicyValue
     reporting_endpoint: str | None = None
     report_only_reporting_endpoint: str | None = None
+    def __init__(
+        self,
+        *,
+        value: CrossOriginOpenerPolicyValue | _CrossOriginOpenerPolicyValue,
+        report_only_value: CrossOriginOpenerPolicyValue | _CrossOriginOpenerPolicyValue,
+        reporting_endpoint: str | None = None,
+        report_only_reporting_endpoint: str | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CrossOriginEmbedderPolicyStatus(_Value):
     """Network.CrossOriginEmbedderPolicyStatus, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-CrossOriginEmbedderPolicyStatus"""
 
@@ -962,14 +1521,29 @@ class CrossOriginEmbedderPolicyStatus(_Value):
     report_only_value: CrossOriginEmbedderPolicyValue
     reporting_endpoint: str | None = None
     report_only_reporting_endpoint: str | None = None
+    def __init__(
+        self,
+        *,
+        value: CrossOriginEmbedderPolicyValue | _CrossOriginEmbedderPolicyValue,
+        report_only_value: CrossOriginEmbedderPolicyValue | _CrossOriginEmbedderPolicyValue,
+        reporting_endpoint: str | None = None,
+        report_only_reporting_endpoint: str | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ContentSecurityPolicyStatus(_Value):
     """Network.ContentSecurityPolicyStatus, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-ContentSecurityPolicyStatus"""
 
     effective_directives: str
     is_enforced: bool
     source: ContentSecurityPolicySource
+    def __init__(
+        self,
+        *,
+        effective_directives: str,
+        is_enforced: bool,
+        source: ContentSecurityPolicySource | _ContentSecurityPolicySource,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class SecurityIsolationStatus(_Value):
@@ -979,7 +1553,7 @@ class SecurityIsolationStatus(_Value):
     coep: CrossOriginEmbedderPolicyStatus | None = None
     csp: tuple[ContentSecurityPolicyStatus, ...] | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ReportingApiReport(_Value):
     """Network.ReportingApiReport, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-ReportingApiReport"""
 
@@ -992,6 +1566,19 @@ class ReportingApiReport(_Value):
     completed_attempts: int
     body: dict[str, Any]
     status: ReportStatus
+    def __init__(
+        self,
+        *,
+        id: ReportId,
+        initiator_url: str,
+        destination: str,
+        type: str,
+        timestamp: TimeSinceEpoch,
+        depth: int,
+        completed_attempts: int,
+        body: dict[str, Any],
+        status: ReportStatus | _ReportStatus,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class ReportingApiEndpoint(_Value):
@@ -1007,14 +1594,20 @@ class DeviceBoundSessionKey(_Value):
     site: str
     id: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DeviceBoundSessionWithUsage(_Value):
     """Network.DeviceBoundSessionWithUsage, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-DeviceBoundSessionWithUsage"""
 
     session_key: DeviceBoundSessionKey
     usage: DeviceBoundSessionWithUsageUsage
+    def __init__(
+        self,
+        *,
+        session_key: DeviceBoundSessionKey,
+        usage: DeviceBoundSessionWithUsageUsage | _DeviceBoundSessionWithUsageUsage,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DeviceBoundSessionCookieCraving(_Value):
     """Network.DeviceBoundSessionCookieCraving, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-DeviceBoundSessionCookieCraving"""
 
@@ -1024,14 +1617,31 @@ class DeviceBoundSessionCookieCraving(_Value):
     secure: bool
     http_only: bool
     same_site: CookieSameSite | None = None
+    def __init__(
+        self,
+        *,
+        name: str,
+        domain: str,
+        path: str,
+        secure: bool,
+        http_only: bool,
+        same_site: CookieSameSite | _CookieSameSite | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DeviceBoundSessionUrlRule(_Value):
     """Network.DeviceBoundSessionUrlRule, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-DeviceBoundSessionUrlRule"""
 
     rule_type: DeviceBoundSessionUrlRuleRuleType
     host_pattern: str
     path_prefix: str
+    def __init__(
+        self,
+        *,
+        rule_type: DeviceBoundSessionUrlRuleRuleType | _DeviceBoundSessionUrlRuleRuleType,
+        host_pattern: str,
+        path_prefix: str,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class DeviceBoundSessionInclusionRules(_Value):
@@ -1062,15 +1672,22 @@ class DeviceBoundSessionFailedRequest(_Value):
     response_error: int | None = None
     response_error_body: str | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class CreationEventDetails(_Value):
     """Network.CreationEventDetails, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-CreationEventDetails"""
 
     fetch_result: DeviceBoundSessionFetchResult
     new_session: DeviceBoundSession | None = None
     failed_request: DeviceBoundSessionFailedRequest | None = None
+    def __init__(
+        self,
+        *,
+        fetch_result: DeviceBoundSessionFetchResult | _DeviceBoundSessionFetchResult,
+        new_session: DeviceBoundSession | None = None,
+        failed_request: DeviceBoundSessionFailedRequest | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class RefreshEventDetails(_Value):
     """Network.RefreshEventDetails, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-RefreshEventDetails"""
 
@@ -1079,19 +1696,39 @@ class RefreshEventDetails(_Value):
     new_session: DeviceBoundSession | None = None
     was_fully_proactive_refresh: bool
     failed_request: DeviceBoundSessionFailedRequest | None = None
+    def __init__(
+        self,
+        *,
+        refresh_result: RefreshEventDetailsRefreshResult | _RefreshEventDetailsRefreshResult,
+        fetch_result: DeviceBoundSessionFetchResult | _DeviceBoundSessionFetchResult | None = None,
+        new_session: DeviceBoundSession | None = None,
+        was_fully_proactive_refresh: bool,
+        failed_request: DeviceBoundSessionFailedRequest | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class TerminationEventDetails(_Value):
     """Network.TerminationEventDetails, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-TerminationEventDetails"""
 
     deletion_reason: TerminationEventDetailsDeletionReason
+    def __init__(
+        self,
+        *,
+        deletion_reason: TerminationEventDetailsDeletionReason | _TerminationEventDetailsDeletionReason,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ChallengeEventDetails(_Value):
     """Network.ChallengeEventDetails, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-ChallengeEventDetails"""
 
     challenge_result: ChallengeEventDetailsChallengeResult
     challenge: str
+    def __init__(
+        self,
+        *,
+        challenge_result: ChallengeEventDetailsChallengeResult | _ChallengeEventDetailsChallengeResult,
+        challenge: str,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class LoadNetworkResourcePageResult(_Value):
@@ -1153,7 +1790,7 @@ def delete_cookies(
     url: str | None = None,
     domain: str | None = None,
     path: str | None = None,
-    partition_key: CookiePartitionKey | None = None,
+    partition_key: CookiePartitionKey | None = None,  # experimental
 ) -> _Command[None]:
     """Network.deleteCookies. https://chromedevtools.github.io/devtools-protocol/tot/Network/#method-deleteCookies"""
 
@@ -1168,9 +1805,9 @@ def emulate_network_conditions(
     download_throughput: float,
     upload_throughput: float,
     connection_type: ConnectionType | _ConnectionType | None = None,
-    packet_loss: float | None = None,
-    packet_queue_length: int | None = None,
-    packet_reordering: bool | None = None,
+    packet_loss: float | None = None,  # experimental
+    packet_queue_length: int | None = None,  # experimental
+    packet_reordering: bool | None = None,  # experimental
 ) -> _Command[None]:
     """Network.emulateNetworkConditions, deprecated. https://chromedevtools.github.io/devtools-protocol/tot/Network/#method-emulateNetworkConditions"""
 
@@ -1182,7 +1819,7 @@ class EmulateNetworkConditionsByRuleResult(_Value):
 
 def emulate_network_conditions_by_rule(
     *,
-    offline: bool | None = None,
+    offline: bool | None = None,  # deprecated
     emulate_offline_service_worker: bool | None = None,
     matched_network_conditions: Sequence[NetworkConditions],
 ) -> _Command[EmulateNetworkConditionsByRuleResult]:
@@ -1200,11 +1837,11 @@ def override_network_state(
 
 def enable(
     *,
-    max_total_buffer_size: int | None = None,
-    max_resource_buffer_size: int | None = None,
+    max_total_buffer_size: int | None = None,  # experimental
+    max_resource_buffer_size: int | None = None,  # experimental
     max_post_data_size: int | None = None,
-    report_direct_socket_traffic: bool | None = None,
-    enable_durable_messages: bool | None = None,
+    report_direct_socket_traffic: bool | None = None,  # experimental
+    enable_durable_messages: bool | None = None,  # experimental
 ) -> _Command[None]:
     """Network.enable. https://chromedevtools.github.io/devtools-protocol/tot/Network/#method-enable"""
 
@@ -1299,7 +1936,7 @@ def search_in_response_body(
 def set_blocked_urls(
     *,
     url_patterns: Sequence[BlockPattern] | None = None,
-    urls: Sequence[str] | None = None,
+    urls: Sequence[str] | None = None,  # deprecated
 ) -> _Command[None]:
     """Network.setBlockedURLs, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#method-setBlockedURLs"""
 
@@ -1319,7 +1956,7 @@ def set_cache_disabled(
 class SetCookieResult(_Value):
     """What Network.setCookie brings. https://chromedevtools.github.io/devtools-protocol/tot/Network/#method-setCookie"""
 
-    success: bool
+    success: bool  # deprecated
 
 def set_cookie(
     *,
@@ -1332,10 +1969,10 @@ def set_cookie(
     http_only: bool | None = None,
     same_site: CookieSameSite | _CookieSameSite | None = None,
     expires: TimeSinceEpoch | None = None,
-    priority: CookiePriority | _CookiePriority | None = None,
-    source_scheme: CookieSourceScheme | _CookieSourceScheme | None = None,
-    source_port: int | None = None,
-    partition_key: CookiePartitionKey | None = None,
+    priority: CookiePriority | _CookiePriority | None = None,  # experimental
+    source_scheme: CookieSourceScheme | _CookieSourceScheme | None = None,  # experimental
+    source_port: int | None = None,  # experimental
+    partition_key: CookiePartitionKey | None = None,  # experimental
 ) -> _Command[SetCookieResult]:
     """Network.setCookie. https://chromedevtools.github.io/devtools-protocol/tot/Network/#method-setCookie"""
 
@@ -1362,7 +1999,7 @@ def set_user_agent_override(
     user_agent: str,
     accept_language: str | None = None,
     platform: str | None = None,
-    user_agent_metadata: _emulation.UserAgentMetadata | None = None,
+    user_agent_metadata: _emulation.UserAgentMetadata | None = None,  # experimental
 ) -> _Command[None]:
     """Network.setUserAgentOverride. https://chromedevtools.github.io/devtools-protocol/tot/Network/#method-setUserAgentOverride"""
 
@@ -1448,7 +2085,7 @@ class DataReceived(_EventValue):
     timestamp: MonotonicTime
     data_length: int
     encoded_data_length: int
-    data: str | None = None
+    data: str | None = None  # experimental
 
 @attrs.frozen(kw_only=True)
 class EventSourceMessageReceived(_EventValue):
@@ -1460,7 +2097,7 @@ class EventSourceMessageReceived(_EventValue):
     event_id: str
     data: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class LoadingFailed(_EventValue):
     """Network.loadingFailed. https://chromedevtools.github.io/devtools-protocol/tot/Network/#event-loadingFailed"""
 
@@ -1471,6 +2108,17 @@ class LoadingFailed(_EventValue):
     canceled: bool | None = None
     blocked_reason: BlockedReason | None = None
     cors_error_status: CorsErrorStatus | None = None
+    def __init__(
+        self,
+        *,
+        request_id: RequestId,
+        timestamp: MonotonicTime,
+        type: ResourceType | _ResourceType,
+        error_text: str,
+        canceled: bool | None = None,
+        blocked_reason: BlockedReason | _BlockedReason | None = None,
+        cors_error_status: CorsErrorStatus | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class LoadingFinished(_EventValue):
@@ -1486,7 +2134,7 @@ class RequestServedFromCache(_EventValue):
 
     request_id: RequestId
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class RequestWillBeSent(_EventValue):
     """Network.requestWillBeSent. https://chromedevtools.github.io/devtools-protocol/tot/Network/#event-requestWillBeSent"""
 
@@ -1497,20 +2145,44 @@ class RequestWillBeSent(_EventValue):
     timestamp: MonotonicTime
     wall_time: TimeSinceEpoch
     initiator: Initiator
-    redirect_has_extra_info: bool
+    redirect_has_extra_info: bool  # experimental
     redirect_response: Response | None = None
     type: ResourceType | None = None
     frame_id: _page.FrameId | None = None
     has_user_gesture: bool | None = None
-    render_blocking_behavior: RenderBlockingBehavior | None = None
+    render_blocking_behavior: RenderBlockingBehavior | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        request_id: RequestId,
+        loader_id: LoaderId,
+        document_url: str,
+        request: Request,
+        timestamp: MonotonicTime,
+        wall_time: TimeSinceEpoch,
+        initiator: Initiator,
+        redirect_has_extra_info: bool,  # experimental
+        redirect_response: Response | None = None,
+        type: ResourceType | _ResourceType | None = None,
+        frame_id: _page.FrameId | None = None,
+        has_user_gesture: bool | None = None,
+        render_blocking_behavior: RenderBlockingBehavior | _RenderBlockingBehavior | None = None,  # experimental
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ResourceChangedPriority(_EventValue):
     """Network.resourceChangedPriority, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#event-resourceChangedPriority"""
 
     request_id: RequestId
     new_priority: ResourcePriority
     timestamp: MonotonicTime
+    def __init__(
+        self,
+        *,
+        request_id: RequestId,
+        new_priority: ResourcePriority | _ResourcePriority,
+        timestamp: MonotonicTime,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class SignedExchangeReceived(_EventValue):
@@ -1519,7 +2191,7 @@ class SignedExchangeReceived(_EventValue):
     request_id: RequestId
     info: SignedExchangeInfo
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ResponseReceived(_EventValue):
     """Network.responseReceived. https://chromedevtools.github.io/devtools-protocol/tot/Network/#event-responseReceived"""
 
@@ -1528,8 +2200,19 @@ class ResponseReceived(_EventValue):
     timestamp: MonotonicTime
     type: ResourceType
     response: Response
-    has_extra_info: bool
+    has_extra_info: bool  # experimental
     frame_id: _page.FrameId | None = None
+    def __init__(
+        self,
+        *,
+        request_id: RequestId,
+        loader_id: LoaderId,
+        timestamp: MonotonicTime,
+        type: ResourceType | _ResourceType,
+        response: Response,
+        has_extra_info: bool,  # experimental
+        frame_id: _page.FrameId | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class WebSocketClosed(_EventValue):
@@ -1632,13 +2315,20 @@ class DirectTCPSocketOpened(_EventValue):
     local_addr: str | None = None
     local_port: int | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DirectTCPSocketAborted(_EventValue):
     """Network.directTCPSocketAborted, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#event-directTCPSocketAborted"""
 
     identifier: RequestId
     error_message: ErrorReason
     timestamp: MonotonicTime
+    def __init__(
+        self,
+        *,
+        identifier: RequestId,
+        error_message: ErrorReason | _ErrorReason,
+        timestamp: MonotonicTime,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class DirectTCPSocketClosed(_EventValue):
@@ -1697,13 +2387,20 @@ class DirectUDPSocketOpened(_EventValue):
     remote_addr: str | None = None
     remote_port: int | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DirectUDPSocketAborted(_EventValue):
     """Network.directUDPSocketAborted, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#event-directUDPSocketAborted"""
 
     identifier: RequestId
     error_message: ErrorReason
     timestamp: MonotonicTime
+    def __init__(
+        self,
+        *,
+        identifier: RequestId,
+        error_message: ErrorReason | _ErrorReason,
+        timestamp: MonotonicTime,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class DirectUDPSocketClosed(_EventValue):
@@ -1735,13 +2432,13 @@ class RequestWillBeSentExtraInfo(_EventValue):
     request_id: RequestId
     associated_cookies: tuple[AssociatedCookie, ...]
     headers: Headers
-    connect_timing: ConnectTiming
+    connect_timing: ConnectTiming  # experimental
     device_bound_session_usages: tuple[DeviceBoundSessionWithUsage, ...] | None = None
     client_security_state: ClientSecurityState | None = None
     site_has_cookie_in_other_partition: bool | None = None
     applied_network_conditions_id: str | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ResponseReceivedExtraInfo(_EventValue):
     """Network.responseReceivedExtraInfo, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#event-responseReceivedExtraInfo"""
 
@@ -1751,9 +2448,22 @@ class ResponseReceivedExtraInfo(_EventValue):
     resource_ip_address_space: IPAddressSpace
     status_code: int
     headers_text: str | None = None
-    cookie_partition_key: CookiePartitionKey | None = None
+    cookie_partition_key: CookiePartitionKey | None = None  # experimental
     cookie_partition_key_opaque: bool | None = None
     exempted_cookies: tuple[ExemptedSetCookieWithReason, ...] | None = None
+    def __init__(
+        self,
+        *,
+        request_id: RequestId,
+        blocked_cookies: tuple[BlockedSetCookieWithReason, ...],
+        headers: Headers,
+        resource_ip_address_space: IPAddressSpace | _IPAddressSpace,
+        status_code: int,
+        headers_text: str | None = None,
+        cookie_partition_key: CookiePartitionKey | None = None,  # experimental
+        cookie_partition_key_opaque: bool | None = None,
+        exempted_cookies: tuple[ExemptedSetCookieWithReason, ...] | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class ResponseReceivedEarlyHints(_EventValue):
@@ -1762,7 +2472,7 @@ class ResponseReceivedEarlyHints(_EventValue):
     request_id: RequestId
     headers: Headers
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class TrustTokenOperationDone(_EventValue):
     """Network.trustTokenOperationDone, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Network/#event-trustTokenOperationDone"""
 
@@ -1772,6 +2482,16 @@ class TrustTokenOperationDone(_EventValue):
     top_level_origin: str | None = None
     issuer_origin: str | None = None
     issued_token_count: int | None = None
+    def __init__(
+        self,
+        *,
+        status: TrustTokenOperationDoneStatus | _TrustTokenOperationDoneStatus,
+        type: TrustTokenOperationType | _TrustTokenOperationType,
+        request_id: RequestId,
+        top_level_origin: str | None = None,
+        issuer_origin: str | None = None,
+        issued_token_count: int | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class PolicyUpdated(_EventValue):

@@ -21,7 +21,10 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_LineStylePattern: TypeAlias = Literal["dashed", "dotted"]
 _ColorFormat: TypeAlias = Literal["rgb", "hsl", "hwb", "hex"]
+_ContrastAlgorithm: TypeAlias = Literal["aa", "aaa", "apca"]
+_DisplayCutoutShape: TypeAlias = Literal["pill", "notch", "circle", "rectangle"]
 _InspectMode: TypeAlias = Literal["searchForNode", "searchForUAShadowDOM", "captureAreaScreenshot", "none"]
 
 class LineStylePattern(_EnumValue):
@@ -79,11 +82,11 @@ class GridHighlightConfig(_Value):
     show_line_names: bool | None = None
     show_track_sizes: bool | None = None
     grid_border_color: _dom.RGBA | None = None
-    cell_border_color: _dom.RGBA | None = None
+    cell_border_color: _dom.RGBA | None = None  # deprecated
     row_line_color: _dom.RGBA | None = None
     column_line_color: _dom.RGBA | None = None
     grid_border_dash: bool | None = None
-    cell_border_dash: bool | None = None
+    cell_border_dash: bool | None = None  # deprecated
     row_line_dash: bool | None = None
     column_line_dash: bool | None = None
     row_gap_color: _dom.RGBA | None = None
@@ -114,12 +117,18 @@ class FlexItemHighlightConfig(_Value):
     base_size_border: LineStyle | None = None
     flexibility_arrow: LineStyle | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class LineStyle(_Value):
     """Overlay.LineStyle. https://chromedevtools.github.io/devtools-protocol/tot/Overlay/#type-LineStyle"""
 
     color: _dom.RGBA | None = None
     pattern: LineStylePattern | None = None
+    def __init__(
+        self,
+        *,
+        color: _dom.RGBA | None = None,
+        pattern: LineStylePattern | _LineStylePattern | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class BoxStyle(_Value):
@@ -142,7 +151,7 @@ class ImcbHighlightConfig(_Value):
     position_area_grid_line_color: _dom.RGBA | None = None
     position_area_active_region_color: _dom.RGBA | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class HighlightConfig(_Value):
     """Overlay.HighlightConfig. https://chromedevtools.github.io/devtools-protocol/tot/Overlay/#type-HighlightConfig"""
 
@@ -166,6 +175,30 @@ class HighlightConfig(_Value):
     contrast_algorithm: ContrastAlgorithm | None = None
     container_query_container_highlight_config: ContainerQueryContainerHighlightConfig | None = None
     imcb_highlight_config: ImcbHighlightConfig | None = None
+    def __init__(
+        self,
+        *,
+        show_info: bool | None = None,
+        show_styles: bool | None = None,
+        show_rulers: bool | None = None,
+        show_accessibility_info: bool | None = None,
+        show_extension_lines: bool | None = None,
+        content_color: _dom.RGBA | None = None,
+        padding_color: _dom.RGBA | None = None,
+        border_color: _dom.RGBA | None = None,
+        margin_color: _dom.RGBA | None = None,
+        event_target_color: _dom.RGBA | None = None,
+        shape_color: _dom.RGBA | None = None,
+        shape_margin_color: _dom.RGBA | None = None,
+        css_grid_color: _dom.RGBA | None = None,
+        color_format: ColorFormat | _ColorFormat | None = None,
+        grid_highlight_config: GridHighlightConfig | None = None,
+        flex_container_highlight_config: FlexContainerHighlightConfig | None = None,
+        flex_item_highlight_config: FlexItemHighlightConfig | None = None,
+        contrast_algorithm: ContrastAlgorithm | _ContrastAlgorithm | None = None,
+        container_query_container_highlight_config: ContainerQueryContainerHighlightConfig | None = None,
+        imcb_highlight_config: ImcbHighlightConfig | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class GridNodeHighlightConfig(_Value):
@@ -205,7 +238,7 @@ class HingeConfig(_Value):
     content_color: _dom.RGBA | None = None
     outline_color: _dom.RGBA | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DisplayCutoutConfig(_Value):
     """Overlay.DisplayCutoutConfig. https://chromedevtools.github.io/devtools-protocol/tot/Overlay/#type-DisplayCutoutConfig"""
 
@@ -218,6 +251,19 @@ class DisplayCutoutConfig(_Value):
     cy: int | None = None
     radius: int | None = None
     content_color: _dom.RGBA | None = None
+    def __init__(
+        self,
+        *,
+        rect: _dom.Rect,
+        shape: DisplayCutoutShape | _DisplayCutoutShape,
+        border_radius: int | None = None,
+        upper_radius: int | None = None,
+        lower_radius: int | None = None,
+        cx: int | None = None,
+        cy: int | None = None,
+        radius: int | None = None,
+        content_color: _dom.RGBA | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class WindowControlsOverlayConfig(_Value):

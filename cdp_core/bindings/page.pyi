@@ -24,8 +24,160 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
-_CaptureScreenshotFormat: TypeAlias = Literal["jpeg", "png", "webp"]
-_CaptureSnapshotFormat: TypeAlias = Literal["mhtml"]
+_AdFrameType: TypeAlias = Literal["none", "child", "root"]
+_AdFrameExplanation: TypeAlias = Literal["ParentIsAd", "CreatedByAdScript", "MatchedBlockingRule"]
+_PermissionsPolicyBlockReason: TypeAlias = Literal["Header", "IframeAttribute", "InFencedFrameTree", "InIsolatedApp"]
+_PermissionsPolicyFeature: TypeAlias = Literal[
+    "accelerometer",
+    "all-screens-capture",
+    "ambient-light-sensor",
+    "aria-notify",
+    "autofill",
+    "autoplay",
+    "bluetooth",
+    "browsing-topics",
+    "camera",
+    "captured-surface-control",
+    "ch-dpr",
+    "ch-device-memory",
+    "ch-downlink",
+    "ch-ect",
+    "ch-prefers-color-scheme",
+    "ch-prefers-reduced-motion",
+    "ch-prefers-reduced-transparency",
+    "ch-rtt",
+    "ch-save-data",
+    "ch-ua",
+    "ch-ua-arch",
+    "ch-ua-bitness",
+    "ch-ua-high-entropy-values",
+    "ch-ua-platform",
+    "ch-ua-model",
+    "ch-ua-mobile",
+    "ch-ua-form-factors",
+    "ch-ua-full-version",
+    "ch-ua-full-version-list",
+    "ch-ua-platform-version",
+    "ch-ua-wow64",
+    "ch-viewport-height",
+    "ch-viewport-width",
+    "ch-width",
+    "clipboard-read",
+    "clipboard-write",
+    "compute-pressure",
+    "controlled-frame",
+    "cross-origin-isolated",
+    "deferred-fetch",
+    "deferred-fetch-minimal",
+    "device-attributes",
+    "digital-credentials-create",
+    "digital-credentials-get",
+    "direct-sockets",
+    "direct-sockets-multicast",
+    "display-capture",
+    "document-domain",
+    "encrypted-media",
+    "execution-while-out-of-viewport",
+    "execution-while-not-rendered",
+    "focus-without-user-activation",
+    "fullscreen",
+    "frobulate",
+    "gamepad",
+    "geolocation",
+    "gyroscope",
+    "haptics",
+    "hid",
+    "identity-credentials-get",
+    "idle-detection",
+    "interest-cohort",
+    "keyboard-map",
+    "language-detector",
+    "language-model",
+    "local-fonts",
+    "local-network",
+    "local-network-access",
+    "loopback-network",
+    "magnetometer",
+    "manual-text",
+    "media-playback-while-not-visible",
+    "microphone",
+    "midi",
+    "on-device-speech-recognition",
+    "otp-credentials",
+    "payment",
+    "picture-in-picture",
+    "private-state-token-issuance",
+    "private-state-token-redemption",
+    "publickey-credentials-create",
+    "publickey-credentials-get",
+    "publickey-credentials-remote-client-data-json",
+    "rewriter",
+    "screen-wake-lock",
+    "serial",
+    "shared-storage",
+    "shared-storage-select-url",
+    "smart-card",
+    "speaker-selection",
+    "storage-access",
+    "sub-apps",
+    "summarizer",
+    "sync-xhr",
+    "tools",
+    "translator",
+    "unload",
+    "usb",
+    "usb-unrestricted",
+    "vertical-scroll",
+    "web-app-installation",
+    "webnn",
+    "web-printing",
+    "web-share",
+    "window-management",
+    "writer",
+    "xr-spatial-tracking",
+]
+_OriginTrialUsageRestriction: TypeAlias = Literal["None", "Subset"]
+_OriginTrialTokenStatus: TypeAlias = Literal[
+    "Success",
+    "NotSupported",
+    "Insecure",
+    "Expired",
+    "WrongOrigin",
+    "InvalidSignature",
+    "Malformed",
+    "WrongVersion",
+    "FeatureDisabled",
+    "TokenDisabled",
+    "FeatureDisabledForUser",
+    "UnknownTrial",
+]
+_OriginTrialStatus: TypeAlias = Literal["Enabled", "ValidTokenNotProvided", "OSNotSupported", "TrialNotAllowed"]
+_SecureContextType: TypeAlias = Literal["Secure", "SecureLocalhost", "InsecureScheme", "InsecureAncestor"]
+_CrossOriginIsolatedContextType: TypeAlias = Literal["Isolated", "NotIsolated", "NotIsolatedFeatureDisabled"]
+_GatedAPIFeatures: TypeAlias = Literal[
+    "SharedArrayBuffers", "SharedArrayBuffersTransferAllowed", "PerformanceMeasureMemory", "PerformanceProfile"
+]
+_NetworkResourceType: TypeAlias = Literal[
+    "Document",
+    "Stylesheet",
+    "Image",
+    "Media",
+    "Font",
+    "Script",
+    "TextTrack",
+    "XHR",
+    "Fetch",
+    "Prefetch",
+    "EventSource",
+    "WebSocket",
+    "Manifest",
+    "SignedExchange",
+    "Ping",
+    "CSPViolationReport",
+    "Preflight",
+    "FedCM",
+    "Other",
+]
 _TransitionType: TypeAlias = Literal[
     "link",
     "typed",
@@ -41,6 +193,160 @@ _TransitionType: TypeAlias = Literal[
     "keyword_generated",
     "other",
 ]
+_BackForwardCacheNotRestoredReasonType: TypeAlias = Literal["SupportPending", "PageSupportNeeded", "Circumstantial"]
+_BackForwardCacheNotRestoredReason: TypeAlias = Literal[
+    "NotPrimaryMainFrame",
+    "BackForwardCacheDisabled",
+    "RelatedActiveContentsExist",
+    "HTTPStatusNotOK",
+    "SchemeNotHTTPOrHTTPS",
+    "Loading",
+    "WasGrantedMediaAccess",
+    "DisableForRenderFrameHostCalled",
+    "DomainNotAllowed",
+    "HTTPMethodNotGET",
+    "SubframeIsNavigating",
+    "Timeout",
+    "CacheLimit",
+    "JavaScriptExecution",
+    "RendererProcessKilled",
+    "RendererProcessCrashed",
+    "SchedulerTrackedFeatureUsed",
+    "ConflictingBrowsingInstance",
+    "CacheFlushed",
+    "ServiceWorkerVersionActivation",
+    "SessionRestored",
+    "ServiceWorkerPostMessage",
+    "EnteredBackForwardCacheBeforeServiceWorkerHostAdded",
+    "RenderFrameHostReused_SameSite",
+    "RenderFrameHostReused_CrossSite",
+    "ServiceWorkerClaim",
+    "IgnoreEventAndEvict",
+    "HaveInnerContents",
+    "TimeoutPuttingInCache",
+    "BackForwardCacheDisabledByLowMemory",
+    "BackForwardCacheDisabledByCommandLine",
+    "NetworkRequestDatapipeDrainedAsBytesConsumer",
+    "NetworkRequestRedirected",
+    "NetworkRequestTimeout",
+    "NetworkExceedsBufferLimit",
+    "NavigationCancelledWhileRestoring",
+    "NotMostRecentNavigationEntry",
+    "BackForwardCacheDisabledForPrerender",
+    "UserAgentOverrideDiffers",
+    "ForegroundCacheLimit",
+    "ForwardCacheDisabled",
+    "BrowsingInstanceNotSwapped",
+    "BackForwardCacheDisabledForDelegate",
+    "UnloadHandlerExistsInMainFrame",
+    "UnloadHandlerExistsInSubFrame",
+    "ServiceWorkerUnregistration",
+    "CacheControlNoStore",
+    "CacheControlNoStoreCookieModified",
+    "CacheControlNoStoreHTTPOnlyCookieModified",
+    "NoResponseHead",
+    "Unknown",
+    "ActivationNavigationsDisallowedForBug1234857",
+    "ErrorDocument",
+    "FencedFramesEmbedder",
+    "CookieDisabled",
+    "HTTPAuthRequired",
+    "CookieFlushed",
+    "BroadcastChannelOnMessage",
+    "WebViewSettingsChanged",
+    "WebViewJavaScriptObjectChanged",
+    "WebViewMessageListenerInjected",
+    "WebViewSafeBrowsingAllowlistChanged",
+    "WebViewDocumentStartJavascriptChanged",
+    "WebSocket",
+    "WebTransport",
+    "WebRTC",
+    "MainResourceHasCacheControlNoStore",
+    "MainResourceHasCacheControlNoCache",
+    "SubresourceHasCacheControlNoStore",
+    "SubresourceHasCacheControlNoCache",
+    "ContainsPlugins",
+    "DocumentLoaded",
+    "OutstandingNetworkRequestOthers",
+    "RequestedMIDIPermission",
+    "RequestedAudioCapturePermission",
+    "RequestedVideoCapturePermission",
+    "RequestedBackForwardCacheBlockedSensors",
+    "RequestedBackgroundWorkPermission",
+    "BroadcastChannel",
+    "WebXR",
+    "SharedWorker",
+    "SharedWorkerMessage",
+    "SharedWorkerWithNoActiveClient",
+    "WebLocks",
+    "WebLocksContention",
+    "WebHID",
+    "WebBluetooth",
+    "WebShare",
+    "RequestedStorageAccessGrant",
+    "WebNfc",
+    "OutstandingNetworkRequestFetch",
+    "OutstandingNetworkRequestXHR",
+    "AppBanner",
+    "Printing",
+    "WebDatabase",
+    "PictureInPicture",
+    "SpeechRecognizer",
+    "IdleManager",
+    "PaymentManager",
+    "SpeechSynthesis",
+    "KeyboardLock",
+    "WebOTPService",
+    "OutstandingNetworkRequestDirectSocket",
+    "InjectedJavascript",
+    "InjectedStyleSheet",
+    "KeepaliveRequest",
+    "IndexedDBEvent",
+    "Dummy",
+    "JsNetworkRequestReceivedCacheControlNoStoreResource",
+    "WebRTCUsedWithCCNS",
+    "WebTransportUsedWithCCNS",
+    "WebSocketUsedWithCCNS",
+    "SmartCard",
+    "LiveMediaStreamTrack",
+    "UnloadHandler",
+    "ParserAborted",
+    "ContentSecurityHandler",
+    "ContentWebAuthenticationAPI",
+    "ContentFileChooser",
+    "ContentSerial",
+    "ContentFileSystemAccess",
+    "ContentMediaDevicesDispatcherHost",
+    "ContentWebBluetooth",
+    "ContentWebUSB",
+    "ContentMediaSessionService",
+    "ContentScreenReader",
+    "ContentDiscarded",
+    "EmbedderPopupBlockerTabHelper",
+    "EmbedderSafeBrowsingTriggeredPopupBlocker",
+    "EmbedderSafeBrowsingThreatDetails",
+    "EmbedderAppBannerManager",
+    "EmbedderDomDistillerViewerSource",
+    "EmbedderDomDistillerSelfDeletingRequestDelegate",
+    "EmbedderOomInterventionTabHelper",
+    "EmbedderOfflinePage",
+    "EmbedderChromePasswordManagerClientBindCredentialManager",
+    "EmbedderPermissionRequestManager",
+    "EmbedderModalDialog",
+    "EmbedderExtensions",
+    "EmbedderExtensionMessaging",
+    "EmbedderExtensionMessagingForOpenPort",
+    "EmbedderExtensionSentMessageToCachedFrame",
+    "EmbedderExtensionFrame",
+    "EmbedderPrivilegedWebContents",
+    "RequestedByWebViewClient",
+    "PostMessageByWebViewClient",
+    "CacheControlNoStoreDeviceBoundSessionTerminated",
+    "CacheLimitPrunedOnModerateMemoryPressure",
+    "CacheLimitPrunedOnCriticalMemoryPressure",
+]
+_CaptureScreenshotFormat: TypeAlias = Literal["jpeg", "png", "webp"]
+_CaptureSnapshotFormat: TypeAlias = Literal["mhtml"]
 _ReferrerPolicy: TypeAlias = Literal[
     "noReferrer",
     "noReferrerWhenDowngrade",
@@ -60,6 +366,35 @@ _SetSPCTransactionModeMode: TypeAlias = Literal[
     "none", "autoAccept", "autoChooseToAuthAnotherWay", "autoReject", "autoOptOut"
 ]
 _SetRPHRegistrationModeMode: TypeAlias = Literal["none", "autoAccept", "autoReject"]
+_FileChooserOpenedMode: TypeAlias = Literal["selectSingle", "selectMultiple"]
+_FrameDetachedReason: TypeAlias = Literal["remove", "swap"]
+_NavigationType: TypeAlias = Literal["Navigation", "BackForwardCacheRestore"]
+_FrameStartedNavigatingNavigationType: TypeAlias = Literal[
+    "reload",
+    "reloadBypassingCache",
+    "restore",
+    "restoreWithPost",
+    "historySameDocument",
+    "historyDifferentDocument",
+    "sameDocument",
+    "differentDocument",
+]
+_ClientNavigationReason: TypeAlias = Literal[
+    "anchorClick",
+    "formSubmissionGet",
+    "formSubmissionPost",
+    "httpHeaderRefresh",
+    "initialFrameNavigation",
+    "metaTagRefresh",
+    "other",
+    "pageBlockInterstitial",
+    "reload",
+    "scriptInitiated",
+]
+_ClientNavigationDisposition: TypeAlias = Literal["currentTab", "newTab", "newWindow", "download"]
+_DownloadProgressState: TypeAlias = Literal["inProgress", "completed", "canceled"]
+_DialogType: TypeAlias = Literal["alert", "confirm", "prompt", "beforeunload"]
+_NavigatedWithinDocumentNavigationType: TypeAlias = Literal["fragment", "historyApi", "other"]
 FrameId = NewType("FrameId", str)
 """Page.FrameId. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-FrameId"""
 ScriptIdentifier = NewType("ScriptIdentifier", str)
@@ -573,29 +908,48 @@ class NavigatedWithinDocumentNavigationType(_EnumValue):
     HISTORY_API: ClassVar[NavigatedWithinDocumentNavigationType]
     OTHER: ClassVar[NavigatedWithinDocumentNavigationType]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class AdFrameStatus(_Value):
     """Page.AdFrameStatus, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-AdFrameStatus"""
 
     ad_frame_type: AdFrameType
     explanations: tuple[AdFrameExplanation, ...] | None = None
+    def __init__(
+        self,
+        *,
+        ad_frame_type: AdFrameType | _AdFrameType,
+        explanations: tuple[AdFrameExplanation | _AdFrameExplanation, ...] | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PermissionsPolicyBlockLocator(_Value):
     """Page.PermissionsPolicyBlockLocator, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-PermissionsPolicyBlockLocator"""
 
     frame_id: FrameId
     block_reason: PermissionsPolicyBlockReason
+    def __init__(
+        self,
+        *,
+        frame_id: FrameId,
+        block_reason: PermissionsPolicyBlockReason | _PermissionsPolicyBlockReason,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PermissionsPolicyFeatureState(_Value):
     """Page.PermissionsPolicyFeatureState, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-PermissionsPolicyFeatureState"""
 
     feature: PermissionsPolicyFeature
     allowed: bool
     locator: PermissionsPolicyBlockLocator | None = None
+    def __init__(
+        self,
+        *,
+        feature: PermissionsPolicyFeature | _PermissionsPolicyFeature,
+        allowed: bool,
+        locator: PermissionsPolicyBlockLocator | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class OriginTrialToken(_Value):
     """Page.OriginTrialToken, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-OriginTrialToken"""
 
@@ -605,22 +959,46 @@ class OriginTrialToken(_Value):
     expiry_time: _network.TimeSinceEpoch
     is_third_party: bool
     usage_restriction: OriginTrialUsageRestriction
+    def __init__(
+        self,
+        *,
+        origin: str,
+        match_sub_domains: bool,
+        trial_name: str,
+        expiry_time: _network.TimeSinceEpoch,
+        is_third_party: bool,
+        usage_restriction: OriginTrialUsageRestriction | _OriginTrialUsageRestriction,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class OriginTrialTokenWithStatus(_Value):
     """Page.OriginTrialTokenWithStatus, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-OriginTrialTokenWithStatus"""
 
     raw_token_text: str
     parsed_token: OriginTrialToken | None = None
     status: OriginTrialTokenStatus
+    def __init__(
+        self,
+        *,
+        raw_token_text: str,
+        parsed_token: OriginTrialToken | None = None,
+        status: OriginTrialTokenStatus | _OriginTrialTokenStatus,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class OriginTrial(_Value):
     """Page.OriginTrial, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-OriginTrial"""
 
     trial_name: str
     status: OriginTrialStatus
     tokens_with_status: tuple[OriginTrialTokenWithStatus, ...]
+    def __init__(
+        self,
+        *,
+        trial_name: str,
+        status: OriginTrialStatus | _OriginTrialStatus,
+        tokens_with_status: tuple[OriginTrialTokenWithStatus, ...],
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class SecurityOriginDetails(_Value):
@@ -628,7 +1006,7 @@ class SecurityOriginDetails(_Value):
 
     is_localhost: bool
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class Frame(_Value):
     """Page.Frame. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-Frame"""
 
@@ -637,18 +1015,38 @@ class Frame(_Value):
     loader_id: _network.LoaderId
     name: str | None = None
     url: str
-    url_fragment: str | None = None
-    domain_and_registry: str
+    url_fragment: str | None = None  # experimental
+    domain_and_registry: str  # experimental
     security_origin: str
-    security_origin_details: SecurityOriginDetails | None = None
+    security_origin_details: SecurityOriginDetails | None = None  # experimental
     mime_type: str
-    unreachable_url: str | None = None
-    ad_frame_status: AdFrameStatus | None = None
-    secure_context_type: SecureContextType
-    cross_origin_isolated_context_type: CrossOriginIsolatedContextType
-    gated_api_features: tuple[GatedAPIFeatures, ...]
+    unreachable_url: str | None = None  # experimental
+    ad_frame_status: AdFrameStatus | None = None  # experimental
+    secure_context_type: SecureContextType  # experimental
+    cross_origin_isolated_context_type: CrossOriginIsolatedContextType  # experimental
+    gated_api_features: tuple[GatedAPIFeatures, ...]  # experimental
+    def __init__(
+        self,
+        *,
+        id: FrameId,
+        parent_id: FrameId | None = None,
+        loader_id: _network.LoaderId,
+        name: str | None = None,
+        url: str,
+        url_fragment: str | None = None,  # experimental
+        domain_and_registry: str,  # experimental
+        security_origin: str,
+        security_origin_details: SecurityOriginDetails | None = None,  # experimental
+        mime_type: str,
+        unreachable_url: str | None = None,  # experimental
+        ad_frame_status: AdFrameStatus | None = None,  # experimental
+        secure_context_type: SecureContextType | _SecureContextType,  # experimental
+        cross_origin_isolated_context_type: CrossOriginIsolatedContextType
+        | _CrossOriginIsolatedContextType,  # experimental
+        gated_api_features: tuple[GatedAPIFeatures | _GatedAPIFeatures, ...],  # experimental
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FrameResource(_Value):
     """Page.FrameResource, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-FrameResource"""
 
@@ -659,6 +1057,17 @@ class FrameResource(_Value):
     content_size: float | None = None
     failed: bool | None = None
     canceled: bool | None = None
+    def __init__(
+        self,
+        *,
+        url: str,
+        type: _network.ResourceType | _NetworkResourceType,
+        mime_type: str,
+        last_modified: _network.TimeSinceEpoch | None = None,
+        content_size: float | None = None,
+        failed: bool | None = None,
+        canceled: bool | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class FrameResourceTree(_Value):
@@ -675,7 +1084,7 @@ class FrameTree(_Value):
     frame: Frame
     child_frames: tuple[FrameTree, ...] | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class NavigationEntry(_Value):
     """Page.NavigationEntry. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-NavigationEntry"""
 
@@ -684,6 +1093,15 @@ class NavigationEntry(_Value):
     user_typed_url: str
     title: str
     transition_type: TransitionType
+    def __init__(
+        self,
+        *,
+        id: int,
+        url: str,
+        user_typed_url: str,
+        title: str,
+        transition_type: TransitionType | _TransitionType,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class ScreencastFrameMetadata(_Value):
@@ -916,7 +1334,7 @@ class BackForwardCacheBlockingDetails(_Value):
     line_number: int
     column_number: int
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class BackForwardCacheNotRestoredExplanation(_Value):
     """Page.BackForwardCacheNotRestoredExplanation, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#type-BackForwardCacheNotRestoredExplanation"""
 
@@ -924,6 +1342,14 @@ class BackForwardCacheNotRestoredExplanation(_Value):
     reason: BackForwardCacheNotRestoredReason
     context: str | None = None
     details: tuple[BackForwardCacheBlockingDetails, ...] | None = None
+    def __init__(
+        self,
+        *,
+        type: BackForwardCacheNotRestoredReasonType | _BackForwardCacheNotRestoredReasonType,
+        reason: BackForwardCacheNotRestoredReason | _BackForwardCacheNotRestoredReason,
+        context: str | None = None,
+        details: tuple[BackForwardCacheBlockingDetails, ...] | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class BackForwardCacheNotRestoredExplanationTree(_Value):
@@ -955,9 +1381,9 @@ class AddScriptToEvaluateOnNewDocumentResult(_Value):
 def add_script_to_evaluate_on_new_document(
     *,
     source: str,
-    world_name: str | None = None,
-    include_command_line_api: bool | None = None,
-    run_immediately: bool | None = None,
+    world_name: str | None = None,  # experimental
+    include_command_line_api: bool | None = None,  # experimental
+    run_immediately: bool | None = None,  # experimental
 ) -> _Command[AddScriptToEvaluateOnNewDocumentResult]:
     """Page.addScriptToEvaluateOnNewDocument. https://chromedevtools.github.io/devtools-protocol/tot/Page/#method-addScriptToEvaluateOnNewDocument"""
 
@@ -975,9 +1401,9 @@ def capture_screenshot(
     format: CaptureScreenshotFormat | _CaptureScreenshotFormat | None = None,
     quality: int | None = None,
     clip: Viewport | None = None,
-    from_surface: bool | None = None,
-    capture_beyond_viewport: bool | None = None,
-    optimize_for_speed: bool | None = None,
+    from_surface: bool | None = None,  # experimental
+    capture_beyond_viewport: bool | None = None,  # experimental
+    optimize_for_speed: bool | None = None,  # experimental
 ) -> _Command[CaptureScreenshotResult]:
     """Page.captureScreenshot. https://chromedevtools.github.io/devtools-protocol/tot/Page/#method-captureScreenshot"""
 
@@ -1033,7 +1459,7 @@ def disable() -> _Command[None]:
 
 def enable(
     *,
-    enable_file_chooser_opened_event: bool | None = None,
+    enable_file_chooser_opened_event: bool | None = None,  # experimental
 ) -> _Command[None]:
     """Page.enable. https://chromedevtools.github.io/devtools-protocol/tot/Page/#method-enable"""
 
@@ -1044,8 +1470,8 @@ class GetAppManifestResult(_Value):
     url: str
     errors: tuple[AppManifestError, ...]
     data: str | None = None
-    parsed: AppManifestParsedProperties | None = None
-    manifest: WebAppManifest
+    parsed: AppManifestParsedProperties | None = None  # experimental, deprecated
+    manifest: WebAppManifest  # experimental
 
 def get_app_manifest(
     *,
@@ -1127,9 +1553,9 @@ def get_frame_tree() -> _Command[GetFrameTreeResult]:
 class GetLayoutMetricsResult(_Value):
     """What Page.getLayoutMetrics brings. https://chromedevtools.github.io/devtools-protocol/tot/Page/#method-getLayoutMetrics"""
 
-    layout_viewport: LayoutViewport
-    visual_viewport: VisualViewport
-    content_size: _dom.Rect
+    layout_viewport: LayoutViewport  # deprecated
+    visual_viewport: VisualViewport  # deprecated
+    content_size: _dom.Rect  # deprecated
     css_layout_viewport: LayoutViewport
     css_visual_viewport: VisualViewport
     css_content_size: _dom.Rect
@@ -1187,7 +1613,7 @@ class NavigateResult(_Value):
     frame_id: FrameId
     loader_id: _network.LoaderId | None = None
     error_text: str | None = None
-    is_download: bool | None = None
+    is_download: bool | None = None  # experimental
 
 def navigate(
     *,
@@ -1195,7 +1621,7 @@ def navigate(
     referrer: str | None = None,
     transition_type: TransitionType | _TransitionType | None = None,
     frame_id: FrameId | None = None,
-    referrer_policy: ReferrerPolicy | _ReferrerPolicy | None = None,
+    referrer_policy: ReferrerPolicy | _ReferrerPolicy | None = None,  # experimental
 ) -> _Command[NavigateResult]:
     """Page.navigate. https://chromedevtools.github.io/devtools-protocol/tot/Page/#method-navigate"""
 
@@ -1210,7 +1636,7 @@ class PrintToPDFResult(_Value):
     """What Page.printToPDF brings. https://chromedevtools.github.io/devtools-protocol/tot/Page/#method-printToPDF"""
 
     data: str
-    stream: _io.StreamHandle | None = None
+    stream: _io.StreamHandle | None = None  # experimental
 
 def print_to_pdf(
     *,
@@ -1228,9 +1654,9 @@ def print_to_pdf(
     header_template: str | None = None,
     footer_template: str | None = None,
     prefer_css_page_size: bool | None = None,
-    transfer_mode: PrintToPDFTransferMode | _PrintToPDFTransferMode | None = None,
-    generate_tagged_pdf: bool | None = None,
-    generate_document_outline: bool | None = None,
+    transfer_mode: PrintToPDFTransferMode | _PrintToPDFTransferMode | None = None,  # experimental
+    generate_tagged_pdf: bool | None = None,  # experimental
+    generate_document_outline: bool | None = None,  # experimental
 ) -> _Command[PrintToPDFResult]:
     """Page.printToPDF. https://chromedevtools.github.io/devtools-protocol/tot/Page/#method-printToPDF"""
 
@@ -1238,7 +1664,7 @@ def reload(
     *,
     ignore_cache: bool | None = None,
     script_to_evaluate_on_load: str | None = None,
-    loader_id: _network.LoaderId | None = None,
+    loader_id: _network.LoaderId | None = None,  # experimental
 ) -> _Command[None]:
     """Page.reload. https://chromedevtools.github.io/devtools-protocol/tot/Page/#method-reload"""
 
@@ -1407,7 +1833,7 @@ def start_screencast(
 class StartScreenRecordingResult(_Value):
     """What Page.startScreenRecording brings, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#method-startScreenRecording"""
 
-    stream: _io.StreamHandle
+    stream: _io.StreamHandle  # experimental
 
 def start_screen_recording(
     *,
@@ -1422,7 +1848,7 @@ def start_screen_recording(
 class StopScreenRecordingResult(_Value):
     """What Page.stopScreenRecording brings, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#method-stopScreenRecording"""
 
-    stream: _io.StreamHandle
+    stream: _io.StreamHandle  # experimental
 
 def stop_screen_recording() -> _Command[StopScreenRecordingResult]:
     """Page.stopScreenRecording, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#method-stopScreenRecording"""
@@ -1486,7 +1912,7 @@ def wait_for_debugger() -> _Command[None]:
 def set_intercept_file_chooser_dialog(
     *,
     enabled: bool,
-    cancel: bool | None = None,
+    cancel: bool | None = None,  # experimental
 ) -> _Command[None]:
     """Page.setInterceptFileChooserDialog. https://chromedevtools.github.io/devtools-protocol/tot/Page/#method-setInterceptFileChooserDialog"""
 
@@ -1514,13 +1940,20 @@ class DomContentEventFired(_EventValue):
 
     timestamp: _network.MonotonicTime
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FileChooserOpened(_EventValue):
     """Page.fileChooserOpened. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-fileChooserOpened"""
 
-    frame_id: FrameId
+    frame_id: FrameId  # experimental
     mode: FileChooserOpenedMode
-    backend_node_id: _dom.BackendNodeId | None = None
+    backend_node_id: _dom.BackendNodeId | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        frame_id: FrameId,  # experimental
+        mode: FileChooserOpenedMode | _FileChooserOpenedMode,
+        backend_node_id: _dom.BackendNodeId | None = None,  # experimental
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class FrameAttached(_EventValue):
@@ -1536,12 +1969,18 @@ class FrameClearedScheduledNavigation(_EventValue):
 
     frame_id: FrameId
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FrameDetached(_EventValue):
     """Page.frameDetached. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-frameDetached"""
 
     frame_id: FrameId
-    reason: FrameDetachedReason
+    reason: FrameDetachedReason  # experimental
+    def __init__(
+        self,
+        *,
+        frame_id: FrameId,
+        reason: FrameDetachedReason | _FrameDetachedReason,  # experimental
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class FrameSubtreeWillBeDetached(_EventValue):
@@ -1549,12 +1988,18 @@ class FrameSubtreeWillBeDetached(_EventValue):
 
     frame_id: FrameId
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FrameNavigated(_EventValue):
     """Page.frameNavigated. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-frameNavigated"""
 
     frame: Frame
-    type: NavigationType
+    type: NavigationType  # experimental
+    def __init__(
+        self,
+        *,
+        frame: Frame,
+        type: NavigationType | _NavigationType,  # experimental
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class DocumentOpened(_EventValue):
@@ -1566,7 +2011,7 @@ class DocumentOpened(_EventValue):
 class FrameResized(_EventValue):
     """Page.frameResized, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-frameResized"""
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FrameStartedNavigating(_EventValue):
     """Page.frameStartedNavigating, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-frameStartedNavigating"""
 
@@ -1574,8 +2019,16 @@ class FrameStartedNavigating(_EventValue):
     url: str
     loader_id: _network.LoaderId
     navigation_type: FrameStartedNavigatingNavigationType
+    def __init__(
+        self,
+        *,
+        frame_id: FrameId,
+        url: str,
+        loader_id: _network.LoaderId,
+        navigation_type: FrameStartedNavigatingNavigationType | _FrameStartedNavigatingNavigationType,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FrameRequestedNavigation(_EventValue):
     """Page.frameRequestedNavigation, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-frameRequestedNavigation"""
 
@@ -1583,8 +2036,16 @@ class FrameRequestedNavigation(_EventValue):
     reason: ClientNavigationReason
     url: str
     disposition: ClientNavigationDisposition
+    def __init__(
+        self,
+        *,
+        frame_id: FrameId,
+        reason: ClientNavigationReason | _ClientNavigationReason,
+        url: str,
+        disposition: ClientNavigationDisposition | _ClientNavigationDisposition,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class FrameScheduledNavigation(_EventValue):
     """Page.frameScheduledNavigation, deprecated. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-frameScheduledNavigation"""
 
@@ -1592,6 +2053,14 @@ class FrameScheduledNavigation(_EventValue):
     delay: float
     reason: ClientNavigationReason
     url: str
+    def __init__(
+        self,
+        *,
+        frame_id: FrameId,
+        delay: float,
+        reason: ClientNavigationReason | _ClientNavigationReason,
+        url: str,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class FrameStartedLoading(_EventValue):
@@ -1614,7 +2083,7 @@ class DownloadWillBegin(_EventValue):
     url: str
     suggested_filename: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DownloadProgress(_EventValue):
     """Page.downloadProgress, experimental, deprecated. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-downloadProgress"""
 
@@ -1622,6 +2091,14 @@ class DownloadProgress(_EventValue):
     total_bytes: float
     received_bytes: float
     state: DownloadProgressState
+    def __init__(
+        self,
+        *,
+        guid: str,
+        total_bytes: float,
+        received_bytes: float,
+        state: DownloadProgressState | _DownloadProgressState,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class InterstitialHidden(_EventValue):
@@ -1635,20 +2112,30 @@ class InterstitialShown(_EventValue):
 class JavascriptDialogClosed(_EventValue):
     """Page.javascriptDialogClosed. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-javascriptDialogClosed"""
 
-    frame_id: FrameId
+    frame_id: FrameId  # experimental
     result: bool
     user_input: str
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class JavascriptDialogOpening(_EventValue):
     """Page.javascriptDialogOpening. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-javascriptDialogOpening"""
 
     url: str
-    frame_id: FrameId
+    frame_id: FrameId  # experimental
     message: str
     type: DialogType
     has_browser_handler: bool
     default_prompt: str | None = None
+    def __init__(
+        self,
+        *,
+        url: str,
+        frame_id: FrameId,  # experimental
+        message: str,
+        type: DialogType | _DialogType,
+        has_browser_handler: bool,
+        default_prompt: str | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class LifecycleEvent(_EventValue):
@@ -1674,13 +2161,20 @@ class LoadEventFired(_EventValue):
 
     timestamp: _network.MonotonicTime
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class NavigatedWithinDocument(_EventValue):
     """Page.navigatedWithinDocument, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Page/#event-navigatedWithinDocument"""
 
     frame_id: FrameId
     url: str
     navigation_type: NavigatedWithinDocumentNavigationType
+    def __init__(
+        self,
+        *,
+        frame_id: FrameId,
+        url: str,
+        navigation_type: NavigatedWithinDocumentNavigationType | _NavigatedWithinDocumentNavigationType,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class ScreencastFrame(_EventValue):

@@ -5,7 +5,7 @@ https://chromedevtools.github.io/devtools-protocol/tot/Runtime/
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, NewType
+from typing import Any, ClassVar, Final, Literal, NewType, TypeAlias
 
 import attrs
 
@@ -17,6 +17,131 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_SerializationOptionsSerialization: TypeAlias = Literal["deep", "json", "idOnly"]
+_DeepSerializedValueType: TypeAlias = Literal[
+    "undefined",
+    "null",
+    "string",
+    "number",
+    "boolean",
+    "bigint",
+    "regexp",
+    "date",
+    "symbol",
+    "array",
+    "object",
+    "function",
+    "map",
+    "set",
+    "weakmap",
+    "weakset",
+    "error",
+    "proxy",
+    "promise",
+    "typedarray",
+    "arraybuffer",
+    "node",
+    "window",
+    "generator",
+]
+_RemoteObjectType: TypeAlias = Literal[
+    "object", "function", "undefined", "string", "number", "boolean", "symbol", "bigint"
+]
+_RemoteObjectSubtype: TypeAlias = Literal[
+    "array",
+    "null",
+    "node",
+    "regexp",
+    "date",
+    "map",
+    "set",
+    "weakmap",
+    "weakset",
+    "iterator",
+    "generator",
+    "error",
+    "proxy",
+    "promise",
+    "typedarray",
+    "arraybuffer",
+    "dataview",
+    "webassemblymemory",
+    "wasmvalue",
+    "deferredmodule",
+    "trustedtype",
+]
+_ObjectPreviewType: TypeAlias = Literal[
+    "object", "function", "undefined", "string", "number", "boolean", "symbol", "bigint"
+]
+_ObjectPreviewSubtype: TypeAlias = Literal[
+    "array",
+    "null",
+    "node",
+    "regexp",
+    "date",
+    "map",
+    "set",
+    "weakmap",
+    "weakset",
+    "iterator",
+    "generator",
+    "error",
+    "proxy",
+    "promise",
+    "typedarray",
+    "arraybuffer",
+    "dataview",
+    "webassemblymemory",
+    "wasmvalue",
+    "deferredmodule",
+    "trustedtype",
+]
+_PropertyPreviewType: TypeAlias = Literal[
+    "object", "function", "undefined", "string", "number", "boolean", "symbol", "accessor", "bigint"
+]
+_PropertyPreviewSubtype: TypeAlias = Literal[
+    "array",
+    "null",
+    "node",
+    "regexp",
+    "date",
+    "map",
+    "set",
+    "weakmap",
+    "weakset",
+    "iterator",
+    "generator",
+    "error",
+    "proxy",
+    "promise",
+    "typedarray",
+    "arraybuffer",
+    "dataview",
+    "webassemblymemory",
+    "wasmvalue",
+    "deferredmodule",
+    "trustedtype",
+]
+_ConsoleAPICalledType: TypeAlias = Literal[
+    "log",
+    "debug",
+    "info",
+    "error",
+    "warning",
+    "dir",
+    "dirxml",
+    "table",
+    "trace",
+    "clear",
+    "startGroup",
+    "startGroupCollapsed",
+    "endGroup",
+    "assert",
+    "profile",
+    "profileEnd",
+    "count",
+    "timeEnd",
+]
 ScriptId = NewType("ScriptId", str)
 """Runtime.ScriptId. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#type-ScriptId"""
 RemoteObjectId = NewType("RemoteObjectId", str)
@@ -201,15 +326,22 @@ class ConsoleAPICalledType(_EnumValue):
     COUNT: ClassVar[ConsoleAPICalledType]
     TIME_END: ClassVar[ConsoleAPICalledType]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SerializationOptions(_Value):
     """Runtime.SerializationOptions. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#type-SerializationOptions"""
 
     serialization: SerializationOptionsSerialization
     max_depth: int | None = None
     additional_parameters: dict[str, Any] | None = None
+    def __init__(
+        self,
+        *,
+        serialization: SerializationOptionsSerialization | _SerializationOptionsSerialization,
+        max_depth: int | None = None,
+        additional_parameters: dict[str, Any] | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DeepSerializedValue(_Value):
     """Runtime.DeepSerializedValue. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#type-DeepSerializedValue"""
 
@@ -217,8 +349,16 @@ class DeepSerializedValue(_Value):
     value: Any = None
     object_id: str | None = None
     weak_local_object_reference: int | None = None
+    def __init__(
+        self,
+        *,
+        type: DeepSerializedValueType | _DeepSerializedValueType,
+        value: Any = None,
+        object_id: str | None = None,
+        weak_local_object_reference: int | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class RemoteObject(_Value):
     """Runtime.RemoteObject. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#type-RemoteObject"""
 
@@ -228,10 +368,24 @@ class RemoteObject(_Value):
     value: Any = None
     unserializable_value: UnserializableValue | None = None
     description: str | None = None
-    deep_serialized_value: DeepSerializedValue | None = None
+    deep_serialized_value: DeepSerializedValue | None = None  # experimental
     object_id: RemoteObjectId | None = None
-    preview: ObjectPreview | None = None
-    custom_preview: CustomPreview | None = None
+    preview: ObjectPreview | None = None  # experimental
+    custom_preview: CustomPreview | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        type: RemoteObjectType | _RemoteObjectType,
+        subtype: RemoteObjectSubtype | _RemoteObjectSubtype | None = None,
+        class_name: str | None = None,
+        value: Any = None,
+        unserializable_value: UnserializableValue | None = None,
+        description: str | None = None,
+        deep_serialized_value: DeepSerializedValue | None = None,  # experimental
+        object_id: RemoteObjectId | None = None,
+        preview: ObjectPreview | None = None,  # experimental
+        custom_preview: CustomPreview | None = None,  # experimental
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class CustomPreview(_Value):
@@ -240,7 +394,7 @@ class CustomPreview(_Value):
     header: str
     body_getter_id: RemoteObjectId | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ObjectPreview(_Value):
     """Runtime.ObjectPreview, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#type-ObjectPreview"""
 
@@ -250,8 +404,18 @@ class ObjectPreview(_Value):
     overflow: bool
     properties: tuple[PropertyPreview, ...]
     entries: tuple[EntryPreview, ...] | None = None
+    def __init__(
+        self,
+        *,
+        type: ObjectPreviewType | _ObjectPreviewType,
+        subtype: ObjectPreviewSubtype | _ObjectPreviewSubtype | None = None,
+        description: str | None = None,
+        overflow: bool,
+        properties: tuple[PropertyPreview, ...],
+        entries: tuple[EntryPreview, ...] | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class PropertyPreview(_Value):
     """Runtime.PropertyPreview, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#type-PropertyPreview"""
 
@@ -260,6 +424,15 @@ class PropertyPreview(_Value):
     value: str | None = None
     value_preview: ObjectPreview | None = None
     subtype: PropertyPreviewSubtype | None = None
+    def __init__(
+        self,
+        *,
+        name: str,
+        type: PropertyPreviewType | _PropertyPreviewType,
+        value: str | None = None,
+        value_preview: ObjectPreview | None = None,
+        subtype: PropertyPreviewSubtype | _PropertyPreviewSubtype | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class EntryPreview(_Value):
@@ -314,7 +487,7 @@ class ExecutionContextDescription(_Value):
     id: ExecutionContextId
     origin: str
     name: str
-    unique_id: str
+    unique_id: str  # experimental
     aux_data: dict[str, Any] | None = None
 
 @attrs.frozen(kw_only=True)
@@ -330,7 +503,7 @@ class ExceptionDetails(_Value):
     stack_trace: StackTrace | None = None
     exception: RemoteObject | None = None
     execution_context_id: ExecutionContextId | None = None
-    exception_meta_data: dict[str, Any] | None = None
+    exception_meta_data: dict[str, Any] | None = None  # experimental
 
 @attrs.frozen(kw_only=True)
 class CallFrame(_Value):
@@ -349,7 +522,7 @@ class StackTrace(_Value):
     description: str | None = None
     call_frames: tuple[CallFrame, ...]
     parent: StackTrace | None = None
-    parent_id: StackTraceId | None = None
+    parent_id: StackTraceId | None = None  # experimental
 
 @attrs.frozen(kw_only=True)
 class StackTraceId(_Value):
@@ -387,14 +560,14 @@ def call_function_on(
     arguments: Sequence[CallArgument] | None = None,
     silent: bool | None = None,
     return_by_value: bool | None = None,
-    generate_preview: bool | None = None,
+    generate_preview: bool | None = None,  # experimental
     user_gesture: bool | None = None,
     await_promise: bool | None = None,
     execution_context_id: ExecutionContextId | None = None,
     object_group: str | None = None,
-    throw_on_side_effect: bool | None = None,
-    unique_context_id: str | None = None,
-    serialization_options: SerializationOptions | None = None,
+    throw_on_side_effect: bool | None = None,  # experimental
+    unique_context_id: str | None = None,  # experimental
+    serialization_options: SerializationOptions | None = None,  # experimental
 ) -> _Command[CallFunctionOnResult]:
     """Runtime.callFunctionOn. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#method-callFunctionOn"""
 
@@ -438,16 +611,16 @@ def evaluate(
     silent: bool | None = None,
     context_id: ExecutionContextId | None = None,
     return_by_value: bool | None = None,
-    generate_preview: bool | None = None,
+    generate_preview: bool | None = None,  # experimental
     user_gesture: bool | None = None,
     await_promise: bool | None = None,
-    throw_on_side_effect: bool | None = None,
-    timeout: TimeDelta | None = None,
-    disable_breaks: bool | None = None,
-    repl_mode: bool | None = None,
-    allow_unsafe_eval_blocked_by_csp: bool | None = None,
-    unique_context_id: str | None = None,
-    serialization_options: SerializationOptions | None = None,
+    throw_on_side_effect: bool | None = None,  # experimental
+    timeout: TimeDelta | None = None,  # experimental
+    disable_breaks: bool | None = None,  # experimental
+    repl_mode: bool | None = None,  # experimental
+    allow_unsafe_eval_blocked_by_csp: bool | None = None,  # experimental
+    unique_context_id: str | None = None,  # experimental
+    serialization_options: SerializationOptions | None = None,  # experimental
 ) -> _Command[EvaluateResult]:
     """Runtime.evaluate. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#method-evaluate"""
 
@@ -478,16 +651,16 @@ class GetPropertiesResult(_Value):
 
     result: tuple[PropertyDescriptor, ...]
     internal_properties: tuple[InternalPropertyDescriptor, ...] | None = None
-    private_properties: tuple[PrivatePropertyDescriptor, ...] | None = None
+    private_properties: tuple[PrivatePropertyDescriptor, ...] | None = None  # experimental
     exception_details: ExceptionDetails | None = None
 
 def get_properties(
     *,
     object_id: RemoteObjectId,
     own_properties: bool | None = None,
-    accessor_properties_only: bool | None = None,
-    generate_preview: bool | None = None,
-    non_indexed_properties_only: bool | None = None,
+    accessor_properties_only: bool | None = None,  # experimental
+    generate_preview: bool | None = None,  # experimental
+    non_indexed_properties_only: bool | None = None,  # experimental
 ) -> _Command[GetPropertiesResult]:
     """Runtime.getProperties. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#method-getProperties"""
 
@@ -575,7 +748,7 @@ def terminate_execution() -> _Command[None]:
 def add_binding(
     *,
     name: str,
-    execution_context_id: ExecutionContextId | None = None,
+    execution_context_id: ExecutionContextId | None = None,  # experimental, deprecated
     execution_context_name: str | None = None,
 ) -> _Command[None]:
     """Runtime.addBinding. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#method-addBinding"""
@@ -606,7 +779,7 @@ class BindingCalled(_EventValue):
     payload: str
     execution_context_id: ExecutionContextId
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ConsoleAPICalled(_EventValue):
     """Runtime.consoleAPICalled. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#event-consoleAPICalled"""
 
@@ -615,7 +788,17 @@ class ConsoleAPICalled(_EventValue):
     execution_context_id: ExecutionContextId
     timestamp: Timestamp
     stack_trace: StackTrace | None = None
-    context: str | None = None
+    context: str | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        type: ConsoleAPICalledType | _ConsoleAPICalledType,
+        args: tuple[RemoteObject, ...],
+        execution_context_id: ExecutionContextId,
+        timestamp: Timestamp,
+        stack_trace: StackTrace | None = None,
+        context: str | None = None,  # experimental
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class ExceptionRevoked(_EventValue):
@@ -641,8 +824,8 @@ class ExecutionContextCreated(_EventValue):
 class ExecutionContextDestroyed(_EventValue):
     """Runtime.executionContextDestroyed. https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#event-executionContextDestroyed"""
 
-    execution_context_id: ExecutionContextId
-    execution_context_unique_id: str
+    execution_context_id: ExecutionContextId  # deprecated
+    execution_context_unique_id: str  # experimental
 
 @attrs.frozen(kw_only=True)
 class ExecutionContextsCleared(_EventValue):
@@ -654,4 +837,4 @@ class InspectRequested(_EventValue):
 
     object: RemoteObject
     hints: dict[str, Any]
-    execution_context_id: ExecutionContextId | None = None
+    execution_context_id: ExecutionContextId | None = None  # experimental

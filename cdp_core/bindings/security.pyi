@@ -18,6 +18,9 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_SafetyTipStatus: TypeAlias = Literal["badReputation", "lookalike"]
+_SecurityState: TypeAlias = Literal["unknown", "neutral", "insecure", "secure", "info", "insecure-broken"]
+_MixedContentType: TypeAlias = Literal["blockable", "optionally-blockable", "none"]
 _CertificateErrorAction: TypeAlias = Literal["continue", "cancel"]
 CertificateId = NewType("CertificateId", int)
 """Security.CertificateId. https://chromedevtools.github.io/devtools-protocol/tot/Security/#type-CertificateId"""
@@ -74,14 +77,20 @@ class CertificateSecurityState(_Value):
     obsolete_ssl_cipher: bool
     obsolete_ssl_signature: bool
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SafetyTipInfo(_Value):
     """Security.SafetyTipInfo, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Security/#type-SafetyTipInfo"""
 
     safety_tip_status: SafetyTipStatus
     safe_url: str | None = None
+    def __init__(
+        self,
+        *,
+        safety_tip_status: SafetyTipStatus | _SafetyTipStatus,
+        safe_url: str | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class VisibleSecurityState(_Value):
     """Security.VisibleSecurityState, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Security/#type-VisibleSecurityState"""
 
@@ -89,8 +98,16 @@ class VisibleSecurityState(_Value):
     certificate_security_state: CertificateSecurityState | None = None
     safety_tip_info: SafetyTipInfo | None = None
     security_state_issue_ids: tuple[str, ...]
+    def __init__(
+        self,
+        *,
+        security_state: SecurityState | _SecurityState,
+        certificate_security_state: CertificateSecurityState | None = None,
+        safety_tip_info: SafetyTipInfo | None = None,
+        security_state_issue_ids: tuple[str, ...],
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SecurityStateExplanation(_Value):
     """Security.SecurityStateExplanation. https://chromedevtools.github.io/devtools-protocol/tot/Security/#type-SecurityStateExplanation"""
 
@@ -101,8 +118,19 @@ class SecurityStateExplanation(_Value):
     mixed_content_type: MixedContentType
     certificate: tuple[str, ...]
     recommendations: tuple[str, ...] | None = None
+    def __init__(
+        self,
+        *,
+        security_state: SecurityState | _SecurityState,
+        title: str,
+        summary: str,
+        description: str,
+        mixed_content_type: MixedContentType | _MixedContentType,
+        certificate: tuple[str, ...],
+        recommendations: tuple[str, ...] | None = None,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class InsecureContentStatus(_Value):
     """Security.InsecureContentStatus, deprecated. https://chromedevtools.github.io/devtools-protocol/tot/Security/#type-InsecureContentStatus"""
 
@@ -113,6 +141,17 @@ class InsecureContentStatus(_Value):
     displayed_content_with_cert_errors: bool
     ran_insecure_content_style: SecurityState
     displayed_insecure_content_style: SecurityState
+    def __init__(
+        self,
+        *,
+        ran_mixed_content: bool,
+        displayed_mixed_content: bool,
+        contained_mixed_form: bool,
+        ran_content_with_cert_errors: bool,
+        displayed_content_with_cert_errors: bool,
+        ran_insecure_content_style: SecurityState | _SecurityState,
+        displayed_insecure_content_style: SecurityState | _SecurityState,
+    ) -> None: ...
 
 def disable() -> _Command[None]:
     """Security.disable. https://chromedevtools.github.io/devtools-protocol/tot/Security/#method-disable"""
@@ -155,12 +194,21 @@ class VisibleSecurityStateChanged(_EventValue):
 
     visible_security_state: VisibleSecurityState
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class SecurityStateChanged(_EventValue):
     """Security.securityStateChanged, deprecated. https://chromedevtools.github.io/devtools-protocol/tot/Security/#event-securityStateChanged"""
 
     security_state: SecurityState
-    scheme_is_cryptographic: bool
-    explanations: tuple[SecurityStateExplanation, ...]
-    insecure_content_status: InsecureContentStatus
-    summary: str | None = None
+    scheme_is_cryptographic: bool  # deprecated
+    explanations: tuple[SecurityStateExplanation, ...]  # deprecated
+    insecure_content_status: InsecureContentStatus  # deprecated
+    summary: str | None = None  # deprecated
+    def __init__(
+        self,
+        *,
+        security_state: SecurityState | _SecurityState,
+        scheme_is_cryptographic: bool,  # deprecated
+        explanations: tuple[SecurityStateExplanation, ...],  # deprecated
+        insecure_content_status: InsecureContentStatus,  # deprecated
+        summary: str | None = None,  # deprecated
+    ) -> None: ...

@@ -53,6 +53,8 @@ _ResultCode: TypeAlias = Literal[
     "unknown-card",
     "unknown",
 ]
+_ShareMode: TypeAlias = Literal["shared", "exclusive", "direct"]
+_Disposition: TypeAlias = Literal["leave-card", "reset-card", "unpower-card", "eject-card"]
 
 class ResultCode(_EnumValue):
     """SmartCardEmulation.ResultCode. https://chromedevtools.github.io/devtools-protocol/tot/SmartCardEmulation/#type-ResultCode"""
@@ -277,7 +279,7 @@ class CancelRequested(_EventValue):
     request_id: str
     context_id: int
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class ConnectRequested(_EventValue):
     """SmartCardEmulation.connectRequested. https://chromedevtools.github.io/devtools-protocol/tot/SmartCardEmulation/#event-connectRequested"""
 
@@ -286,16 +288,32 @@ class ConnectRequested(_EventValue):
     reader: str
     share_mode: ShareMode
     preferred_protocols: ProtocolSet
+    def __init__(
+        self,
+        *,
+        request_id: str,
+        context_id: int,
+        reader: str,
+        share_mode: ShareMode | _ShareMode,
+        preferred_protocols: ProtocolSet,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class DisconnectRequested(_EventValue):
     """SmartCardEmulation.disconnectRequested. https://chromedevtools.github.io/devtools-protocol/tot/SmartCardEmulation/#event-disconnectRequested"""
 
     request_id: str
     handle: int
     disposition: Disposition
+    def __init__(
+        self,
+        *,
+        request_id: str,
+        handle: int,
+        disposition: Disposition | _Disposition,
+    ) -> None: ...
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class TransmitRequested(_EventValue):
     """SmartCardEmulation.transmitRequested. https://chromedevtools.github.io/devtools-protocol/tot/SmartCardEmulation/#event-transmitRequested"""
 
@@ -303,6 +321,14 @@ class TransmitRequested(_EventValue):
     handle: int
     data: str
     protocol: Protocol | None = None
+    def __init__(
+        self,
+        *,
+        request_id: str,
+        handle: int,
+        data: str,
+        protocol: Protocol | _Protocol | None = None,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class ControlRequested(_EventValue):
@@ -344,10 +370,17 @@ class BeginTransactionRequested(_EventValue):
     request_id: str
     handle: int
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class EndTransactionRequested(_EventValue):
     """SmartCardEmulation.endTransactionRequested. https://chromedevtools.github.io/devtools-protocol/tot/SmartCardEmulation/#event-endTransactionRequested"""
 
     request_id: str
     handle: int
     disposition: Disposition
+    def __init__(
+        self,
+        *,
+        request_id: str,
+        handle: int,
+        disposition: Disposition | _Disposition,
+    ) -> None: ...

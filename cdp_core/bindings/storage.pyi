@@ -5,7 +5,7 @@ https://chromedevtools.github.io/devtools-protocol/tot/Storage/
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, Final, NewType
+from typing import ClassVar, Final, Literal, NewType, TypeAlias
 
 import attrs
 from typing_extensions import deprecated
@@ -21,6 +21,20 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_StorageType: TypeAlias = Literal[
+    "cookies",
+    "file_systems",
+    "indexeddb",
+    "local_storage",
+    "shader_cache",
+    "websql",
+    "service_workers",
+    "cache_storage",
+    "storage_buckets",
+    "all",
+    "other",
+]
+_StorageBucketsDurability: TypeAlias = Literal["relaxed", "strict"]
 SerializedStorageKey = NewType("SerializedStorageKey", str)
 """Storage.SerializedStorageKey. https://chromedevtools.github.io/devtools-protocol/tot/Storage/#type-SerializedStorageKey"""
 
@@ -45,12 +59,18 @@ class StorageBucketsDurability(_EnumValue):
     RELAXED: ClassVar[StorageBucketsDurability]
     STRICT: ClassVar[StorageBucketsDurability]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class UsageForType(_Value):
     """Storage.UsageForType. https://chromedevtools.github.io/devtools-protocol/tot/Storage/#type-UsageForType"""
 
     storage_type: StorageType
     usage: float
+    def __init__(
+        self,
+        *,
+        storage_type: StorageType | _StorageType,
+        usage: float,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class TrustTokens(_Value):
@@ -85,7 +105,7 @@ class StorageBucket(_Value):
     storage_key: SerializedStorageKey
     name: str | None = None
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class StorageBucketInfo(_Value):
     """Storage.StorageBucketInfo. https://chromedevtools.github.io/devtools-protocol/tot/Storage/#type-StorageBucketInfo"""
 
@@ -95,6 +115,16 @@ class StorageBucketInfo(_Value):
     quota: float
     persistent: bool
     durability: StorageBucketsDurability
+    def __init__(
+        self,
+        *,
+        bucket: StorageBucket,
+        id: str,
+        expiration: _network.TimeSinceEpoch,
+        quota: float,
+        persistent: bool,
+        durability: StorageBucketsDurability | _StorageBucketsDurability,
+    ) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class GetStorageKeyForFrameResult(_Value):

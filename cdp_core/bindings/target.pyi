@@ -49,12 +49,12 @@ class TargetInfo(_Value):
     attached: bool
     parent_id: TargetID | None = None
     opener_id: TargetID | None = None
-    can_access_opener: bool
-    opener_frame_id: _page.FrameId | None = None
-    parent_frame_id: _page.FrameId | None = None
-    browser_context_id: _browser.BrowserContextID | None = None
-    subtype: str | None = None
-    embedder_data: dict[str, Any] | None = None
+    can_access_opener: bool  # experimental
+    opener_frame_id: _page.FrameId | None = None  # experimental
+    parent_frame_id: _page.FrameId | None = None  # experimental
+    browser_context_id: _browser.BrowserContextID | None = None  # experimental
+    subtype: str | None = None  # experimental
+    embedder_data: dict[str, Any] | None = None  # experimental
 
 @attrs.frozen(kw_only=True)
 class FilterEntry(_Value):
@@ -102,7 +102,7 @@ def attach_to_browser_target() -> _Command[AttachToBrowserTargetResult]:
 class CloseTargetResult(_Value):
     """What Target.closeTarget brings. https://chromedevtools.github.io/devtools-protocol/tot/Target/#method-closeTarget"""
 
-    success: bool
+    success: bool  # deprecated
 
 def close_target(
     *,
@@ -126,10 +126,10 @@ class CreateBrowserContextResult(_Value):
 
 def create_browser_context(
     *,
-    dispose_on_detach: bool | None = None,
-    proxy_server: str | None = None,
-    proxy_bypass_list: str | None = None,
-    origins_with_universal_network_access: Sequence[str] | None = None,
+    dispose_on_detach: bool | None = None,  # experimental
+    proxy_server: str | None = None,  # experimental
+    proxy_bypass_list: str | None = None,  # experimental
+    origins_with_universal_network_access: Sequence[str] | None = None,  # experimental
 ) -> _Command[CreateBrowserContextResult]:
     """Target.createBrowserContext. https://chromedevtools.github.io/devtools-protocol/tot/Target/#method-createBrowserContext"""
 
@@ -138,7 +138,7 @@ class GetBrowserContextsResult(_Value):
     """What Target.getBrowserContexts brings. https://chromedevtools.github.io/devtools-protocol/tot/Target/#method-getBrowserContexts"""
 
     browser_context_ids: tuple[_browser.BrowserContextID, ...]
-    default_browser_context_id: _browser.BrowserContextID | None = None
+    default_browser_context_id: _browser.BrowserContextID | None = None  # experimental
 
 def get_browser_contexts() -> _Command[GetBrowserContextsResult]:
     """Target.getBrowserContexts. https://chromedevtools.github.io/devtools-protocol/tot/Target/#method-getBrowserContexts"""
@@ -152,25 +152,25 @@ class CreateTargetResult(_Value):
 def create_target(
     *,
     url: str,
-    left: int | None = None,
-    top: int | None = None,
+    left: int | None = None,  # experimental
+    top: int | None = None,  # experimental
     width: int | None = None,
     height: int | None = None,
     window_state: WindowState | _WindowState | None = None,
-    browser_context_id: _browser.BrowserContextID | None = None,
-    enable_begin_frame_control: bool | None = None,
+    browser_context_id: _browser.BrowserContextID | None = None,  # experimental
+    enable_begin_frame_control: bool | None = None,  # experimental
     new_window: bool | None = None,
     background: bool | None = None,
-    for_tab: bool | None = None,
-    hidden: bool | None = None,
-    focus: bool | None = None,
+    for_tab: bool | None = None,  # experimental
+    hidden: bool | None = None,  # experimental
+    focus: bool | None = None,  # experimental
 ) -> _Command[CreateTargetResult]:
     """Target.createTarget. https://chromedevtools.github.io/devtools-protocol/tot/Target/#method-createTarget"""
 
 def detach_from_target(
     *,
     session_id: SessionID | None = None,
-    target_id: TargetID | None = None,
+    target_id: TargetID | None = None,  # deprecated
 ) -> _Command[None]:
     """Target.detachFromTarget. https://chromedevtools.github.io/devtools-protocol/tot/Target/#method-detachFromTarget"""
 
@@ -200,7 +200,7 @@ class GetTargetsResult(_Value):
 
 def get_targets(
     *,
-    filter: TargetFilter | None = None,
+    filter: TargetFilter | None = None,  # experimental
 ) -> _Command[GetTargetsResult]:
     """Target.getTargets. https://chromedevtools.github.io/devtools-protocol/tot/Target/#method-getTargets"""
 
@@ -209,7 +209,7 @@ def send_message_to_target(
     *,
     message: str,
     session_id: SessionID | None = None,
-    target_id: TargetID | None = None,
+    target_id: TargetID | None = None,  # deprecated
 ) -> _Command[None]:
     """Target.sendMessageToTarget, deprecated. https://chromedevtools.github.io/devtools-protocol/tot/Target/#method-sendMessageToTarget"""
 
@@ -217,8 +217,8 @@ def set_auto_attach(
     *,
     auto_attach: bool,
     wait_for_debugger_on_start: bool,
-    flatten: bool | None = None,
-    filter: TargetFilter | None = None,
+    flatten: bool | None = None,  # experimental
+    filter: TargetFilter | None = None,  # experimental
 ) -> _Command[None]:
     """Target.setAutoAttach. https://chromedevtools.github.io/devtools-protocol/tot/Target/#method-setAutoAttach"""
 
@@ -226,14 +226,14 @@ def auto_attach_related(
     *,
     target_id: TargetID,
     wait_for_debugger_on_start: bool,
-    filter: TargetFilter | None = None,
+    filter: TargetFilter | None = None,  # experimental
 ) -> _Command[None]:
     """Target.autoAttachRelated, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Target/#method-autoAttachRelated"""
 
 def set_discover_targets(
     *,
     discover: bool,
-    filter: TargetFilter | None = None,
+    filter: TargetFilter | None = None,  # experimental
 ) -> _Command[None]:
     """Target.setDiscoverTargets. https://chromedevtools.github.io/devtools-protocol/tot/Target/#method-setDiscoverTargets"""
 
@@ -281,7 +281,7 @@ class DetachedFromTarget(_EventValue):
     """Target.detachedFromTarget, experimental. https://chromedevtools.github.io/devtools-protocol/tot/Target/#event-detachedFromTarget"""
 
     session_id: SessionID
-    target_id: TargetID | None = None
+    target_id: TargetID | None = None  # deprecated
 
 @attrs.frozen(kw_only=True)
 class ReceivedMessageFromTarget(_EventValue):
@@ -289,7 +289,7 @@ class ReceivedMessageFromTarget(_EventValue):
 
     session_id: SessionID
     message: str
-    target_id: TargetID | None = None
+    target_id: TargetID | None = None  # deprecated
 
 @attrs.frozen(kw_only=True)
 class TargetCreated(_EventValue):

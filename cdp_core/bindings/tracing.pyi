@@ -17,6 +17,9 @@ from cdp_core.bindings._domain import Domain as _Domain
 
 DOMAIN: Final[_Domain]
 
+_TraceConfigRecordMode: TypeAlias = Literal[
+    "recordUntilFull", "recordContinuously", "recordAsMuchAsPossible", "echoToConsole"
+]
 _MemoryDumpLevelOfDetail: TypeAlias = Literal["background", "light", "detailed"]
 _StartTransferMode: TypeAlias = Literal["ReportEvents", "ReturnAsStream"]
 _StreamFormat: TypeAlias = Literal["json", "proto"]
@@ -65,19 +68,32 @@ class StartTransferMode(_EnumValue):
     REPORT_EVENTS: ClassVar[StartTransferMode]
     RETURN_AS_STREAM: ClassVar[StartTransferMode]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class TraceConfig(_Value):
     """Tracing.TraceConfig. https://chromedevtools.github.io/devtools-protocol/tot/Tracing/#type-TraceConfig"""
 
-    record_mode: TraceConfigRecordMode | None = None
-    trace_buffer_size_in_kb: float | None = None
-    enable_sampling: bool | None = None
-    enable_systrace: bool | None = None
-    enable_argument_filter: bool | None = None
+    record_mode: TraceConfigRecordMode | None = None  # experimental
+    trace_buffer_size_in_kb: float | None = None  # experimental
+    enable_sampling: bool | None = None  # experimental
+    enable_systrace: bool | None = None  # experimental
+    enable_argument_filter: bool | None = None  # experimental
     included_categories: tuple[str, ...] | None = None
     excluded_categories: tuple[str, ...] | None = None
-    synthetic_delays: tuple[str, ...] | None = None
-    memory_dump_config: MemoryDumpConfig | None = None
+    synthetic_delays: tuple[str, ...] | None = None  # experimental
+    memory_dump_config: MemoryDumpConfig | None = None  # experimental
+    def __init__(
+        self,
+        *,
+        record_mode: TraceConfigRecordMode | _TraceConfigRecordMode | None = None,  # experimental
+        trace_buffer_size_in_kb: float | None = None,  # experimental
+        enable_sampling: bool | None = None,  # experimental
+        enable_systrace: bool | None = None,  # experimental
+        enable_argument_filter: bool | None = None,  # experimental
+        included_categories: tuple[str, ...] | None = None,
+        excluded_categories: tuple[str, ...] | None = None,
+        synthetic_delays: tuple[str, ...] | None = None,  # experimental
+        memory_dump_config: MemoryDumpConfig | None = None,  # experimental
+    ) -> None: ...
 
 def end() -> _Command[None]:
     """Tracing.end. https://chromedevtools.github.io/devtools-protocol/tot/Tracing/#method-end"""
@@ -122,17 +138,17 @@ def request_memory_dump(
 
 def start(
     *,
-    categories: str | None = None,
-    options: str | None = None,
-    buffer_usage_reporting_interval: float | None = None,
+    categories: str | None = None,  # experimental, deprecated
+    options: str | None = None,  # experimental, deprecated
+    buffer_usage_reporting_interval: float | None = None,  # experimental
     transfer_mode: StartTransferMode | _StartTransferMode | None = None,
     stream_format: StreamFormat | _StreamFormat | None = None,
-    stream_compression: StreamCompression | _StreamCompression | None = None,
+    stream_compression: StreamCompression | _StreamCompression | None = None,  # experimental
     trace_config: TraceConfig | None = None,
-    perfetto_config: str | None = None,
-    tracing_backend: TracingBackend | _TracingBackend | None = None,
-    screenshot_max_size: int | None = None,
-    screenshot_max_count: int | None = None,
+    perfetto_config: str | None = None,  # experimental
+    tracing_backend: TracingBackend | _TracingBackend | None = None,  # experimental
+    screenshot_max_size: int | None = None,  # experimental
+    screenshot_max_count: int | None = None,  # experimental
 ) -> _Command[None]:
     """Tracing.start. https://chromedevtools.github.io/devtools-protocol/tot/Tracing/#method-start"""
 
@@ -150,7 +166,7 @@ class DataCollected(_EventValue):
 
     value: tuple[dict[str, Any], ...]
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, init=False)
 class TracingComplete(_EventValue):
     """Tracing.tracingComplete. https://chromedevtools.github.io/devtools-protocol/tot/Tracing/#event-tracingComplete"""
 
@@ -158,3 +174,11 @@ class TracingComplete(_EventValue):
     stream: _io.StreamHandle | None = None
     trace_format: StreamFormat | None = None
     stream_compression: StreamCompression | None = None
+    def __init__(
+        self,
+        *,
+        data_loss_occurred: bool,
+        stream: _io.StreamHandle | None = None,
+        trace_format: StreamFormat | _StreamFormat | None = None,
+        stream_compression: StreamCompression | _StreamCompression | None = None,
+    ) -> None: ...

@@ -2,7 +2,7 @@
 
 That package was made from `vendor/acme.json` by
 
-    python tools/gen_bindings.py acme.json --package acme_cdp --out acme_cdp
+    python -m cdp_core.bindings generate acme.json --package acme_cdp
 
 in `vendor`; test_generator.py checks that it still would be.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import json
 import pickle
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -228,6 +229,42 @@ def test_a_module_that_needs_another_one_says_so(
     assert needy.Id is needed.Id
 
 
+def test_a_neighbour_needs_no_registering(vendor: tuple[ModuleType, ModuleType]) -> None:
+    """`AcmeLog` refers to `Acme`, which is in the same package."""
+    about = {"type": "string", "value": "x"}
+    written = from_json(vendor[1].Written, {"watchId": "W", "worst": "low", "about": about})
+    assert written.worst is vendor[0].Severity.LOW
+    assert written.about == from_json(cdp_core.bindings.runtime.RemoteObject, about)
+    assert "Acme" not in domain_names()
+
+
+def test_a_neighbour_of_another_kind_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that merely has the name of a domain's, and one that cannot be imported itself."""
+    package = tmp_path / "neighbours_cdp"
+    package.mkdir()
+    (package / "page.py").write_text("DOMAIN = 'example.org'\n")
+    (package / "network.py").write_text("import no_such_module\n")
+    (package / "own.py").write_text(
+        "from cdp_core.bindings._domain import Domain\n"
+        "DOMAIN = Domain(__name__, 'Own', '', names={}, enums={}, objects={}, commands={}, events={\n"
+        "    'came': ('', 'frame:Page.FrameId'), 'went': ('', 'at:Network.MonotonicTime')})\n"
+        "__getattr__ = DOMAIN.make\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    own = importlib.import_module("neighbours_cdp.own")
+    assert from_json(own.Came, {"frame": "F"}).frame == "F"
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        from_json(own.Went, {"at": 1})
+
+
+def test_its_commands_are_pickled_by_module_and_name(vendor: tuple[ModuleType, ModuleType]) -> None:
+    """So that the process that reads them need not have registered it."""
+    command = vendor[0].watch(frame_id="F", resources=["XHR"])
+    program = f"import pickle, sys; sys.path.insert(0, {str(VENDOR)!r}); print(pickle.loads({pickle.dumps(command)!r}))"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert (ran.stdout.strip(), ran.stderr) == (repr(command), "")
+
+
 class Pretender:
     """Has all of a domain but its place."""
 
@@ -246,7 +283,8 @@ def test_what_is_no_module_of_bindings(vendor: object, domain_of_it: object) -> 
     module = ModuleType("pretender")
     before = domain_names()
     with pytest.raises(
-        InvalidArgument, match=r"pretender is no module of bindings; make one with tools/gen_bindings\.py"
+        InvalidArgument,
+        match=r"pretender is no module of bindings; make one with python -m cdp_core\.bindings generate",
     ):
         register(module)
     module.DOMAIN = domain_of_it  # type: ignore[attr-defined]

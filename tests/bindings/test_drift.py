@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import threading
 from typing import Any
@@ -11,20 +12,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cdp_core import SessionId
 from cdp_core.bindings import (
     DriftReport,
+    EnumValue,
+    EventValue,
+    Value,
     _drift,
+    dom,
     drift,
     forget_drift,
     from_json,
+    network,
     page,
     parse_command,
     parse_event,
     parse_result,
     runtime,
     strict,
+    target,
 )
-from cdp_core.errors import BindingDrift
+from cdp_core.errors import BindingDrift, InvalidArgument
 from cdp_core.sansio.records import Raw
 from cdp_core.sansio.wire import Event, WholeEvent
 
@@ -299,3 +307,89 @@ def test_strict_mode_is_for_every_thread() -> None:
     in_a_thread()
     assert [type(each) for each in caught] == [BindingDrift, type(None)]
     assert drift().total == 2
+
+
+# ── names of types, and what is none ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "place"),
+    [
+        (page.FrameId, 5, "Page.FrameId"),
+        (page.FrameId, None, "Page.FrameId"),
+        (network.MonotonicTime, "1", "Network.MonotonicTime"),
+        (network.Headers, [], "Network.Headers"),
+        (dom.Quad, "odd", "DOM.Quad"),
+        (dom.Quad, [1, "2"], "DOM.Quad"),
+        (target.TargetID, 5, "Target.TargetID"),
+        (SessionId, 5, "Target.SessionID"),
+    ],
+)
+def test_a_name_of_another_type(kind: Any, value: Any, place: str) -> None:
+    assert from_json(kind, value) in (value, tuple(value or ()) if isinstance(value, list) else value)
+    assert drift() == report(other_types={place: 1})
+    with strict(), pytest.raises(BindingDrift) as caught:
+        from_json(kind, value)
+    assert (caught.value.item, caught.value.field) == (place, "")
+    assert str(caught.value) == f"the browser sent {place} as another type than the bindings have."
+
+
+class Stranger:
+    """No type of the bindings."""
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("Page.Frame", 5, None, page, page.navigate, page.DOMAIN, Stranger, Stranger(), list, dict, str, object, Any),
+        *(list[int], dict[str, int], tuple[int], tuple[int, str], Value, EventValue, EnumValue, Event, "x" * 1000),
+    ],
+)
+@pytest.mark.parametrize("value", [{}, [1], "x"])
+def test_what_is_no_type_of_the_bindings(kind: Any, value: Any) -> None:
+    with pytest.raises(
+        InvalidArgument, match=r"is no type of the bindings, such as page\.Frame or page\.FrameId\.$"
+    ) as caught:
+        from_json(kind, value)
+    assert len(str(caught.value)) < 200
+
+
+def test_several_are_made_of_an_array() -> None:
+    assert from_json(tuple[page.FrameId, ...], ["a", 5]) == ("a", 5)
+    assert drift() == report(other_types={"Page.FrameId": 1})
+    with pytest.raises(InvalidArgument, match="is made of a JSON array, not of dict"):
+        from_json(tuple[page.Frame, ...], {})
+
+
+@pytest.mark.parametrize("method", [None, 5, b"Page.enable", ["Page.enable"]])
+def test_what_is_no_method(method: Any) -> None:
+    for parse in (parse_command, parse_result):
+        with pytest.raises(InvalidArgument, match=r"A method is a string such as 'Page\.navigate', not of type"):
+            parse(method, {})
+
+
+def test_what_is_nested_too_deeply_is_kept_and_counted() -> None:
+    nested: Any = {"frame": {}}
+    for _ in range(5000):
+        nested = {"frame": {}, "childFrames": [nested]}
+    forget_drift()
+    value = from_json(page.FrameTree, nested)
+    assert set(drift().other_types) <= {"Page.FrameTree.childFrames", "Page.FrameTree.frame"}  # of the last ones
+    assert 1 <= sum(drift().other_types.values()) <= 4
+    while isinstance(value, page.FrameTree):
+        value = value.child_frames
+        value = value[0] if value else None
+    assert isinstance(value, dict)
+
+
+# ── the report travels ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_report_travels() -> None:
+    read(colour=1, type="toast")
+    one = drift()
+    for again in (pickle.loads(pickle.dumps(one)), copy.copy(one), copy.deepcopy(one)):
+        assert again == one
+        assert again.total == 2
+        with pytest.raises(TypeError):
+            again.unknown_fields["x"] = 1

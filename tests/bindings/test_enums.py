@@ -66,6 +66,18 @@ def test_what_is_no_string_is_no_member(value: object) -> None:
     with pytest.raises(InvalidArgument, match="DialogType") as caught:
         from_json(DialogType, value)
     assert type(value).__name__ in str(caught.value)
+    with pytest.raises(InvalidArgument, match=r"^DialogType is made of a string, not of "):
+        DialogType(value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["ALERT", "known", "members", "__cdp_members__", "TOAST"])
+def test_an_enumeration_does_not_change(name: str) -> None:
+    before = getattr(DialogType, name, None)
+    with pytest.raises(AttributeError, match=f"DialogType.{name} cannot be set"):
+        setattr(DialogType, name, DialogType.CONFIRM)
+    with pytest.raises(AttributeError, match=f"DialogType.{name} cannot be deleted"):
+        delattr(DialogType, name)
+    assert getattr(DialogType, name, None) == before
 
 
 def test_members_of_two_enumerations_compare_as_strings() -> None:

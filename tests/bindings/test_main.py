@@ -134,6 +134,7 @@ def test_a_domain_that_is_named_and_not_there_is_left_out(
         ("[" * 200_000, "is no protocol description: it is not JSON."),
         ('{"domains": "\udcff"}', "it is not JSON."),
         ("[]", "a.json is no protocol description: it has no list of domains."),
+        ('{"domains": []}', "a.json is no protocol description: its list of domains is empty."),
         ('{"domains": [3]}', "a.json: domain 0 is no JSON object."),
         ('{"domains": [{"domain": "Aa", "types": [{"id": "T"}]}]}', "a.json: Aa: T is of the unknown type None."),
     ],
@@ -150,8 +151,8 @@ def test_a_file_that_says_nothing_ends_with_2(diff: Diff, tmp_path: Path, conten
 
 
 def test_files_of_two_versions_end_with_2(diff: Diff, tmp_path: Path) -> None:
-    newer = {**described(), "version": {"major": "1", "minor": "4"}}
-    code, printed, complaint = diff(write(tmp_path / "a.json", described()), write(tmp_path / "b.json", newer))
+    newer = {**described({"domain": "Aa"}), "version": {"major": "1", "minor": "4"}}
+    code, printed, complaint = diff(write(tmp_path / "a.json", described(SCHEMA)), write(tmp_path / "b.json", newer))
     assert (code, printed) == (2, [])
     assert complaint == (
         "cdp_core.bindings: b.json is of version 1.4, but a.json is of 1.3; give two files of one version.\n"

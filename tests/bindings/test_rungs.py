@@ -35,6 +35,7 @@ from cdp_core.bindings import (
     from_json,
     page,
     parse_command,
+    parse_result,
     runtime,
     strict,
     to_json,
@@ -42,7 +43,7 @@ from cdp_core.bindings import (
 from cdp_core.bindings import network as network_domain
 from cdp_core.bindings._domain import Domain
 from cdp_core.bindings._values import Loose, source_of
-from cdp_core.errors import BindingDrift, RemoteProtocolError
+from cdp_core.errors import BindingDrift
 from cdp_core.sansio.records import HAVE_MSGSPEC, Raw
 from cdp_core.sansio.wire import CommandId, Event, Result, WholeEvent, WholeResult
 
@@ -217,11 +218,30 @@ def test_a_result_that_should_be_nothing(protocol: ModuleType, fields: dict[str,
 
 
 @pytest.mark.parametrize("command", [page.navigate(url=""), page.enable()])
-@pytest.mark.parametrize("raw", [b"[]", b"null", b"7", b"{", b""])
-def test_a_result_that_is_no_object_is_the_caller_s_to_hear_of(command: Any, raw: bytes) -> None:
-    """Not drift: somebody waits for this answer, and the raw command would say the same."""
-    with pytest.raises(RemoteProtocolError):
-        command.parse(Result(id=ONE, raw=Raw(raw)))
+@pytest.mark.parametrize("raw", [b"[]", b"null", b"7", b'"text"', b"{", b""])
+def test_a_result_that_is_no_object_is_one_without_fields(command: Any, raw: bytes) -> None:
+    def read() -> Any:
+        return command.parse(Result(id=ONE, raw=Raw(raw)))
+
+    value, counts = counted(read)
+    assert value == command.parse({})
+    missed = {"missing_fields": {"Page.NavigateResult.frameId": 1}} if value is not None else {}
+    assert counts == {"other_types": {f"{command.method}.result": 1}, **missed}
+    check_strict(read, counts)
+
+
+@pytest.mark.parametrize("value", [None, [], [1], "text", 7, True])
+def test_what_a_caller_holds_that_is_no_object(value: Any) -> None:
+    for act, place in (
+        (lambda: page.navigate(url="").parse(value), "Page.navigate.result"),
+        (lambda: parse_result("Page.navigate", value), "Page.navigate.result"),
+        (lambda: parse_result("Page.enable", value), "Page.enable.result"),
+        *(((lambda: parse_command("Page.enable", value), "Page.enable.params"),) if value is not None else ()),
+    ):
+        read, counts = counted(act)
+        assert counts["other_types"] == {place: 1}
+        assert read in (None, page.enable(), page.navigate(url="").parse({}))
+        check_strict(act, counts)
 
 
 # ── what is known to be read differently by decoders ─────────────────────────────────────────────────────────────────

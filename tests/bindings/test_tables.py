@@ -187,8 +187,14 @@ def test_what_is_not_kept_is_not_looked_at() -> None:
     command = {"name": "c", "async": True, **more}
     kind = {"id": "T", "type": "string", "minItems": "x", **more}
     assert read(**more, types=[kind], commands=[command]) == read(types=[kind], commands=[command])
-    assert read_protocol(("a.json", described(**more))) == {}
-    assert read_protocol() == {}
+    domain = {"domain": "Aa"}
+    assert read_protocol(("a.json", described(domain, **more))) == read_protocol(("a.json", described(domain)))
+
+
+def test_a_protocol_without_domains_is_none() -> None:
+    said = "is no protocol description: its list of domains is empty."
+    assert problem_of(("a.json", described())) == f"a.json {said}"
+    assert problem_of(("a.json", described({"domain": "Aa"})), ("b.json", {"domains": []})) == f"b.json {said}"
 
 
 def test_files_of_one_version_or_of_none() -> None:
@@ -514,14 +520,19 @@ def test_the_file_is_named_where_it_is_the_second() -> None:
 
 
 def test_two_files_of_different_versions() -> None:
-    one, other = described(), described(version={"major": "1", "minor": "4"})
+    domain = {"domain": "Aa"}
+    one, other = described(domain), described({"domain": "Bb"}, version={"major": "1", "minor": "4"})
     said = problem_of(("a.json", one), ("b.json", other))
     assert said == "b.json is of version 1.4, but a.json is of 1.3; give two files of one version."
-    said = problem_of(("none.json", {"domains": []}), ("a.json", one), ("b.json", other))
+    said = problem_of(("none.json", {"domains": [{"domain": "Cc"}]}), ("a.json", one), ("b.json", other))
     assert said == "b.json is of version 1.4, but a.json is of 1.3; give two files of one version."
     for odd in ("1.4", 3, ["1"], {"major": "1\n" * 500}, {}, True):
-        assert problem_of(("a.json", one), ("b.json", described(version=odd))).startswith("b.json is of version ")
-        assert problem_of(("a.json", described(version=odd)), ("b.json", one)).startswith("b.json is of version 1.3, ")
+        assert problem_of(("a.json", one), ("b.json", described(domain, version=odd))).startswith(
+            "b.json is of version "
+        )
+        assert problem_of(("a.json", described(domain, version=odd)), ("b.json", one)).startswith(
+            "b.json is of version 1.3, "
+        )
 
 
 def test_the_same_domain_twice() -> None:

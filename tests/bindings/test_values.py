@@ -14,10 +14,22 @@ from typing import Any
 import attrs
 import pytest
 
-from cdp_core.bindings import NULL, EventValue, Value, dom, drift, forget_drift, from_json, page, runtime, to_json
+from cdp_core.bindings import (
+    NULL,
+    EventValue,
+    Value,
+    dom,
+    drift,
+    forget_drift,
+    from_json,
+    page,
+    replace,
+    runtime,
+    to_json,
+)
 from cdp_core.bindings._domain import Domain
 from cdp_core.bindings._values import MISSING
-from cdp_core.errors import BindingDrift, MissingField
+from cdp_core.errors import BindingDrift, InvalidArgument, MissingField
 from cdp_core.sansio.records import Raw
 from cdp_core.sansio.wire import Event
 
@@ -302,6 +314,35 @@ def test_a_caller_may_give_lists_and_plain_text() -> None:
     assert dialog(type="alert").type is page.DialogType.ALERT
     assert dialog(type="toast").type == page.DialogType("toast")
     assert type(dialog(type="toast").type) is page.DialogType
+
+
+@pytest.mark.parametrize("replaced", [replace, lambda value, /, **changes: value.__replace__(**changes)])
+def test_a_copy_keeps_what_else_was_sent(replaced: Any) -> None:
+    sent = {"url": 5, "type": "alert", "hasBrowserHandler": True, "defaultPrompt": None, "colour": {"a": 1}}
+    value = from_json(page.JavascriptDialogOpening, sent)
+    changed = replaced(value, type="prompt", message="?")
+    assert to_json(changed) == {**sent, "type": "prompt", "message": "?"}
+    assert to_json(value) == sent
+    assert changed.type is page.DialogType.PROMPT
+    assert not hasattr(changed, "frame_id")
+    assert to_json(replaced(changed, default_prompt="x")) == {**to_json(changed), "defaultPrompt": "x"}
+    assert "defaultPrompt" not in to_json(replaced(changed, default_prompt=None))
+    assert replaced(read_dialog(SENT), url="v") == dialog(url="v")
+    assert replaced(read_dialog(SENT)) == read_dialog(SENT)
+    argument = runtime.CallArgument(value=1)
+    assert replaced(argument, value=NULL) == runtime.CallArgument(value=NULL)
+    with pytest.raises(TypeError, match="has no 'frameId'; it has url, frame_id"):
+        replaced(value, frameId="F")
+    with pytest.raises(TypeError, match="needs url"):
+        replaced(value, url=None)
+    with pytest.raises(InvalidArgument, match="JavascriptDialogOpening: url must be a string, not int"):
+        replaced(value, url=7)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="copy.replace is new there")
+def test_the_standard_library_s_replace() -> None:
+    value = from_json(page.JavascriptDialogOpening, {"url": "u", "colour": 1})
+    assert to_json(copy.replace(value, url="v")) == {"url": "v", "colour": 1}
 
 
 def test_a_value_in_a_value() -> None:

@@ -50,6 +50,7 @@ from cdp_core.bindings import (
     parse_event,
     parse_result,
     profiler,
+    replace,
     runtime,
     target,
     to_json,
@@ -274,6 +275,20 @@ def building(frame: page.FrameId) -> None:
     assert_type(page.FrameResized(), page.FrameResized)
     _event: EventValue = page.FrameResized()
 
+    opening = page.JavascriptDialogOpening(
+        url="", frame_id=frame, message="", type="alert", has_browser_handler=True, default_prompt=None
+    )
+    assert_type(opening.type, page.DialogType)
+    assert_type(attrs.evolve(opening, type="confirm"), page.JavascriptDialogOpening)
+    assert_type(replace(opening, type="confirm"), page.JavascriptDialogOpening)
+    pattern = fetch.RequestPattern(request_stage="Request", resource_type=network.ResourceType.XHR)
+    assert_type(pattern.request_stage, fetch.RequestStage | None)
+    assert_type(fetch.RequestPattern(), fetch.RequestPattern)
+
+    page.JavascriptDialogOpening(url="", frame_id=frame, message="", type="toast", has_browser_handler=True)  # type: ignore[arg-type]
+    page.JavascriptDialogOpening(url="", frame_id=frame, message="", has_browser_handler=True)  # type: ignore[call-arg]
+    fetch.RequestPattern("*")  # type: ignore[call-arg]
+    opening.type = page.DialogType.ALERT  # type: ignore[misc]
     page.Viewport(1, 2, 3, 4, 1)  # type: ignore[call-arg]
     page.Viewport(x=1, y=2, width=3, height=4)  # type: ignore[call-arg]
     page.Viewport(x="1", y=2, width=3, height=4, scale=1)  # type: ignore[arg-type]

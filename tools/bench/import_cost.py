@@ -1,17 +1,20 @@
 """What `import cdp_core` costs: time and resident memory in a fresh interpreter, beyond a bare one.
 
-    python import_cost.py [--rounds 9] [--python INTERPRETER] [STATEMENT …]
+    python import_cost.py [--rounds 9] [[ENVIRONMENT: ]STATEMENT …]
+    python import_cost.py "import cdp_core" "cdpuse: from cdp_use.client import CDPClient" "/usr/bin/python3: import json"
 
-A statement may have a part before `>>`, which comes before the clock starts: what the bindings cost beyond `cdp_core`.
+A statement runs in the environment of that name (one of `setup.sh`'s, by itself `ours`), or in the interpreter of that
+path. It may have a part before `>>`, which comes before the clock starts: what the bindings cost beyond `cdp_core`.
 
-Bare and importing interpreters take turns. Time is that of the statement alone; memory is the resident set afterwards,
-minus the bare interpreter's median. Bytecode is compiled beforehand, as it is for whoever installed the package.
+All statements take turns, and so does each interpreter with nothing. Time is that of the statement alone; memory is the
+resident set afterwards, minus the median of the same interpreter when it is bare. Bytecode is compiled beforehand, as it is for whoever installed the package.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import statistics
 import subprocess
 from dataclasses import dataclass
@@ -26,7 +29,12 @@ BINDINGS = (
     "target.set_discover_targets(discover=True), target.AttachedToTarget, target.TargetInfo"
 )
 """The first use of three domains together."""
-DEFAULT = (OURS, BINDINGS, "import trio", "import trio, trio_websocket", "import msgspec", "import attrs")
+CDP_USE = "cdpuse: from cdp_use.client import CDPClient"
+CDP_USE_TYPES = "cdpuse: from cdp_use.client import CDPClient >> from cdp_use.cdp import page, runtime, target"
+DEFAULT = (
+    *(OURS, BINDINGS, BINDINGS.replace(" >> ", "; "), CDP_USE, CDP_USE_TYPES, CDP_USE_TYPES.replace(" >> ", "; ")),
+    *("import trio", "import trio, trio_websocket", "import msgspec", "import attrs"),
+)
 BARE = "pass"
 ROUNDS = 9
 PROBE = """
@@ -47,6 +55,7 @@ class Cost:
     """Medians of one statement."""
 
     statement: str
+    """As it was given."""
     milliseconds: float
     best_milliseconds: float
     megabytes: float
@@ -54,36 +63,39 @@ class Cost:
     rounds: int
 
 
-def default_interpreter() -> str:
-    """The environment that has this checkout installed."""
-    return str(HOME / "venvs" / "ours" / "bin" / "python")
+def interpreter_of(statement: str) -> tuple[str, str]:
+    """The interpreter that a statement asks for, and the statement without that."""
+    found = re.fullmatch(r"([\w.~/-]+): (.+)", statement, re.DOTALL)
+    name, plain = found.groups() if found else ("ours", statement)
+    return os.path.expanduser(name) if "/" in name else str(HOME / "venvs" / name / "bin" / "python"), plain
 
 
-def import_costs(statements: tuple[str, ...], *, rounds: int = ROUNDS, python: str | None = None) -> list[Cost]:
+def import_costs(statements: tuple[str, ...], *, rounds: int = ROUNDS) -> list[Cost]:
     """Measure the statements in turn.
 
     Raises subprocess.CalledProcessError where a statement fails, OSError where there is no such interpreter.
     """
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    for statement in statements:
-        plain = statement.replace(">>", ";")
-        subprocess.run([python or default_interpreter(), "-c", plain], env=environment, timeout=60, check=True)
-    samples: dict[str, list[tuple[float, float, int]]] = {statement: [] for statement in (BARE, *statements)}
+    asked = {statement: interpreter_of(statement) for statement in statements}
+    for python, plain in asked.values():
+        subprocess.run([python, "-c", plain.replace(">>", ";")], env=environment, timeout=60, check=True)
+    bare = {python: (python, BARE) for python, _ in asked.values()}
+    samples: dict[str, list[tuple[float, float, int]]] = {name: [] for name in (*bare, *asked)}
     for _ in range(rounds):
-        for statement, taken in samples.items():
-            before, _, measured = statement.rpartition(">>")
+        for name, (python, plain) in (bare | asked).items():
+            before, _, measured = plain.rpartition(">>")
             probe = PROBE.format(before=before.strip(), statement=measured.strip())
-            command = [python or default_interpreter(), "-c", probe]
+            command = [python, "-c", probe]
             done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
             seconds, megabytes, modules = done.stdout.split()
-            taken.append((float(seconds), float(megabytes), int(modules)))
-    bare = statistics.median(megabytes for _, megabytes, _ in samples.pop(BARE))
+            samples[name].append((float(seconds), float(megabytes), int(modules)))
+    nothing = {python: statistics.median(megabytes for _, megabytes, _ in samples.pop(python)) for python in bare}
     return [
         Cost(
             statement=statement,
             milliseconds=statistics.median(seconds for seconds, _, _ in taken) * 1e3,
             best_milliseconds=min(seconds for seconds, _, _ in taken) * 1e3,
-            megabytes=statistics.median(megabytes for _, megabytes, _ in taken) - bare,
+            megabytes=statistics.median(megabytes for _, megabytes, _ in taken) - nothing[asked[statement][0]],
             modules=taken[0][2],
             rounds=rounds,
         )
@@ -94,7 +106,7 @@ def import_costs(statements: tuple[str, ...], *, rounds: int = ROUNDS, python: s
 def report(costs: list[Cost]) -> str:
     """A Markdown table."""
     rows = [
-        f"| {cost.statement[:60]} | {cost.milliseconds:.0f} | {cost.best_milliseconds:.0f} | +{cost.megabytes:.1f} "
+        f"| {cost.statement[:90]} | {cost.milliseconds:.0f} | {cost.best_milliseconds:.0f} | +{cost.megabytes:.1f} "
         f"| {cost.modules} |"
         for cost in costs
     ]
@@ -102,14 +114,15 @@ def report(costs: list[Cost]) -> str:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print; of the default rows those whose environment is there."""
     parser = argparse.ArgumentParser(description="Import time and memory in fresh interpreters.")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--python", default=default_interpreter())
-    parser.add_argument("statements", nargs="*", default=DEFAULT)
+    parser.add_argument("statements", nargs="*")
     arguments = parser.parse_args()
-    statements = tuple(arguments.statements)
-    print(report(import_costs(statements, rounds=arguments.rounds, python=arguments.python)))
+    there = tuple(each for each in DEFAULT if os.path.exists(interpreter_of(each)[0]))
+    print(report(import_costs(tuple(arguments.statements) or there, rounds=arguments.rounds)))
+    for python in dict.fromkeys(interpreter_of(each)[0] for each in DEFAULT if each not in there):
+        print(f"ABSENT: {python}")
 
 
 if __name__ == "__main__":

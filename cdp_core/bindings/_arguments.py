@@ -1,0 +1,54 @@
+"""What a caller gives, before it becomes part of a value or a command: refused here where no browser could read it.
+
+Whatever is wrong in itself is an InvalidArgument that names the place, so that a refusal of the browser (code -32602) is
+never about types. JSON is copied, containers and all: a command that was made says the same whenever it is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, Final, cast
+
+from cdp_core.bindings._values import NULL, Value
+from cdp_core.errors import InvalidArgument
+
+__all__ = ["copied_json", "copied_object", "finite", "refusal"]
+
+_ATOMS: Final = frozenset((str, int, bool, type(None)))
+
+
+def refusal(place: str, wanted: str, value: object) -> InvalidArgument:
+    """The error that says what belongs there."""
+    return InvalidArgument(f"{place} must be {wanted}, not {type(value).__name__}.")
+
+
+def finite(value: float, place: str) -> float:
+    """A number that JSON can say."""
+    if isfinite(value):
+        return value
+    raise InvalidArgument(f"{place} is {value}, which JSON cannot say.")
+
+
+def copied_json(value: Any, place: str) -> Any:
+    """The same JSON in containers of its own; what is a value of the bindings does not change, and stays."""
+    if type(value) in _ATOMS or value is NULL or isinstance(value, (str, int, Value)):
+        return value
+    if isinstance(value, float):
+        return finite(value, place)
+    if isinstance(value, Mapping):
+        return copied_object(cast("Mapping[object, Any]", value), place)
+    if isinstance(value, (list, tuple)):
+        items = cast("list[Any]", value)
+        return [copied_json(each, f"{place}[{number}]") for number, each in enumerate(items)]
+    raise refusal(place, "JSON", value)
+
+
+def copied_object(value: Mapping[object, Any], place: str) -> dict[str, Any]:
+    """The same JSON object."""
+    copied: dict[str, Any] = {}
+    for key, each in value.items():
+        if not isinstance(key, str):
+            raise InvalidArgument(f"{place} has a key of type {type(key).__name__}; JSON keys are strings.")
+        copied[key] = copied_json(each, f"{place}.{key}")
+    return copied
