@@ -2,7 +2,7 @@
 
 A command is sent once, whatever happens after. Where a dialog stops what it needs, its caller is told at once, with a
 handle on the later end (`call_id`; docs/cdp/a-blocked-call-is-told-at-once.md). One that is unanswered for half its time
-has its renderer asked whether it answers anything, so that the timeout can say why.
+has its renderer asked whether it answers anything, so that the timeout can say why (docs/cdp/a-timeout-says-why.md).
 """
 
 from __future__ import annotations

@@ -238,7 +238,10 @@ def stops(turn: Turn, page: Page, dialog: Dialog, session_id: SessionId | None) 
 
 
 def _is_together(turn: Turn, page: Page, one: SessionId | None, other: SessionId | None) -> bool:
-    """Whether two sessions of a page are on one process: on one target, or on frames of one site."""
+    """Whether two sessions of a page are on one process: on one target, or on frames of one site.
+
+    See docs/cdp/frames-of-one-site-share-a-process.md.
+    """
     if one is None or other is None or one == other:
         return one == other
     targets = [each.target_id for each in map(turn.state.sessions.get, (one, other)) if each is not None]
