@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake import unloading
-from cdp_core.testing.fake.call import FRAMES, ROOT, SCRIPTED, Call, modelled
+from cdp_core.testing.fake import dialogs, tabs, unloading
+from cdp_core.testing.fake.call import FRAMES, LATER, ROOT, SCRIPTED, Call, modelled
 from cdp_core.testing.fake.dispatch_errors import Refused
-
-Check = Callable[[Call], None]
+from cdp_core.testing.fake.settings_checks import CHECKS, Check, find_context, of_a_context
 
 
 def _nothing(_call: Call) -> None:
@@ -37,9 +36,7 @@ def _demand_both(call: Call) -> None:
 
 
 def _check_downloads(call: Call) -> None:
-    wanted = call.params.get("browserContextId")
-    if wanted is not None and wanted not in call.world.contexts:
-        raise Refused(-32602, f"Failed to find browser context for id {wanted}")
+    find_context(call)
     if call.params["behavior"] in ("allow", "allowAndName") and not call.params.get("downloadPath"):
         raise Refused(-32602, "downloadPath not provided")
 
@@ -47,12 +44,19 @@ def _check_downloads(call: Call) -> None:
 def _accept(
     methods: Iterable[str], where: frozenset[str], check: Check = _nothing, *, by_renderer: bool = True
 ) -> None:
+    for method in methods:
+        modelled(method, where, by_renderer=by_renderer)(_setting(check, CHECKS.get(method, _nothing)))
+
+
+def _setting(allowed: Check, fits: Check) -> Callable[[Call], Json]:
+    """Takes note of something, where the target has it and the parameters fit."""
+
     def run(call: Call) -> Json:
-        check(call)
+        allowed(call)
+        fits(call)
         return {}
 
-    for method in methods:
-        modelled(method, where, by_renderer=by_renderer)(run)
+    return run
 
 
 DOCUMENTS: Final = (
@@ -88,7 +92,6 @@ NOT_WORKERS: Final = (
     "Emulation.setScriptExecutionDisabled",
     "Emulation.setTouchEmulationEnabled",
 )
-PAGES: Final = ("Emulation.clearDeviceMetricsOverride", "Emulation.setDeviceMetricsOverride")
 OF_THE_BROWSER: Final = (
     "Emulation.clearGeolocationOverride",
     "Emulation.clearIdleOverride",
@@ -96,7 +99,6 @@ OF_THE_BROWSER: Final = (
     "Emulation.setIdleOverride",
     "Input.cancelDragging",
     "Input.imeSetComposition",
-    "Input.insertText",
     "Input.setIgnoreInputEvents",
     "Page.setAdBlockingEnabled",
     "ServiceWorker.enable",
@@ -143,7 +145,8 @@ def _input(call: Call, *, touches: bool) -> Json:
 
 
 @modelled("Storage.getCookies", FRAMES | ROOT)
-def _storage_cookies(_call: Call) -> Json:
+def _storage_cookies(call: Call) -> Json:
+    of_a_context(call)
     return {"cookies": []}
 
 
@@ -156,16 +159,31 @@ def _network_cookies(_call: Call) -> Json:
 def _window(call: Call) -> Json:
     if call.session.target is None and "targetId" not in call.params:
         raise Refused(-32000, "No web contents in the target")
-    target = call.named_target() if "targetId" in call.params else call.target
+    target = tabs.found(call.world, call.params["targetId"]) if "targetId" in call.params else call.target
+    if target is None:
+        raise Refused(-32000, "No target with given id")
     pages = [each.id for each in call.world.pages()]
     bounds = {"left": 10, "top": 10, "width": 780, "height": 580, "windowState": "normal"}
     return {"windowId": 1 + pages.index(target.page.id), "bounds": bounds}
 
 
+@modelled("Emulation.clearDeviceMetricsOverride", SCRIPTED, by_renderer=True, parks=False)
+def _clear_metrics(call: Call) -> Json:
+    _demand_both(call)
+    # Where there is nothing to clear, nobody asks the renderer.
+    if "metrics" in call.session.domains:
+        call.session.domains.discard("metrics")
+        dialogs.when_free(call.target, lambda: call.answer({"result": {}}))
+    else:
+        call.answer({"result": {}})
+    return LATER
+
+
 _accept(DOCUMENTS, FRAMES)
 _accept(WORKERS_TOO, SCRIPTED)
 _accept(NOT_WORKERS, SCRIPTED, _demand_document)
-_accept(PAGES, SCRIPTED, _demand_both)
+_accept(("Emulation.setDeviceMetricsOverride",), SCRIPTED, _demand_both)
+_accept(("Input.insertText",), FRAMES)
 _accept(OF_THE_BROWSER, FRAMES, by_renderer=False)
 _accept(OF_THE_BROWSER_FOR_PAGES, FRAMES, _demand_top, by_renderer=False)
 _accept(OF_THE_ROOT_TOO, FRAMES | ROOT, by_renderer=False)

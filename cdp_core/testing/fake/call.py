@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake import tabs
+from cdp_core.testing.fake import contexts, tabs
 from cdp_core.testing.fake.dispatch_errors import Refused, Shape, check_params
 from cdp_core.testing.fake.parts import Session, Target
 from cdp_core.testing.fake.player import Player
@@ -78,6 +78,14 @@ class Call:
         if target is None:
             raise Refused(-32602, "No target with given id found")
         return target
+
+    def has_context(self, number: int) -> bool:
+        """Whether the target has an execution context of that id."""
+        try:
+            contexts.find(self.target, number)
+        except Refused:
+            return False
+        return True
 
     def demand_root(self) -> None:
         """What only the browser's own session may do. Raises Refused."""

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Final
 
 from cdp_core.testing.fake.dispatch_errors import Refused
-from cdp_core.testing.fake.parts import Client, Dialog, Frame, Renderer, Session, Target
+from cdp_core.testing.fake.parts import Client, Dialog, Frame, Further, Renderer, Session, Target
 from cdp_core.testing.fake.world import World
 
 __all__ = [
@@ -136,9 +136,15 @@ def close_all(
     return bool(ending)
 
 
-def lose_renderer(target: Target) -> None:
-    """The process died: what it stood at is no matter any more."""
-    target.renderer.dialog = None
+def lose_renderer(target: Target) -> list[Callable[[], None]]:
+    """The process died, and with it what its scripts still had to do; what goes on all the same is the answer.
+
+    What sessions had asked of it is answered when there is a process again, by that (fact 49).
+    """
+    renderer = target.renderer
+    further: list[Callable[[], None]] = [each for each in renderer.parked if isinstance(each, Further)]
+    renderer.parked, renderer.dialog, renderer.asked = [], None, None
+    return further
 
 
 def leave_document(target: Target) -> None:
@@ -231,7 +237,8 @@ def _close(
 def _finish(dialog: Dialog, accepted: bool, text: str) -> None:
     """What waits for the answer goes on, where its document is still there."""
     frame = dialog.frame
-    if not (frame.target.closed or frame.target.crashed) and frame.document == dialog.document:
+    gone = frame.target.closed or frame.target.crashed or frame.left
+    if not gone and frame.document == dialog.document:
         dialog.finish(accepted, text)
 
 

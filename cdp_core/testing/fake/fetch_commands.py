@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from http import HTTPStatus
 from typing import Final
 
 import attrs
@@ -17,6 +18,8 @@ from cdp_core.testing.fake.fetching import FAILURES, Answered, Interceptor, Patt
 
 HERE = FRAMES | ROOT
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+PHRASES: Final = frozenset(int(each) for each in HTTPStatus)
+"""Statuses that have a phrase of their own."""
 KINDS = frozenset(
     (
         *("Document", "Stylesheet", "Image", "Media", "Font", "Script", "TextTrack", "XHR", "Fetch", "Prefetch"),
@@ -83,6 +86,9 @@ def _continue_response(call: Call) -> Json:
     given = [name in call.params for name in ("responseCode", "responseHeaders")]
     if any(given) and not all(given) and call.session.interceptor is not None:
         raise Refused(-32000, "Cannot override only status or headers, both should be provided")
+    if all(given):
+        _interceptor(call)
+        _check_status(call)
     _check_body(_paused(call))
     pause = _taken(call)
     if all(given) and pause.answered is not None:
@@ -95,6 +101,9 @@ def _continue_response(call: Call) -> Json:
 
 @modelled("Fetch.continueWithAuth", HERE)
 def _continue_with_auth(call: Call) -> Json:
+    _interceptor(call)
+    if call.params["authChallengeResponse"]["response"] not in ("Default", "CancelAuth", "ProvideCredentials"):
+        raise Refused(-32602, "Unrecognized authChallengeResponse")
     pause = _paused(call)
     pause.broken = True  # no request here asks for a password
     raise Refused(-32602, "authChallengeResponse not expected.")
@@ -128,8 +137,9 @@ def _fail(call: Call) -> Json:
 def _fulfill(call: Call) -> Json:
     _interceptor(call)
     status = call.params["responseCode"]
-    if not 100 <= status < 1000:
-        raise Refused(-32602, "Invalid http status code or phrase")
+    _check_status(call)
+    if "binaryResponseHeaders" in call.params and "responseHeaders" in call.params:
+        raise Refused(-32602, "Only one of responseHeaders or binaryHeaders may be present")
     given = call.params.get("responseHeaders", [])
     headers = tuple((each["name"], each["value"]) for each in given)
     body = base64.b64decode(call.params.get("body", ""))
@@ -141,12 +151,16 @@ def _fulfill(call: Call) -> Json:
 
 @modelled("Fetch.getResponseBody", HERE)
 def _get_response_body(call: Call) -> Json:
-    if call.session.interceptor is None:
-        raise Refused(-32602, "Invalid InterceptionId.")
     pause = _paused(call)
     if pause.answered is None:
         raise Refused(-32000, "Can only get response body on HeadersReceived pattern matched requests.")
     return fetching.body_of(pause.answered)
+
+
+def _check_status(call: Call) -> None:
+    """A status without a phrase must be one that has one of its own. Raises Refused."""
+    if not call.params.get("responsePhrase") and call.params["responseCode"] not in PHRASES:
+        raise Refused(-32602, "Invalid http status code or phrase")
 
 
 def _interceptor(call: Call) -> Interceptor:

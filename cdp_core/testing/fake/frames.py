@@ -248,6 +248,7 @@ def _arrive(world: World, going: Navigation, loaded: Loaded, came: Answered) -> 
         _stay(world, frame, going.target)
         return
     if frame.parent is not None and frame.renderer.stopped:
+        frame.left = frame is frame.target.frame and site_of(url) == site_of(frame.url)  # its script is heard no more
         frame.renderer.parked.append(partial(_arrive, world, going, loaded, came))
         return
     if _is_kept(going):
@@ -255,8 +256,7 @@ def _arrive(world: World, going: Navigation, loaded: Loaded, came: Answered) -> 
         return
     if going.entry is not None and going.entry.kept is not None and frame.parent is None:
         cache.drop(world, frame.target, going.entry, "ConflictingBrowsingInstance")
-    standing = frame.renderer.stopped if world.profile == "headless-shell" else frame.renderer.asked is not None
-    if standing and site_of(url) == site_of(frame.url):
+    if frame.renderer.stopped_by is not None and site_of(url) == site_of(frame.url):
         dialogs.leave_document(frame.target)
         # The script that waits is not heard of any more, and still holds the process (fact 33).
         targets.break_off(world, frame.target, "Inspected target navigated or closed")

@@ -11,7 +11,13 @@ from cdp_core.testing.fake.addresses import spelled
 from cdp_core.testing.fake.call import FRAMES, LATER, Call, modelled
 from cdp_core.testing.fake.dispatch_errors import Refused
 from cdp_core.testing.fake.frame_shapes import tree
+from cdp_core.testing.fake.shapes import enum_of
 
+REFERRER_POLICIES: Final = enum_of("Page", "ReferrerPolicy")
+TRANSITIONS: Final = {name: name for name in ("link", "typed", "auto_bookmark", "auto_subframe", "manual_subframe")} | {
+    name: name for name in ("generated", "auto_toplevel", "form_submit", "reload", "keyword", "keyword_generated")
+}
+"""As the history calls them, by what a command asks for; whatever else is asked for was typed."""
 WHITE: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
 """A picture of one pixel: nothing is painted here."""
 
@@ -56,12 +62,14 @@ def _page_disable(call: Call) -> Json:
 
 @modelled("Page.navigate", FRAMES)
 def _page_navigate(call: Call) -> Json:
-    frame = call.world.frames.get(call.params.get("frameId", "")) or call.target.frame
-    if frame is None or ("frameId" in call.params and frame.id != call.params["frameId"]):
-        raise Refused(-32000, "No frame with given id found")
     url = spelled(dialogs.whole(call.params["url"]))
     if url is None:
         raise Refused(-32000, "Cannot navigate to invalid URL")
+    if call.params.get("referrerPolicy", "origin") not in REFERRER_POLICIES:
+        raise Refused(-32602, "Invalid referrerPolicy")
+    frame = call.world.frames.get(call.params.get("frameId", "")) or call.target.frame
+    if frame is None or ("frameId" in call.params and frame.id != call.params["frameId"]):
+        raise Refused(-32000, "No frame with given id found")
     if url.startswith("javascript:"):  # no command runs a script so
         return {"frameId": frame.id, "errorText": "net::ERR_ABORTED"}
     base, _, fragment = url.partition("#")
@@ -82,7 +90,7 @@ def _page_navigate(call: Call) -> Json:
         frame,
         url,
         call.player.loaded,
-        transition=call.params.get("transitionType", ""),
+        transition=TRANSITIONS.get(call.params.get("transitionType", ""), "typed"),
         started=started,
     )
     return LATER
@@ -99,6 +107,8 @@ def _page_reload(call: Call) -> Json:
     call.demand_top()
     frame = call.target.frame
     assert frame is not None
+    if call.params.get("loaderId", frame.loader) != frame.loader:
+        raise Refused(-32602, "Reload was discarded because the page already navigated")
     started = partial(call.answer, {"result": {}})
     frames.navigate(
         call.world, frame, frame.url, call.player.loaded, kind="reload", started=lambda _loader, _failure: started()
@@ -166,7 +176,15 @@ def _get_frame_tree(call: Call) -> Json:
 @modelled("Page.captureScreenshot", FRAMES, by_renderer=True)
 def _capture_screenshot(call: Call) -> Json:
     call.demand_top()
-    return {"data": WHITE}
+    if call.params.get("format", "png") not in ("jpeg", "png", "webp"):
+        raise Refused(-32602, "Invalid image format")
+    clip = call.params.get("clip", {"width": 1, "height": 1})
+    for name in ("width", "height"):
+        if clip[name] == 0:
+            raise Refused(-32000, f"Cannot take screenshot with 0 {name}.")
+    painted: Json = {"data": WHITE}
+    call.world.soon(lambda: call.world.soon(lambda: call.answer({"result": painted})))  # which takes its time
+    return LATER
 
 
 @modelled("Page.handleJavaScriptDialog", FRAMES)

@@ -26,6 +26,7 @@ __all__ = [
     "Context",
     "Dialog",
     "Frame",
+    "Further",
     "IsolatedWorld",
     "Load",
     "Manners",
@@ -45,6 +46,17 @@ class Context:
     """The client whose leaving disposes it, where it was made so."""
     front: Target | None = None
     """The page that is in front of the others."""
+
+
+@attrs.frozen(eq=False)
+class Further:
+    """Steps that are no document's: they go on when what stops them is gone, and when its process is."""
+
+    go_on: Callable[[], None]
+
+    def __call__(self) -> None:
+        """Let them go on."""
+        self.go_on()
 
 
 @attrs.define(eq=False)
@@ -354,6 +366,10 @@ class Session:
     overrides: dict[str, Override] = attrs.Factory(dict["str", "Override"])
     """What some of them put in the place of dialogs."""
     bypasses_csp: bool = False
+    counts_by: str = ""
+    """The kind of time that Performance counts by."""
+    zone: str = ""
+    """The time zone that it put in the place of the machine's."""
     half: Literal["", "browser", "renderer"] = ""
     """Which of the two alone knows now that it has Page enabled; the other is still to be told, of that or of its end."""
     page_disabled: int = 0

@@ -28,7 +28,7 @@ from cdp_core.testing.fake import (
     unloading,
     workers,
 )
-from cdp_core.testing.fake.parts import Frame, Target
+from cdp_core.testing.fake.parts import Frame, Further, Target
 from cdp_core.testing.fake.world import World
 
 __all__ = ["Player"]
@@ -62,7 +62,7 @@ class Player:
             kinds.AddFrame: self._add_frame,
             kinds.PushState: lambda step, here: moves.push_state(world, self.frame(step.frame, here), step.url),
             kinds.Go: self._go,
-            kinds.RemoveFrame: lambda step, here: self._remove(self.frame(step.label, here)),
+            kinds.RemoveFrame: lambda step, here: self._remove(self._inside(step.label, here)),
             kinds.MoveFrame: self._move_frame,
             kinds.Console: lambda step, here: self.console(
                 self.place(step.frame, here), step.type, [step.text * step.times]
@@ -73,8 +73,10 @@ class Player:
             kinds.Worker: self._worker,
             kinds.EndWorker: self._end_worker,
             kinds.Prerender: self._prerender,
-            kinds.Discard: lambda step, here: discards.discard(world, self.frame(step.page, here).target.page),
-            kinds.Crash: lambda step, here: targets.crash(world, self.frame(step.page, here).target.page),
+            kinds.Discard: lambda step, here: discards.discard(
+                world, self.frame(step.page, here, of_browser=True).target.page
+            ),
+            kinds.Crash: lambda step, here: targets.crash(world, self.frame(step.page, here).target),
             kinds.Close: self._close,
             kinds.Cut: lambda _step, _here: self._cut(),
         }
@@ -139,7 +141,7 @@ class Player:
                 frame.target.page.when_run.append(partial(self.world.soon, go_on))
                 return True
             if frame.renderer.stopped and not frame.renderer.absent:
-                frame.renderer.parked.append(go_on)
+                frame.renderer.parked.append(Further(go_on))
                 return True
         return False
 
@@ -149,23 +151,33 @@ class Player:
 
     # ── what things are called ───────────────────────────────────────────────────────────────────────────────────────
 
-    def frame(self, label: str, here: Frame | None = None) -> Frame:
+    def frame(self, label: str, here: Frame | None = None, *, of_browser: bool = False) -> Frame:
         """The frame of that label; a document's own script calls its own frame `main`.
 
-        Raises GoneError for one that is not there now, since a client may have closed it or what it was to be in, and
-        InvalidArgument for one that no step has ever named.
+        Raises GoneError for one that is not there now, since a client may have closed it or what it was to be in, or
+        whose process died, unless it is the browser that does something `of_browser`; and InvalidArgument for one that
+        no step has ever named.
         """
         frame = here if here is not None and label == kinds.MAIN else self.labels.get(label)
         if label in self.workers and frame is None:
             raise GoneError(label)  # it has no document in which that could be done
         if frame is not None and frame.renderer.absent and frame.target.type == "page":
             raise GoneError(label)  # nor has this, now
+        if frame is not None and frame.target.crashed and not of_browser:
+            raise GoneError(label)
         if frame is not None and self.world.frames.get(frame.id) is frame:
             return frame
         if frame is not None or label in self._given:
             raise GoneError(label)
         known = ", ".join(label for label, each in self.labels.items() if each.id in self.world.frames)
         raise InvalidArgument(f"The script has no frame {label!r} now; it has {known or 'none'}.")
+
+    def _inside(self, label: str, here: Frame | None) -> Frame:
+        """A frame of which the script above does something; its own process need not be there. Raises as `frame` does."""
+        frame = self.frame(label, here, of_browser=True)
+        if (frame.parent or frame).target.crashed:
+            raise GoneError(label)
+        return frame
 
     def place(self, label: str, here: Frame | None = None) -> Frame:
         """The same where it may be a worker, too. Raises as `frame` does."""
@@ -268,10 +280,11 @@ class Player:
         self.labels[step.label] = frames.add_frame(self.world, parent, step.url, step.label, loaded)
 
     def _navigate(self, step: kinds.Navigate | kinds.NavigateFrame, here: Frame | None, rest: Done) -> None:
-        inside = isinstance(step, kinds.NavigateFrame)
-        frame = self.frame(step.label if isinstance(step, kinds.NavigateFrame) else step.page, here)
-        if inside:
+        if isinstance(step, kinds.NavigateFrame):
+            frame = self._inside(step.label, here)
             frame.source = step.url
+        else:
+            frame = self.frame(step.page, here, of_browser=True)
         frames.navigate_by_script(self.world, frame, step.url, self.loaded, rest)
 
     def go_to(self, frame: Frame, url: str, reason: str, done: Done, *, instead: bool = False) -> None:
@@ -301,7 +314,7 @@ class Player:
         return False
 
     def _go(self, step: kinds.Go, here: Frame | None) -> None:
-        self.go(self.frame(step.page, here), step.delta)
+        self.go(self.frame(step.page, here, of_browser=True), step.delta)
 
     def go(self, frame: Frame, delta: int) -> None:
         """A script goes through the history of its page; nothing happens where that ends before."""
@@ -315,7 +328,7 @@ class Player:
         frames.remove_frame(self.world, frame)
 
     def _move_frame(self, step: kinds.MoveFrame, here: Frame | None) -> None:
-        frame = self.frame(step.label, here)
+        frame = self._inside(step.label, here)
         parent, url = frame.parent, frame.source
         self._remove(frame)
         assert parent is not None
@@ -407,7 +420,7 @@ class Player:
     def _close(self, step: kinds.Close, here: Frame | None) -> None:
         named = self.labels.get(step.page)
         discarded = here is None and named is not None and named.renderer.absent and named.target.page.tab is not None
-        frame = named if named is not None and discarded else self.frame(step.page, here)
+        frame = named if named is not None and discarded else self.frame(step.page, here, of_browser=True)
         targets.close(self.world, frame.target.page)
 
     def _end_worker(self, step: kinds.EndWorker, _here: Frame | None) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake import contexts, dialogs, sessions
-from cdp_core.testing.fake.call import ANYWHERE, FIRST, FRAMES, LATER, SCRIPTED, Call, modelled
+from cdp_core.testing.fake.call import ANYWHERE, FIRST, FRAMES, LATER, ROOT, SCRIPTED, Call, modelled
+from cdp_core.testing.fake.dispatch_errors import Refused
 
 
 @modelled("Runtime.enable", SCRIPTED, by_renderer=True)
@@ -52,20 +56,65 @@ def _inspector_enable(call: Call) -> Json:
     return {}
 
 
-def _switch(domain: str) -> None:
+Check = Callable[[Call], None]
+
+
+def _switch(domain: str, may_begin: Check, may_end: Check) -> None:
     """A domain that can be switched on and off, and of which nothing else is modelled."""
 
     def enable(call: Call) -> Json:
+        may_begin(call)
         call.session.domains.add(domain)
+        if domain == "CSS":  # it looks at every document first
+            call.world.soon(lambda: call.answer({"result": {}}))
+            return LATER
         return {"debuggerId": call.world.ids.unique("debugger")} if domain == "Debugger" else {}
 
     def disable(call: Call) -> Json:
+        may_end(call)
         call.session.domains.discard(domain)
         return {}
 
-    modelled(f"{domain}.enable", FRAMES, by_renderer=True)(enable)
-    modelled(f"{domain}.disable", FRAMES, by_renderer=True)(disable)
+    by_renderer = domain != "Security"
+    where = FRAMES if by_renderer else FRAMES | ROOT
+    modelled(f"{domain}.enable", where, by_renderer=by_renderer)(enable)
+    modelled(f"{domain}.disable", where, by_renderer=by_renderer)(disable)
 
 
+def _nothing(_call: Call) -> None:
+    pass
+
+
+def _demand_dom(words: str) -> Check:
+    def check(call: Call) -> None:
+        if "DOM" not in call.session.domains:
+            raise Refused(-32000, words)
+
+    return check
+
+
+def _check_buffers(call: Call) -> None:
+    if call.params.get("enableDurableMessages") and "maxTotalBufferSize" not in call.params:
+        raise Refused(-32602, "maxTotalBufferSize is required with enableDurableMessages")
+
+
+def _check_time(call: Call) -> None:
+    """A session counts by one kind of time as long as it counts."""
+    wanted = call.params.get("timeDomain", "timeTicks")
+    if wanted not in ("timeTicks", "threadTicks"):
+        raise Refused(-32000, "Invalid time domain specification.")
+    counts_by = call.session.counts_by
+    if "timeDomain" in call.params and "Performance" in call.session.domains and counts_by != wanted:
+        raise Refused(-32000, "Cannot change time domain while performance metrics collection is enabled.")
+    call.session.counts_by = wanted if "Performance" not in call.session.domains else counts_by
+
+
+BEGINNINGS: Final[dict[str, Check]] = {
+    "CSS": _demand_dom("DOM agent needs to be enabled first."),
+    "Network": _check_buffers,
+    "Overlay": _demand_dom("DOM should be enabled first"),
+    "Performance": _check_time,
+}
+ENDS: Final[dict[str, Check]] = {"DOM": _demand_dom("DOM agent hasn't been enabled")}
 for _domain in ("Accessibility", "CSS", "DOM", "Debugger", "Log", "Network", "Overlay", "Performance", "Security"):
-    _switch(_domain)
+    _switch(_domain, BEGINNINGS.get(_domain, _nothing), ENDS.get(_domain, _nothing))

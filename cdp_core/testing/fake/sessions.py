@@ -226,7 +226,7 @@ def detach(world: World, session: Session, *, told: bool = True, noted: bool = F
     if told:
         params = {"sessionId": session.id, "targetId": session.browser_id if target is None else target.id}
         # Nothing is said any more on those below either, though nothing is said of their end.
-        lines = [line for each in ending for line in lines_of(each.id)]
+        lines = [line for each in ending for line in (*lines_of(each.id), ("replies", each.id))]
         world.emit(parent, "Target.detachedFromTarget", params, target, *lines)
     if target is not None and not target.sessions and not (target.closed or noted):
         changed(world, target)

@@ -6,10 +6,11 @@ from cdp_core.bindings import _catalog
 from cdp_core.bindings._tables import Table, parse_field
 from cdp_core.testing.fake.dispatch_errors import Shape
 
-__all__ = ["params_of"]
+__all__ = ["enum_of", "params_of"]
 
 BINARY = frozenset(
     (
+        ("Browser.setDockTile", "image"),
         ("Fetch.continueRequest", "postData"),
         ("Fetch.continueResponse", "binaryResponseHeaders"),
         ("Fetch.fulfillRequest", "binaryResponseHeaders"),
@@ -27,6 +28,11 @@ def params_of(method: str) -> dict[str, tuple[Shape, bool]]:
     _, params, _ = _table(domain).commands[name]
     fields = _fields(domain, params, DEEPEST)
     return {name: ("binary" if (method, name) in BINARY else shape, needed) for name, (shape, needed) in fields.items()}
+
+
+def enum_of(domain: str, name: str) -> frozenset[str]:
+    """The values of an enumeration; of one that any text is taken for, those that mean something."""
+    return frozenset(_table(domain).enums[name]) - {"", "~"}
 
 
 def _fields(domain: str, texts: tuple[str, ...], depth: int) -> dict[str, tuple[Shape, bool]]:

@@ -11,6 +11,7 @@ from cdp_core.testing.fake.addresses import spelled
 from cdp_core.testing.fake.call import ANYWHERE, FRAMES, LATER, Call, modelled
 from cdp_core.testing.fake.dispatch_errors import Refused
 from cdp_core.testing.fake.parts import AutoAttach, Context, Session
+from cdp_core.testing.fake.shapes import enum_of
 from cdp_core.testing.fake.world import World
 
 __all__ = ["dispose"]
@@ -131,12 +132,16 @@ def _detach_from_target(call: Call) -> Json:
 
 @modelled("Target.exposeDevToolsProtocol", ANYWHERE)
 def _expose_protocol(call: Call) -> Json:
+    if call.session.target is not None:
+        raise Refused(-32602, "Not allowed")
     call.named_target()  # no script here would speak to the binding
     return {}
 
 
 @modelled("Target.autoAttachRelated", ANYWHERE)
 def _auto_attach_related(call: Call) -> Json:
+    if call.session.target is not None:
+        raise Refused(-32000, "Target.autoAttachRelated is only supported on the Browser target")
     call.named_target()
     call.world.unmodelled["Target.autoAttachRelated"] += 1
     raise Refused(-32601, "'Target.autoAttachRelated' wasn't found")
@@ -167,14 +172,25 @@ def _named_session(call: Call) -> Session:
 @modelled("Target.createTarget", ANYWHERE)
 def _create_target(call: Call) -> Json:
     context = _context_of(call)
-    if _BOUNDS & call.params.keys() and not call.params.get("newWindow") and call.world.profile == "headless-new":
-        raise Refused(-32602, "Target position can only be set for new windows")
+    if call.world.profile == "headless-new":
+        _check_window(call.params)
     url = spelled(call.params["url"]) or "about:blank"
     behind = bool(call.params.get("background"))
     target = call.player.open_page(f"page {len(call.player.labels) + 1}", url, context=context, behind=behind)
     if call.params.get("forTab") and target.tab is not None:
         return {"targetId": target.tab.id}
     return {"targetId": target.id}
+
+
+def _check_window(given: Json) -> None:
+    """Only a window of its own has a place and a state. Raises Refused."""
+    own = bool(given.get("newWindow"))
+    if _BOUNDS & given.keys() and not own:
+        raise Refused(-32602, "Target position can only be set for new windows")
+    if "windowState" in given and not own:
+        raise Refused(-32602, "Target window state can only be set for new windows")
+    if "windowState" in given and given["windowState"] not in enum_of("Browser", "WindowState"):
+        raise Refused(-32602, f"Invalid target window state: {given['windowState']}")
 
 
 def _context_of(call: Call) -> Context:

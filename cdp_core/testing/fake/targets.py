@@ -329,8 +329,11 @@ def crash(world: World, target: Target) -> None:
     inside = _related(world, target)
     for each in (target, *inside):
         each.crashed = True
-    dialogs.close_all(world, target)
-    dialogs.lose_renderer(target)
+    # Before its dialogs close, or its scripts would go on.
+    further = [act for each in (target, *inside) for act in dialogs.lose_renderer(each)]
+    if target.type == "page":
+        dialogs.close_all(world, target)  # that of a frame stays, and can be answered, to no effect
+        target.renderer.dialog = None
     fetching.forget(world, target)
     target.history.lose(target.renderer)
     for each in inside:
@@ -351,6 +354,8 @@ def crash(world: World, target: Target) -> None:
     )
     if target.type == "iframe":
         target.url = target.title = ""
+    for act in further:
+        world.soon(act)
 
 
 def revive(world: World, target: Target) -> None:

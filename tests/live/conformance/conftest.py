@@ -794,6 +794,8 @@ class Labels:
     def _member(self, key: str, value: Any, parent: Json, message: Json) -> Any:
         if key == "title" and "targetId" in parent:
             return "<title>"
+        if key == "data" and parent is message.get("result"):
+            return "<picture>"
         if key == "id" and "transitionType" in parent:
             return "<entry>"
         if key == "executionContextId" or (key == "id" and "uniqueId" in parent):
