@@ -14,17 +14,29 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 from cdp_core.sansio.router import Router
 from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
 from cdp_core.testing.pump import Pump
-from cdp_core.testing.steps import AddFrame, Console, NavigateFrame
+from cdp_core.testing.steps import (
+    AddFrame,
+    Close,
+    Console,
+    EndWorker,
+    Navigate,
+    NavigateFrame,
+    Popup,
+    RemoveFrame,
+    Worker,
+)
 
 GOAL = 20_000
 """Messages a second."""
 MOST = 2.0
 """How much more an event may cost among a thousand."""
 SMALL, LARGE = 10, 1000
+SITES = ("https://one.example/", "https://two.example/")
 AUTO_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True}
 
 
@@ -38,9 +50,13 @@ class Watcher:
         self.send("Target.setAutoAttach", AUTO_ATTACH)
 
     def send(self, method: str, params: object = None, session: object = None) -> None:
-        _, text = self.router.command(method, params, session)  # type: ignore[arg-type]
-        self.end.receive(text)
-        self.passed += 1
+        self.send_all([(method, params)], session)
+
+    def send_all(self, commands: list[tuple[str, object]], session: object) -> None:
+        # All are written before anything is read: by then the session may have ended.
+        for _, text in [self.router.command(method, params, session) for method, params in commands]:  # type: ignore[arg-type]
+            self.end.receive(text)
+            self.passed += 1
         self.drain()
 
     def drain(self) -> None:
@@ -48,10 +64,8 @@ class Watcher:
             self.passed += 1
             for output in self.router.receive(payload):
                 if type(output).__name__ == "SessionOpened":
-                    for method, params in (
-                        ("Target.setAutoAttach", AUTO_ATTACH), ("Page.enable", {}), ("Runtime.enable", {})
-                    ):  # fmt: skip
-                        self.send(method, params, output.session_id)
+                    begin = [("Target.setAutoAttach", AUTO_ATTACH), ("Page.enable", {}), ("Runtime.enable", {})]
+                    self.send_all(begin, output.session_id)
 
 
 def world_of(frames: int, clients: int = 1) -> tuple[FakeBrowser, list[Watcher]]:
@@ -79,22 +93,75 @@ def cost(watchers: list[Watcher], act: Callable[[int], None], times: int) -> tup
 def acts(fake: FakeBrowser, watchers: list[Watcher], frames: int) -> dict[str, Callable[[int], None]]:
     watcher = watchers[0]
     page = watcher.router.open_sessions()[0].session_id
-    sites = ("https://one.example/", "https://two.example/")
+
+    def come_and_go(_number: int) -> None:
+        fake.play(AddFrame("one", SITES[0]), RemoveFrame("one"))
+
     return {
         "console line on the page": lambda _number: fake.play(Console("x")),
         "console line in a frame": lambda number: fake.play(Console("x", frame=f"f{number % frames}")),
         "Runtime.evaluate": lambda _number: watcher.send("Runtime.evaluate", {"expression": "1"}, page),
         "Target.getTargetInfo": lambda _number: watcher.send("Target.getTargetInfo", {}, page),
-        "a frame navigates": lambda number: fake.play(NavigateFrame(f"f{number % frames}", sites[number % 2])),
+        "a frame navigates": lambda number: fake.play(NavigateFrame(f"f{number % frames}", SITES[number % 2])),
+        "a frame comes and goes": come_and_go,
     }
 
 
-def measured(rounds: int, frames: int, clients: int, times: int) -> dict[str, tuple[float, float]]:
+def world_of_popups(popups: int) -> tuple[FakeBrowser, list[Watcher]]:
+    fake = FakeBrowser()
+    watcher = Watcher(fake)
+    for number in range(popups):
+        fake.play(Popup(f"p{number}", f"https://site{number}.example/", noopener=True))
+        watcher.drain()
+    return fake, [watcher]
+
+
+def acts_among_popups(fake: FakeBrowser, watchers: list[Watcher], _popups: int) -> dict[str, Callable[[int], None]]:
+    watcher = watchers[0]
+    page = watcher.router.open_sessions()[0]
+
+    def attach(_number: int) -> None:
+        _, text = watcher.router.command("Target.attachToTarget", {"targetId": page.target_id, "flatten": True}, None)
+        watcher.end.receive(text)
+        told = [json.loads(each) for each in watcher.end.drain()]
+        watcher.passed += len(told)
+        watcher.send("Target.detachFromTarget", {"sessionId": told[-1]["result"]["sessionId"]})
+
+    return {
+        "a popup comes and goes": lambda _number: fake.play(Popup("one", SITES[0], noopener=True), Close("one")),
+        "a worker comes and goes": lambda _number: fake.play(Worker("w"), EndWorker("w")),
+        "a session comes and goes": attach,
+        "a page navigates": lambda number: fake.play(Navigate(f"https://{number % 2}.example/", page="p0")),
+    }
+
+
+def world_of_sessions(sessions: int) -> tuple[FakeBrowser, list[Watcher]]:
+    """One page with that many sessions."""
+    fake = FakeBrowser()
+    watcher = Watcher(fake)
+    page = watcher.router.open_sessions()[0]
+    for _ in range(sessions):
+        watcher.send("Target.attachToTarget", {"targetId": page.target_id, "flatten": True})
+    return fake, [watcher]
+
+
+def acts_among_sessions(fake: FakeBrowser, watchers: list[Watcher], popups: int) -> dict[str, Callable[[int], None]]:
+    found = acts_among_popups(fake, watchers, popups)
+    return {"a session comes and goes, of a page with so many": found["a session comes and goes"]}
+
+
+World = Callable[[int], tuple[FakeBrowser, list[Watcher]]]
+Acts = Callable[[FakeBrowser, list[Watcher], int], dict[str, Callable[[int], None]]]
+
+
+def measured(rounds: int, size: int, times: int, *worlds: tuple[World, Acts]) -> dict[str, tuple[float, float]]:
     found: dict[str, list[tuple[float, float]]] = {}
-    for _ in range(rounds):
-        fake, watchers = world_of(frames, clients)
-        for name, act in acts(fake, watchers, frames).items():
-            found.setdefault(name, []).append(cost(watchers, act, times))
+    for make, what in worlds:
+        for _ in range(rounds):
+            fake, watchers = make(size)
+            for name, act in what(fake, watchers, size).items():
+                cost(watchers, act, max(1, times // 20))  # what is made only once
+                found.setdefault(name, []).append(cost(watchers, act, times))
     return {name: min(costs) for name, costs in found.items()}
 
 
@@ -135,9 +202,10 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=2000)
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
-    small = measured(given.rounds, SMALL, 1, given.times)
-    large = measured(given.rounds, LARGE, 1, given.times)
-    many = measured(given.rounds, SMALL, SMALL, max(1, given.times // SMALL))
+    worlds = ((world_of, acts), (world_of_popups, acts_among_popups), (world_of_sessions, acts_among_sessions))
+    small = measured(given.rounds, SMALL, given.times, *worlds)
+    large = measured(given.rounds, LARGE, given.times, *worlds)
+    many = measured(given.rounds, SMALL, max(1, given.times // SMALL), (partial(world_of, clients=SMALL), acts))
     missed: list[str] = []
     print(
         f"| what | messages/s, {SMALL} sessions | µs each time, {SMALL} | {LARGE} | ratio | messages/s, {SMALL} clients |"
@@ -148,7 +216,7 @@ def main() -> int:
         rate = 1 / each
         print(
             f"| {name} | {rate:,.0f} | {act * 1e6:.1f} | {large[name][1] * 1e6:.1f} | {ratio:.2f} "
-            f"| {1 / many[name][0]:,.0f} |"
+            f"| {f'{1 / many[name][0]:,.0f}' if name in many else ''} |"
         )
         missed += [f"{name}: {rate:,.0f} messages a second"] if rate < GOAL else []
         missed += [f"{name}: {ratio:.2f} times the cost"] if ratio > MOST else []

@@ -18,7 +18,7 @@ from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake import contexts, sessions, targets
 from cdp_core.testing.fake.frame_shapes import described
 from cdp_core.testing.fake.history import Entry, Kept
-from cdp_core.testing.fake.parts import Frame, Target
+from cdp_core.testing.fake.parts import Frame, Target, house
 from cdp_core.testing.fake.world import World
 
 __all__ = ["drop", "keep", "put_back", "taken", "tell_unused", "why_not"]
@@ -34,7 +34,7 @@ def why_not(world: World, frame: Frame) -> list[str]:
         found = ["HTTPStatusNotOK", "ErrorDocument"]
     if world.profile == "headless-shell":
         found.append("BackForwardCacheDisabledForDelegate")
-    if _has_related(world, frame.target):
+    if _has_related(frame.target):
         found.append("RelatedActiveContentsExist")
     if frame.target.history.lost:
         found.append("RendererProcessKilled")
@@ -45,13 +45,10 @@ def why_not(world: World, frame: Frame) -> list[str]:
     return found
 
 
-def _has_related(world: World, target: Target) -> bool:
+def _has_related(target: Target) -> bool:
     """Whether there is a window that can reach the other one."""
     opener = target.opener.target.page if target.opener is not None and target.can_access_opener else None
-    opened = (each for each in world.pages() if each.can_access_opener and each.opener is not None)
-    return (opener is not None and not opener.closed) or any(
-        each.opener is not None and each.opener.target.page is target for each in opened
-    )
+    return bool(target.opened) or (opener is not None and not opener.closed)
 
 
 def taken(frame: Frame) -> Kept:
@@ -130,7 +127,8 @@ def put_back(world: World, frame: Frame, entry: Entry, url: str) -> None:
 
 
 def _put_into(frame: Frame, kept: Kept, url: str) -> None:
-    frame.renderer = frame.target.renderer = kept.renderer
+    frame.renderer = kept.renderer
+    house(frame.target, kept.renderer)
     frame.url, frame.loader, frame.unreachable = url, kept.loader, ""
     frame.context, frame.context_unique = kept.context, kept.context_unique
     frame.worlds, frame.objects = kept.worlds, kept.objects

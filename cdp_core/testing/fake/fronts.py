@@ -7,6 +7,8 @@ nothing, ends nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from cdp_core.testing.fake import dialogs
 from cdp_core.testing.fake.parts import Target
 from cdp_core.testing.fake.world import World
@@ -20,7 +22,7 @@ def bring(world: World, target: Target) -> None:
     before, page.context.front = page.context.front, page
     if before is None or before is page or before.closed or world.profile == "headless-shell":
         return
-    if not _is_attached(world, before):
+    if not _is_attached(before):
         world.soon(lambda: _end(world, before))
 
 
@@ -28,6 +30,12 @@ def _end(world: World, hidden: Target) -> None:
     dialogs.close_all(world, hidden)
 
 
-def _is_attached(world: World, page: Target) -> bool:
-    inside = [each for each in world.targets.values() if each.type == "iframe" and each.page is page]
-    return any(each.sessions for each in (page, page.tab or page, *inside))
+def _is_attached(page: Target) -> bool:
+    return any(each.sessions for each in (page, page.tab or page, *_inside(page)))
+
+
+def _inside(target: Target) -> Iterator[Target]:
+    for each in target.made.values():
+        if each.type == "iframe":
+            yield each
+            yield from _inside(each)

@@ -34,6 +34,7 @@ __all__ = [
     "Session",
     "Target",
     "Terms",
+    "house",
 ]
 
 
@@ -79,6 +80,8 @@ class Renderer:
     objects_given: int = 0
     requests: int = 0
     """What it asked for so far, and somebody counted."""
+    pages: dict[Target, None] = attrs.Factory(dict["Target", "None"])
+    """Those that it shows: a window that can reach its opener is in the process of that."""
 
     @property
     def stopped(self) -> bool:
@@ -149,6 +152,8 @@ class Frame:
     """What its element asks for."""
     loader: str = ""
     children: list[Frame] = attrs.Factory(list["Frame"])
+    workers: dict[str, Target] = attrs.Factory(dict["str", "Target"])
+    """The dedicated ones that its documents made, and that have not ended."""
     context: int = 0
     """The id of the execution context of its document; 0 where there is none yet."""
     context_unique: str = ""
@@ -226,6 +231,12 @@ class Target:
     """For a dedicated worker, the document of that frame."""
     users: list[tuple[Frame, int]] = attrs.Factory(list["tuple[Frame, int]"])
     """For a shared worker, the frames and documents that asked for it."""
+    number: int = 0
+    """Its place in the order of appearing."""
+    made: dict[str, Target] = attrs.Factory(dict["str", "Target"])
+    """The iframes out of process, and workers, that frames of it made."""
+    opened: dict[str, Target] = attrs.Factory(dict["str", "Target"])
+    """The windows of a page that can reach it."""
     scope: Frame | None = None
     """For a worker, what its script runs in, which is no frame of any page."""
     loaded: bool = False
@@ -245,8 +256,10 @@ class Target:
     """The page for which this is rendered in advance."""
     tab_of: Target | None = None
     """The page of a tab; as long as it is there, a tab is shown as its page."""
-    strip: Json | None = None
-    """Where a tab stands among the others."""
+    strip: Callable[[], Json | None] = lambda: None
+    """Where a tab stands among the others; None where there is no telling."""
+    place: int = 0
+    """By which that is told."""
     said: list[tuple[str, Json]] = attrs.Factory(list["tuple[str, Json]"])
     """Console lines and exceptions of its documents, for who enables Runtime later."""
     dialogs: list[Dialog] = attrs.Factory(list["Dialog"])
@@ -300,7 +313,8 @@ class Target:
         info["browserContextId"] = self.context.id
         if self.subtype:
             info["subtype"] = self.subtype
-        return info if self.strip is None else {**info, "embedderData": self.strip}
+        strip = self.strip()
+        return info if strip is None else {**info, "embedderData": strip}
 
 
 @attrs.define(eq=False)
@@ -348,6 +362,8 @@ class Session:
     id: str | None
     target: Target | None
     parent: Session | None
+    children: dict[Session, None] = attrs.Factory(dict["Session", "None"])
+    """Those that were opened on it, in the order of opening."""
     domains: set[str] = attrs.Factory(set["str"])
     auto_attach: AutoAttach | None = None
     in_flight: dict[int, str] = attrs.Factory(dict["int", "str"])
@@ -397,6 +413,8 @@ class Client:
     number: int
     streams: Streams = attrs.Factory(Streams)
     sessions: dict[str | None, Session] = attrs.Factory(dict["str | None", "Session"])
+    further: list[Session] = attrs.Factory(list["Session"])
+    """Those of the browser, beside the root session."""
     connected: bool = True
     page: Target | None = None
     """Where it connected to a page's own address."""
@@ -417,3 +435,12 @@ class Client:
         """It is connected no more."""
         self.connected = False
         self.on_end()
+
+
+def house(target: Target, renderer: Renderer) -> None:
+    """A target is in another process."""
+    there = target in target.renderer.pages
+    target.renderer.pages.pop(target, None)
+    target.renderer = renderer
+    if there:
+        renderer.pages[target] = None

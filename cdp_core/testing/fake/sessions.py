@@ -37,6 +37,8 @@ __all__ = [
     "tell_discoverers",
 ]
 
+OF_THE_BROWSER = ("page", "shared_worker", "service_worker")
+"""What the browser's own session attaches to, and no other one, beside tabs."""
 ALL_BUT_TABS: tuple[Json, ...] = ({"type": "browser", "exclude": True}, {"type": "tab", "exclude": True}, {})
 """The filter of who gives none."""
 
@@ -115,6 +117,7 @@ def attach(
     session.stands_at = target.renderer.stopped_by
     assert session.id is not None
     parent.client.sessions[session.id] = session
+    parent.children[session] = None
     first = not target.sessions
     target.sessions.append(session)
     if holds:
@@ -136,6 +139,8 @@ def attach_to_browser(world: World, parent: Session) -> Session:
     session = Session(parent.client, world.ids.new("session"), None, parent, browser_id=world.ids.uuid("connection"))
     assert session.id is not None
     parent.client.sessions[session.id] = session
+    parent.children[session] = None
+    parent.client.further.append(session)
     info = tabs.browser_info(world, session)
     params = {"sessionId": session.id, "targetInfo": info, "waitingForDebugger": False}
     world.emit(parent, "Target.attachedToTarget", params, lines_of(session.id)[0])
@@ -169,20 +174,25 @@ def auto_attach_existing(world: World, session: Session, *, only: str = "") -> N
 
 
 def _attach_existing(world: World, session: Session, wanted: AutoAttach, only: str) -> None:
-    for target in (*world.tabs.values(), *world.targets.values()):
-        if only not in ("", target.type) or is_shelved(world, target):
-            continue
-        if session.target is None:
-            related = not target.subtype and target.type in ("tab", "page", "shared_worker", "service_worker")
-        elif session.target.type == "tab":
-            related = session.target.tab_of in (target, target.prerender_of)
-        elif target.type == "service_worker":
-            related = is_of_origin(target, session.target)
-        else:
-            related = target.parent_frame is not None and target.parent_frame.target is session.target
-        attached = any(each.parent is session and each.automatic for each in target.sessions)
-        if related and not attached and matches(wanted.filter, target.type):
+    there = {each.target for each in session.children if each.automatic}
+    for target in sorted(_related(world, session), key=lambda each: each.number):
+        fits = only in ("", target.type) and matches(wanted.filter, target.type)
+        if fits and target not in there and not is_shelved(world, target):
             tabs.hand_over(target, session, attach(world, target, session, automatic=True, existing=not only))
+
+
+def _related(world: World, session: Session) -> list[Target]:
+    """What a session attaches to by itself, whatever its filter says of that."""
+    target = session.target
+    if target is None:
+        found = [each for each in world.targets.values() if not each.subtype]
+        return [*world.tabs.values(), *(each for each in found if each.type in OF_THE_BROWSER)]
+    if target.type == "tab":
+        shown = target.tab_of
+        return [each for each in (shown, shown and shown.prerender) if each is not None and each.id in world.targets]
+    lasting = world.lasting.values()
+    served = [each for each in lasting if each.type == "service_worker" and is_of_origin(each, target)]
+    return [*target.made.values(), *served]
 
 
 def is_of_origin(worker: Target, target: Target) -> bool:
@@ -238,8 +248,8 @@ def detach(world: World, session: Session, *, told: bool = True, noted: bool = F
 
 def _with_descendants(session: Session) -> Iterable[Session]:
     yield session
-    for other in tuple(session.client.sessions.values()):
-        if other.parent is session and other.open:
+    for other in tuple(session.children):
+        if other.open:
             yield from _with_descendants(other)
 
 
@@ -250,6 +260,10 @@ def _end(world: World, session: Session) -> None:
     fetching.leave(world, session)
     session.in_flight.clear()
     session.client.sessions.pop(session.id, None)
+    if session.parent is not None:
+        session.parent.children.pop(session, None)
+    if session.browser_id:
+        session.client.further.remove(session)
     if session.target is not None:
         session.target.sessions.remove(session)
     if session in world.discoverers:

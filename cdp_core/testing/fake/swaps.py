@@ -10,7 +10,7 @@ from __future__ import annotations
 from cdp_core.testing.fake import contexts, leaving, lifecycle, loading, sessions, targets
 from cdp_core.testing.fake.frame_shapes import described
 from cdp_core.testing.fake.loading import Loaded
-from cdp_core.testing.fake.parts import Frame, Load, Renderer, Target
+from cdp_core.testing.fake.parts import Frame, Load, Renderer, Target, house
 from cdp_core.testing.fake.world import World
 
 __all__ = ["demote", "move", "promote"]
@@ -36,7 +36,7 @@ def promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -
         world.when_left([(each, each.document) for each in (frame, *left)], False)
         leaving.forget(world, above, left, keep=False)
         old_contexts = contexts.ended(frame)
-        frame.target = target
+        frame.target = target  # nothing that the document before made is left
         move(frame, target.renderer)
         _tell_document(world, frame, url, loader, left)
         sessions.attach_late(world, above, frame.begun_at)
@@ -73,7 +73,7 @@ def demote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) ->
     own = frame.target
     left = leaving.drop_children(world, frame)
     world.when_left([(each, each.document) for each in (frame, *left)], False)
-    frame.target = parent.target
+    _hand_over(frame, parent.target)
     own.frame = None
     move(frame, parent.renderer)
     targets.close(world, own, demoted=True)
@@ -89,8 +89,17 @@ def demote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) ->
     loading.begin(world, frame, loaded)
 
 
+def _hand_over(frame: Frame, target: Target) -> None:
+    """Another target tells of a frame, and of what its documents made."""
+    kept = [each for each in frame.target.made.values() if each.parent_frame is frame]
+    for each in kept:
+        del frame.target.made[each.id]
+        target.made[each.id] = each
+    frame.target = target
+
+
 def move(frame: Frame, renderer: Renderer) -> None:
     """A frame is in another process; where a target begins with it, so is the target."""
     frame.renderer = renderer
     if frame is frame.target.frame:
-        frame.target.renderer = renderer
+        house(frame.target, renderer)

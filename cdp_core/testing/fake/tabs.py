@@ -9,6 +9,9 @@ Here is what a tab is; when it comes and goes is told in `targets.py`.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from functools import partial
+
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake.parts import Context, Renderer, Session, Target
 from cdp_core.testing.fake.world import World
@@ -19,31 +22,37 @@ __all__ = ["browser_info", "end_tab", "found", "hand_over", "new_tab"]
 def new_tab(world: World, context: Context, *, instead: Target | None = None) -> Target:
     """A tab whose page is still to come; it is the last, or in the place of another one, which goes."""
     tab = Target(world.ids.new("tab"), "tab", context, Renderer(0))
-    there = [*world.tabs.values()]
-    place = len(there) if instead is None else there.index(instead)
-    there[place : place + 1] = [tab]
-    if instead is not None:
-        instead.strip = None
-    world.tabs.clear()
-    world.tabs.update((each.id, each) for each in there)
-    _number(world)
+    if instead is None:
+        tab.place = world.places[-1] + 1 if world.places else 1
+        world.places.append(tab.place)
+        world.tabs[tab.id] = tab
+    else:
+        tab.place, instead.strip = instead.place, _nowhere
+        there = [tab if each is instead else each for each in world.tabs.values()]
+        world.tabs.clear()
+        world.tabs.update((each.id, each) for each in there)
+    tab.strip = partial(_strip, world, tab)
     return tab
 
 
 def end_tab(world: World, tab: Target) -> Json:
     """It has no page any more; how it is shown then."""
-    tab.closed, tab.tab_of, tab.strip = True, None, None
-    world.tabs.pop(tab.id, None)
-    _number(world)
+    if world.tabs.pop(tab.id, None) is not None:
+        del world.places[bisect_left(world.places, tab.place)]
+    tab.closed, tab.tab_of, tab.strip = True, None, _nowhere
     return {**tab.info(), "attached": False}
 
 
-def _number(world: World) -> None:
+def _strip(world: World, tab: Target) -> Json | None:
+    """Counted when it is asked for: each tab that comes or goes moves all behind it."""
     if world.profile == "headless-shell":
-        return  # it has no strip of tabs
-    last = len(world.tabs) - 1
-    for place, tab in enumerate(world.tabs.values()):
-        tab.strip = {"tabActive": place == last, "tabPinned": False, "tabStripIndex": place}
+        return None  # it has no strip of tabs
+    place = bisect_left(world.places, tab.place)
+    return {"tabActive": place == len(world.places) - 1, "tabPinned": False, "tabStripIndex": place}
+
+
+def _nowhere() -> None:
+    return None
 
 
 def found(world: World, target_id: str) -> Target | None:

@@ -84,7 +84,7 @@ def _set_auto_attach(call: Call) -> Json:
         raise Refused(-32602, "Target filter should be empty when disabling auto-attach")
     if not call.params["autoAttach"]:
         session.auto_attach = None
-        for child in [each for each in session.client.sessions.values() if each.parent is session and each.automatic]:
+        for child in [each for each in session.children if each.automatic]:
             sessions.detach(call.world, child)
         return {}
     chosen = tuple(call.params.get("filter", sessions.ALL_BUT_TABS))
@@ -157,11 +157,11 @@ def _named_session(call: Call) -> Session:
     wanted, named = call.params.get("sessionId"), call.params.get("targetId")
     if wanted is None and named is None:
         raise Refused(-32602, "Session id must be specified")
-    own = [each for each in call.session.client.sessions.values() if each.parent is call.session]
+    own = call.session.children
     if wanted is None:
         found = [each for each in own if each.target is not None and each.target.id == named]
     else:
-        found = [each for each in own if each.id == wanted]
+        found = [each for each in (call.session.client.sessions.get(wanted),) if each is not None and each in own]
     if not found:
         raise Refused(-32602, "No session for given target id" if wanted is None else "No session with given id")
     if len(found) > 1:

@@ -72,7 +72,7 @@ def create_page(
     target.tab, tab.tab_of = tab, target
     if can_access_opener:
         target.held.update(watching)
-    world.targets[target.id] = target
+    world.enter(target)
     world.frames[target.id] = target.frame
     sessions.announce(world, target)
     for root in world.roots():
@@ -87,7 +87,7 @@ def create_page(
 
 def create_prerender(world: World, target: Target, watching: Iterable[Session]) -> None:
     """A page that is rendered in advance: told to those who watch its tab."""
-    world.targets[target.id] = target
+    world.enter(target)
     sessions.announce(world, target)
     sessions.attach_watching(world, target, watching)
 
@@ -102,7 +102,7 @@ def put_in_place(world: World, old: Target, new: Target) -> None:
         if wanted is not None and sessions.matches(wanted.filter, "tab"):
             sessions.attach(world, tab, root, automatic=True, waiting=wanted.wait)
     new.tab, tab.tab_of = tab, new
-    world.targets[new.id] = new
+    world.enter(new)
     world.frames[new.id] = new.frame
     sessions.announce(world, new)
     sessions.attach_watching(world, new, world.roots())
@@ -110,7 +110,7 @@ def put_in_place(world: World, old: Target, new: Target) -> None:
 
 def create_related(world: World, target: Target, parent: Target) -> None:
     """An iframe of another target: told to those who watch that one, and did before it set out."""
-    world.targets[target.id] = target
+    world.enter(target)
     sessions.announce(world, target)
     begun = 0 if target.frame is None else target.frame.begun_at
     watching = [(each, each.auto_attach) for each in parent.sessions]
@@ -121,7 +121,7 @@ def create_related(world: World, target: Target, parent: Target) -> None:
 
 def create_worker(world: World, target: Target, watching: Iterable[Session]) -> None:
     """A worker: told to those who watch where it comes from."""
-    world.targets[target.id] = world.workers[target.id] = target
+    world.enter(target)
     sessions.announce(world, target)
     if target.scope is not None:
         target.url = target.scope.url
@@ -152,7 +152,7 @@ def close(
     _close_related(world, target)
     target.closed = True
     fetching.forget(world, target)
-    world.workers.pop(target.id, None)
+    world.dismiss(target)
     if target.type == "page" and world.profile != "headless-shell":
         dialogs.close_all(world, target)
     else:
@@ -160,7 +160,7 @@ def close(
     if not demoted:
         _tell_end(world, target)
     before_end()
-    ending = _workers_of(world, target)
+    ending = [each for each in target.made.values() if each.type == "worker"]
     for worker in ending:
         _end_with_renderer(world, worker)
     _leave_service_workers(world, target)
@@ -179,13 +179,13 @@ def close(
 
 def _destroy(world: World, target: Target) -> None:
     sessions.tell_discoverers(world, target, "targetDestroyed", {"targetId": target.id})
-    world.targets.pop(target.id, None)
+    world.part(target)
 
 
 def _end_with_renderer(world: World, worker: Target) -> None:
     """A worker in the process of what is closed: its sessions end, and it is told of as gone behind that."""
     worker.closed = True
-    world.workers.pop(worker.id, None)
+    world.dismiss(worker)
     left = {**worker.info(), "attached": False}
     ending = tuple(worker.sessions)
     for session in ending:
@@ -207,7 +207,7 @@ def close_worker(world: World, worker: Target, *, ended: bool = True) -> None:
 def _leave_service_workers(world: World, target: Target) -> None:
     """Who watched them by this target does not any more."""
     for session in tuple(target.sessions):
-        watching = [each for worker in world.workers.values() for each in worker.sessions if each.parent is session]
+        watching = [each for each in session.children if each.target is not None and each.target.id in world.workers]
         for each in watching:
             sessions.detach(world, each)
 
@@ -238,23 +238,13 @@ def _close_tab(world: World, tab: Target) -> None:
 
 
 def _close_related(world: World, target: Target) -> None:
-    for related in _related(world, target):
+    for related in [*target.made.values()]:
         if related.type == "worker":
             continue
         if target.type == "page":
             gone = {"frameId": related.id, "reason": "remove"}
             world.emit_to(target, "Page", "Page.frameDetached", gone, related.frame)
         close(world, related)
-
-
-def _related(world: World, target: Target) -> list[Target]:
-    """The iframes and workers that frames of the target made."""
-    made = ((each, each.parent_frame) for each in world.targets.values())
-    return [each for each, parent in made if parent is not None and parent.target is target]
-
-
-def _workers_of(world: World, target: Target) -> list[Target]:
-    return [each for each in world.workers.values() if each.parent_frame and each.parent_frame.target is target]
 
 
 def _tell_end(world: World, target: Target) -> None:
@@ -268,9 +258,9 @@ def _tell_end(world: World, target: Target) -> None:
     if heard and not target.history.cached:
         return  # its process ends by itself
     if target.type == "page" and not silent and world.profile != "headless-shell":
-        if any(_shares_renderer(each, target) for each in world.workers.values()):
+        if any(_shares_renderer(each, target) for each in world.lasting.values()):
             return
-        if any(each.renderer is target.renderer for each in world.pages() if each is not target):
+        if any(each is not target for each in target.renderer.pages):
             return  # a window that can reach another one is in its process
         for session in tuple(target.sessions):
             world.emit(session, "Inspector.detached", {"reason": "Render process gone."}, target)
@@ -279,7 +269,7 @@ def _tell_end(world: World, target: Target) -> None:
 def disconnect(world: World, target: Target) -> None:
     """Another target is in the place of it: it is not told of as destroyed."""
     target.closed = True
-    for related in _related(world, target):
+    for related in [*target.made.values()]:
         close(world, related)
     if target.sessions:
         left = {**target.info(), "title": "", "url": "", "attached": False, "subtype": "disconnected"}
@@ -288,7 +278,7 @@ def disconnect(world: World, target: Target) -> None:
             sessions.detach(world, session)
         sessions.tell_discoverers(world, target, "targetInfoChanged", {"targetInfo": left})
     fetching.forget(world, target)
-    world.targets.pop(target.id, None)
+    world.part(target)
     for frame in [] if target.frame is None else [*target.frame.subtree()]:
         world.frames.pop(frame.id, None)
 
@@ -311,7 +301,7 @@ def shelve_worker(world: World, worker: Target) -> None:
 
 def shelve(world: World, target: Target) -> None:
     """The document it was in may be come back to: its sessions end, the target stays (fact 43)."""
-    for related in _related(world, target):
+    for related in [*target.made.values()]:
         shelve(world, related)
     if world.profile == "headless-shell":
         dialogs.vanish(target)
@@ -326,7 +316,7 @@ def crash(world: World, target: Target) -> None:
 
     What it had out of process goes first: frames are told of as removed, and they and workers as gone.
     """
-    inside = _related(world, target)
+    inside = [*target.made.values()]
     for each in (target, *inside):
         each.crashed = True
     # Before its dialogs close, or its scripts would go on.

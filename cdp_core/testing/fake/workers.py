@@ -44,7 +44,7 @@ def start(world: World, frame: Frame, kind: str, url: str, run: Run) -> Target:
     if target is None:
         target = _made(world, frame, TYPES[kind], address)
         made, document = target, frame.document
-        world.workers[target.id] = target
+        world.employ(target)
         world.soon(lambda: _appear(world, made, frame, document, run))
     if kind == "shared":
         target.users.append((frame, frame.document))
@@ -52,7 +52,7 @@ def start(world: World, frame: Frame, kind: str, url: str, run: Run) -> Target:
 
 
 def _found(world: World, frame: Frame, kind: str, address: str) -> Target | None:
-    for each in world.workers.values():
+    for each in world.lasting.values():
         same = each.type == kind and each.scope is not None and each.scope.url == address
         if same and each.context is frame.target.context and not each.crashed:
             return each
@@ -73,7 +73,7 @@ def _made(world: World, frame: Frame, kind: str, address: str) -> Target:
 def _appear(world: World, target: Target, frame: Frame, document: int, run: Run) -> None:
     """It is there, is told of, and runs as soon as it may."""
     if frame.target.closed or frame.target.crashed or frame.document != document or frame.id not in world.frames:
-        del world.workers[target.id]
+        world.dismiss(target)
         return
     assert target.scope is not None
     contexts.make(world, target.scope)
@@ -129,17 +129,17 @@ def leave(world: World, documents: Iterable[tuple[Frame, int]], keep: bool) -> N
     """These documents are left; somebody may come back to those that are kept."""
     if not world.workers:
         return
-    gone = {(frame.id, document) for frame, document in documents}
-    for target in tuple(world.workers.values()):
-        maker = target.parent_frame
+    left = list(documents)
+    for target in [each for frame, document in left for each in frame.workers.values() if each.made_in == document]:
         if target.id not in world.targets:
             continue  # it has not appeared yet, and will not
-        if maker is not None and (maker.id, target.made_in) in gone:
-            if keep:
-                targets.shelve_worker(world, target)
-            else:
-                targets.close(world, target)
-        elif target.users and not keep:
+        if keep:
+            targets.shelve_worker(world, target)
+        else:
+            targets.close(world, target)
+    gone = {(frame.id, document) for frame, document in left}
+    for target in () if keep else tuple(world.lasting.values()):
+        if target.users and target.id in world.targets:
             target.users[:] = [each for each in target.users if not _is_gone(*each, gone)]
             if not target.users:
                 world.soon(partial(_end_unused, world, target))
@@ -164,7 +164,7 @@ def close(world: World, target: Target) -> None:
 
 def come_to_origin(world: World, page: Target) -> None:
     """A page shows another document: it watches the service workers of that origin, and of no other."""
-    for target in tuple(world.workers.values()):
+    for target in tuple(world.lasting.values()):
         if target.type != "service_worker" or sessions.is_of_origin(target, page):
             continue
         watching = [each for each in target.sessions if each.automatic and each.parent and each.parent.target is page]
@@ -172,6 +172,6 @@ def come_to_origin(world: World, page: Target) -> None:
             sessions.detach(world, session)
         if watching and target.crashed and not target.sessions:
             targets.close(world, target)
-    if any(target.type == "service_worker" for target in world.workers.values()):
+    if any(target.type == "service_worker" for target in world.lasting.values()):
         for session in page.sessions[:1]:
             sessions.auto_attach_existing(world, session, only="service_worker")

@@ -62,8 +62,12 @@ class World:
         self.contexts: dict[str, Context] = {}
         self.targets: dict[str, Target] = {}
         self.tabs: dict[str, Target] = {}
+        self.places: list[int] = []
+        """Where there are tabs, in order."""
         self.workers: dict[str, Target] = {}
         """Those among the targets that are workers."""
+        self.lasting: dict[str, Target] = {}
+        """Those among them that are of no document alone."""
         self.when_left: Callable[[Iterable[tuple[Frame, int]], bool], None] = lambda _documents, _keep: None
         """Told which documents of frames are left, and whether they are kept to be come back to."""
         self.when_replaced: Callable[[Frame, Frame], None] = lambda _old, _new: None
@@ -76,6 +80,8 @@ class World:
         """How long a server takes for a document."""
         self.closed = False
         self.renderers = 0
+        self.appeared = 0
+        """How many targets."""
         self.documents = 0
         """How many there were."""
         self.requests: list[Request] = []
@@ -243,6 +249,44 @@ class World:
         """The monotonic time of events, in seconds."""
         return round(1000.0 + self.now, 6)
 
+    # ── coming and going ─────────────────────────────────────────────────────────────────────────────────────────────
+
+    def enter(self, target: Target) -> None:
+        """A target is there."""
+        self.appeared += 1
+        target.number = self.appeared
+        self.targets[target.id] = target
+        if target.type == "page":
+            target.renderer.pages[target] = None
+        if target.parent_frame is not None:
+            target.parent_frame.target.made[target.id] = target
+        if target.opener is not None and target.can_access_opener:
+            target.opener.target.page.opened[target.id] = target
+
+    def part(self, target: Target) -> None:
+        """It is there no more."""
+        self.targets.pop(target.id, None)
+        target.renderer.pages.pop(target, None)
+        if target.parent_frame is not None:
+            target.parent_frame.target.made.pop(target.id, None)
+        if target.opener is not None:
+            target.opener.target.page.opened.pop(target.id, None)
+
+    def employ(self, worker: Target) -> None:
+        """A document asked for a worker, which will be there."""
+        self.workers[worker.id] = worker
+        if worker.parent_frame is None:
+            self.lasting[worker.id] = worker
+        else:
+            worker.parent_frame.workers[worker.id] = worker
+
+    def dismiss(self, worker: Target) -> None:
+        """It ended, or never came."""
+        self.workers.pop(worker.id, None)
+        self.lasting.pop(worker.id, None)
+        if worker.parent_frame is not None:
+            worker.parent_frame.workers.pop(worker.id, None)
+
     # ── finding ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def roots(self) -> Iterator[Session]:
@@ -250,7 +294,7 @@ class World:
         for client in self.clients:
             if client.connected:
                 yield client.root
-                yield from [each for each in client.sessions.values() if each.browser_id]
+                yield from tuple(client.further)
 
     def pages(self) -> list[Target]:
         """Every page, in the order of opening."""

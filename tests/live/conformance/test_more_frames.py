@@ -1,0 +1,218 @@
+"""Frames once more: inside each other, on their way from one process to another, empty, and come back to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cdp_core.testing.steps import AddFrame, Console, Go, MoveFrame, NavigateFrame, PushState, RemoveFrame
+
+pytestmark = pytest.mark.chromium
+
+
+def watch(scenario: Any, url: str = "{a}/holder", *, wait: bool = False) -> None:
+    scenario.open("p", enable=("Page", "Runtime"))
+    scenario.auto_attach(on="p", wait=wait)
+    scenario.send("Page.navigate", {"url": url}, on="p", wait=False)
+
+
+async def test_three_levels_in_one_process(scenario: Any) -> None:
+    scenario.page("/holder", AddFrame("f", "{a}/middle"))
+    scenario.page("/middle", AddFrame("g", "{a}/inner"))
+    scenario.page("/inner", Console("inner"))
+    scenario.open("p", "{a}/holder", enable=("Page", "Runtime"))
+    scenario.send("Page.getFrameTree", on="p")
+    scenario.act(RemoveFrame("f"), on="p")
+    scenario.send("Page.getFrameTree", on="p")
+    await scenario.conforms()
+
+
+async def test_a_frame_there_and_back_and_there(scenario: Any) -> None:
+    scenario.page("/holder", AddFrame("f", "{a}/inner"))
+    scenario.page("/inner")
+    watch(scenario)
+    scenario.settle()
+    for site in ("{b}", "{a}", "{b}"):
+        scenario.act(NavigateFrame("f", f"{site}/inner"), on="p")
+    scenario.send("Page.getFrameTree", on="p")
+    await scenario.conforms()
+
+
+async def test_a_frame_out_of_process_is_moved(scenario: Any) -> None:
+    scenario.page("/holder", AddFrame("f", "{b}/inner"))
+    scenario.page("/inner")
+    watch(scenario)
+    scenario.settle()
+    scenario.act(MoveFrame("f"), on="p")
+    scenario.send("Page.getFrameTree", on="p")
+    await scenario.conforms()
+
+
+async def test_a_frame_out_of_process_changes_its_address(scenario: Any) -> None:
+    scenario.page("/holder", AddFrame("f", "{b}/inner"))
+    scenario.page("/inner")
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    watch(scenario)
+    scenario.expect("Target.attachedToTarget", on="p", save={"session.f": "params.sessionId"})
+    scenario.settle()
+    scenario.send("Page.enable", on="f")
+    scenario.act(PushState("{b}/pushed"), on="f")
+    scenario.send("Page.getFrameTree", on="f")
+    await scenario.conforms()
+
+
+async def test_a_frame_out_of_process_is_reloaded_by_its_own_session(scenario: Any) -> None:
+    scenario.page("/holder", AddFrame("f", "{b}/inner"))
+    scenario.page("/inner", Console("again"))
+    watch(scenario)
+    scenario.expect("Target.attachedToTarget", on="p", save={"session.f": "params.sessionId"})
+    scenario.settle()
+    scenario.send("Page.enable", on="f")
+    scenario.send("Runtime.enable", on="f")
+    scenario.send("Page.reload", on="f")
+    scenario.send("Page.navigate", {"url": "{b}/inner"}, on="f")
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_two_frames_of_one_site(scenario: Any) -> None:
+    scenario.page("/holder", AddFrame("f", "{b}/inner"), AddFrame("g", "{b}/inner"))
+    scenario.page("/inner")
+    watch(scenario)
+    scenario.settle()
+    scenario.act(RemoveFrame("f"), on="p")
+    scenario.act(RemoveFrame("g"), on="p")
+    await scenario.conforms()
+
+
+async def test_frames_are_added_to_a_page_that_is_there(scenario: Any) -> None:
+    scenario.page("/holder")
+    scenario.page("/inner")
+    watch(scenario)
+    scenario.settle()
+    scenario.act(AddFrame("e"), on="p")
+    scenario.act(AddFrame("f", "{a}/inner"), on="p")
+    scenario.act(AddFrame("g", "{b}/inner"), on="p")
+    scenario.act(NavigateFrame("e", "{b}/inner"), on="p")
+    scenario.send("Page.getFrameTree", on="p")
+    await scenario.conforms()
+
+
+async def test_an_empty_frame_comes_to_a_document_and_goes(scenario: Any) -> None:
+    scenario.page("/holder", AddFrame("e"))
+    scenario.page("/inner")
+    scenario.open("p", "{a}/holder", enable=("Page", "Runtime"))
+    scenario.act(NavigateFrame("e", "{a}/inner"), on="p")
+    scenario.act(NavigateFrame("e", "about:blank"), on="p")
+    scenario.act(RemoveFrame("e"), on="p")
+    await scenario.conforms()
+
+
+async def test_frames_of_an_empty_page(scenario: Any) -> None:
+    scenario.page("/inner")
+    scenario.open("p", enable=("Page", "Runtime"))
+    scenario.auto_attach(on="p")
+    scenario.act(AddFrame("e"), on="p")
+    scenario.act(AddFrame("f", "{a}/inner"), on="p")
+    scenario.send("Page.getFrameTree", on="p")
+    scenario.go("{a}/inner", on="p")
+    await scenario.conforms()
+
+
+async def test_there_and_back_with_a_frame_out_of_process_that_is_watched(scenario: Any) -> None:
+    scenario.page("/holder", AddFrame("f", "{b}/inner"))
+    scenario.page("/inner")
+    watch(scenario)
+    scenario.settle()
+    scenario.go("{b}/inner", on="p")
+    scenario.act(Go(-1), on="p")
+    scenario.send("Page.getFrameTree", on="p")
+    scenario.act(RemoveFrame("f"), on="p")
+    await scenario.conforms()
+
+
+async def test_pushed_addresses_and_back(scenario: Any) -> None:
+    scenario.page("/main")
+    scenario.open("p", "{a}/main", enable=("Page", "Runtime"))
+    scenario.act(PushState("{a}/one"), on="p")
+    scenario.act(PushState("{a}/two"), on="p")
+    scenario.act(Go(-2), on="p")
+    scenario.act(Go(1), on="p")
+    scenario.send("Page.getNavigationHistory", on="p")
+    scenario.evaluate("location.href", on="p")
+    await scenario.conforms()
+
+
+async def test_navigated_to_where_it_is(scenario: Any) -> None:
+    scenario.page("/main")
+    scenario.open("p", "{a}/main", enable=("Page", "Runtime"))
+    scenario.go("{a}/main", on="p")
+    scenario.go("{a}/main#x", on="p")
+    scenario.go("{a}/main#x", on="p")
+    scenario.go("{a}/main", on="p")
+    scenario.send("Page.getNavigationHistory", on="p")
+    await scenario.conforms()
+
+
+@pytest.mark.parametrize(
+    "kind", ["", "zzz", "link", "reload", "address_bar", "keyword", "form_submit", "other", "auto_subframe"]
+)
+async def test_kinds_of_transitions(scenario: Any, kind: str) -> None:
+    scenario.page("/main")
+    scenario.open("p")
+    scenario.send("Page.navigate", {"url": "{a}/main", "transitionType": kind}, on="p")
+    scenario.settle()
+    scenario.send("Page.getNavigationHistory", on="p")
+    await scenario.conforms()
+
+
+async def test_reloaded_where_it_has_gone_from(scenario: Any) -> None:
+    scenario.page("/main")
+    scenario.open("p", "{a}/main")
+    scenario.send("Page.reload", {"loaderId": "zzz"}, on="p")
+    scenario.send("Page.reload", {"loaderId": ""}, on="p")
+    scenario.send("Page.reload", {"ignoreCache": True}, on="p")
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_late_to_nested_frames(scenario: Any) -> None:
+    scenario.page("/holder", AddFrame("f", "{b}/middle"))
+    scenario.page("/middle", AddFrame("g", "{a}/inner"), AddFrame("e"))
+    scenario.page("/inner")
+    scenario.open("p", "{a}/holder")
+    scenario.attach("q", "p", enable=("Page", "Runtime"))
+    scenario.send("Page.getFrameTree", on="q")
+    scenario.auto_attach(on="q")
+    scenario.expect("Target.attachedToTarget", on="q", save={"session.f": "params.sessionId"})
+    scenario.send("Runtime.enable", on="f")
+    scenario.send("Page.getFrameTree", on="f")
+    scenario.auto_attach(on="f")
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_a_frame_navigates_its_page(scenario: Any) -> None:
+    scenario.page("/holder", AddFrame("f", "{b}/inner"))
+    scenario.page("/inner")
+    watch(scenario)
+    scenario.expect("Target.attachedToTarget", on="p", save={"session.f": "params.sessionId"})
+    scenario.settle()
+    scenario.send("Page.navigate", {"url": "{a}/inner", "frameId": "$target.p"}, on="p")
+    scenario.settle()
+    scenario.evaluate("1", on="f")
+    await scenario.conforms()
+
+
+async def test_isolated_worlds_of_frames(scenario: Any) -> None:
+    scenario.page("/holder", AddFrame("f", "{a}/inner"))
+    scenario.page("/inner")
+    scenario.open("p", enable=("Page", "Runtime"))
+    scenario.send("Page.addScriptToEvaluateOnNewDocument", {"source": "1", "worldName": "w"}, on="p")
+    scenario.go("{a}/holder", on="p")
+    scenario.send("Page.createIsolatedWorld", {"frameId": "$target.p", "worldName": "w"}, on="p")
+    scenario.send("Page.createIsolatedWorld", {"frameId": "$target.p", "worldName": "v"}, on="p")
+    scenario.act(NavigateFrame("f", "{b}/inner"), on="p")
+    scenario.act(RemoveFrame("f"), on="p")
+    await scenario.conforms()

@@ -1,0 +1,350 @@
+"""Targets and sessions once more: contexts that end, detached parents, filters, what waits, windows without an opener."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cdp_core.testing.steps import AddFrame, Console, EndWorker, Popup, Worker
+
+pytestmark = pytest.mark.chromium
+
+
+def nested(scenario: Any) -> None:
+    """A page with a frame of another site, which has one of the first site: `p`, `f`, `g`."""
+    scenario.page("/holder", AddFrame("f", "{b}/middle"))
+    scenario.page("/middle", AddFrame("g", "{a}/inner"))
+    scenario.page("/inner")
+    scenario.open("p", enable=("Page", "Runtime"))
+    scenario.auto_attach(on="p", wait=True)
+    scenario.send("Page.navigate", {"url": "{a}/holder"}, on="p")
+    scenario.expect("Target.attachedToTarget", on="p", save={"session.f": "params.sessionId"})
+    scenario.auto_attach(on="f", wait=True)
+    scenario.send("Page.enable", on="f")
+    scenario.send("Runtime.runIfWaitingForDebugger", on="f")
+    scenario.expect("Target.attachedToTarget", on="f", save={"session.g": "params.sessionId"})
+    scenario.send("Page.enable", on="g")
+    scenario.send("Runtime.runIfWaitingForDebugger", on="g")
+    scenario.settle()
+
+
+async def test_detached_from_a_page_with_nested_frames(scenario: Any) -> None:
+    nested(scenario)
+    scenario.send("Runtime.evaluate", {"expression": "1"}, on="g", wait=False)
+    scenario.send("Target.setAutoAttach",
+                  {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True}, on="g", wait=False)  # fmt: skip
+    scenario.send("Target.detachFromTarget", {"sessionId": "$session.p"})
+    scenario.settle()
+    scenario.evaluate("1", on="f")
+    scenario.evaluate("1", on="g")
+    await scenario.conforms()
+
+
+async def test_detached_from_a_middle_frame(scenario: Any) -> None:
+    nested(scenario)
+    scenario.send("Target.detachFromTarget", {"sessionId": "$session.f"}, on="p")
+    scenario.settle()
+    scenario.evaluate("1", on="g")
+    scenario.evaluate("1", on="p")
+    scenario.auto_attach(on="p")
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_auto_attach_is_switched_off_and_on(scenario: Any) -> None:
+    nested(scenario)
+    off = {"autoAttach": False, "waitForDebuggerOnStart": False, "flatten": True}
+    scenario.send("Target.setAutoAttach", off, on="p")
+    scenario.settle()
+    scenario.evaluate("1", on="f")
+    scenario.auto_attach(on="p")
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_a_nested_tree_is_described(scenario: Any) -> None:
+    nested(scenario)
+    for label in ("p", "f", "g"):
+        scenario.send("Page.getFrameTree", on=label)
+        scenario.send("Target.getTargetInfo", on=label)
+        scenario.send("Target.getTargets", on=label)
+    await scenario.conforms()
+
+
+async def test_a_nested_frame_and_its_page_are_closed(scenario: Any) -> None:
+    nested(scenario)
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.send("Page.close", on="p", wait=False)
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_a_page_with_nested_frames_goes_elsewhere(scenario: Any) -> None:
+    nested(scenario)
+    scenario.page("/plain")
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.go("{b}/plain", on="p")
+    scenario.evaluate("1", on="p")
+    await scenario.conforms()
+
+
+async def test_a_page_with_nested_frames_crashes_and_comes_back(scenario: Any) -> None:
+    nested(scenario)
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.send("Page.crash", on="p", wait=False)
+    scenario.expect("Inspector.targetCrashed", on="p")
+    scenario.settle()
+    scenario.evaluate("1", on="p", wait=False)
+    scenario.settle()
+    scenario.send("Page.reload", on="p", wait=False)
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_two_contexts_and_one_is_disposed(scenario: Any) -> None:
+    scenario.page("/main")
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.send("Target.createBrowserContext", save={"context.one": "browserContextId"})
+    scenario.send("Target.createBrowserContext", save={"context.two": "browserContextId"})
+    scenario.open("p", "{a}/main", context="one")
+    scenario.open("q", "{a}/main", context="two")
+    scenario.send("Target.disposeBrowserContext", {"browserContextId": "$context.one"})
+    scenario.settle()
+    scenario.evaluate("1", on="p")
+    scenario.evaluate("1", on="q")
+    scenario.send("Target.disposeBrowserContext", {"browserContextId": "$context.one"})
+    await scenario.conforms()
+
+
+async def test_a_context_is_disposed_with_a_dialog_and_a_worker(scenario: Any) -> None:
+    scenario.page("/main", Worker("w", "/w.js"))
+    scenario.page("/w.js")
+    scenario.send("Target.createBrowserContext", save={"context.one": "browserContextId"})
+    scenario.open("p", enable=("Page", "Runtime"), context="one")
+    scenario.auto_attach(on="p")
+    scenario.send("Page.navigate", {"url": "{a}/main"}, on="p")
+    scenario.expect("Target.attachedToTarget", on="p", save={"session.w": "params.sessionId"})
+    scenario.settle()
+    scenario.evaluate("confirm('x')", on="p", wait=False)
+    scenario.expect("Page.javascriptDialogOpening", on="p")
+    scenario.settle()
+    scenario.send("Target.disposeBrowserContext", {"browserContextId": "$context.one"})
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_another_client_disposes_a_context(scenario: Any) -> None:
+    scenario.send("Target.createBrowserContext", save={"context.one": "browserContextId"})
+    scenario.open("p", context="one")
+    scenario.connect("B")
+    scenario.send("Target.getBrowserContexts", client="B")
+    scenario.send("Target.disposeBrowserContext", {"browserContextId": "$context.one"}, client="B")
+    scenario.settle()
+    scenario.evaluate("1", on="p")
+    await scenario.conforms()
+
+
+FILTERS: dict[str, list[dict[str, Any]]] = {
+    "pages": [{"type": "page"}],
+    "no pages": [{"type": "page", "exclude": True}, {}],
+    "tabs": [{"type": "tab"}],
+    "both": [{"type": "tab"}, {"type": "page"}],
+    "all": [{}],
+    "none": [],
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+async def test_filters_of_discovery(scenario: Any, name: str) -> None:
+    scenario.send("Target.setDiscoverTargets", {"discover": True, "filter": FILTERS[name]})
+    scenario.send("Target.createTarget", {"url": "about:blank"}, save={"target.p": "targetId"})
+    scenario.settle()
+    scenario.attach("p")
+    scenario.settle()
+    scenario.send("Target.getTargets", {"filter": FILTERS[name]})
+    scenario.send("Target.closeTarget", {"targetId": "$target.p"})
+    scenario.settle()
+    await scenario.conforms()
+
+
+@pytest.mark.parametrize("name", FILTERS)
+async def test_filters_of_auto_attach(scenario: Any, name: str) -> None:
+    scenario.auto_attach(filter=FILTERS[name])
+    scenario.send("Target.createTarget", {"url": "about:blank"}, save={"target.p": "targetId"})
+    scenario.settle()
+    scenario.send("Target.closeTarget", {"targetId": "$target.p"})
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_discovery_is_asked_for_twice_and_given_up(scenario: Any) -> None:
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.send("Target.setDiscoverTargets", {"discover": True, "filter": [{"type": "page"}]})
+    scenario.open("p")
+    scenario.send("Target.setDiscoverTargets", {"discover": False})
+    scenario.open("q")
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_discovery_on_a_page(scenario: Any) -> None:
+    scenario.open("p")
+    scenario.send("Target.setDiscoverTargets", {"discover": True}, on="p")
+    scenario.settle()
+    scenario.open("q")
+    scenario.send("Target.closeTarget", {"targetId": "$target.q"}, on="p")
+    scenario.settle()
+    await scenario.conforms()
+
+
+@pytest.mark.parametrize("noopener", [False, True], ids=["opener", "noopener"])
+@pytest.mark.parametrize("wait", [False, True], ids=["runs", "waits"])
+async def test_popups_of_a_page_that_watches(scenario: Any, noopener: bool, wait: bool) -> None:
+    scenario.page("/shop")
+    scenario.page("/pay", Console("here"))
+    scenario.open("p", "{a}/shop", enable=("Page", "Runtime"))
+    scenario.auto_attach(wait=wait, filter=[{"type": "page"}])
+    scenario.act(Popup("pop", "{b}/pay", noopener=noopener), on="p", wait=False)
+    scenario.expect(
+        "Target.attachedToTarget",
+        where={"targetInfo.openerId": "$target.p"},
+        save={"session.pop": "params.sessionId", "target.pop": "params.targetInfo.targetId"},
+    )
+    scenario.send("Page.enable", on="pop", wait=False)
+    scenario.send("Runtime.enable", on="pop", wait=False)
+    scenario.send("Runtime.runIfWaitingForDebugger", on="pop", wait=False)
+    scenario.settle()
+    scenario.send("Target.getTargetInfo", {"targetId": "$target.pop"})
+    scenario.send("Target.closeTarget", {"targetId": "$target.p"})
+    scenario.settle()
+    scenario.send("Target.getTargetInfo", {"targetId": "$target.pop"})
+    await scenario.conforms()
+
+
+async def test_a_popup_of_an_opener_that_crashes(scenario: Any) -> None:
+    scenario.page("/shop")
+    scenario.page("/pay")
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.open("p", "{a}/shop", enable=("Page", "Runtime"))
+    scenario.auto_attach(filter=[{"type": "page"}])
+    scenario.act(Popup("pop", "{a}/pay"), on="p", wait=False)
+    scenario.expect(
+        "Target.attachedToTarget",
+        where={"targetInfo.openerId": "$target.p"},
+        save={"session.pop": "params.sessionId", "target.pop": "params.targetInfo.targetId"},
+    )
+    scenario.send("Page.enable", on="pop", wait=False)
+    scenario.send("Runtime.runIfWaitingForDebugger", on="pop", wait=False)
+    scenario.settle()
+    scenario.send("Page.crash", on="p", wait=False)
+    scenario.expect("Inspector.targetCrashed", on="p")
+    scenario.settle()
+    scenario.evaluate("1", on="pop", wait=False)
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_a_page_waits_for_nobody_that_left(scenario: Any) -> None:
+    scenario.page("/main", Console("here"))
+    scenario.connect("B")
+    scenario.auto_attach(wait=True, client="B", filter=[{"type": "page"}])
+    scenario.send("Target.createTarget", {"url": "about:blank"}, save={"target.p": "targetId"})
+    scenario.settle()
+    scenario.attach("p", enable=("Page", "Runtime"))
+    scenario.send("Page.navigate", {"url": "{a}/main"}, on="p", wait=False)
+    scenario.settle()
+    scenario.leave("B")
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_attached_three_times(scenario: Any) -> None:
+    scenario.page("/main", Console("here"))
+    scenario.open("p")
+    scenario.attach("q", "p", enable=("Page",))
+    scenario.attach("r", "p", enable=("Runtime",))
+    scenario.go("{a}/main", on="p")
+    scenario.send("Target.detachFromTarget", {"sessionId": "$session.q"})
+    scenario.go("{b}/main", on="p")
+    scenario.send("Target.closeTarget", {"targetId": "$target.p"})
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_attached_through_another_page(scenario: Any) -> None:
+    scenario.page("/main")
+    scenario.open("p")
+    scenario.open("q")
+    scenario.attach("r", "q", on="p", enable=("Page",))
+    scenario.go("{a}/main", on="r")
+    scenario.send("Target.closeTarget", {"targetId": "$target.p"})
+    scenario.settle()
+    scenario.evaluate("1", on="r")
+    scenario.evaluate("1", on="q")
+    await scenario.conforms()
+
+
+async def test_activated_and_brought_to_front(scenario: Any) -> None:
+    scenario.open("p")
+    scenario.open("q")
+    scenario.send("Target.activateTarget", {"targetId": "$target.p"})
+    scenario.send("Page.bringToFront", on="q")
+    scenario.send("Target.createTarget", {"url": "about:blank", "background": True}, save={"target.r": "targetId"})
+    scenario.settle()
+    scenario.send("Target.getTargets", {"filter": [{"type": "page"}]})
+    scenario.send("Target.closeTarget", {"targetId": "$target.p"})
+    scenario.settle()
+    scenario.send("Target.closeTarget", {"targetId": "$target.p"})
+    scenario.send("Target.activateTarget", {"targetId": "$target.p"})
+    scenario.send("Target.getTargetInfo", {"targetId": "$target.p"})
+    scenario.send("Target.attachToTarget", {"targetId": "$target.p", "flatten": True})
+    await scenario.conforms()
+
+
+async def test_workers_come_and_go_beside_each_other(scenario: Any) -> None:
+    scenario.page("/main")
+    scenario.page("/w.js", Console("here"))
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.open("p", "{a}/main", enable=("Page", "Runtime"))
+    scenario.auto_attach(on="p", wait=True)
+    for label in ("v", "w"):
+        scenario.act(Worker(label, "/w.js"), on="p", wait=False)
+        scenario.expect("Target.attachedToTarget", on="p", save={f"session.{label}": "params.sessionId"})
+        scenario.settle()
+        scenario.send("Runtime.enable", on=label)
+        scenario.send("Runtime.runIfWaitingForDebugger", on=label)
+        scenario.settle()
+    scenario.act(EndWorker("v"), on="p")
+    scenario.evaluate("1", on="w")
+    scenario.go("{b}/main", on="p")
+    await scenario.conforms()
+
+
+async def test_detached_while_a_worker_answers(scenario: Any) -> None:
+    scenario.page("/main", Worker("w", "/w.js"))
+    scenario.page("/w.js")
+    scenario.open("p")
+    scenario.auto_attach(on="p")
+    scenario.send("Page.navigate", {"url": "{a}/main"}, on="p")
+    scenario.expect("Target.attachedToTarget", on="p", save={"session.w": "params.sessionId"})
+    scenario.settle()
+    scenario.auto_attach(on="w")
+    scenario.send("Target.detachFromTarget", {"sessionId": "$session.p"})
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_a_page_opened_for_its_tab(scenario: Any) -> None:
+    scenario.send("Target.setDiscoverTargets", {"discover": True, "filter": [{"type": "tab"}, {"type": "page"}]})
+    scenario.send("Target.createTarget", {"url": "about:blank", "forTab": True}, save={"target.t": "targetId"})
+    scenario.settle()
+    scenario.attach("t")
+    scenario.auto_attach(on="t")
+    scenario.settle()
+    scenario.send("Target.getTargetInfo", on="t")
+    scenario.send("Page.enable", on="t")
+    scenario.send("Target.closeTarget", {"targetId": "$target.t"})
+    scenario.settle()
+    await scenario.conforms()
