@@ -29,7 +29,7 @@ from cdp_core.testing.fake.addresses import origin_of, site_of, title_of
 from cdp_core.testing.fake.contexts import document_url
 from cdp_core.testing.fake.frame_shapes import described
 from cdp_core.testing.fake.loading import Loaded
-from cdp_core.testing.fake.navigations import Navigation
+from cdp_core.testing.fake.navigations import RELOADS, Navigation
 from cdp_core.testing.fake.parts import Frame, Renderer
 from cdp_core.testing.fake.world import World
 
@@ -40,7 +40,7 @@ def commit(world: World, going: Navigation, url: str, loaded: Loaded) -> None:
     """It is settled where the document belongs: it comes there, in the place of the one that is left."""
     frame, loader = going.frame, going.loader
     own = frame.target.type == "iframe" and frame.target.frame is frame
-    outside = frame.parent is not None and site_of(url) not in ("", site_of(document_url(frame.parent)))
+    outside = frame.parent is not None and _is_outside(frame, frame.parent, url)
     waiting = leaving.own_target(world, frame)
     if waiting is not None and not own and not outside:  # it was to change its process, and has not yet
         waiting.frame = None
@@ -62,6 +62,15 @@ def commit(world: World, going: Navigation, url: str, loaded: Loaded) -> None:
         else:
             show(world, frame, url, loader, loaded, keep=keep, reasons=reasons)
         prerenders.cancel(world, frame.target)
+
+
+def _is_outside(frame: Frame, parent: Frame, url: str) -> bool:
+    """Whether a document is of another site than the one above it."""
+    site, above = site_of(url), site_of(document_url(parent))
+    page = frame.target.page.frame
+    if site and not above and page is not None and page.adopts:
+        above = page.adopted = page.adopted or site
+    return site not in ("", above)
 
 
 def restore(world: World, going: Navigation) -> None:
@@ -107,7 +116,7 @@ def _go_in_history(going: Navigation, swapped: bool) -> bool:
     if going.entry is not None:
         history.go_to(going.entry)
         return True
-    if going.kind in ("reload", "restore") and here is not None:
+    if going.kind in (*RELOADS, "restore") and here is not None:
         here.transition = "reload"
         return False
     instead = here is not None and (going.instead or here.url == going.url)
@@ -186,16 +195,32 @@ def _leave_top(
     if not parted:
         targets.break_off(world, frame.target, "Inspected target navigated or closed")
     frame.target.said.clear()
-    if site_of(url) != site_of(frame.url) and (frame.url != "about:blank" or frame.target.type == "iframe"):
+    if _swaps_process(frame, url):
         forwarded = _taken_over(frame.renderer)
-        swaps.move(frame, world.new_renderer())
-    if not parted:
+        page = frame.target.page
+        if frame is page.frame and not page.can_access_opener and not page.opened:
+            page.processes = {}  # what is left may be kept, with its processes
+        swaps.move(
+            frame,
+            swaps.process_of(world, page, site_of(url)) if frame.parent else world.process_for(page, site_of(url)),
+        )
+    if not parted and not (frame.target.opener is not None and not frame.loader and not frame.target.can_access_opener):
         world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
+    if frame.renderer.revived:
+        frame.renderer.revived = False
+        contexts.make_empty(world, frame)
     leaving.forget(world, frame.target, left, keep=keep)
     lifecycle.begin(world, frame, loader)
     # Once for the process that is left, once for the one that is come to.
     world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
     return forwarded
+
+
+def _swaps_process(frame: Frame, url: str) -> bool:
+    """Whether it is of another site; an empty page is of none, and an empty window that can reach its opener, of that one's."""
+    if frame.url != "about:blank" or frame.target.type == "iframe":
+        return site_of(url) != site_of(frame.url)
+    return frame.target.can_access_opener and site_of(url) != site_of(document_url(frame))
 
 
 def _tell_address(world: World, frame: Frame) -> None:

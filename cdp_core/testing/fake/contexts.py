@@ -32,6 +32,7 @@ __all__ = [
     "keep_object",
     "kept_object",
     "make",
+    "make_empty",
     "release_object",
     "run_script",
     "run_scripts",
@@ -55,6 +56,14 @@ def make(world: World, frame: Frame) -> None:
     run_scripts(world, frame)
     for each in earlier:
         isolated_world(world, frame, each.name, origin=each.origin)
+
+
+def make_empty(world: World, frame: Frame) -> None:
+    """That of the empty document with which a process begins that is there in the place of one that died."""
+    _make_main(world, frame)
+    about = {"isDefault": True, "type": "default", "frameId": frame.id}
+    told = _described(frame.context, "://", "", frame.context_unique, about)
+    world.emit_to(frame.target, "Runtime", "Runtime.executionContextCreated", {"context": told}, frame)
 
 
 def run_scripts(world: World, frame: Frame) -> None:

@@ -1,14 +1,14 @@
 """`Runtime.evaluate` without JavaScript: expressions that a script knows, and a few that every test writes.
 
-A script's `answers` come first. Then literals, sums, `'x'.repeat(n)`, `document.title`, `location.href`, `alert(…)`,
-`confirm(…)`, `prompt(…)`, `console.log(…)`, `window.open(…)`, `history.back()`, `history.forward()`, and one of these in
-`try { … } catch (x) { … }` where what is caught comes to texts, `x.name` and `x.message`. Anything else brings `undefined`,
-and is counted: a fake that made up values would make tests pass that a browser would fail.
+A script's `answers` come first. Then what literals and operators come to, and where the document is (values.py),
+`'x'.repeat(n)`, `alert(…)`, `confirm(…)`, `prompt(…)`, `console.log(…)`, `window.open(…)`, `history.back()`,
+`history.forward()`, and one of these in `try { … } catch (x) { … }` where what is caught comes to texts, `x.name` and
+`x.message`. What no script could be, or no window has, throws as it does in V8. Anything else brings `undefined`, and is
+counted: a fake that made up values would make tests pass that a browser would fail.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Callable
@@ -19,10 +19,10 @@ from cdp_core.testing.fake import listeners, unloading, workers
 from cdp_core.testing.fake.parts import Frame
 from cdp_core.testing.fake.player import Player, remote
 from cdp_core.testing.fake.thrown import is_thrown, message_of, name_of, network_error
+from cdp_core.testing.fake.values import UNDEFINED, comes_to
 
 __all__ = ["UNDEFINED", "by_reference", "evaluate", "is_understood"]
 
-UNDEFINED: Final[Json] = {"type": "undefined"}
 _CALL: Final = re.compile(
     r"\s*(?:window\.)?(?P<name>alert|confirm|prompt|open|history\.(?P<way>back|forward)"
     r"|console\.(?P<level>log|debug|info|warn|error|dir|trace|clear|groupCollapsed|groupEnd|group|assert))"
@@ -52,7 +52,6 @@ _GO_TO: Final = re.compile(
     r"|\.(?P<how>assign|replace)\(\s*(?P<url>'[^'\\]*'|\"[^\"\\]*\")\s*\)|\.(?P<again>reload)\(\))\s*;?\s*"
 )
 """A script goes to another document."""
-_SUM: Final = re.compile(r"\s*-?\d+(?:\s*[-+*]\s*-?\d+)*\s*")
 
 
 def evaluate(
@@ -89,7 +88,7 @@ def evaluate(
     if wish is not None:
         _go_to(player, frame, wish, done)
         return True
-    value = _value_of(frame, expression)
+    value = _value_of(player, frame, expression)
     if value is None:
         value = listeners.add(frame, expression, lambda where, text: player.console(where, "log", [text]))
     done(UNDEFINED if value is None else value)
@@ -107,7 +106,8 @@ def is_understood(player: Player, frame: Frame, expression: str) -> bool:
         return True
     if _GO_TO.fullmatch(expression) is not None or listeners.is_listener(expression):
         return True
-    return _value_of(frame, expression) is not None
+    value = _value_of(player, frame, expression)
+    return value is not None and not (is_thrown(value) and name_of(value) == "SyntaxError")
 
 
 def _call_in(frame: Frame, expression: str) -> re.Match[str] | None:
@@ -201,46 +201,9 @@ def _answered(kind: str, accepted: bool, text: str) -> Json:
     return remote(text if accepted else None)
 
 
-def _value_of(frame: Frame, expression: str) -> Json | None:
-    text = expression.strip().rstrip(";")
-    if text in ("NaN", "Infinity", "-Infinity", "-0"):
-        return {"type": "number", "unserializableValue": text, "description": text}
-    if text in ("location.href", "document.URL"):
-        return remote(frame.url)
-    if text == "document.prerendering":
-        return remote(frame.target.page.subtype == "prerender")
-    if text == "document.title":
-        return remote("")
-    if text == "history.length":
-        return remote(max(len(frame.target.page.history.entries), 1))
-    if _SUM.fullmatch(text):
-        return remote(_sum(text))
-    repeated = _REPEATED.fullmatch(text)
-    if repeated is not None:
-        return remote(_repeated(repeated))
-    if text == "undefined":
-        return UNDEFINED
-    literal = _literals(text[1:-1] if text.startswith("({") and text.endswith("})") else text)
-    return remote(literal[0]) if literal is not None and len(literal) == 1 else None
-
-
-def _sum(text: str) -> int:
-    def value(node: ast.expr) -> int:
-        if isinstance(node, ast.BinOp):
-            left, right = value(node.left), value(node.right)
-            return (
-                left + right
-                if isinstance(node.op, ast.Add)
-                else left - right
-                if isinstance(node.op, ast.Sub)
-                else left * right
-            )
-        if isinstance(node, ast.UnaryOp):
-            return -value(node.operand)
-        assert isinstance(node, ast.Constant)
-        return int(str(node.value))
-
-    return value(ast.parse(text.strip(), mode="eval").body)
+def _value_of(player: Player, frame: Frame, expression: str) -> Json | None:
+    repeated = _REPEATED.fullmatch(expression.strip().rstrip(";"))
+    return remote(_repeated(repeated)) if repeated is not None else comes_to(player, frame, expression)
 
 
 def _repeated(found: re.Match[str]) -> str:

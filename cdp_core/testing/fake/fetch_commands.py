@@ -32,12 +32,11 @@ KINDS = frozenset(
 @modelled("Fetch.enable", HERE)
 def _enable(call: Call) -> Json:
     given: list[Json] = call.params.get("patterns") or [{}]
-    patterns = tuple(map(_pattern, given))
     session = call.session
-    if session.interceptor is None:
+    if session.interceptor is None:  # it is there then, even where the patterns are refused
         session.interceptor = Interceptor(session, call.world.documents)
         fetching.rewire(call.world, session)
-    session.interceptor.patterns = patterns
+    session.interceptor.patterns = tuple(map(_pattern, given))
     return {}
 
 

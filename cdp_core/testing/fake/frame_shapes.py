@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake.addresses import origin_of
+from cdp_core.testing.fake.addresses import origin_of, site_of
 from cdp_core.testing.fake.contexts import document_url
 from cdp_core.testing.fake.parts import Frame
 from cdp_core.testing.fake.world import World
@@ -17,7 +17,9 @@ def described(world: World, frame: Frame) -> Json:
     shown: Json = {"id": frame.id}
     if frame.parent is not None:
         shown["parentId"] = frame.parent.id
-    shown["loaderId"] = frame.loader
+    if not frame.loader and not frame.first_loader:
+        frame.first_loader = world.ids.new("loader")
+    shown["loaderId"] = frame.loader or frame.first_loader
     if frame.parent is not None:
         shown["name"] = frame.name
     address, found, fragment = frame.url.partition("#")
@@ -30,7 +32,7 @@ def described(world: World, frame: Frame) -> Json:
         "securityOriginDetails": {"isLocalhost": _is_local(frame.url)},
         "mimeType": frame.mime or _mime_of(frame.url),
         "adFrameStatus": {"adFrameType": "none", **({} if unexplained else {"explanations": []})},
-        "secureContextType": _secure(document_url(frame)),
+        "secureContextType": _secure(frame),
         "crossOriginIsolatedContextType": "NotIsolated" if _shares_site(frame) else "NotIsolatedFeatureDisabled",
         "gatedAPIFeatures": [],
     }
@@ -63,13 +65,20 @@ def _mime_of(url: str) -> str:
 
 
 def _shares_site(frame: Frame) -> bool:
-    return frame.parent is None or (frame.target is frame.parent.target and _shares_site(frame.parent))
+    above = frame.parent
+    if above is None:
+        return True
+    same = site_of(document_url(frame)) == site_of(document_url(above))
+    return frame.target is above.target and same and _shares_site(above)
 
 
-def _secure(url: str) -> str:
-    if _is_local(url):
-        return "SecureLocalhost"
-    return "Secure" if url.startswith("https://") else "InsecureScheme"
+def _secure(frame: Frame) -> str:
+    url = document_url(frame)
+    if not (_is_local(url) or url.startswith("https://")):
+        return "InsecureScheme"
+    if frame.parent is not None and not _secure(frame.parent).startswith("Secure"):
+        return "InsecureAncestor"
+    return "SecureLocalhost" if _is_local(url) else "Secure"
 
 
 def _is_local(url: str) -> bool:

@@ -33,6 +33,7 @@ from cdp_core.testing.fake.frame_shapes import described
 from cdp_core.testing.fake.history import Entry
 from cdp_core.testing.fake.loading import Loaded
 from cdp_core.testing.fake.navigations import (
+    RELOADS,
     Navigation,
     failure_by,
     has_no_script,
@@ -124,7 +125,7 @@ def navigate(
     )
     _begin(world, going, reason, wished=wished)
     tell = started
-    if kind == "reload" or entry is not None:
+    if kind in RELOADS or entry is not None:
         started(going.loader, None)
         tell = _nobody
     asked = unloading.open_question(frame.target.page)
@@ -153,7 +154,7 @@ def _begin(world: World, going: Navigation, reason: str, *, wished: bool) -> Non
     frame.navigating, frame.begun, frame.wished_by_browser = going.loader, going.begun, not reason
     world.moments += 1
     frame.begun_at, frame.set_out = world.moments, False
-    if going.kind != "reload":
+    if going.kind not in RELOADS:
         frame.referrer = referrer_of(frame, reason)
     if reason and not wished:
         tell_wish(world, frame, going.url, reason)

@@ -32,7 +32,7 @@ def navigate_within(world: World, frame: Frame, url: str, started: Callable[[], 
     def come() -> None:
         if target.closed:
             return
-        _record_move(frame, url, "typed")
+        _record_move(frame, url, "typed", anew=True)
         frame.url = url
         world.emit_to(target, "Page", "Page.navigatedWithinDocument", _within(frame, "fragment"), frame)
         _move_to(world, frame, url)
@@ -75,10 +75,10 @@ def move_back(world: World, frame: Frame, entry: Entry, started: Started) -> Non
     world.soon(lambda: lifecycle.void(dialogs.when_free(frame, come)))
 
 
-def _record_move(frame: Frame, url: str, transition: str) -> None:
+def _record_move(frame: Frame, url: str, transition: str, *, anew: bool = False) -> None:
     history = frame.target.page.history
     if frame.parent is None:
-        history.move_within(url, transition)
+        history.move_within(url, transition, anew=anew)
     else:
         history.move_inside(frame.id, url, instead=url == frame.url)
 

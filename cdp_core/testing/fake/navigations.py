@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 import attrs
 
@@ -14,6 +15,7 @@ from cdp_core.testing.fake.parts import Frame, Target
 from cdp_core.testing.fake.world import World
 
 __all__ = [
+    "RELOADS",
     "Navigation",
     "above",
     "failure_by",
@@ -26,6 +28,10 @@ __all__ = [
     "tell_wish",
     "type_of",
 ]
+
+
+RELOADS: Final = ("reload", "reloadBypassingCache")
+"""Kinds of navigation that leave the history as it is."""
 
 
 @attrs.frozen(eq=False)

@@ -14,8 +14,12 @@ from cdp_core.testing.fake.frame_shapes import tree
 from cdp_core.testing.fake.shapes import enum_of
 
 REFERRER_POLICIES: Final = enum_of("Page", "ReferrerPolicy")
-TRANSITIONS: Final = {name: name for name in ("link", "typed", "auto_bookmark", "auto_subframe", "manual_subframe")} | {
-    name: name for name in ("generated", "auto_toplevel", "form_submit", "reload", "keyword", "keyword_generated")
+TRANSITIONS: Final = {"address_bar": "link"} | {
+    name: name
+    for name in (
+        *("link", "typed", "auto_bookmark", "auto_subframe", "manual_subframe", "generated", "auto_toplevel"),
+        *("form_submit", "reload", "keyword", "keyword_generated"),
+    )
 }
 """As the history calls them, by what a command asks for; whatever else is asked for was typed."""
 WHITE: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
@@ -111,7 +115,12 @@ def _page_reload(call: Call) -> Json:
         raise Refused(-32602, "Reload was discarded because the page already navigated")
     started = partial(call.answer, {"result": {}})
     frames.navigate(
-        call.world, frame, frame.url, call.player.loaded, kind="reload", started=lambda _loader, _failure: started()
+        call.world,
+        frame,
+        frame.url,
+        call.player.loaded,
+        kind="reloadBypassingCache" if call.params.get("ignoreCache") else "reload",
+        started=lambda _loader, _failure: started(),
     )
     return LATER
 

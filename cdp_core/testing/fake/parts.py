@@ -80,8 +80,10 @@ class Renderer:
     objects_given: int = 0
     requests: int = 0
     """What it asked for so far, and somebody counted."""
-    pages: dict[Target, None] = attrs.Factory(dict["Target", "None"])
-    """Those that it shows: a window that can reach its opener is in the process of that."""
+    targets: dict[Target, None] = attrs.Factory(dict["Target", "None"])
+    """The pages and iframes that it shows: of windows that can reach each other, those of one site are in one process."""
+    revived: bool = False
+    """It is there in the place of one that died, with an empty document."""
 
     @property
     def stopped(self) -> bool:
@@ -151,6 +153,8 @@ class Frame:
     source: str = "about:blank"
     """What its element asks for."""
     loader: str = ""
+    first_loader: str = ""
+    """Of the empty document that it began with, where somebody asked for that."""
     children: list[Frame] = attrs.Factory(list["Frame"])
     workers: dict[str, Target] = attrs.Factory(dict["str", "Target"])
     """The dedicated ones that its documents made, and that have not ended."""
@@ -179,6 +183,10 @@ class Frame:
     """While its document loads."""
     referrer: str = ""
     """Where its document was asked for from."""
+    adopts: bool = False
+    """It is the empty document of a page that a client opened: that is of the site that first comes to a frame in it."""
+    adopted: str = ""
+    """Which site that is."""
     left: bool = False
     """Another document is there and waits only for this one's process."""
     document: int = 0
@@ -235,6 +243,8 @@ class Target:
     """Its place in the order of appearing."""
     made: dict[str, Target] = attrs.Factory(dict["str", "Target"])
     """The iframes out of process, and workers, that frames of it made."""
+    processes: dict[str, Renderer] = attrs.Factory(dict["str", "Renderer"])
+    """Those of a page and the windows that it can reach, by their sites."""
     opened: dict[str, Target] = attrs.Factory(dict["str", "Target"])
     """The windows of a page that can reach it."""
     scope: Frame | None = None
@@ -303,9 +313,10 @@ class Target:
         }
         if self.parent_frame is not None:
             info["parentId"] = self.parent_frame.target.id if self.type == "iframe" else self.parent_frame.id
-        if shown.opener is not None:
-            info["openerId"] = shown.opener.target.page.id
-        info["canAccessOpener"] = shown.can_access_opener
+        opener = None if shown.opener is None or shown.opener.target.page.closed else shown.opener
+        if opener is not None:
+            info["openerId"] = opener.target.page.id
+        info["canAccessOpener"] = shown.can_access_opener and opener is not None
         if shown.opener is not None:
             info["openerFrameId"] = shown.opener.id
         if self.parent_frame is not None:
@@ -439,8 +450,8 @@ class Client:
 
 def house(target: Target, renderer: Renderer) -> None:
     """A target is in another process."""
-    there = target in target.renderer.pages
-    target.renderer.pages.pop(target, None)
+    there = target in target.renderer.targets
+    target.renderer.targets.pop(target, None)
     target.renderer = renderer
     if there:
-        renderer.pages[target] = None
+        renderer.targets[target] = None

@@ -28,6 +28,7 @@ from cdp_core.testing.fake import (
     unloading,
     workers,
 )
+from cdp_core.testing.fake.javascript import number_text
 from cdp_core.testing.fake.parts import Frame, Further, Target
 from cdp_core.testing.fake.world import World
 
@@ -445,7 +446,7 @@ def remote(value: Any) -> Json:
         return {
             "type": "number",
             "value": value,
-            "description": f"{value:g}" if isinstance(value, float) else str(value),
+            "description": number_text(float(value)),
         }
     if isinstance(value, str):
         return {"type": "string", "value": value}

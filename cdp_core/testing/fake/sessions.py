@@ -81,13 +81,13 @@ def discover(world: World, session: Session, chosen: Iterable[Json] = ALL_BUT_TA
         return
     session.discovers = tuple(chosen)
     world.discoverers.append(session)
+    for target in (*world.tabs.values(), *world.targets.values()):
+        if matches(session.discovers, target.type):
+            world.emit(session, "Target.targetCreated", {"targetInfo": target.info()}, target)
     if matches(session.discovers, "browser"):
         for root in world.roots():
             info = tabs.browser_info(world, root)
             world.emit(session, "Target.targetCreated", {"targetInfo": info})
-    for target in (*world.tabs.values(), *world.targets.values()):
-        if matches(session.discovers, target.type):
-            world.emit(session, "Target.targetCreated", {"targetInfo": target.info()}, target)
 
 
 def tell_discoverers(world: World, target: Target, event: str, params: Json) -> None:
@@ -238,8 +238,10 @@ def detach(world: World, session: Session, *, told: bool = True, noted: bool = F
         # Nothing is said any more on those below either, though nothing is said of their end.
         lines = [line for each in ending for line in (*lines_of(each.id), ("replies", each.id))]
         world.emit(parent, "Target.detachedFromTarget", params, target, *lines)
-    if target is not None and not target.sessions and not (target.closed or noted):
-        changed(world, target)
+    for each in reversed(ending):
+        left = each.target
+        if left is not None and not left.sessions and not left.closed and not (noted and each is session):
+            changed(world, left)
     for each in ending:
         for held in () if each.target is None else (each.target, each.target.tab_of or each.target):
             if not held.can_access_opener:  # a window whose opener stands still for it waits on, for anybody

@@ -18,6 +18,8 @@ BINARY = frozenset(
     )
 )
 """Texts that must be base64; the tables do not tell them from others."""
+FREE = frozenset((("Network", "Headers"),))
+"""Objects whose members may have any name."""
 DEEPEST = 4
 """Types hold types of their own kind; nobody is refused for what lies deeper."""
 
@@ -45,6 +47,8 @@ def _shape(domain: str, kind: str, depth: int) -> Shape:
     owner, found, name = kind.rpartition(".")
     if found:
         return _shape(owner, name, depth)
+    if (domain, name) in FREE:
+        return {}
     table = _table(domain)
     if name in table.names:
         return _shape(domain, table.names[name][1], depth)

@@ -8,12 +8,14 @@ demotion is `detachedFromTarget`, then `frameAttached` with the same id there.
 from __future__ import annotations
 
 from cdp_core.testing.fake import contexts, leaving, lifecycle, loading, sessions, targets
+from cdp_core.testing.fake.addresses import site_of
+from cdp_core.testing.fake.contexts import document_url
 from cdp_core.testing.fake.frame_shapes import described
 from cdp_core.testing.fake.loading import Loaded
 from cdp_core.testing.fake.parts import Frame, Load, Renderer, Target, house
 from cdp_core.testing.fake.world import World
 
-__all__ = ["demote", "move", "promote"]
+__all__ = ["demote", "move", "process_of", "promote"]
 
 
 def promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -> None:
@@ -23,7 +25,8 @@ def promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -
     above = frame.target
     target = leaving.own_target(world, frame)
     if target is None:
-        target = Target(frame.id, "iframe", above.context, world.new_renderer(), frame=frame, parent_frame=parent)
+        renderer = process_of(world, above.page, site_of(url))
+        target = Target(frame.id, "iframe", above.context, renderer, frame=frame, parent_frame=parent)
         targets.create_related(world, target, parent.target)
     target.when_run.clear()  # another document takes the place of one that has not begun
     frame.navigating = loader
@@ -64,6 +67,12 @@ def _tell_document(world: World, frame: Frame, url: str, loader: str, left: list
     world.emit_to(target, "Page", "Page.frameNavigated", navigated, frame, *left)
     target.url, target.title = url, url
     sessions.changed(world, target)
+
+
+def process_of(world: World, page: Target, site: str) -> Renderer:
+    """Where a document of a site belongs that is in a page: in the page's own process, if it has that site."""
+    own = page.frame is not None and "//" in site and site == site_of(document_url(page.frame))
+    return page.renderer if own and not page.crashed else world.process_for(page, site)
 
 
 def demote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -> None:

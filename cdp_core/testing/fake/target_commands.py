@@ -88,6 +88,11 @@ def _set_auto_attach(call: Call) -> Json:
             sessions.detach(call.world, child)
         return {}
     chosen = tuple(call.params.get("filter", sessions.ALL_BUT_TABS))
+    if session.target is None and sessions.matches(chosen, "tab") and sessions.matches(chosen, "page"):
+        raise Refused(
+            -32602,
+            'Filter should not simultaneously allow "tab" and "page", page targets are attached via tab targets',
+        )
     call.world.moments += 1
     since = call.world.moments
     session.auto_attach = AutoAttach(wait=call.params["waitForDebuggerOnStart"], filter=chosen, since=since)
@@ -177,6 +182,8 @@ def _create_target(call: Call) -> Json:
     url = spelled(call.params["url"]) or "about:blank"
     behind = bool(call.params.get("background"))
     target = call.player.open_page(f"page {len(call.player.labels) + 1}", url, context=context, behind=behind)
+    if url == "about:blank" and target.frame is not None:
+        target.frame.adopts = True
     if call.params.get("forTab") and target.tab is not None:
         return {"targetId": target.tab.id}
     return {"targetId": target.id}

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from cdp_core.testing.fake import dialogs, fetching, fronts, sessions, tabs, unloading
-from cdp_core.testing.fake.parts import Context, Frame, Session, Target
+from cdp_core.testing.fake.parts import Context, Frame, Session, Target, house
 from cdp_core.testing.fake.world import World
 
 __all__ = [
@@ -70,6 +70,8 @@ def create_page(
     )
     target.frame = Frame(target.id, target, None, renderer)
     target.tab, tab.tab_of = tab, target
+    if can_access_opener and opener is not None:
+        target.processes = opener.target.page.processes
     if can_access_opener:
         target.held.update(watching)
     world.enter(target)
@@ -149,6 +151,7 @@ def close(
     """
     if target.closed:
         return
+    shared = len(target.renderer.targets) > 1 or any(_shares_renderer(each, target) for each in world.lasting.values())
     _close_related(world, target)
     target.closed = True
     fetching.forget(world, target)
@@ -158,7 +161,7 @@ def close(
     else:
         dialogs.vanish(target)
     if not demoted:
-        _tell_end(world, target)
+        _tell_end(world, target, shared=shared)
     before_end()
     ending = [each for each in target.made.values() if each.type == "worker"]
     for worker in ending:
@@ -241,14 +244,16 @@ def _close_related(world: World, target: Target) -> None:
     for related in [*target.made.values()]:
         if related.type == "worker":
             continue
-        if target.type == "page":
-            gone = {"frameId": related.id, "reason": "remove"}
-            world.emit_to(target, "Page", "Page.frameDetached", gone, related.frame)
+        gone = {"frameId": related.id, "reason": "remove"}
+        world.emit_to(target, "Page", "Page.frameDetached", gone, related.frame)
         close(world, related)
 
 
-def _tell_end(world: World, target: Target) -> None:
-    """Sessions of a page are told of the end of its process, if it had not ended before; they need no domain for it."""
+def _tell_end(world: World, target: Target, *, shared: bool) -> None:
+    """Sessions of a page are told of the end of its process, if it had not ended before; they need no domain for it.
+
+    One that others had a part in goes on, or ends later than anybody is told of it.
+    """
     if target.frame is not None:
         target.frame.ended(None)
     silent = target.crashed or target.renderer.absent or target.subtype
@@ -258,10 +263,8 @@ def _tell_end(world: World, target: Target) -> None:
     if heard and not target.history.cached:
         return  # its process ends by itself
     if target.type == "page" and not silent and world.profile != "headless-shell":
-        if any(_shares_renderer(each, target) for each in world.lasting.values()):
+        if shared:
             return
-        if any(each is not target for each in target.renderer.pages):
-            return  # a window that can reach another one is in its process
         for session in tuple(target.sessions):
             world.emit(session, "Inspector.detached", {"reason": "Render process gone."}, target)
 
@@ -301,14 +304,14 @@ def shelve_worker(world: World, worker: Target) -> None:
 
 def shelve(world: World, target: Target) -> None:
     """The document it was in may be come back to: its sessions end, the target stays (fact 43)."""
-    for related in [*target.made.values()]:
-        shelve(world, related)
     if world.profile == "headless-shell":
         dialogs.vanish(target)
     dialogs.close_all(world, target)
     for session in tuple(target.sessions):
         if session.open:
             sessions.detach(world, session)
+    for related in [*target.made.values()]:
+        shelve(world, related)
 
 
 def crash(world: World, target: Target) -> None:
@@ -332,6 +335,14 @@ def crash(world: World, target: Target) -> None:
             world.emit_to(target, "Page", "Page.frameDetached", {"frameId": frame.id, "reason": "remove"}, frame)
             frame.parent.children.remove(frame)
         close(world, each)
+    _tell_crash(world, target)
+    for other in [each for each in target.renderer.targets if not (each.crashed or each.closed)]:
+        crash(world, other)  # it died with the same process
+    for act in further:
+        world.soon(act)
+
+
+def _tell_crash(world: World, target: Target) -> None:
     for session in tuple(target.sessions):
         world.emit(session, "Inspector.targetCrashed", {}, target)
     left = () if target.frame is None else target.frame.subtree()
@@ -344,8 +355,6 @@ def crash(world: World, target: Target) -> None:
     )
     if target.type == "iframe":
         target.url = target.title = ""
-    for act in further:
-        world.soon(act)
 
 
 def revive(world: World, target: Target) -> None:
@@ -353,6 +362,10 @@ def revive(world: World, target: Target) -> None:
     if not target.crashed:
         return
     target.crashed = False
+    house(target, world.new_renderer())
+    if target.frame is not None:
+        target.frame.renderer = target.renderer
+    target.renderer.revived = True
     break_off(world, target, "Target crashed", target_died=True)
     for session in tuple(target.sessions):
         world.emit(session, "Inspector.targetReloadedAfterCrash", {}, target)

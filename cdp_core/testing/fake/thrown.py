@@ -1,6 +1,7 @@
 """What a script throws: the value that goes up to who called, and how it is shown where nobody catches it.
 
-Only one kind is modelled: what `XMLHttpRequest.send` throws when it waits for an answer and none comes.
+Two kinds are modelled: what `XMLHttpRequest.send` throws when it waits for an answer and none comes, and the errors of
+the language itself, as of a name that is not defined.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from cdp_core.testing.fake import contexts
 from cdp_core.testing.fake.parts import Frame
 from cdp_core.testing.fake.world import World
 
-__all__ = ["details_of", "is_thrown", "message_of", "name_of", "network_error", "shown"]
+__all__ = ["details_of", "error", "is_thrown", "message_of", "name_of", "network_error", "shown"]
 
 STACK: Final = "\n    at <anonymous>:1:1"
 LONGEST: Final = 100
@@ -23,6 +24,14 @@ CODES: Final = {"NetworkError": 19}
 def network_error(url: str) -> Json:
     """No answer came."""
     return {"name": "NetworkError", "thrown": f"Failed to execute 'send' on 'XMLHttpRequest': Failed to load '{url}'."}
+
+
+def error(name: str, message: str, text: str, place: int, *, traced: bool) -> Json:
+    """An error of the language; where it has a trace, it came up when the script ran, and not when it was read."""
+    line = text.count("\n", 0, place)
+    column = place - (text.rfind("\n", 0, place) + 1)
+    trace = f"\n    at <anonymous>:{line + 1}:{column + 1}" if traced else ""
+    return {"name": name, "thrown": message, "trace": trace, "line": line, "column": column}
 
 
 def is_thrown(value: Json) -> bool:
@@ -52,6 +61,9 @@ def shown(world: World, frame: Frame, context: int, value: Json) -> Json:
 
 def details_of(world: World, frame: Frame, context: int, value: Json) -> Json:
     """The details of an exception."""
+    if "trace" in value:
+        where = {"lineNumber": value["line"], "columnNumber": value["column"], "scriptId": "3"}
+        return {"exceptionId": 1, "text": "Uncaught", **where, "exception": _object(world, frame, context, value)}
     call = {"functionName": "", "scriptId": "3", "url": "", "lineNumber": 0, "columnNumber": 0}
     return {
         "exceptionId": 1,
@@ -66,6 +78,10 @@ def details_of(world: World, frame: Frame, context: int, value: Json) -> Json:
 
 def _object(world: World, frame: Frame, context: int, value: Json) -> Json:
     name, message = name_of(value), message_of(value)
+    if "trace" in value:
+        made = {"type": "object", "subtype": "error", "description": f"{name}: {message}{value['trace']}"}
+        object_id = contexts.keep_object(world, frame, context, made)
+        return {**made, "className": name, "objectId": object_id}
     description = f"{name}: {message}{STACK}"
     made = {"type": "object", "subtype": "error", "description": description}
     properties = [

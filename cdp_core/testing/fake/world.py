@@ -111,11 +111,22 @@ class World:
         self.renderers += 1
         return Renderer(self.renderers)
 
+    def process_for(self, page: Target, site: str) -> Renderer:
+        """The process in which a page, or a window that it can reach, shows documents of a site."""
+        if "//" not in site:
+            return self.new_renderer()
+        found = page.processes.get(site)
+        if found is None or not found.targets or any(each.crashed for each in found.targets):
+            found = page.processes[site] = self.new_renderer()
+        return found
+
     def new_document(self, frame: Frame) -> None:
         """A frame has a document that was not there before."""
         self.documents += 1
         frame.document = frame.wired = self.documents
         frame.manners = Manners()
+        frame.adopts = frame.url == "about:blank" if frame.loader else frame.adopts
+        frame.adopted = ""
         frame.terms = Terms(unbound=any(session.bypasses_csp for session in frame.target.sessions))
 
     # ── saying ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -256,8 +267,8 @@ class World:
         self.appeared += 1
         target.number = self.appeared
         self.targets[target.id] = target
-        if target.type == "page":
-            target.renderer.pages[target] = None
+        if target.frame is not None:
+            target.renderer.targets[target] = None
         if target.parent_frame is not None:
             target.parent_frame.target.made[target.id] = target
         if target.opener is not None and target.can_access_opener:
@@ -266,7 +277,7 @@ class World:
     def part(self, target: Target) -> None:
         """It is there no more."""
         self.targets.pop(target.id, None)
-        target.renderer.pages.pop(target, None)
+        target.renderer.targets.pop(target, None)
         if target.parent_frame is not None:
             target.parent_frame.target.made.pop(target.id, None)
         if target.opener is not None:

@@ -155,9 +155,7 @@ async def test_navigated_to_where_it_is(scenario: Any) -> None:
     await scenario.conforms()
 
 
-@pytest.mark.parametrize(
-    "kind", ["", "zzz", "link", "reload", "address_bar", "keyword", "form_submit", "other", "auto_subframe"]
-)
+@pytest.mark.parametrize("kind", ["", "zzz", "link", "reload", "address_bar", "keyword", "form_submit", "other"])
 async def test_kinds_of_transitions(scenario: Any, kind: str) -> None:
     scenario.page("/main")
     scenario.open("p")
@@ -215,4 +213,88 @@ async def test_isolated_worlds_of_frames(scenario: Any) -> None:
     scenario.send("Page.createIsolatedWorld", {"frameId": "$target.p", "worldName": "v"}, on="p")
     scenario.act(NavigateFrame("f", "{b}/inner"), on="p")
     scenario.act(RemoveFrame("f"), on="p")
+    await scenario.conforms()
+
+
+def two_of_one_site(scenario: Any) -> None:
+    """A page with two frames of another site, which are in one process: `f` and `g`."""
+    scenario.page("/holder", AddFrame("f", "{b}/inner"))
+    scenario.page("/inner")
+    watch(scenario)
+    scenario.expect("Target.attachedToTarget", on="p", save={"session.f": "params.sessionId"})
+    scenario.settle()
+    scenario.act(AddFrame("g", "{b}/other"), on="p")
+    scenario.expect("Target.attachedToTarget", on="p", save={"session.g": "params.sessionId"})
+    scenario.settle()
+
+
+async def test_a_dialog_stops_all_frames_of_its_site(scenario: Any) -> None:
+    two_of_one_site(scenario)
+    scenario.evaluate("confirm('x')", on="f", wait=False)
+    scenario.expect("Page.javascriptDialogOpening", on="p")
+    scenario.settle()
+    scenario.evaluate("1", on="g", wait=False)
+    scenario.evaluate("1", on="p")
+    scenario.settle()
+    scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="p")
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_a_crash_takes_all_frames_of_its_site(scenario: Any) -> None:
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    two_of_one_site(scenario)
+    scenario.send("Page.crash", on="f", wait=False)
+    scenario.expect("Inspector.targetCrashed", on="f")
+    scenario.settle()
+    scenario.evaluate("1", on="g", wait=False)
+    scenario.evaluate("1", on="p")
+    scenario.settle()
+    scenario.act(RemoveFrame("f"), on="p")
+    await scenario.conforms()
+
+
+async def test_a_dialog_of_the_page_stops_frames_of_its_site_inside_another(scenario: Any) -> None:
+    scenario.page("/holder", AddFrame("f", "{b}/middle"))
+    scenario.page("/middle", AddFrame("g", "{a}/inner"))
+    scenario.page("/inner")
+    watch(scenario)
+    scenario.expect("Target.attachedToTarget", on="p", save={"session.f": "params.sessionId"})
+    scenario.settle()
+    scenario.auto_attach(on="f")
+    scenario.expect("Target.attachedToTarget", on="f", save={"session.g": "params.sessionId"})
+    scenario.settle()
+    scenario.evaluate("confirm('x')", on="p", wait=False)
+    scenario.expect("Page.javascriptDialogOpening", on="p")
+    scenario.settle()
+    scenario.evaluate("1", on="f")
+    scenario.evaluate("1", on="g", wait=False)
+    scenario.settle()
+    scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="p")
+    scenario.settle()
+    await scenario.conforms()
+
+
+async def test_a_nested_frame_out_of_process_is_removed_from_above(scenario: Any) -> None:
+    scenario.page("/holder", AddFrame("f", "{b}/middle"))
+    scenario.page("/middle", AddFrame("g", "{a}/inner"))
+    scenario.page("/inner")
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    watch(scenario)
+    scenario.expect("Target.attachedToTarget", on="p", save={"session.f": "params.sessionId"})
+    scenario.settle()
+    scenario.send("Page.enable", on="f")
+    scenario.auto_attach(on="f")
+    scenario.settle()
+    scenario.act(RemoveFrame("f"), on="p")
+    await scenario.conforms()
+
+
+async def test_frames_of_a_page_without_a_server(scenario: Any) -> None:
+    scenario.page("/inner")
+    scenario.open("p", "{a}/inner", enable=("Page", "Runtime"))
+    scenario.auto_attach(on="p")
+    scenario.go("data:text/html,<body>", on="p")
+    scenario.act(AddFrame("f", "{a}/inner"), on="p")
+    scenario.act(AddFrame("g", "{b}/inner"), on="p")
     await scenario.conforms()
