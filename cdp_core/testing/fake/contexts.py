@@ -31,6 +31,7 @@ __all__ = [
     "isolated_world",
     "keep_object",
     "kept_object",
+    "main_of",
     "make",
     "make_empty",
     "release_object",
@@ -111,10 +112,16 @@ def all_of(world: World, target: Target) -> list[Json]:
     """Those that `Runtime.enable` tells of (fact 41), of a target's own frames, the newest first."""
     own = list(_own_frames(target))
     for frame in own:
-        if not frame.context:
-            _make_main(world, frame)
+        main_of(world, frame)
     found = [_main(frame) for frame in own] + [_other(frame, each) for frame in own for each in frame.worlds]
     return sorted(found, key=lambda each: -each["id"])
+
+
+def main_of(world: World, frame: Frame) -> int:
+    """The id of the main one, which is there as soon as somebody asks for it."""
+    if not frame.context:
+        _make_main(world, frame)
+    return frame.context
 
 
 def _make_main(world: World, frame: Frame) -> None:

@@ -28,7 +28,7 @@ from cdp_core.testing.fake import (
     unloading,
     workers,
 )
-from cdp_core.testing.fake.javascript import number_text
+from cdp_core.testing.fake.calculating import number_text
 from cdp_core.testing.fake.parts import Frame, Further, Target
 from cdp_core.testing.fake.world import World
 

@@ -13,8 +13,9 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake import javascript, thrown
-from cdp_core.testing.fake.javascript import BigInt, NotUnderstood, SyntaxFault, ThrownError
+from cdp_core.testing.fake import calculating, javascript, thrown
+from cdp_core.testing.fake.calculating import BigInt, NotUnderstood
+from cdp_core.testing.fake.javascript import SyntaxFault, ThrownError
 from cdp_core.testing.fake.parts import Frame
 from cdp_core.testing.fake.player import Player, remote
 from cdp_core.testing.fake.window_names import WINDOW_NAMES
@@ -81,10 +82,10 @@ def _named(player: Player, frame: Frame, name: str) -> Any:
 def _remote(value: Any) -> Json:
     if isinstance(value, BigInt):
         return {"type": "bigint", "unserializableValue": value.text, "description": value.text}
-    if value is javascript.UNDEFINED:
+    if value is calculating.UNDEFINED:
         return UNDEFINED
-    if isinstance(value, float) and (not math.isfinite(value) or (value == 0 and math.copysign(1, value) < 0)):
-        shown = "-0" if value == 0 else javascript.number_text(value)
+    if isinstance(value, float) and (not math.isfinite(value) or str(value) == "-0.0"):
+        shown = "-0" if str(value) == "-0.0" else calculating.number_text(value)
         return {"type": "number", "unserializableValue": shown, "description": shown}
     return remote(_plain(value))
 

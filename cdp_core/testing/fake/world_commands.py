@@ -85,7 +85,7 @@ def _place(call: Call, plain: str) -> tuple[Frame, int]:
         return contexts.find(target, params[plain]), params[plain]
     own = target.frame or target.scope
     assert own is not None
-    return own, own.context
+    return own, contexts.main_of(call.world, own)
 
 
 def _argument(call: Call, given: Json, context: int) -> Any:

@@ -1,0 +1,152 @@
+"""The values of JavaScript's expressions, and what its operators make of them.
+
+A number is a `float`, a text a `str`, and so on; `undefined` and bigints are classes of their own. What would need the
+text or the number of an object is not understood (javascript.py).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Final
+
+import attrs
+
+__all__ = [
+    "UNDEFINED",
+    "BigInt",
+    "NotUnderstood",
+    "Undefined",
+    "calculated",
+    "number_of",
+    "number_text",
+    "signed",
+    "text_of",
+    "truth",
+]
+
+
+class Undefined:
+    """The value `undefined`."""
+
+
+UNDEFINED: Final = Undefined()
+
+
+@attrs.frozen
+class BigInt:
+    """A whole number of any size."""
+
+    text: str
+
+
+class NotUnderstood(Exception):
+    """It may be JavaScript, and is more than is known here."""
+
+
+def truth(value: Any) -> bool:
+    """Whether it counts as true."""
+    if isinstance(value, float):
+        return bool(value) and not math.isnan(value)
+    if isinstance(value, BigInt):
+        return value.text != "0n"
+    return isinstance(value, (list, dict)) or (value is not UNDEFINED and bool(value))
+
+
+def number_text(value: float) -> str:
+    """A number as JavaScript writes it."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if value == int(value) and abs(value) < 1e21:
+        return str(int(value))
+    mantissa, found, exponent = repr(value).partition("e")
+    if not found:
+        return mantissa
+    if -7 < int(exponent) < 0:
+        return f"{value:.{len(mantissa.replace('.', '').lstrip('-')) - 1 - int(exponent)}f}"
+    return f"{mantissa.removesuffix('.0')}e{'+' if int(exponent) > 0 else '-'}{abs(int(exponent))}"
+
+
+def text_of(value: Any) -> str:
+    """A value as a text. Raises NotUnderstood."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return number_text(value)
+    if value is None or value is UNDEFINED:
+        return "null" if value is None else "undefined"
+    if isinstance(value, BigInt):
+        return value.text[:-1]
+    raise NotUnderstood("a text of an object")
+
+
+def number_of(value: Any) -> float:
+    """A value as a number. Raises NotUnderstood."""
+    if isinstance(value, (bool, float)):
+        return float(value)
+    if value is None or value is UNDEFINED:
+        return 0.0 if value is None else math.nan
+    if isinstance(value, str):
+        text = value.strip()
+        if text == "":
+            return 0.0
+        return float(text) if re.fullmatch(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", text) else math.nan
+    raise NotUnderstood("a number of an object")
+
+
+def signed(value: Any, factor: float) -> Any:
+    """With a sign before it. Raises NotUnderstood."""
+    if isinstance(value, BigInt):
+        raise NotUnderstood("a sign")
+    return factor * number_of(value)
+
+
+def calculated(sign: str, left: Any, right: Any) -> Any:
+    """What an operator makes of two values. Raises NotUnderstood."""
+    if isinstance(left, BigInt) or isinstance(right, BigInt):
+        raise NotUnderstood("bigints")
+    if sign in ("===", "!=="):
+        return _is_same(left, right) is (sign == "===")
+    if sign in ("==", "!="):
+        return _is_like(left, right) is (sign == "==")
+    if sign == "+" and (isinstance(left, str) or isinstance(right, str)):
+        return text_of(left) + text_of(right)
+    if sign in ("<", ">", "<=", ">=") and isinstance(left, str) and isinstance(right, str):
+        return _compared(sign, left.encode("utf-16-be", "surrogatepass"), right.encode("utf-16-be", "surrogatepass"))
+    one, other = number_of(left), number_of(right)
+    return _compared(sign, one, other) if sign[0] in "<>" else _of_numbers(sign, one, other)
+
+
+def _compared(sign: str, one: Any, other: Any) -> bool:
+    found: bool = {"<": one < other, ">": one > other, "<=": one <= other, ">=": one >= other}[sign]
+    return found
+
+
+def _of_numbers(sign: str, one: float, other: float) -> float:
+    if sign == "/":
+        if other == 0:
+            return math.nan if one == 0 or math.isnan(one) else math.copysign(math.inf, one) * math.copysign(1, other)
+        return one / other
+    if sign == "%":
+        return math.nan if other == 0 or math.isinf(one) else math.fmod(one, other)
+    try:
+        return {"+": one + other, "-": one - other, "*": one * other}[sign] if sign != "**" else math.pow(one, other)
+    except (OverflowError, ValueError):
+        raise NotUnderstood("a number beyond numbers") from None
+
+
+def _is_same(left: Any, right: Any) -> bool:
+    if isinstance(left, (list, dict)) or isinstance(right, (list, dict)):
+        return False  # each is an object of its own
+    return type(left) is type(right) and bool(left == right)
+
+
+def _is_like(left: Any, right: Any) -> bool:
+    nothing = [each is None or each is UNDEFINED for each in (left, right)]
+    if any(nothing):
+        return all(nothing)
+    if type(left) is type(right):
+        return _is_same(left, right)
+    return number_of(left) == number_of(right)
