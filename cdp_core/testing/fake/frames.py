@@ -372,11 +372,17 @@ def _show_empty(world: World, frame: Frame) -> None:
 
 def remove_frame(world: World, frame: Frame) -> None:
     """A script removes an iframe element: children first, and an OOPIF's session after its frame (fact 38)."""
-    parent = frame.parent
-    assert parent is not None
+    assert frame.parent is not None
+    # Only of the one that is removed, and not of those that go with it.
+    leaving_now = {"frameId": frame.id}
+    world.emit_to(frame.parent.target, "Page", "Page.frameSubtreeWillBeDetached", leaving_now, frame)
+    _detach(world, frame, frame.parent)
+
+
+def _detach(world: World, frame: Frame, parent: Frame) -> None:
     for child in tuple(frame.children):
         if frame.target is parent.target:
-            remove_frame(world, child)
+            _detach(world, child, frame)
     left = leaving.drop_children(world, frame, for_good=True)  # of a frame out of process nobody is left to tell
     gone = [(each, each.document) for each in (frame, *left)]
     detached = {"frameId": frame.id, "reason": "remove"}

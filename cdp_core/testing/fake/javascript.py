@@ -447,7 +447,7 @@ def _type_of(inner: Value, names: Names) -> str:
         raise
     if isinstance(value, BigInt):
         return "bigint"
-    kinds = {bool: "boolean", float: "number", str: "string", Undefined: "undefined"}
+    kinds: dict[type[Any], str] = {bool: "boolean", float: "number", str: "string", Undefined: "undefined"}
     return kinds.get(type(value), "object")
 
 

@@ -257,6 +257,8 @@ class Target:
     when_run: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
     crashed: bool = False
     closed: bool = False
+    gone: bool = False
+    """It was told of as destroyed."""
     tab: Target | None = None
     """The tab of a page."""
     subtype: str = ""
@@ -313,7 +315,7 @@ class Target:
         }
         if self.parent_frame is not None:
             info["parentId"] = self.parent_frame.target.id if self.type == "iframe" else self.parent_frame.id
-        opener = None if shown.opener is None or shown.opener.target.page.closed else shown.opener
+        opener = None if shown.opener is None or shown.opener.target.page.gone else shown.opener
         if opener is not None:
             info["openerId"] = opener.target.page.id
         info["canAccessOpener"] = shown.can_access_opener and opener is not None

@@ -159,7 +159,7 @@ def _check_fonts(call: Call) -> None:
 
 
 def _check_blocking(call: Call) -> None:
-    if "Page" not in call.session.domains:
+    if "Page" not in call.session.domains and call.world.profile == "headless-new":
         raise Refused(-32000, "Page domain is disabled.")
 
 

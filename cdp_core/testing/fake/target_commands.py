@@ -269,8 +269,7 @@ def _dispose_context(call: Call) -> Json:
 
 def dispose(world: World, context: Context) -> None:
     """A context ends, with its pages."""
-    for target in [each for each in world.pages() if each.context is context]:
-        targets.close(world, target)
+    targets.close_together(world, [each for each in world.pages() if each.context is context])
     del world.contexts[context.id]
     for worker in [each for each in world.workers.values() if each.context is context and not each.crashed]:
         world.soon(partial(targets.close_worker, world, worker, ended=False))

@@ -10,7 +10,7 @@ What is easily wrong in a client, and therefore exact here:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from cdp_core.testing.fake import dialogs, fetching, fronts, sessions, tabs, unloading
 from cdp_core.testing.fake.parts import Context, Frame, Session, Target, house
@@ -19,6 +19,7 @@ from cdp_core.testing.fake.world import World
 __all__ = [
     "break_off",
     "close",
+    "close_together",
     "close_worker",
     "crash",
     "create_page",
@@ -151,6 +152,20 @@ def close(
     """
     if target.closed:
         return
+    _end_document(world, target, demoted=demoted)
+    _take_down(world, target, demoted=demoted, before_end=before_end)
+
+
+def close_together(world: World, pages: Sequence[Target]) -> None:
+    """The pages of a context: the end of every process is told first, and then they go, the last one first."""
+    ending = [each for each in pages if not each.closed]
+    for each in ending:
+        _end_document(world, each)
+    for each in reversed(ending):
+        _take_down(world, each)
+
+
+def _end_document(world: World, target: Target, *, demoted: bool = False) -> None:
     shared = len(target.renderer.targets) > 1 or any(_shares_renderer(each, target) for each in world.lasting.values())
     _close_related(world, target)
     target.closed = True
@@ -162,6 +177,11 @@ def close(
         dialogs.vanish(target)
     if not demoted:
         _tell_end(world, target, shared=shared)
+
+
+def _take_down(
+    world: World, target: Target, *, demoted: bool = False, before_end: Callable[[], None] = lambda: None
+) -> None:
     before_end()
     ending = [each for each in target.made.values() if each.type == "worker"]
     for worker in ending:

@@ -276,6 +276,7 @@ class World:
 
     def part(self, target: Target) -> None:
         """It is there no more."""
+        target.gone = True
         self.targets.pop(target.id, None)
         target.renderer.targets.pop(target, None)
         if target.parent_frame is not None:

@@ -60,6 +60,8 @@ QUIET = 0.1
 """Seconds without a message, after which a real browser has nothing more to say."""
 QUIET_WHILE_LOADING = 0.3
 """The same, where it has said that a frame loads, and not yet that it stopped."""
+QUIET_WHILE_IDLE_IS_TOLD = 0.8
+"""The same, where it was asked to tell how far documents have come: it tells of half a second without a request."""
 SLOW = 0.05
 """Seconds before each command of a client that takes its time."""
 PATIENCE = 3.0
@@ -68,13 +70,21 @@ PATIENCE = 3.0
 ENDS_OF_A_LOAD = ("Page.frameStoppedLoading", "Page.loadEventFired", "Page.domContentEventFired")
 """How far an empty page had come when a client enabled Page is chance, so that of its first load none of these counts."""
 
-NOISE = (
-    "Network.",
-    "Page.frameResized",
-    "Page.lifecycleEvent",
-    "Page.frameSubtreeWillBeDetached",
+NOISE = ("Network.",)
+"""Events, by their beginning, that are not modelled at all: the fake has no network of which anything could be told, and takes
+note of `Network.enable` and no more. Beside them: whatever is about a `browser_ui` target, which is the browser's own.
+Whatever else Chromium says is compared."""
+
+PAINTED = (
+    "firstPaint",
+    "firstContentfulPaint",
+    "firstImagePaint",
+    "firstMeaningfulPaint",
+    "firstMeaningfulPaintCandidate",
 )
-"""Events, by their beginning, that are not modelled and carry no state. Beside them: whatever is about a `browser_ui` target."""
+"""How far a document has come, where that is told by what was painted: the fake paints nothing."""
+IDLE = ("networkAlmostIdle", "networkIdle")
+"""The same, told by half a second without a request: these are compared, but for where they stand among the others."""
 
 UNCOMPARED = {
     "timestamp": "<time>",
@@ -505,6 +515,7 @@ class RealBrowser:
         self._url = url
         self._nursery = nursery
         self._pace = pace
+        self._quiet = QUIET
         self._links: dict[str, Any] = {}
         self._news = trio.Event()
 
@@ -527,6 +538,8 @@ class RealBrowser:
         self._news = trio.Event()
 
     async def send(self, client: str, text: str) -> None:
+        if '"Page.setLifecycleEventsEnabled"' in text:
+            self._quiet = QUIET_WHILE_IDLE_IS_TOLD
         if self._pace:
             await trio.sleep(self._pace)
         await self._links[client].send([text.encode("utf-8", "surrogatepass")])
@@ -542,7 +555,7 @@ class RealBrowser:
     async def settle(self) -> None:
         with trio.move_on_after(PATIENCE):
             while True:
-                with trio.move_on_after(QUIET_WHILE_LOADING if self.told.loading else QUIET) as quiet:
+                with trio.move_on_after(max(self._quiet, QUIET_WHILE_LOADING if self.told.loading else 0)) as quiet:
                     await self._news.wait()
                 if quiet.cancelled_caught:
                     return
@@ -637,7 +650,7 @@ def comparable(told: Told, origins: Mapping[str, str]) -> list[Message]:
         what = message.get("method") or f"answer {message.get('id', 'without an id')}"
         shown = labels.shown({key: each for key, each in message.items() if key != "sessionId"}, message)
         subjects = _subjects(shown)
-        about = " ".join(sorted(subjects))
+        about = " ".join([*sorted(subjects), *_named(shown)])
         if what == "Target.targetInfoChanged":
             # How often a title or an icon is told of again is the renderer's whim.
             if last_info.get((client, session, about)) == shown:
@@ -654,7 +667,8 @@ def comparable(told: Told, origins: Mapping[str, str]) -> list[Message]:
 def _is_noise(message: Json, hidden: set[str]) -> bool:
     params = message.get("params") or {}
     named = params.get("targetInfo", params).get("targetId")
-    return message.get("method", "").startswith(NOISE) or named in hidden
+    painted = message.get("method") == "Page.lifecycleEvent" and params["name"] in PAINTED
+    return painted or message.get("method", "").startswith(NOISE) or named in hidden
 
 
 def _is_of_an_empty_page(message: Json, empty: set[str]) -> bool:
@@ -681,6 +695,11 @@ def _hidden(value: Any) -> Iterator[str]:
             yield value["targetId"]
         for each in value.values():
             yield from _hidden(each)
+
+
+def _named(shown: Json) -> list[str]:
+    """What tells alike messages apart beside what they are about."""
+    return [shown["params"]["name"]] if shown.get("method") == "Page.lifecycleEvent" else []
 
 
 def _subjects(shown: Json) -> set[str]:
@@ -851,6 +870,8 @@ def _disordered(
     for number, first in enumerate(keys):
         for second in keys[number + 1 :]:
             if first[0] != second[0]:
+                continue
+            if first[3].endswith(IDLE) or second[3].endswith(IDLE):
                 continue
             together = first[1] == second[1] or made_up[first].subjects & made_up[second].subjects
             if first[1:3] == second[1:3] and first[2].startswith("Target."):

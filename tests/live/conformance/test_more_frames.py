@@ -298,3 +298,19 @@ async def test_frames_of_a_page_without_a_server(scenario: Any) -> None:
     scenario.act(AddFrame("f", "{a}/inner"), on="p")
     scenario.act(AddFrame("g", "{b}/inner"), on="p")
     await scenario.conforms()
+
+
+async def test_how_far_documents_have_come(scenario: Any) -> None:
+    scenario.page("/holder", AddFrame("e"), AddFrame("f", "{a}/inner"), AddFrame("g", "{b}/inner"))
+    scenario.page("/inner")
+    scenario.open("p")
+    scenario.send("Page.setLifecycleEventsEnabled", {"enabled": True}, on="p")
+    scenario.go("{a}/inner", on="p")
+    scenario.go("{a}/holder", on="p")
+    scenario.act(NavigateFrame("f", "{a}/other"), on="p")
+    scenario.act(RemoveFrame("f"), on="p")
+    scenario.send("Page.reload", on="p")
+    scenario.settle()
+    scenario.send("Page.setLifecycleEventsEnabled", {"enabled": False}, on="p")
+    scenario.go("{b}/inner", on="p")
+    await scenario.conforms()

@@ -348,3 +348,31 @@ async def test_a_page_opened_for_its_tab(scenario: Any) -> None:
     scenario.send("Target.closeTarget", {"targetId": "$target.t"})
     scenario.settle()
     await scenario.conforms()
+
+
+@pytest.mark.parametrize("how", ["dispose", "Browser.close"])
+async def test_several_pages_end_together(last_scenario: Any, how: str) -> None:
+    scenario = last_scenario
+    scenario.page("/main")
+    scenario.page("/pay")
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.send("Target.createBrowserContext", save={"context.one": "browserContextId"})
+    scenario.open("p", "{a}/main", context="one")
+    scenario.open("q", "{b}/main", context="one")
+    scenario.auto_attach(filter=[{"type": "page"}])
+    scenario.act(Popup("pop", "{b}/pay"), on="p", wait=False)
+    scenario.expect(
+        "Target.attachedToTarget",
+        where={"targetInfo.openerId": "$target.p"},
+        save={"session.pop": "params.sessionId", "target.pop": "params.targetInfo.targetId"},
+    )
+    scenario.send("Page.enable", on="pop", wait=False)
+    scenario.send("Runtime.runIfWaitingForDebugger", on="pop", wait=False)
+    scenario.settle()
+    if how == "dispose":
+        scenario.send("Target.disposeBrowserContext", {"browserContextId": "$context.one"})
+        scenario.settle()
+    else:
+        scenario.send("Browser.close", wait=False)
+        scenario.ends()
+    await scenario.conforms()
