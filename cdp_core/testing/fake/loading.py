@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cdp_core.testing.fake import lifecycle
+from cdp_core.testing.fake import fetching, lifecycle
+from cdp_core.testing.fake.fetching import Asked
 from cdp_core.testing.fake.parts import Frame, Load
 from cdp_core.testing.fake.world import World
 
@@ -49,3 +50,16 @@ def end(world: World, frame: Frame) -> None:
     world.emit_to(target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
     if frame.parent is not None:
         end(world, frame.parent)
+    else:
+        _ask_for_picture(world, frame)
+
+
+def _ask_for_picture(world: World, frame: Frame) -> None:
+    """The browser wants the picture of a site for its tab; who has a say in requests is asked about that, too."""
+    site = frame.origin
+    if site == "://" or frame.unreachable or world.profile == "headless-shell":
+        return
+    url = f"{site}/favicon.ico"
+    asked = Asked(url=url, kind="Other", frame=frame, target=frame.target, referrer=frame.url, priority="High")
+    if fetching.concerned(world, asked):
+        world.soon(lambda: fetching.ask(world, asked, lambda _answered: None))

@@ -387,6 +387,8 @@ class Session:
     """Where it has Fetch enabled."""
     held: bool = False
     """Whether its target had to wait for it, at first."""
+    lets_run: bool = False
+    """It has said that its target may run; where a dialog stops the process, that is heard when it is gone."""
     discovers: tuple[Json, ...] = ()
     """The filter of what it is told of."""
     scripts: dict[str, str] = attrs.Factory(dict["str", "str"])

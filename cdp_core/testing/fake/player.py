@@ -61,7 +61,7 @@ class Player:
         self._cut = cut
         self._acts: dict[type[Any], Callable[[Any, Frame | None], None]] = {
             kinds.AddFrame: self._add_frame,
-            kinds.PushState: lambda step, here: moves.push_state(world, self.frame(step.frame, here), step.url),
+            kinds.PushState: lambda step, here: moves.push_state(world, self._running(step.frame, here), step.url),
             kinds.Go: self._go,
             kinds.RemoveFrame: lambda step, here: self._remove(self._inside(step.label, here)),
             kinds.MoveFrame: self._move_frame,
@@ -74,10 +74,8 @@ class Player:
             kinds.Worker: self._worker,
             kinds.EndWorker: self._end_worker,
             kinds.Prerender: self._prerender,
-            kinds.Discard: lambda step, here: discards.discard(
-                world, self.frame(step.page, here, of_browser=True).target.page
-            ),
-            kinds.Crash: lambda step, here: targets.crash(world, self.frame(step.page, here).target),
+            kinds.Discard: lambda step, here: discards.discard(world, self.frame(step.page, here).target.page),
+            kinds.Crash: lambda step, here: targets.crash(world, self._running(step.page, here).target),
             kinds.Close: self._close,
             kinds.Cut: lambda _step, _here: self._cut(),
         }
@@ -122,11 +120,11 @@ class Player:
         if isinstance(step, (kinds.Navigate, kinds.NavigateFrame)):
             self._navigate(step, here, rest)
         elif isinstance(step, kinds.Dialog):
-            frame = self.frame(step.frame, here)
+            frame = self._running(step.frame, here)
             finish, failed = partial(_go_on, rest), partial(self._throw, frame, done)
             self.dialog(frame, step.type, step.message, step.default_prompt, finish, failed)
         elif isinstance(step, kinds.Request) and step.sync:
-            frame = self.frame(step.frame, here)
+            frame = self._running(step.frame, here)
             asking.wait_for(self.world, frame, step.url, partial(self._brought, step, frame, rest))
         else:
             return False
@@ -152,20 +150,17 @@ class Player:
 
     # ── what things are called ───────────────────────────────────────────────────────────────────────────────────────
 
-    def frame(self, label: str, here: Frame | None = None, *, of_browser: bool = False) -> Frame:
+    def frame(self, label: str, here: Frame | None = None) -> Frame:
         """The frame of that label; a document's own script calls its own frame `main`.
 
-        Raises GoneError for one that is not there now, since a client may have closed it or what it was to be in, or
-        whose process died, unless it is the browser that does something `of_browser`; and InvalidArgument for one that
-        no step has ever named.
+        Raises GoneError for one that is not there now, since a client may have closed it or what it was to be in, and
+        InvalidArgument for one that no step has ever named.
         """
         frame = here if here is not None and label == kinds.MAIN else self.labels.get(label)
         if label in self.workers and frame is None:
             raise GoneError(label)  # it has no document in which that could be done
         if frame is not None and frame.renderer.absent and frame.target.type == "page":
             raise GoneError(label)  # nor has this, now
-        if frame is not None and frame.target.crashed and not of_browser:
-            raise GoneError(label)
         if frame is not None and self.world.frames.get(frame.id) is frame:
             return frame
         if frame is not None or label in self._given:
@@ -173,9 +168,16 @@ class Player:
         known = ", ".join(label for label, each in self.labels.items() if each.id in self.world.frames)
         raise InvalidArgument(f"The script has no frame {label!r} now; it has {known or 'none'}.")
 
+    def _running(self, label: str, here: Frame | None = None) -> Frame:
+        """The same where a script of it does something, for which its process must be there. Raises as `frame` does."""
+        frame = self.frame(label, here)
+        if frame.target.crashed:
+            raise GoneError(label)
+        return frame
+
     def _inside(self, label: str, here: Frame | None) -> Frame:
         """A frame of which the script above does something; its own process need not be there. Raises as `frame` does."""
-        frame = self.frame(label, here, of_browser=True)
+        frame = self.frame(label, here)
         if (frame.parent or frame).target.crashed:
             raise GoneError(label)
         return frame
@@ -185,7 +187,7 @@ class Player:
         worker = self.workers.get(label)
         scope = worker.scope if worker is not None else here if label == kinds.MAIN else None
         if scope is None or scope is not scope.target.scope:
-            return self.frame(label, here)
+            return self._running(label, here)
         target = scope.target
         if target.closed or target.crashed or target.held or target.id not in self.world.targets:
             raise GoneError(label)
@@ -255,7 +257,7 @@ class Player:
         dialogs.when_free(frame, lambda: void(dialogs.raise_dialog(self.world, frame, kind, message, default, finish)))
 
     def _request(self, step: kinds.Request, here: Frame | None) -> None:
-        frame = self.frame(step.frame, here)
+        frame = self._running(step.frame, here)
         asking.ask_later(self.world, frame, step.url, partial(self._brought, step, frame, nothing))
 
     def _brought(self, step: kinds.Request, frame: Frame, rest: Done, text: str | None, status: int) -> None:
@@ -272,7 +274,7 @@ class Player:
         done()
 
     def _add_frame(self, step: kinds.AddFrame, here: Frame | None) -> None:
-        parent = self.frame(step.parent, here)
+        parent = self._running(step.parent, here)
 
         def loaded(frame: Frame, done: Done) -> None:
             self.labels[step.label] = frame
@@ -285,7 +287,7 @@ class Player:
             frame = self._inside(step.label, here)
             frame.source = step.url
         else:
-            frame = self.frame(step.page, here, of_browser=True)
+            frame = self.frame(step.page, here)
         frames.navigate_by_script(self.world, frame, step.url, self.loaded, rest)
 
     def go_to(self, frame: Frame, url: str, reason: str, done: Done, *, instead: bool = False) -> None:
@@ -306,16 +308,18 @@ class Player:
         if not isinstance(step, (kinds.Dialog, kinds.Console)):
             return False
         if isinstance(step, kinds.Dialog) and (step.at or step.type == "beforeunload"):
-            unloading.listen_with(self.frame(step.frame, here), step.at, step.type, step.message, step.default_prompt)
+            unloading.listen_with(
+                self._running(step.frame, here), step.at, step.type, step.message, step.default_prompt
+            )
             return True
         if isinstance(step, kinds.Console) and step.at:
-            frame = self.frame(step.frame, here)
+            frame = self._running(step.frame, here)
             unloading.listen(frame, step.at, partial(self.console, frame, step.type, [step.text * step.times]))
             return True
         return False
 
     def _go(self, step: kinds.Go, here: Frame | None) -> None:
-        self.go(self.frame(step.page, here, of_browser=True), step.delta)
+        self.go(self.frame(step.page, here), step.delta)
 
     def go(self, frame: Frame, delta: int) -> None:
         """A script goes through the history of its page; nothing happens where that ends before."""
@@ -375,7 +379,7 @@ class Player:
         self.world.remember(frame.target, "Runtime.exceptionThrown", params, frame)
 
     def _popup(self, step: kinds.Popup, here: Frame | None) -> None:
-        self.popup(self.frame(step.opener, here), step.url, label=step.label, noopener=step.noopener)
+        self.popup(self._running(step.opener, here), step.url, label=step.label, noopener=step.noopener)
 
     def ask_for_window(self, opener: Frame, url: str, *, noopener: bool = False, user_gesture: bool) -> None:
         """Tell that a script wants a window, whether or not it gets one."""
@@ -404,11 +408,11 @@ class Player:
         return target
 
     def _worker(self, step: kinds.Worker, here: Frame | None) -> None:
-        frame = self.frame(step.frame, here)
+        frame = self._running(step.frame, here)
         self.workers[step.label] = workers.start(self.world, frame, step.kind, step.url, self.loaded)
 
     def _prerender(self, step: kinds.Prerender, here: Frame | None) -> None:
-        frame = self.frame(step.page, here)
+        frame = self._running(step.page, here)
         made = prerenders.begin(self.world, frame, urljoin(contexts.document_url(frame), step.url), self.loaded)
         if made is not None:
             self.labels[step.label] = made
@@ -421,7 +425,7 @@ class Player:
     def _close(self, step: kinds.Close, here: Frame | None) -> None:
         named = self.labels.get(step.page)
         discarded = here is None and named is not None and named.renderer.absent and named.target.page.tab is not None
-        frame = named if named is not None and discarded else self.frame(step.page, here, of_browser=True)
+        frame = named if named is not None and discarded else self.frame(step.page, here)
         targets.close(self.world, frame.target.page)
 
     def _end_worker(self, step: kinds.EndWorker, _here: Frame | None) -> None:

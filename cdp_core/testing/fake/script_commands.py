@@ -32,6 +32,7 @@ def _runtime_disable(call: Call) -> Json:
 def _run_if_waiting(call: Call) -> Json:
     if call.session.target is None:
         return {}
+    call.session.lets_run = True
     if call.target.renderer.absent:  # that there will be a process may depend on it
         dialogs.when_free(call.target, lambda: call.answer({"result": {}}))
         sessions.run(call.target, call.session)
