@@ -51,7 +51,7 @@ def test_the_truth_tells_what_is_held_and_by_whom() -> None:
     fake = FakeBrowser()
     client = Asker(fake)
     session = client.attach()
-    client.send("Fetch.enable", session)
+    client.send("Fetch.enable", session, patterns=[{"resourceType": "Document"}])
     assert client.send("Page.navigate", session, url=SHOP) is None
     [held] = fake.truth().paused_requests
     [paused] = client.events("Fetch.requestPaused")
@@ -120,3 +120,16 @@ def test_patterns(pattern: str, url: str, fits: bool) -> None:
     session = client.attach()
     client.send("Fetch.enable", session, patterns=[{"urlPattern": pattern}])
     assert (client.send("Page.navigate", session, url=url) is None) is fits
+
+
+def test_the_picture_of_a_site_is_asked_for_where_somebody_has_a_say() -> None:
+    fake = FakeBrowser()
+    client = Asker(fake)
+    session = client.attach()
+    client.send("Page.navigate", session, url=SHOP)
+    assert fake.truth().paused_requests == ()
+    client.send("Fetch.enable", session, patterns=[{"urlPattern": "*.ico"}])
+    client.send("Page.navigate", session, url=SHOP)
+    [held] = fake.truth().paused_requests
+    assert held.url == f"{SHOP}favicon.ico"
+    assert client.events("Page.frameNavigated")[-1]["frame"]["url"] == SHOP

@@ -61,5 +61,5 @@ def _ask_for_picture(world: World, frame: Frame) -> None:
         return
     url = f"{site}/favicon.ico"
     asked = Asked(url=url, kind="Other", frame=frame, target=frame.target, referrer=frame.url, priority="High")
-    if fetching.concerned(world, asked):
+    if any(each.wants(asked, response=back) for each in fetching.concerned(world, asked) for back in (False, True)):
         world.soon(lambda: fetching.ask(world, asked, lambda _answered: None))

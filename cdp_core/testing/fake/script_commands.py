@@ -102,11 +102,11 @@ def _check_buffers(call: Call) -> None:
 def _check_time(call: Call) -> None:
     """A session counts by one kind of time as long as it counts."""
     wanted = call.params.get("timeDomain", "timeTicks")
-    if wanted not in ("timeTicks", "threadTicks"):
-        raise Refused(-32000, "Invalid time domain specification.")
     counts_by = call.session.counts_by
     if "timeDomain" in call.params and "Performance" in call.session.domains and counts_by != wanted:
         raise Refused(-32000, "Cannot change time domain while performance metrics collection is enabled.")
+    if wanted not in ("timeTicks", "threadTicks"):
+        raise Refused(-32000, "Invalid time domain specification.")
     call.session.counts_by = wanted if "Performance" not in call.session.domains else counts_by
 
 

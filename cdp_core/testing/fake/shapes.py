@@ -47,7 +47,7 @@ def _shape(domain: str, kind: str, depth: int) -> Shape:
     owner, found, name = kind.rpartition(".")
     if found:
         return _shape(owner, name, depth)
-    if (domain, name) in FREE:
+    if name == "obj" or (domain, name) in FREE:
         return {}
     table = _table(domain)
     if name in table.names:

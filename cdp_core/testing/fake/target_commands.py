@@ -245,6 +245,9 @@ def _activate_target(call: Call) -> Json:
 @modelled("Target.createBrowserContext", ANYWHERE)
 def _create_context(call: Call) -> Json:
     call.demand_root()
+    for origin in call.params.get("originsWithUniversalNetworkAccess", []):
+        if spelled(origin) is None:
+            raise Refused(-32602, f"Invalid origin {origin}")
     owner = call.session.client if call.params.get("disposeOnDetach") else None
     return {"browserContextId": call.world.new_context(owner).id}
 
