@@ -8,10 +8,11 @@ Chromium has it; so are the refusals. A client that relies on what one of these 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake import dialogs, tabs, unloading
+from cdp_core.testing.fake import dialogs, tabs, unloading, viewports
 from cdp_core.testing.fake.call import FRAMES, LATER, ROOT, SCRIPTED, Call, modelled
 from cdp_core.testing.fake.dispatch_errors import Refused
 from cdp_core.testing.fake.settings_checks import CHECKS, Check, find_context, of_a_context
@@ -171,18 +172,29 @@ def _window(call: Call) -> Json:
 def _clear_metrics(call: Call) -> Json:
     _demand_both(call)
     # Where there is nothing to clear, nobody asks the renderer.
-    if "metrics" in call.session.domains:
-        call.session.domains.discard("metrics")
-        dialogs.when_free(call.target, lambda: call.answer({"result": {}}))
+    if call.session.resizes:
+        dialogs.when_free(call.target, partial(_give_up_size, call))
     else:
         call.answer({"result": {}})
     return LATER
 
 
+def _give_up_size(call: Call) -> None:
+    viewports.give_up(call.world, call.target, call.session)
+    call.answer({"result": {}})
+
+
+@modelled("Emulation.setDeviceMetricsOverride", SCRIPTED, by_renderer=True)
+def _set_metrics(call: Call) -> Json:
+    _demand_both(call)
+    CHECKS["Emulation.setDeviceMetricsOverride"](call)
+    viewports.resize(call.world, call.target, call.session, (call.params["width"], call.params["height"]))
+    return {}
+
+
 _accept(DOCUMENTS, FRAMES)
 _accept(WORKERS_TOO, SCRIPTED)
 _accept(NOT_WORKERS, SCRIPTED, _demand_document)
-_accept(("Emulation.setDeviceMetricsOverride",), SCRIPTED, _demand_both)
 _accept(("Input.insertText",), FRAMES)
 _accept(OF_THE_BROWSER, FRAMES, by_renderer=False)
 _accept(OF_THE_BROWSER_FOR_PAGES, FRAMES, _demand_top, by_renderer=False)

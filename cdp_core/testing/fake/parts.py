@@ -272,6 +272,8 @@ class Target:
     """Where a tab stands among the others; None where there is no telling."""
     place: int = 0
     """By which that is told."""
+    size: tuple[int, int] = (0, 0)
+    """How large a client wants it; nothing for its own size."""
     said: list[tuple[str, Json]] = attrs.Factory(list["tuple[str, Json]"])
     """Console lines and exceptions of its documents, for who enables Runtime later."""
     dialogs: list[Dialog] = attrs.Factory(list["Dialog"])
@@ -397,6 +399,8 @@ class Session:
     overrides: dict[str, Override] = attrs.Factory(dict["str", "Override"])
     """What some of them put in the place of dialogs."""
     bypasses_csp: bool = False
+    resizes: bool = False
+    """It has said how large its page is to be."""
     counts_by: str = ""
     """The kind of time that Performance counts by."""
     zone: str = ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake import dialogs, fetching, tabs
+from cdp_core.testing.fake import dialogs, fetching, tabs, viewports
 from cdp_core.testing.fake.addresses import origin_of
 from cdp_core.testing.fake.contexts import document_url
 from cdp_core.testing.fake.parts import AutoAttach, Session, Target
@@ -270,6 +270,8 @@ def _end(world: World, session: Session) -> None:
         session.target.sessions.remove(session)
     if session in world.discoverers:
         world.discoverers.remove(session)
+    if session.target is not None:
+        viewports.give_up(world, session.target, session)
     dialogs.leave(world, session)  # what is raised next it does not see any more
 
 

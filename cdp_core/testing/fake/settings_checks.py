@@ -87,7 +87,6 @@ def _check_metrics(call: Call) -> None:
         raise Refused(-32602, f"scale must be positive, not greater than {LARGEST_SCALE}")
     if "screenOrientation" in given:
         _check_orientation(given["screenOrientation"])
-    call.session.domains.add("metrics")
 
 
 def _check_orientation(given: Json) -> None:

@@ -62,7 +62,6 @@ HANGING: list[tuple[str, Any]] = [
     ("Page.captureScreenshot", {}),
     ("Page.addScriptToEvaluateOnNewDocument", {"source": "1"}),
     ("Page.setBypassCSP", {"enabled": True}),
-    ("Page.setLifecycleEventsEnabled", {"enabled": True}),
     ("Page.createIsolatedWorld", {"frameId": "$target.p"}),
     ("Network.enable", {}),
     ("Network.disable", {}),
@@ -401,5 +400,17 @@ async def test_a_worker_goes_on_behind_a_dialog(scenario: Any) -> None:
     scenario.settle()
     opened(scenario)
     scenario.evaluate("1+1", on="w")
+    handle(scenario)
+    await scenario.conforms()
+
+
+async def test_lifecycle_is_asked_for_behind_a_dialog(scenario: Any) -> None:
+    scenario.page("/main")
+    scenario.open("p")
+    scenario.send("Page.setLifecycleEventsEnabled", {"enabled": False}, on="p")
+    scenario.go("{a}/main", on="p")
+    opened(scenario)
+    scenario.send("Page.setLifecycleEventsEnabled", {"enabled": True}, on="p", wait=False)
+    scenario.settle()
     handle(scenario)
     await scenario.conforms()

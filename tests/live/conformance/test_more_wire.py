@@ -242,3 +242,24 @@ async def test_what_comes_to_a_value(scenario: Any) -> None:
     for each in VALUES:
         scenario.evaluate(each, on="p")
     await scenario.conforms()
+
+
+def size(width: int, height: int) -> dict[str, Any]:
+    return {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+
+
+async def test_a_page_of_many_sizes(scenario: Any) -> None:
+    scenario.page("/main")
+    scenario.open("p", "{a}/main")
+    scenario.attach("q", "p", enable=("Page",))
+    for given in (size(300, 300), size(300, 300), size(300, 200), size(0, 0), size(0, 0), size(300, 300)):
+        scenario.send("Emulation.setDeviceMetricsOverride", given, on="p")
+        scenario.settle()
+    for _ in range(2):
+        scenario.send("Emulation.clearDeviceMetricsOverride", on="p")
+        scenario.settle()
+    scenario.send("Emulation.setDeviceMetricsOverride", size(200, 200), on="q")
+    scenario.settle()
+    scenario.send("Target.detachFromTarget", {"sessionId": "$session.q"})
+    scenario.settle()
+    await scenario.conforms()
