@@ -8,7 +8,7 @@ from cdp_core.testing.fake.contexts import document_url
 from cdp_core.testing.fake.parts import Frame
 from cdp_core.testing.fake.world import World
 
-__all__ = ["described", "loader_of", "tree"]
+__all__ = ["described", "tree"]
 
 
 def described(world: World, frame: Frame) -> Json:
@@ -17,7 +17,7 @@ def described(world: World, frame: Frame) -> Json:
     shown: Json = {"id": frame.id}
     if frame.parent is not None:
         shown["parentId"] = frame.parent.id
-    shown["loaderId"] = loader_of(world, frame)
+    shown["loaderId"] = world.loader_of(frame)
     if frame.parent is not None:
         shown["name"] = frame.name
     address, found, fragment = frame.url.partition("#")
@@ -35,13 +35,6 @@ def described(world: World, frame: Frame) -> Json:
         "gatedAPIFeatures": [],
     }
     return shown
-
-
-def loader_of(world: World, frame: Frame) -> str:
-    """The loader of its document; the empty one that it began with has got one as soon as somebody asks."""
-    if not frame.loader and not frame.first_loader:
-        frame.first_loader = world.ids.new("loader")
-    return frame.loader or frame.first_loader
 
 
 def tree(world: World, frame: Frame) -> Json:

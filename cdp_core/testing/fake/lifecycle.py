@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Final
 
 from cdp_core.testing.fake import dialogs
-from cdp_core.testing.fake.frame_shapes import loader_of
 from cdp_core.testing.fake.parts import Frame, Session, Target
 from cdp_core.testing.fake.world import World
 
@@ -55,7 +54,7 @@ def enable(world: World, session: Session, target: Target) -> None:
         if frame.target is not target and frame is not target.frame:
             continue
         for name, at in _been(world, frame).items():
-            _tell(world, session, frame, loader_of(world, frame), name, at)
+            _tell(world, session, frame, world.loader_of(frame), name, at)
         parsed = (frame.moments or {}).get(PARSED, 0.0)
         left = parsed + QUIET - world.timestamp
         if new and parsed and left > 0 and frame.url != "about:blank":

@@ -129,6 +129,12 @@ class World:
         frame.adopted = ""
         frame.terms = Terms(unbound=any(session.bypasses_csp for session in frame.target.sessions))
 
+    def loader_of(self, frame: Frame) -> str:
+        """The loader of a document; the empty one that a frame began with has got one as soon as somebody asks."""
+        if not frame.loader and not frame.first_loader:
+            frame.first_loader = self.ids.new("loader")
+        return frame.loader or frame.first_loader
+
     # ── saying ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def emit(
