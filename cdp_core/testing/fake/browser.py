@@ -193,8 +193,7 @@ class FakeBrowser:
         return tuple(
             (target.id, target.type)
             for target in self._world.targets.values()
-            if not target.crashed
-            and any(client in (None, each.client.number) for each in target.held if not each.lets_run)
+            if not target.crashed and any(client in (None, session.client.number) for session in target.waits_for)
         )
 
     def statistics(self) -> FakeStatistics:
@@ -214,8 +213,7 @@ class FakeBrowser:
         """Raise AssertionError that names what clients left behind: paused targets, open dialogs, malformed messages."""
         left: list[str] = []
         for target in self._world.targets.values():
-            waits_for = [session for session in target.held if not session.lets_run]
-            left += [f"{target.type} {target.id[:8]} waits for {session.name}" for session in waits_for]
+            left += [f"{target.type} {target.id[:8]} waits for {session.name}" for session in target.waits_for]
             left += [f"a {dialog.type} is open on page {target.id[:8]}" for dialog in target.dialogs]
         if self._malformed:
             left.append(f"{self._malformed} messages were malformed")

@@ -199,10 +199,10 @@ def _leave_top(
         forwarded = _taken_over(frame.renderer)
         page = frame.target.page
         if frame is page.frame and not page.can_access_opener and not page.opened:
-            page.processes = {}  # what is left may be kept, with its processes
+            page.renderers = {}  # what is left may be kept, with its processes
         swaps.move(
             frame,
-            swaps.process_of(world, page, site_of(url)) if frame.parent else world.process_for(page, site_of(url)),
+            swaps.renderer_of(world, page, site_of(url)) if frame.parent else world.renderer_for(page, site_of(url)),
         )
     if not parted and not (frame.target.opener is not None and not frame.loader and not frame.target.can_access_opener):
         world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)

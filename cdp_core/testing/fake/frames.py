@@ -243,7 +243,12 @@ def _ask(world: World, going: Navigation, asked: Asked, answered: Callable[[Answ
 def _arrive(world: World, going: Navigation, loaded: Loaded, came: Answered) -> None:
     """The document is there, unless the frame or its wish for it has gone meanwhile."""
     frame, url, failure = going.frame, going.url, failure_by(came)
-    if going.target.closed or world.frames.get(frame.id) is not frame or frame.navigating != going.loader:
+    if going.target.closed or world.frames.get(frame.id) is not frame:
+        return
+    if frame.navigating != going.loader:
+        if frame.left_for[0] == going.loader and not frame.renderer.stopped:
+            frame.left, frame.left_for = False, ("", "")
+            commits.commit(world, going, url, loaded)  # and gives way at once to what was asked for meanwhile
         return
     if failure == "net::ERR_ABORTED":
         _stay(world, frame, going.target)
@@ -261,10 +266,10 @@ def _arrive(world: World, going: Navigation, loaded: Loaded, came: Answered) -> 
         dialogs.leave_document(frame.target)
         # The script that waits is not heard of any more, and still holds the process (fact 33).
         targets.break_off(world, frame.target, "Inspected target navigated or closed")
-        frame.left = True
+        frame.left, frame.left_for = True, (going.loader, url)
         frame.renderer.parked.insert(0, partial(_arrive, world, going, loaded, came))
         return
-    frame.navigating, frame.begun, frame.left = "", None, False
+    frame.navigating, frame.begun, frame.left, frame.left_for = "", None, False, ("", "")
     frame.unreachable = url if failure else ""
     frame.mime = "" if failure else type_of(came)
     if came.body is not None:

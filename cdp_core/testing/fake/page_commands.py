@@ -77,7 +77,7 @@ def _page_navigate(call: Call) -> Json:
     if url.startswith("javascript:"):  # no command runs a script so
         return {"frameId": frame.id, "errorText": "net::ERR_ABORTED"}
     base, _, fragment = url.partition("#")
-    if fragment and base == frame.url.partition("#")[0]:
+    if fragment and base == (frame.left_for[1] or frame.url).partition("#")[0]:
         frames.give_up(call.world, frame)
         within: Json = {"frameId": frame.id, "isDownload": False}
         moves.navigate_within(call.world, frame, url, lambda: call.answer({"result": within}))

@@ -189,6 +189,8 @@ class Frame:
     """Which site that is."""
     left: bool = False
     """Another document is there and waits only for this one's process."""
+    left_for: tuple[str, str] = ("", "")
+    """The loader and the address of that one, which for the browser is there already."""
     document: int = 0
     """Which document of the browser it is, by the order of coming."""
     wired: int = 0
@@ -243,7 +245,7 @@ class Target:
     """Its place in the order of appearing."""
     made: dict[str, Target] = attrs.Factory(dict["str", "Target"])
     """The iframes out of process, and workers, that frames of it made."""
-    processes: dict[str, Renderer] = attrs.Factory(dict["str", "Renderer"])
+    renderers: dict[str, Renderer] = attrs.Factory(dict["str", "Renderer"])
     """Those of a page and the windows that it can reach, by their sites."""
     opened: dict[str, Target] = attrs.Factory(dict["str", "Target"])
     """The windows of a page that can reach it."""
@@ -282,6 +284,11 @@ class Target:
     """Of a page."""
     asked_meanwhile: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
     """What its renderer was asked while another document was on its way: who is there then answers it."""
+
+    @property
+    def waits_for(self) -> list[Session]:
+        """The sessions that have not said yet that it may run."""
+        return [each for each in self.held if not each.lets_run]
 
     @property
     def is_on_its_way(self) -> bool:

@@ -15,7 +15,7 @@ from cdp_core.testing.fake.loading import Loaded
 from cdp_core.testing.fake.parts import Frame, Load, Renderer, Target, house
 from cdp_core.testing.fake.world import World
 
-__all__ = ["demote", "move", "process_of", "promote"]
+__all__ = ["demote", "move", "promote", "renderer_of"]
 
 
 def promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -> None:
@@ -25,7 +25,7 @@ def promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -
     above = frame.target
     target = leaving.own_target(world, frame)
     if target is None:
-        renderer = process_of(world, above.page, site_of(url))
+        renderer = renderer_of(world, above.page, site_of(url))
         target = Target(frame.id, "iframe", above.context, renderer, frame=frame, parent_frame=parent)
         targets.create_related(world, target, parent.target)
     target.when_run.clear()  # another document takes the place of one that has not begun
@@ -69,10 +69,10 @@ def _tell_document(world: World, frame: Frame, url: str, loader: str, left: list
     sessions.changed(world, target)
 
 
-def process_of(world: World, page: Target, site: str) -> Renderer:
+def renderer_of(world: World, page: Target, site: str) -> Renderer:
     """Where a document of a site belongs that is in a page: in the page's own process, if it has that site."""
     own = page.frame is not None and "//" in site and site == site_of(document_url(page.frame))
-    return page.renderer if own and not page.crashed else world.process_for(page, site)
+    return page.renderer if own and not page.crashed else world.renderer_for(page, site)
 
 
 def demote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -> None:

@@ -72,7 +72,7 @@ def create_page(
     target.frame = Frame(target.id, target, None, renderer)
     target.tab, tab.tab_of = tab, target
     if can_access_opener and opener is not None:
-        target.processes = opener.target.page.processes
+        target.renderers = opener.target.page.renderers
     if can_access_opener:
         target.held.update(watching)
     world.enter(target)

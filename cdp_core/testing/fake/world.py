@@ -111,13 +111,13 @@ class World:
         self.renderers += 1
         return Renderer(self.renderers)
 
-    def process_for(self, page: Target, site: str) -> Renderer:
+    def renderer_for(self, page: Target, site: str) -> Renderer:
         """The process in which a page, or a window that it can reach, shows documents of a site."""
         if "//" not in site:
             return self.new_renderer()
-        found = page.processes.get(site)
+        found = page.renderers.get(site)
         if found is None or not found.targets or any(each.crashed for each in found.targets):
-            found = page.processes[site] = self.new_renderer()
+            found = page.renderers[site] = self.new_renderer()
         return found
 
     def new_document(self, frame: Frame) -> None:
@@ -126,7 +126,7 @@ class World:
         frame.document = frame.wired = self.documents
         frame.manners = Manners()
         frame.adopts = frame.url == "about:blank" if frame.loader else frame.adopts
-        frame.adopted = ""
+        frame.adopted, frame.left_for = "", ("", "")
         frame.terms = Terms(unbound=any(session.bypasses_csp for session in frame.target.sessions))
 
     def loader_of(self, frame: Frame) -> str:

@@ -414,3 +414,27 @@ async def test_lifecycle_is_asked_for_behind_a_dialog(scenario: Any) -> None:
     scenario.settle()
     handle(scenario)
     await scenario.conforms()
+
+
+@pytest.mark.parametrize("how", ["handle", "navigate", "same"])
+async def test_a_page_that_is_left_and_still_asks(last_scenario: Any, how: str) -> None:
+    scenario = last_scenario
+    for path in ("/main", "/other", "/third"):
+        scenario.page(path)
+    scenario.open("p", "{a}/main", enable=("Page", "Runtime"))
+    scenario.act(Dialog("alert", "first"), Dialog("alert", "second"), on="p", wait=False)
+    scenario.expect(OPENING, on="p")
+    scenario.settle()
+    scenario.send("Page.navigate", {"url": "{a}/other"}, on="p", wait=False)
+    scenario.expect(OPENING, on="p")
+    scenario.settle()
+    if how == "handle":
+        scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="p", wait=False)
+    elif how == "navigate":
+        scenario.send("Page.navigate", {"url": "{a}/third"}, on="p", wait=False)
+    else:
+        scenario.send("Page.navigate", {"url": "{a}/main#x"}, on="p", wait=False)
+    scenario.settle()
+    scenario.evaluate("location.href", on="p", wait=False)
+    scenario.settle()
+    await scenario.conforms()
