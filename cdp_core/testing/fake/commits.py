@@ -195,7 +195,7 @@ def _leave_top(
     if not parted:
         targets.break_off(world, frame.target, "Inspected target navigated or closed")
     frame.target.said.clear()
-    if _swaps_process(frame, url):
+    if _swaps_renderer(frame, url):
         forwarded = _taken_over(frame.renderer)
         page = frame.target.page
         if frame is page.frame and not page.can_access_opener and not page.opened:
@@ -216,7 +216,7 @@ def _leave_top(
     return forwarded
 
 
-def _swaps_process(frame: Frame, url: str) -> bool:
+def _swaps_renderer(frame: Frame, url: str) -> bool:
     """Whether it is of another site; an empty page is of none, and an empty window that can reach its opener, of that one's."""
     if frame.url != "about:blank" or frame.target.type == "iframe":
         return site_of(url) != site_of(frame.url)
