@@ -77,8 +77,8 @@ _HOMES = {
 }
 """Where each name comes from when it is first used: who imports this package may want one thing of it."""
 
-_MODULES = ("faults", "schedules", "steps")
-"""Values by the dozen: who wants them takes the module."""
+_MODULES = ("faults", "schedules", "steps", "strategies")
+"""Values by the dozen: who wants them takes the module; `strategies` needs the extra, and says so where that is missing."""
 
 
 def __getattr__(name: str) -> Any:

@@ -37,6 +37,7 @@ __all__ = [
     "Struck",
     "faults_from_json",
     "faults_to_json",
+    "some_faults",
 ]
 
 Legality = Literal["legal", "hostile", "illegal"]
@@ -178,6 +179,15 @@ class Merge(Plain):
 
 Fault = Drop | Delay | Refuse | Duplicate | Cut | Silence | Split | Merge
 KINDS: Final[Mapping[str, type[Fault]]] = {kind.__name__: kind for kind in get_args(Fault)}
+
+
+def some_faults(given: Iterable[Fault]) -> tuple[Fault, ...]:
+    """Faults, and nothing else. Raises InvalidArgument."""
+    made = (given,) if isinstance(given, str) else tuple(given)
+    for each in made:
+        if type(each) not in KINDS.values():
+            raise InvalidArgument(f"{each!r} is no fault; there are {', '.join(KINDS)}.")
+    return made
 
 
 def faults_to_json(faults: Iterable[Fault]) -> list[Json]:

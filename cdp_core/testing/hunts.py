@@ -30,8 +30,9 @@ from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.streams import EDGES, Edges
 from cdp_core.testing.fake.world import PROFILES, Profile
-from cdp_core.testing.faults import LEGALITIES, Fault, Legality
+from cdp_core.testing.faults import LEGALITIES, Fault, Legality, some_faults
 from cdp_core.testing.judge import LAWS, Complaint, judge
+from cdp_core.testing.plain import one_of
 from cdp_core.testing.pump import Pump, PureClient
 from cdp_core.testing.schedules import Ask
 from cdp_core.testing.steps import Script, Step
@@ -51,10 +52,6 @@ def _to_asks(asks: Iterable[Json]) -> tuple[Json, ...]:
     return tuple(asks)
 
 
-def _to_faults(faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    return tuple(faults)
-
-
 @attrs.frozen(kw_only=True)
 class Example:
     """What a client is put to."""
@@ -62,11 +59,11 @@ class Example:
     script: Script = attrs.Factory(Script)
     seed: int = 0
     """Of the order in which everything happens."""
-    edges: Edges = "observed"
-    profile: Profile = "headless-new"
-    asks: tuple[Json, ...] = attrs.field(default=(), converter=_to_asks)
+    edges: Edges = attrs.field(default="observed", validator=one_of(EDGES))
+    profile: Profile = attrs.field(default="headless-new", validator=one_of(PROFILES))
+    asks: tuple[Json, ...] = attrs.field(default=(), converter=_to_asks, hash=False)
     """What the client is asked, where it has `ask`."""
-    faults: tuple[Fault, ...] = attrs.field(default=(), converter=_to_faults)
+    faults: tuple[Fault, ...] = attrs.field(default=(), converter=some_faults)
     """What goes wrong on purpose."""
 
 
@@ -84,21 +81,59 @@ class Find:
 
 
 def try_example(make_client: Callable[[], PureClient], example: Example) -> tuple[Complaint, ...]:
-    """Put a new client to an example. What its own code raises is a complaint, too."""
+    """Put a new client to an example. What its own code raises is a complaint, too; what the fake raises is raised."""
     fake = FakeBrowser(example.script, profile=example.profile, faults=example.faults)
-    client = make_client()
     try:
-        asks = [Ask(1, question) for question in example.asks] if hasattr(client, "ask") else []
+        client = _Watched(make_client)
+        asks = [Ask(1, question) for question in example.asks] if client.can_be_asked else []
         run = Pump(fake, [client], seed=example.seed, edges=example.edges, asks=asks, interrupt=True).run()
-        observed = getattr(client, "observed", None)
-        said: Json | None = None if observed is None else observed()
-    except Exception as error:  # noqa: BLE001 - the client's own code
-        return (Complaint(law="nothing-the-peer-sends-raises", fact=53, said=f"it raised {type(error).__name__}"),)
-    complaints = judge(fake, said)
+        said = client.observed()
+    except _RaisedError as raised:
+        said_of_it = f"it raised {type(raised.__cause__).__name__}"
+        return (Complaint(law="nothing-the-peer-sends-raises", fact=53, said=said_of_it),)
+    complaints = judge(fake, said, underway=True)
     if not run.quiet:
-        never = Complaint(law="a-client-comes-to-rest", fact=None, said="it does not come to rest")
+        never = Complaint(law="a-client-comes-to-rest", fact=47, said="it does not come to rest")
         return (*complaints, never)
     return complaints
+
+
+class _RaisedError(Exception):
+    """A client's own code raised what is its cause."""
+
+
+class _Watched:
+    """A client of which it is known what it raised itself."""
+
+    def __init__(self, make_client: Callable[[], Any]) -> None:
+        self._client = self._own(make_client)
+        self.can_be_asked = hasattr(self._client, "ask")
+
+    def start(self) -> list[bytes]:
+        return self._written(getattr(self._client, "start", tuple))
+
+    def receive(self, payload: bytes, /) -> list[bytes]:
+        return self._written(self._client.receive, payload)
+
+    def ask(self, question: Any, /) -> list[bytes]:
+        return self._written(self._client.ask, question)
+
+    def observed(self) -> Json | None:
+        observed = getattr(self._client, "observed", None)
+        return None if observed is None else self._own(observed)
+
+    def _written(self, act: Callable[..., Iterable[bytes]], *given: Any) -> list[bytes]:
+        written: list[bytes] = self._own(lambda: list(act(*given)))
+        odd = [each for each in written if not isinstance(each, bytes)]
+        if odd:
+            raise _RaisedError from TypeError(f"{odd[0]!r} is written, and not bytes")
+        return written
+
+    def _own(self, act: Callable[[], Any]) -> Any:
+        try:
+            return act()
+        except Exception as error:
+            raise _RaisedError from error
 
 
 def hunt(
@@ -130,6 +165,9 @@ def examples_of(
 
     `faults` is the worst legality of what goes wrong; with `streams`, over a stream of octets.
     """
+    for what, given, known in (("edges", edges, EDGES), ("faults", faults, LEGALITIES)):
+        if given is not None and given not in known:
+            raise InvalidArgument(f"{given!r} is no {what}; there are {', '.join(known)}, or None for any, or none.")
     from hypothesis import strategies as st  # noqa: PLC0415 - imports stay cheap
 
     from cdp_core.testing import strategies  # noqa: PLC0415 - imports stay cheap

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import attrs
 
+from cdp_core.errors import InvalidArgument
 from cdp_core.testing import faults as wrong
 from cdp_core.testing import schedules as turns
 from cdp_core.testing.fake.streams import Edges
@@ -128,7 +129,7 @@ def _scripts(draw: Draw, max_steps: int, race_free: bool) -> Script:
     pages = {url: tuple(_document(draw, place, race_free)) for place, url in enumerate(DOCUMENTS) if draw(_FLAG)}
     pages.update((url, (_act(draw, draw(_SAYING), ""),)) for url in WORKER_SCRIPTS if draw(_FLAG))
     answers = {
-        expression: Answer(draw(_VALUE), [_act(draw, draw(_ACT), f"a{number}") for _ in range(draw(_FEW))])
+        expression: Answer(draw(_VALUE), [_act(draw, draw(_ACT), f"a{number}{each}") for each in range(draw(_FEW))])
         for number, expression in enumerate(EXPRESSIONS)
         if draw(_FLAG)
     }
@@ -146,7 +147,7 @@ def _scripts(draw: Draw, max_steps: int, race_free: bool) -> Script:
 def _document(draw: Draw, place: int, race_free: bool) -> list[Step]:
     """A document's own script: it adds, and touches nothing that another could take away."""
     made: list[Step] = [AddFrame(f"d{place}{number}", draw(_FURTHER[place])) for number in range(draw(_FEW))]
-    made += [_act(draw, draw(_CALM), f"w{place}") for _ in range(draw(_FEW))]
+    made += [_act(draw, draw(_CALM), f"w{place}{number}") for number in range(draw(_FEW))]
     if not race_free and draw(_FLAG):
         made.append(_act(draw, Dialog, ""))
     return made
@@ -466,6 +467,9 @@ def faults(
     A link that breaks, or falls silent, is the first: who comes again finds a better one.
     """
     wanted = legalities or ("legal",)
+    odd = [each for each in wanted if each not in wrong.LEGALITIES]
+    if odd:
+        raise InvalidArgument(f"{odd[0]!r} is no legality; there are {', '.join(wrong.LEGALITIES)}.")
     nth = st.integers(1, 4)
     command, event = st.sampled_from(COMMANDS), st.sampled_from(EVENTS)
     place, way = st.integers(1, 40), st.sampled_from(["out", "in"])

@@ -174,10 +174,8 @@ class RightClient:
         self.send(session, "Runtime.runIfWaitingForDebugger")
 
     def on_Inspector_targetCrashed(self, session: str | None, _params: Json) -> None:  # noqa: N802
-        """Nothing that was asked of it is answered (fact 49)."""
+        """Nothing that was asked of it is answered (fact 49); a dialog may stay (docs/cdp/a-crash-ends-no-session.md)."""
         self.give_up(session)
-        for where in [where for where in self.dialogs if where[0] == session]:
-            self.dialogs.pop(where)
 
     def on_Target_detachedFromTarget(self, _session: str | None, params: Json) -> None:  # noqa: N802
         self.end_session(params["sessionId"])

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from cdp_core.testing import judge as judging
 from cdp_core.testing import steps
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.hunts import Example, examples_of, hunt, hunt_with, try_example
@@ -96,7 +95,7 @@ def test_shrinking_is_bounded() -> None:
 
     def attempt(example: Example) -> tuple[Complaint, ...]:
         tried.append(example)
-        return (Complaint(law="x", fact=None, said="y"),) if example.script.timeline else ()
+        return (Complaint(law="x", fact=7, said="y"),) if example.script.timeline else ()
 
     found = hunt_with(attempt, examples_of(), runs=50, shrinks=5)
     assert found is not None
@@ -235,5 +234,5 @@ def test_what_was_sent_is_judged() -> None:
 
 def test_every_law_that_is_named_says_which_fact(small_clients: ModuleType) -> None:
     fake, _ = run(small_clients, Wait(1), Popup("p"))
-    assert judging.Complaint(law="x", fact=None, said="it is so").__str__() == "it is so (x)"
+    assert str(Complaint(law="x", fact=7, said="it is so")) == "it is so (x, fact 7)"
     assert judge(fake) == ()

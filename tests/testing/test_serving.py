@@ -878,6 +878,9 @@ async def test_a_client_of_any_kind_can_ask_and_tell_the_fake() -> None:
         steps = [Navigate("http://shop.example/"), Dialog("alert", "Hi"), Wait(5.0)]
         timeline = Script(timeline=tuple(steps)).to_json()["timeline"]
         assert await ask_json(endpoint, "POST /fake/play", timeline) == {"played": 3}
+        whole = Script(answers={"ask()": Answer(7)}, timeline=(Popup("p", noopener=True),)).to_json()
+        assert await ask_json(endpoint, "POST /fake/play", whole) == {"played": 1}
+        assert len(endpoint.fake.truth().pages) == 2
         truth = await ask_json(endpoint, "GET /fake/truth")
         assert truth.keys() == {field.name for field in Truth.__attrs_attrs__}  # type: ignore[attr-defined]
         assert truth["dialogs"][0]["message"] == "Hi"
@@ -893,7 +896,7 @@ async def test_a_client_of_any_kind_can_ask_and_tell_the_fake() -> None:
         ("POST /fake/play", b"{", 400, "no JSON"),
         ("POST /fake/play", b"[" * 100_000, 400, "no JSON"),
         ("POST /fake/play", b"\xff", 400, "no JSON"),
-        ("POST /fake/play", b'{"a":1}', 400, "list of steps"),
+        ("POST /fake/play", b'{"a":1}', 400, "no 'a'"),
         ("POST /fake/play", b"[1]", 400, "steps[0]"),
         ("POST /fake/play", b'[{"step":"RemoveFrame","label":"ad"}]', 400, "'ad'"),
         ("POST /fake/advance", b'{"seconds":-1}', 400, "seconds"),

@@ -6,7 +6,7 @@
     [answer] = end.drain()
 
 Several clients may connect. What they are told waits in streams: `fake.ready()` are the messages that may come next,
-`fake.deliver(one)` delivers it, `end.drain()` all of one client's in the order of arising. `fake.play(step, …)` lets pages
+`fake.deliver(one)` delivers it (its end and the message), `end.drain()` all of one client's in the order of arising. `fake.play(step, …)` lets pages
 act, `fake.advance(to)` lets time pass, `fake.truth()` is what is really so, whatever any client was told, and `fake.ledger()`
 what became of each command.
 
@@ -16,36 +16,40 @@ are the browser's own choice of what may cross over.
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Final
+from importlib import import_module
+from typing import Any, Final, NamedTuple, overload
 
 import attrs
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Json, is_object
+from cdp_core.testing import conduct
 from cdp_core.testing import faults as kinds
 from cdp_core.testing.fake import commands as table
 from cdp_core.testing.fake import dialogs, fetching, sessions, targets
+from cdp_core.testing.fake.books import Books
 from cdp_core.testing.fake.dispatch_errors import MAX_MESSAGE_BYTES, Refused, Request, Unreadable, read_request, refuse
-from cdp_core.testing.fake.ledger import FakeStatistics, LedgerEntry, ReceivedCommand, ToldSoFar, entry_of
+from cdp_core.testing.fake.ledger import FakeStatistics, ReceivedCommand, ToldSoFar
 from cdp_core.testing.fake.parts import Client, Session
 from cdp_core.testing.fake.player import Player
 from cdp_core.testing.fake.streams import Delivery, Edges, Streams
-from cdp_core.testing.fake.truth import Truth, truth_of
 from cdp_core.testing.fake.world import PROFILES, Profile, World, addressed, lines_of, packed
-from cdp_core.testing.schedules import Schedule
-from cdp_core.testing.steps import MAIN, Script, Step
+from cdp_core.testing.schedules import Schedule, a_schedule, some_edges
+from cdp_core.testing.steps import MAIN, Script, Step, a_script, some_steps
+from cdp_core.transports import Transport
 
-__all__ = ["ClientEnd", "FakeBrowser", "FakeStatistics"]
+__all__ = ["ClientEnd", "Due", "FakeBrowser", "FakeStatistics"]
 
 _NOW: Final = sys.maxsize
 """A refusal is caused by nothing that was said."""
 SESSION_NOT_FOUND: Final[Json] = {"code": -32001, "message": "Session with given id not found."}
 
 
-class FakeBrowser:
+class FakeBrowser(Books):
     """See the module."""
 
     def __init__(
@@ -61,9 +65,9 @@ class FakeBrowser:
             raise InvalidArgument(f"{profile!r} is no profile; there are {', '.join(PROFILES)}.")
         if type(seed) is not int:
             raise InvalidArgument(f"seed must be an integer, not {seed!r}.")
-        self.script = script if script is not None else Script()
-        self.schedule = schedule
-        self.faults = tuple(faults)
+        self.script = Script() if script is None else a_script(script)
+        self.schedule = None if schedule is None else a_schedule(schedule)
+        self.faults = kinds.some_faults(faults)
         self.seed = seed
         self._world = World(profile=profile, seed=seed)
         self._player = Player(self._world, self.script, self.cut)
@@ -93,7 +97,7 @@ class FakeBrowser:
             page = self._world.targets.get(path.removeprefix("/devtools/page/"))
             if page is None or not path.startswith("/devtools/page/"):
                 raise InvalidArgument(f"{path} names nothing of this browser; its own path is {self.path}.")
-        own = edges if edges is not None else "observed" if self.schedule is None else self.schedule.edges
+        own = some_edges(edges) if edges is not None else "observed" if self.schedule is None else self.schedule.edges
         client = Client(len(self._world.clients) + 1, page=page, streams=Streams(own))
         client.sessions[None] = Session(client, None, page, None)
         self._world.clients.append(client)
@@ -111,14 +115,43 @@ class FakeBrowser:
         for end in tuple(self._ends.values()):
             end.lost()
 
+    def transport(self, path: str | None = None) -> Transport:
+        """A connection as a transport under trio: see FakeTransport."""
+        # It needs an event loop, which nobody has to have who uses the rest.
+        made: Callable[..., Transport] = import_module("cdp_core.testing.fake_transport").FakeTransport
+        return made(self, path)
+
     # ── what is to be delivered ──────────────────────────────────────────────────────────────────────────────────────
 
-    def ready(self) -> tuple[tuple[ClientEnd, Delivery], ...]:
+    def ready(self) -> tuple[Due, ...]:
         """What may come next, for every client."""
-        return tuple((end, delivery) for end in self._ends.values() for delivery in end.ready())
+        return tuple(Due(end, delivery) for end in self._ends.values() for delivery in end.ready())
 
-    def deliver(self, end: ClientEnd, delivery: Delivery) -> bytes:
-        """Take one message. Raises ValueError where it may not come yet."""
+    @overload
+    def deliver(self, due: Due | Delivery, /) -> tuple[ClientEnd, bytes]: ...
+    @overload
+    def deliver(self, end: ClientEnd, delivery: Delivery, /) -> bytes: ...
+    def deliver(self, *_what: Any) -> Any:
+        """Take one message: its end and what it says, the latter alone for an end that is given.
+
+        Raises ValueError where it may not come yet.
+        """
+        if len(_what) == 2:
+            return self._deliver(*_what)
+        [due] = _what
+        if not isinstance(due, (Due, Delivery)):
+            raise InvalidArgument(f"{due!r} is nothing to deliver; take one of ready().")
+        end, delivery = due if isinstance(due, Due) else (self._end_of(due), due)
+        return end, self._deliver(end, delivery)
+
+    def _end_of(self, delivery: Delivery) -> ClientEnd:
+        waiting = (end for end in self._ends.values() if end._client.streams.waits(delivery.number) is delivery)
+        end = next(waiting, None)
+        if end is None:
+            raise ValueError(f"message {delivery.number} ({delivery.what}) does not wait any more")
+        return end
+
+    def _deliver(self, end: ClientEnd, delivery: Delivery) -> bytes:
         payload = end._client.streams.take(delivery)
         self._delivered += 1
         end.told += 1
@@ -136,15 +169,20 @@ class FakeBrowser:
         """Virtual time, in seconds from the start."""
         return self._world.now
 
-    def play(self, *steps: Step) -> None:
-        """Let pages act now."""
+    def play(self, *steps: Step | Script) -> None:
+        """Let pages act now; a whole script is known from now on, and its timeline begins. Raises InvalidArgument."""
+        made = some_steps([each for step in steps for each in (step.timeline if isinstance(step, Script) else (step,))])
         self._world.catch_up()
-        self._player.play(steps)
+        for script in [each for each in steps if isinstance(each, Script)]:
+            self._player.learn(script)
+        self._player.play(made)
         self._world.do_soon()
         self._settle()
 
     def advance(self, to: float) -> None:
-        """Let time pass until then. Raises ValueError for the past."""
+        """Let time pass until then. Raises InvalidArgument for what is no time, or is past."""
+        if not isinstance(to, (int, float)) or isinstance(to, bool) or not self.now <= to < math.inf:
+            raise InvalidArgument(f"{to!r} is no time to come; it is {self.now} s, and time does not run backwards.")
         self._world.advance(to)
         self._settle()
 
@@ -154,71 +192,18 @@ class FakeBrowser:
 
     # ── what is so ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    @property
-    def commands(self) -> tuple[ReceivedCommand, ...]:
-        """Every readable command, in the order of arrival."""
-        return tuple(self._commands)
-
-    def ledger(self, client: int | None = None) -> tuple[LedgerEntry, ...]:
-        """The same, each with what became of it; of one client, or of all."""
-        clients = self._world.clients
-        return tuple(
-            entry_of(each, clients[each.client - 1]) for each in self._commands if client in (None, each.client)
-        )
-
-    def told(self, client: int) -> ToldSoFar:
-        """What was delivered to the client of that number."""
-        end = self._ends.get(client)
-        return ToldSoFar() if end is None else end.told_so_far
-
-    def struck(self, client: int) -> kinds.Struck:
-        """What became of the faults of the client of that number."""
-        return self._ends[client].faults.account() if client in self._ends else kinds.Struck()
-
-    def ended_with(self, client: int) -> Mapping[str, str]:
-        """The sessions of a client that have ended, each with the one whose end was told: itself, or one above."""
-        return dict(self._world.clients[client - 1].ended) if client in self._ends else {}
-
-    def truth(self) -> Truth:
-        """What is really so."""
-        return truth_of(self._world, self._player)
-
-    def is_connected(self, client: int) -> bool:
-        """Whether the client of that number still has its connection."""
-        end = self._ends.get(client)
-        return end is not None and end.connected
-
-    def paused(self, client: int | None = None) -> tuple[tuple[str, str], ...]:
-        """The targets, with their types, that wait for `runIfWaitingForDebugger` of somebody, or of that client."""
-        return tuple(
-            (target.id, target.type)
-            for target in self._world.targets.values()
-            if not target.crashed and any(client in (None, session.client.number) for session in target.held)
-        )
-
-    def statistics(self) -> FakeStatistics:
-        """Counts so far."""
-        clients = self._world.clients
-        return FakeStatistics(
-            received=len(self._commands) + self._malformed,
-            delivered=self._delivered,
-            waiting=sum(len(client.streams) for client in clients),
-            refused=self._refused,
-            malformed=self._malformed,
-            never_answered=sum(len(each.in_flight) for client in clients for each in client.sessions.values()),
-            unmodelled=dict(self._world.unmodelled),
-        )
-
     def assert_clean(self) -> None:
-        """Raise AssertionError that names what clients left behind: paused targets, open dialogs, malformed messages."""
-        left: list[str] = []
-        for target in self._world.targets.values():
-            left += [f"{target.type} {target.id[:8]} waits for {session.name}" for session in target.held]
-            left += [f"a {dialog.type} is open on page {target.id[:8]}" for dialog in target.dialogs]
-        if self._malformed:
-            left.append(f"{self._malformed} messages were malformed")
+        """Raise AssertionError that names what clients left behind, or should not have sent.
+
+        Paused targets, open dialogs, malformed messages; requests that they hold, ids used twice, words to sessions that never
+        were; what those have switched on that are still connected (conduct.py).
+        """
+        left = [*self.unfinished(), *map(str, conduct.unclean(self))]
         if left:
             raise AssertionError("left behind: " + "; ".join(sorted(left)))
+
+    def _link(self, client: int) -> ClientEnd | None:
+        return self._ends.get(client)
 
     # ── commands ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -428,6 +413,23 @@ class FakeBrowser:
         for context in [each for each in self._world.contexts.values() if each.owner is client]:
             table.dispose(self._world, context)
         self._world.do_soon()
+
+
+class Due(NamedTuple):
+    """A message that may be delivered next, and to whom."""
+
+    end: ClientEnd
+    delivery: Delivery
+
+    @property
+    def session_id(self) -> str | None:
+        """The session that it is of."""
+        return self.delivery.session_id
+
+    @property
+    def what(self) -> str:
+        """The event's method, or `reply to` the command's."""
+        return self.delivery.what
 
 
 class ClientEnd:
