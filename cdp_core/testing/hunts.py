@@ -12,6 +12,9 @@ would, and carries them out on the n-th of its sessions, round again; the 0th is
     {"on": 1, "method": "Runtime.evaluate", "params": {"expression": "act()"}}      a command to send
     {"on": 1, "detach": true}                                                       leave this session, from the one above
 
+Some examples have company: another client was there before, saw a dialog on the first page, and answers it when it likes,
+so that ours hears of its end alone (fact 18, company.py).
+
 With `hunt(MyClient, faults="legal")` something may go wrong on purpose as well: refusals, slow links, cuts (`faults.py`).
 
 Hypothesis makes the examples, shrinks them, and keeps those that failed in its database, which a fleet may share.
@@ -21,12 +24,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
+from itertools import zip_longest
+from random import Random
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import attrs
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Json
+from cdp_core.testing.company import keep_company
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.streams import EDGES, Edges
 from cdp_core.testing.fake.world import PROFILES, Profile
@@ -46,6 +53,8 @@ __all__ = ["Example", "Find", "examples_of", "hunt", "hunt_with", "least", "try_
 T = TypeVar("T")
 MOST_SEEDS: Final = 2**32
 MOST_SHRINKS: Final = 2000
+DRAWS: Final = 8
+"""How often Hypothesis is asked for each example: of six that it gives, five are made of the one before."""
 
 
 def _to_asks(asks: Iterable[Json]) -> tuple[Json, ...]:
@@ -65,6 +74,8 @@ class Example:
     """What the client is asked, where it has `ask`."""
     faults: tuple[Fault, ...] = attrs.field(default=(), converter=some_faults)
     """What goes wrong on purpose."""
+    company: bool = False
+    """Whether another client was there before."""
 
 
 @attrs.frozen(kw_only=True)
@@ -85,13 +96,17 @@ def try_example(make_client: Callable[[], PureClient], example: Example) -> tupl
     fake = FakeBrowser(example.script, profile=example.profile, faults=example.faults)
     try:
         client = _Watched(make_client)
-        asks = [Ask(1, question) for question in example.asks] if client.can_be_asked else []
-        run = Pump(fake, [client], seed=example.seed, edges=example.edges, asks=asks, interrupt=True).run()
+        pump = Pump(fake, [], seed=example.seed, edges=example.edges, interrupt=True)
+        answers = keep_company(pump) if example.company else ()
+        number = pump.join(client).number
+        asks = [Ask(number, question) for question in example.asks] if client.can_be_asked else []
+        pump.ask([each for pair in zip_longest(answers, asks) for each in pair if each is not None])
+        run = pump.run()
         said = client.observed()
     except _RaisedError as raised:
         said_of_it = f"it raised {type(raised.__cause__).__name__}"
         return (Complaint(law="nothing-the-peer-sends-raises", fact=53, said=said_of_it),)
-    complaints = judge(fake, said, underway=True)
+    complaints = judge(fake, said, client=number, underway=True)
     if not run.quiet:
         never = Complaint(law="a-client-comes-to-rest", fact=47, said="it does not come to rest")
         return (*complaints, never)
@@ -144,13 +159,16 @@ def hunt(
     race_free: bool | None = None,
     faults: Legality | None = None,
     database: ExampleDatabase | None = None,
+    seed: int | None = None,
 ) -> Find | None:
     """The least example of `runs` that the client does wrong; None where it does none wrong.
 
-    Nothing goes wrong on purpose, or what is of that legality at worst. Needs Hypothesis (the extra `testing`).
+    Nothing goes wrong on purpose, or what is of that legality at worst. The examples are those of the `seed`; without one
+    always the same, and with a `database` always others. Needs Hypothesis (the extra `testing`).
     """
     examples = examples_of(edges=edges, race_free=race_free, asked=hasattr(make_client(), "ask"), faults=faults)
-    return hunt_with(lambda example: try_example(make_client, example), examples, runs=runs, database=database)
+    attempt = partial(try_example, make_client)
+    return hunt_with(attempt, examples, runs=runs, database=database, seed=seed)
 
 
 def examples_of(
@@ -185,6 +203,7 @@ def examples_of(
         profile=st.sampled_from(PROFILES),
         asks=questions() if asked else st.just(()),
         faults=strategies.faults(*wrong, streams=streams) if wrong else st.just(()),
+        company=st.just(False) if wrong or streams else st.integers(0, 4).map(lambda number: number == 4),
     )
 
 
@@ -195,34 +214,41 @@ def hunt_with(
     runs: int,
     shrinks: int = MOST_SHRINKS,
     database: ExampleDatabase | None = None,
+    seed: int | None = None,
 ) -> Find | None:
     """The same, for any way of putting a client to an example; after the first find, at most `shrinks` more are tried."""
     from hypothesis import HealthCheck, Phase, find, settings  # noqa: PLC0415 - imports stay cheap
     from hypothesis.errors import NoSuchExample  # noqa: PLC0415 - imports stay cheap
 
     searched = settings(
-        max_examples=runs,
+        max_examples=DRAWS * runs,
         database=database,
         deadline=None,
         suppress_health_check=(HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large),
         phases=(Phase.reuse, Phase.generate, Phase.shrink),
-        derandomize=database is None,
+        derandomize=database is None and seed is None,
     )
     key = None if database is None else b"cdp_core.testing.hunts"
     tried: dict[str, tuple[Complaint, ...]] = {}  # by what they print as
+    seeds: set[int] = set()
     left, found = shrinks, False
 
     def is_wrong(example: Example) -> bool:
         nonlocal left, found
         printed = repr(example)
         if printed not in tried:
-            left -= found
+            if found:
+                left -= 1
+            elif len(tried) >= runs or example.seed in seeds:  # one that was made of another has its seed
+                return False
+            seeds.update([example.seed] if example.seed else ())  # 0 where nobody draws any
             tried[printed] = () if left < 0 else attempt(example)
             found = found or bool(tried[printed])
         return bool(tried[printed])
 
     try:
-        example = find(examples, is_wrong, settings=searched, database_key=key)
+        chance = None if seed is None else Random(seed)  # noqa: S311 - of examples, not of secrets
+        example = find(examples, is_wrong, settings=searched, random=chance, database_key=key)
     except NoSuchExample:
         return None
     example = least(example, is_wrong)
@@ -244,6 +270,8 @@ def least(example: Example, is_wrong: Callable[[Example], bool]) -> Example:
 def _smaller(example: Example) -> Iterator[Example]:
     """The same without one of its parts."""
     script = example.script
+    if example.company:
+        yield attrs.evolve(example, company=False)
     for number in range(len(example.faults)):
         yield attrs.evolve(example, faults=_without(example.faults, number))
     for number in range(len(example.asks)):

@@ -26,6 +26,8 @@ __all__ = ["AskableClient", "DeliveryOrder", "Pump", "PureClient", "Run", "Start
 MOST_TURNS: Final = 100_000
 INTERRUPTION: Final = 24
 """Once in so many turns somebody may ask in between."""
+PATIENCE: Final = 2
+"""Once in so many times somebody may ask when all is quiet, and more is to come."""
 
 
 # ── the clients ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -127,6 +129,8 @@ class Pump:
         self._given = schedule if schedule is not None else None if seed is not None else fake.schedule
         self._edges: Edges = edges or ("observed" if self._given is None else self._given.edges)
         self._chance = None if seed is None else Chance(seed)
+        self._row = deque(() if self._given is None or self._chance is not None else self._given.turns)
+        """The turns of the schedule that were not tried yet."""
         self._asks = deque(asks)
         self._exact = exact
         self._hurry = hurry
@@ -154,9 +158,17 @@ class Pump:
         """The clients' ends at the browser, in the order of connecting."""
         return tuple(party.end for party in self._parties.values())
 
-    def run(self) -> Run:
-        """Take turns until nothing is left to do."""
-        quiet = all(self._took(turn) for turn in self._turns())
+    def ask(self, asks: Iterable[Ask]) -> None:
+        """Ask these things, too, in their order."""
+        self._asks.extend(asks)
+
+    def run(self, *, until: Callable[[], bool] | None = None) -> Run:
+        """Take turns until nothing is left to do, or `until` holds; then it can be gone on with."""
+        quiet = True
+        for turn in self._turns():
+            quiet = self._took(turn)
+            if not quiet or (until is not None and until()):
+                break
         return Run(
             schedule=Schedule(tuple(self._taken), self._edges),
             told=tuple(self._told),
@@ -167,8 +179,8 @@ class Pump:
         )
 
     def _turns(self) -> Iterator[Turn]:
-        given = self._given.turns if self._given is not None and not self._chance else ()
-        for turn in given:
+        while self._row:
+            turn = self._row.popleft()
             if self._can(turn):
                 yield turn
             elif self._exact:
@@ -209,11 +221,10 @@ class Pump:
         ready = [(number, party.end.ready()) for number, party in self._parties.items()]
         waiting = sum(len(deliveries) for _, deliveries in ready)
         quiet = not (turns or waiting)
-        if self._asks and (self._hurry or quiet or (self._interrupt and not self._chance.below(INTERRUPTION))):
+        time = self._next_time() if self._hurry or quiet else None
+        turns += [] if time is None else [time]
+        if self._asks and self._puts(quiet=quiet, first=time is None):
             turns.append(self._asks[0])
-        if self._hurry or quiet:
-            time = self._next_time()
-            turns += [] if time is None else [time]
         if not turns and not waiting:
             return None
         place = self._chance.below(len(turns) + waiting)
@@ -225,6 +236,14 @@ class Pump:
                 return Deliver(number, deliveries[place].number)
             place -= len(deliveries)
         raise AssertionError("a place beyond all there is")
+
+    def _puts(self, *, quiet: bool, first: bool) -> bool:
+        """Whether somebody may ask now: where time can pass instead, seldom enough to ask of what comes late as well."""
+        assert self._chance is not None
+        if self._hurry or (quiet and first):
+            return True
+        odds = PATIENCE if quiet else INTERRUPTION
+        return (quiet or self._interrupt) and not self._chance.below(odds)
 
     def _next_time(self) -> Turn | None:
         at, now = self.fake.next_time(), self.fake.now

@@ -223,12 +223,23 @@ def _snare_of(*rough: tuple[bool, Step], pages: dict[str, list[Step]] | None = N
     return _Snare(rough, {url: tuple(made) for url, made in (pages or {}).items()})
 
 
-_SHOP, _PAY = PLAIN_URLS[1], PLAIN_URLS[3]
+_SHOP, _HELP, _PAY = PLAIN_URLS[1:4]
+# A frame of its page's own process that goes elsewhere in its document: one event tells, and no target changes.
+_PUSHED: Final = _snare_of(
+    (True, Navigate(_SHOP, "0")), (True, AddFrame("new", _HELP, "0")), (True, PushState("new", "1"))
+)
+# A document that comes back with frames of which nothing is said (fact 43).
+_RESTORED: Final = _snare_of(
+    (True, Navigate(_SHOP, "0")), (True, AddFrame("new", _HELP, "0")), (True, Navigate(_PAY, "0")), (True, Go(-1, "0"))
+)
 _CALM_SNARES: Final = (
     _snare_of(),
     # Frames out of process within each other: a session that ends takes those below it with it (fact 50).
     _snare_of((True, AddFrame("new", _PAY, "0")), (True, AddFrame("new", _SHOP, "1"))),
     _snare_of((True, AddFrame("new", _PAY, "0")), (True, Worker("new", frame="1"))),
+    _snare_of((True, Worker("new", frame="0")), (True, EndWorker("0"))),
+    *2 * (_PUSHED,),
+    *2 * (_RESTORED,),
     # More than many WebSockets take (fact 57).
     _snare_of((True, Console("x", frame="0", times=LARGE))),
 )
@@ -237,6 +248,8 @@ _SNARES: Final = (
     # Sessions that end while a client still writes to them (facts 8, 55).
     _snare_of((True, Popup("new", _PAY, "0", noopener=True)), (False, Close("1"))),
     _snare_of((True, AddFrame("new", _PAY, "0")), (False, RemoveFrame("0"))),
+    # A process that dies while a client still asks it (fact 55).
+    *2 * (_snare_of((True, Popup("new", _PAY, "0", noopener=True)), (False, Crash("1"))),),
     # Two dialogs of one page (fact 3).
     _snare_of(
         (True, Navigate(DOCUMENTS[0], "0")),
@@ -257,8 +270,21 @@ _SNARES: Final = (
 )
 _KEPT: Final = st.integers(0, 15).map(bool)
 """So that a snare can shrink, too."""
-_LAID: Final = st.lists(st.sampled_from(_SNARES), min_size=1, max_size=2)
-_CALM_LAID: Final = st.lists(st.sampled_from(_CALM_SNARES), min_size=1, max_size=2)
+MOST_SEEDS: Final = 2**32
+
+
+def _two_of(snares: tuple[_Snare, ...]) -> st.SearchStrategy[list[_Snare]]:
+    """None for 0, and two for any other number, all of them as often: what Hypothesis chooses is alike for long."""
+
+    def laid(seed: int) -> list[_Snare]:
+        chance = turns.Chance(seed)
+        return [snares[chance.below(len(snares))] for _ in range(2 if seed else 0)]
+
+    return st.integers(0, MOST_SEEDS).map(laid)
+
+
+_LAID: Final = _two_of(_SNARES)
+_CALM_LAID: Final = _two_of(_CALM_SNARES)
 
 
 class _Stage:
@@ -470,7 +496,7 @@ def faults(
     odd = [each for each in wanted if each not in wrong.LEGALITIES]
     if odd:
         raise InvalidArgument(f"{odd[0]!r} is no legality; there are {', '.join(wrong.LEGALITIES)}.")
-    nth = st.integers(1, 4)
+    nth, soon = st.integers(1, 4), st.sampled_from((1, 1, 1, 2))
     command, event = st.sampled_from(COMMANDS), st.sampled_from(EVENTS)
     place, way = st.integers(1, 40), st.sampled_from(["out", "in"])
     of: dict[wrong.Legality, list[st.SearchStrategy[Any]]] = {
@@ -480,7 +506,14 @@ def faults(
             st.builds(wrong.Cut, place, way, st.sampled_from(["after", "before"]), client=st.just(1)),
             st.builds(wrong.Silence, place, way, client=st.just(1)),
         ],
-        "hostile": [st.builds(wrong.Drop, command, nth), st.builds(wrong.Duplicate, command, nth)],
+        "hostile": [
+            st.builds(wrong.Drop, command, nth),
+            st.builds(wrong.Duplicate, command, nth),
+            # Of what is new any will do, and the first of its kind: what dies of it once dies at once.
+            *2 * [st.builds(wrong.Novelty, event, st.just("event"), soon)],
+            st.builds(wrong.Novelty, event, st.just("field"), nth),
+            *2 * [st.builds(wrong.Novelty, st.sampled_from(wrong.OPEN_VALUES), st.just("value"), soon)],
+        ],
         "illegal": [st.builds(wrong.Drop, event, nth), st.builds(wrong.Duplicate, event, nth)],
     }
     if streams:

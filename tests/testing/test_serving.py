@@ -875,12 +875,12 @@ async def test_a_client_of_any_kind_can_ask_and_tell_the_fake() -> None:
             [command] = await ask_json(endpoint, "GET /fake/commands")
             assert (command["method"], command["id"], command["client"]) == ("Foo.bar", 7, 1)
         assert await ask_json(endpoint, "GET /fake/verdict") == {"clean": True, "complaint": None}
-        steps = [Navigate("http://shop.example/"), Dialog("alert", "Hi"), Wait(5.0)]
-        timeline = Script(timeline=tuple(steps)).to_json()["timeline"]
-        assert await ask_json(endpoint, "POST /fake/play", timeline) == {"played": 3}
         whole = Script(answers={"ask()": Answer(7)}, timeline=(Popup("p", noopener=True),)).to_json()
         assert await ask_json(endpoint, "POST /fake/play", whole) == {"played": 1}
         assert len(endpoint.fake.truth().pages) == 2
+        steps = [Navigate("http://shop.example/"), Dialog("alert", "Hi"), Wait(5.0)]
+        timeline = Script(timeline=tuple(steps)).to_json()["timeline"]
+        assert await ask_json(endpoint, "POST /fake/play", timeline) == {"played": 3}
         truth = await ask_json(endpoint, "GET /fake/truth")
         assert truth.keys() == {field.name for field in Truth.__attrs_attrs__}  # type: ignore[attr-defined]
         assert truth["dialogs"][0]["message"] == "Hi"

@@ -21,7 +21,7 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import import_module
-from typing import Any, Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 import attrs
 
@@ -32,15 +32,18 @@ from cdp_core.testing import faults as kinds
 from cdp_core.testing.fake import commands as table
 from cdp_core.testing.fake import dialogs, fetching, sessions, targets
 from cdp_core.testing.fake.books import Books
+from cdp_core.testing.fake.client_end import ClientEnd, Due
 from cdp_core.testing.fake.dispatch_errors import MAX_MESSAGE_BYTES, Refused, Request, Unreadable, read_request, refuse
-from cdp_core.testing.fake.ledger import FakeStatistics, ReceivedCommand, ToldSoFar
+from cdp_core.testing.fake.ledger import FakeStatistics, ReceivedCommand
 from cdp_core.testing.fake.parts import Client, Session
 from cdp_core.testing.fake.player import Player
 from cdp_core.testing.fake.streams import Delivery, Edges, Streams
 from cdp_core.testing.fake.world import PROFILES, Profile, World, addressed, lines_of, packed
 from cdp_core.testing.schedules import Schedule, a_schedule, some_edges
 from cdp_core.testing.steps import MAIN, Script, Step, a_script, some_steps
-from cdp_core.transports import Transport
+
+if TYPE_CHECKING:
+    from cdp_core.transports import Transport
 
 __all__ = ["ClientEnd", "Due", "FakeBrowser", "FakeStatistics"]
 
@@ -106,7 +109,7 @@ class FakeBrowser(Books):
         end = ClientEnd(self, client)
         self._ends[client.number] = end
         if end.faults.any:
-            client.streams.copies = partial(self._copies, end)
+            client.streams.copies = end.copies
             self._faulty.append(end)
         return end
 
@@ -152,10 +155,8 @@ class FakeBrowser(Books):
         return end
 
     def _deliver(self, end: ClientEnd, delivery: Delivery) -> bytes:
-        payload = end._client.streams.take(delivery)
+        payload = end.taken(delivery)
         self._delivered += 1
-        end.told += 1
-        end.told_so_far.add(end.told, delivery.session_id, delivery.what, payload)
         if self._faulty:
             if not end.faults.passes("out", "after", end.told):
                 end.lost()
@@ -373,18 +374,6 @@ class FakeBrowser(Books):
 
     # ── what goes wrong ──────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _copies(self, end: ClientEnd, _session_id: str | None, what: str) -> int:
-        """How often a message is said."""
-        copies = 1
-        for fault in end.faults.said(what):
-            if isinstance(fault, kinds.Drop):
-                copies = 0
-            elif isinstance(fault, kinds.Duplicate):
-                copies = 2
-            elif isinstance(fault, kinds.Delay):
-                self._world.after(fault.seconds, end._client.streams.hold())
-        return copies
-
     def _settle(self) -> None:
         """Links that break, or fall silent, before the message that is next."""
         for end in self._faulty:
@@ -413,110 +402,3 @@ class FakeBrowser(Books):
         for context in [each for each in self._world.contexts.values() if each.owner is client]:
             table.dispose(self._world, context)
         self._world.do_soon()
-
-
-class Due(NamedTuple):
-    """A message that may be delivered next, and to whom."""
-
-    end: ClientEnd
-    delivery: Delivery
-
-    @property
-    def session_id(self) -> str | None:
-        """The session that it is of."""
-        return self.delivery.session_id
-
-    @property
-    def what(self) -> str:
-        """The event's method, or `reply to` the command's."""
-        return self.delivery.what
-
-
-class ClientEnd:
-    """One client's connection, as seen from the browser."""
-
-    def __init__(self, fake: FakeBrowser, client: Client) -> None:
-        self.fake = fake
-        self._client = client
-        self.faults = kinds.LinkFaults(fake.faults, client.number)
-        self.told = self._heard = 0
-        """How many messages were delivered."""
-        self.told_so_far = ToldSoFar()
-        self._stalled: list[tuple[bytes, int | None]] | None = None
-
-    @property
-    def number(self) -> int:
-        """Which client it is, counted from 1."""
-        return self._client.number
-
-    @property
-    def connected(self) -> bool:
-        """Whether the connection stands; what was said before its end can still be drained."""
-        return self._client.connected
-
-    def receive(self, payload: bytes, *, knew: int | None = None) -> None:
-        """The client sent a message. Never raises on what it sent. `knew` is how much it had been told when it wrote it."""
-        if not self.faults.any:
-            self.fake._receive(self._client, payload, knew)
-            return
-        self._heard += 1
-        if not self.faults.passes("in", "before", self._heard):
-            self.lost()
-        elif "in" not in self.faults.silent:
-            if self._stalled is None:
-                self.fake._receive(self._client, payload, knew)
-            else:
-                self._stalled.append((payload, knew))
-            if not self.faults.passes("in", "after", self._heard):
-                self.lost()
-        self.fake._settle()
-
-    def stall(self, seconds: float, act: Callable[[], None]) -> None:
-        """Hear nothing for so long; then `act`, and what came meanwhile."""
-        self._stalled = []
-        self.fake._world.after(seconds, partial(self._go_on, act))
-
-    def _go_on(self, act: Callable[[], None]) -> None:
-        stalled, self._stalled = self._stalled or [], None
-        act()
-        for number, (payload, knew) in enumerate(stalled):
-            self.fake._receive(self._client, payload, knew)
-            if self._stalled is not None:
-                self._stalled += stalled[number + 1 :]
-                return
-
-    def ready(self) -> tuple[Delivery, ...]:
-        """What may be delivered to it next."""
-        return () if "out" in self.faults.silent else self._client.streams.ready()
-
-    def first(self) -> Delivery | None:
-        """The oldest of these."""
-        return None if "out" in self.faults.silent else self._client.streams.first()
-
-    def ready_one(self, number: int) -> Delivery | None:
-        """That of this number, where it is among these."""
-        return None if "out" in self.faults.silent else self._client.streams.ready_one(number)
-
-    def is_early(self, delivery: Delivery) -> bool:
-        """Whether delivering it now would be hostile: legal, and never observed."""
-        return self._client.streams.is_early(delivery)
-
-    def drain(self) -> list[bytes]:
-        """Everything that may be delivered to it, in the order of arising."""
-        taken: list[bytes] = []
-        while (first := self.first()) is not None:
-            taken.append(self.fake.deliver(self, first))
-        return taken
-
-    def on_message(self, act: Callable[[], None]) -> None:
-        """Call `act` whenever there is more to deliver to it, or it has lost its connection."""
-        self._client.streams.on_add = act
-        self._client.on_end = act
-
-    def lost(self) -> None:
-        """The connection broke: its sessions end, and what it was not told is gone."""
-        self.fake._lose(self._client)
-
-    def __repr__(self) -> str:
-        state: Any = "connected" if self.connected else "gone"
-        return f"<client {self.number}, {state}>"
