@@ -23,6 +23,7 @@ from cdp_core.testing.laws import Complaint
 __all__ = ["ANSWER", "left_behind", "left_on", "sent", "short", "unclean"]
 
 RUN: Final = "Runtime.runIfWaitingForDebugger"
+LISTEN: Final = "Page.enable"
 ANSWER: Final = "Page.handleJavaScriptDialog"
 PAUSED: Final = "Fetch.requestPaused"
 SWITCHED_ON: Final[Mapping[str, tuple[str, int]]] = {
@@ -143,11 +144,14 @@ def _astray(books: Books, truth: Truth, client: int, commands: list[ReceivedComm
 
 
 def _missed(entries: tuple[LedgerEntry, ...], truth: Truth, client: int, excuses: Excuses) -> Iterator[Complaint]:
-    """The dialogs of pages that it let run too early: of those to which it listened later."""
-    listened = {entry.command.session_id for entry in entries if entry.command.method == "Page.enable"}
+    """The dialogs of pages that it let run, and to which it listened after that."""
+    first: dict[tuple[str | None, str], int] = {}
+    for number, entry in enumerate(entries):
+        first.setdefault((entry.command.session_id, entry.command.method), number)
     for dialog in truth.dialogs:
         for session in [session for number, session in dialog.missed_by if number == client]:
-            if session in listened and not excuses.misses(session):
+            listened, ran = first.get((session, LISTEN), -1), first.get((session, RUN), len(entries))
+            if listened > ran and not excuses.misses(session):
                 said = f"it let the page {dialog.page[:8]} run before it listened, and missed a {dialog.type}"
                 yield Complaint(law="listen-before-you-let-run", fact=40, said=said)
 

@@ -91,6 +91,8 @@ class Outcome:
     complaints: tuple[Complaint, ...]
     decisions: tuple[Decision, ...] = attrs.field(repr=False)
     """What was decided: the same again, where the program does its part."""
+    ending: float = 0.0
+    """How many seconds it took to end when its browser had gone; 0 where it did not end by itself."""
     followed: tuple[int, int] | None = None
     """How many of the decisions that were given could be taken, and how many there were."""
 
@@ -146,7 +148,8 @@ async def _try_program(client: str, conductor: Conductor, limits: Limits, questi
                 os.killpg(program.pid, signal.SIGKILL)
             with trio.CancelScope(shield=True):
                 await program.wait()
-    return Outcome(complaints=complaints, decisions=tuple(conductor.taken), followed=conductor.followed)
+    taken = tuple(conductor.taken)
+    return Outcome(complaints=complaints, decisions=taken, ending=run.ending, followed=conductor.followed)
 
 
 class _Run:
@@ -161,6 +164,7 @@ class _Run:
         questions: _Questions | None,
     ) -> None:
         self.said = _Said()
+        self.ending = 0.0
         self._questions = questions
         self._conductor = conductor
         self._fake = conductor.fake
@@ -252,8 +256,10 @@ class _Run:
             yield Complaint(law="commands-are-waited-for", fact=56, said=said)
 
     async def _end(self) -> Iterator[Complaint]:
+        begun = trio.current_time()
         with trio.move_on_after(self._limits.ending):
             await self._program.wait()
+            self.ending = trio.current_time() - begun
         return self._how_it_ended()
 
     def _how_it_ended(self) -> Iterator[Complaint]:

@@ -496,7 +496,7 @@ def faults(
     odd = [each for each in wanted if each not in wrong.LEGALITIES]
     if odd:
         raise InvalidArgument(f"{odd[0]!r} is no legality; there are {', '.join(wrong.LEGALITIES)}.")
-    nth, soon = st.integers(1, 4), st.sampled_from((1, 1, 1, 2))
+    nth, soon = st.sampled_from((1, 1, 2, 3, 4)), st.sampled_from((1, 1, 1, 2))
     command, event = st.sampled_from(COMMANDS), st.sampled_from(EVENTS)
     place, way = st.integers(1, 40), st.sampled_from(["out", "in"])
     of: dict[wrong.Legality, list[st.SearchStrategy[Any]]] = {
@@ -518,6 +518,6 @@ def faults(
     }
     if streams:
         of["legal"] += [st.builds(wrong.Split, st.integers(1, 200)), st.builds(wrong.Merge, st.integers(2, 5))]
-    one = st.one_of([each for legality in wanted for each in of[legality]])
+    one = st.sampled_from(wanted).flatmap(lambda legality: st.one_of(of[legality]))
     # Of one list Hypothesis draws most empty.
     return _SOME.flatmap(lambda some: st.lists(one, min_size=min(some, max_faults), max_size=max_faults).map(tuple))

@@ -760,7 +760,7 @@ async def told_order(order: str, seed: int) -> list[tuple[int, str]]:
 async def test_messages_cross_over_as_they_may_and_not_otherwise() -> None:
     arising = [(session, f"{line}") for line in range(10) for session in (0, 1)]
     assert await told_order("arising", 1) == arising
-    for order in ("legal", "hostile"):
+    for order in ("observed", "hostile"):
         told = [await told_order(order, seed) for seed in range(4)]
         for each in told:
             assert sorted(each) == sorted(arising)
@@ -770,7 +770,7 @@ async def test_messages_cross_over_as_they_may_and_not_otherwise() -> None:
 
 
 async def test_an_unknown_order_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match="arising, legal, hostile"):
+    with pytest.raises(InvalidArgument, match="arising, observed, hostile"):
         async with serve_fake_browser(order="chaos"):  # type: ignore[arg-type]
             pytest.fail("served")
 
