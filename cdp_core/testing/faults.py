@@ -227,7 +227,7 @@ KINDS: Final[Mapping[str, type[Fault]]] = {kind.__name__: kind for kind in get_a
 
 def some_faults(given: Iterable[Fault]) -> tuple[Fault, ...]:
     """Faults, and nothing else. Raises InvalidArgument."""
-    made = (given,) if isinstance(given, str) else tuple(given)
+    made: tuple[Any, ...] = (given,) if isinstance(given, str) else tuple(given)
     for each in made:
         if type(each) not in KINDS.values():
             raise InvalidArgument(f"{each!r} is no fault; there are {', '.join(KINDS)}.")

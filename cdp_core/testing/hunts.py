@@ -53,7 +53,7 @@ __all__ = ["DRAWS", "Example", "Find", "examples_of", "hunt", "hunt_with", "leas
 T = TypeVar("T")
 MOST_SEEDS: Final = 2**32
 MOST_SHRINKS: Final = 2000
-DRAWS: Final = 8
+DRAWS: Final = 10
 """How often Hypothesis is asked for each example: of six that it gives, five are made of the one before."""
 
 
@@ -113,6 +113,11 @@ def try_example(make_client: Callable[[], PureClient], example: Example) -> tupl
     return complaints
 
 
+def nothing() -> tuple[bytes, ...]:
+    """What a client writes at first that does not begin."""
+    return ()
+
+
 class _RaisedError(Exception):
     """A client's own code raised what is its cause."""
 
@@ -125,7 +130,7 @@ class _Watched:
         self.can_be_asked = hasattr(self._client, "ask")
 
     def start(self) -> list[bytes]:
-        return self._written(getattr(self._client, "start", tuple))
+        return self._written(getattr(self._client, "start", nothing))
 
     def receive(self, payload: bytes, /) -> list[bytes]:
         return self._written(self._client.receive, payload)
@@ -139,7 +144,7 @@ class _Watched:
 
     def _written(self, act: Callable[..., Iterable[bytes]], *given: Any) -> list[bytes]:
         written: list[bytes] = self._own(lambda: list(act(*given)))
-        odd = [each for each in written if not isinstance(each, bytes)]
+        odd: list[Any] = [each for each in written if type(each) is not bytes]
         if odd:
             raise _RaisedError from TypeError(f"{odd[0]!r} is written, and not bytes")
         return written

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, TypeVar, cast, get_args
 
 import attrs
 
@@ -301,7 +301,8 @@ def labels_used(steps: Iterable[Step]) -> set[str]:
 
 def some_steps(steps: Iterable[Step]) -> tuple[Step, ...]:
     """Steps, and nothing else. Raises InvalidArgument."""
-    if isinstance(steps, (str, Mapping)) or not isinstance(steps, Iterable):
+    given: Any = steps
+    if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
         raise InvalidArgument(f"Steps are given as a list of them, not as {steps!r}.")
     made = tuple(steps)
     for each in made:
@@ -365,9 +366,10 @@ def _members_of(given: Mapping[str, T], part: str, kind: type[T]) -> Members[T]:
 
 
 def _a_mapping(given: object, part: str) -> Mapping[Any, Any]:
-    if not isinstance(given, Mapping) or not all(isinstance(known, str) for known in given):
+    mapping = cast("Mapping[Any, Any]", given)
+    if not isinstance(given, Mapping) or not all(isinstance(known, str) for known in mapping):
         raise InvalidArgument(f"{part} of a script is a mapping by texts, not {given!r}.")
-    return given  # pyright: ignore[reportUnknownVariableType]
+    return mapping
 
 
 def _to_pages(pages: Mapping[str, Iterable[Step]]) -> Mapping[str, tuple[Step, ...]]:
