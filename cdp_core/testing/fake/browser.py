@@ -182,7 +182,7 @@ class FakeBrowser(Books):
 
     def advance(self, to: float) -> None:
         """Let time pass until then. Raises InvalidArgument for what is no time, or is past."""
-        if not isinstance(to, (int, float)) or isinstance(to, bool) or not self.now <= to < math.inf:
+        if type(to) not in (int, float) or not self.now <= to < math.inf:
             raise InvalidArgument(f"{to!r} is no time to come; it is {self.now} s, and time does not run backwards.")
         self._world.advance(to)
         self._settle()
