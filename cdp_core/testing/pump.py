@@ -26,8 +26,6 @@ __all__ = ["AskableClient", "DeliveryOrder", "Pump", "PureClient", "Run", "Start
 MOST_TURNS: Final = 100_000
 INTERRUPTION: Final = 24
 """Once in so many turns somebody may ask in between."""
-PATIENCE: Final = 2
-"""Once in so many times somebody may ask when all is quiet, and more is to come."""
 
 
 # ── the clients ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -221,10 +219,11 @@ class Pump:
         ready = [(number, party.end.ready()) for number, party in self._parties.items()]
         waiting = sum(len(deliveries) for _, deliveries in ready)
         quiet = not (turns or waiting)
-        time = self._next_time() if self._hurry or quiet else None
-        turns += [] if time is None else [time]
-        if self._asks and self._puts(quiet=quiet, first=time is None):
+        if self._asks and (self._hurry or quiet or (self._interrupt and not self._chance.below(INTERRUPTION))):
             turns.append(self._asks[0])
+        if self._hurry or quiet:
+            time = self._next_time()
+            turns += [] if time is None else [time]
         if not turns and not waiting:
             return None
         place = self._chance.below(len(turns) + waiting)
@@ -236,14 +235,6 @@ class Pump:
                 return Deliver(number, deliveries[place].number)
             place -= len(deliveries)
         raise AssertionError("a place beyond all there is")
-
-    def _puts(self, *, quiet: bool, first: bool) -> bool:
-        """Whether somebody may ask now: where time can pass instead, seldom enough to ask of what comes late as well."""
-        assert self._chance is not None
-        if self._hurry or (quiet and first):
-            return True
-        odds = PATIENCE if quiet else INTERRUPTION
-        return (quiet or self._interrupt) and not self._chance.below(odds)
 
     def _next_time(self) -> Turn | None:
         at, now = self.fake.next_time(), self.fake.now

@@ -270,21 +270,8 @@ _SNARES: Final = (
 )
 _KEPT: Final = st.integers(0, 15).map(bool)
 """So that a snare can shrink, too."""
-MOST_SEEDS: Final = 2**32
-
-
-def _two_of(snares: tuple[_Snare, ...]) -> st.SearchStrategy[list[_Snare]]:
-    """None for 0, and two for any other number, all of them as often: what Hypothesis chooses is alike for long."""
-
-    def laid(seed: int) -> list[_Snare]:
-        chance = turns.Chance(seed)
-        return [snares[chance.below(len(snares))] for _ in range(2 if seed else 0)]
-
-    return st.integers(0, MOST_SEEDS).map(laid)
-
-
-_LAID: Final = _two_of(_SNARES)
-_CALM_LAID: Final = _two_of(_CALM_SNARES)
+_LAID: Final = st.lists(st.sampled_from(_SNARES), min_size=1, max_size=3)
+_CALM_LAID: Final = st.lists(st.sampled_from(_CALM_SNARES), min_size=1, max_size=3)
 
 
 class _Stage:
@@ -473,10 +460,11 @@ COMMANDS: Final = (
     "Target.getTargets",
     "Target.attachToTarget",
 )
+DIALOG: Final = "Page.javascriptDialogOpening"
 EVENTS: Final = (
     "Target.attachedToTarget",
     "Target.detachedFromTarget",
-    "Page.javascriptDialogOpening",
+    DIALOG,
     "Page.javascriptDialogClosed",
     "Page.frameAttached",
     "Page.frameNavigated",
@@ -512,7 +500,7 @@ def faults(
             # Of what is new any will do, and the first of its kind: what dies of it once dies at once.
             *2 * [st.builds(wrong.Novelty, event, st.just("event"), soon)],
             st.builds(wrong.Novelty, event, st.just("field"), nth),
-            *2 * [st.builds(wrong.Novelty, st.sampled_from(wrong.OPEN_VALUES), st.just("value"), soon)],
+            *2 * [st.builds(wrong.Novelty, st.sampled_from((DIALOG, *wrong.OPEN_VALUES)), st.just("value"), soon)],
         ],
         "illegal": [st.builds(wrong.Drop, event, nth), st.builds(wrong.Duplicate, event, nth)],
     }

@@ -128,6 +128,7 @@ class Watcher:
         def sent(number: int) -> None:
             numbers.append(number)
             written.set()
+            self.say()
 
         self.waiting += 1
         try:
