@@ -154,7 +154,7 @@ class RightClient:
         if session not in self.listening:
             return
         own, info = params["sessionId"], params["targetInfo"]
-        self.sessions[own] = {"parent": session, "target": info["targetId"], "type": info["type"]}
+        self.sessions[own] = {"parent": session, "target": info["targetId"], "info": info}
         self.set_up(own, info)
 
     def set_up(self, session: str, info: Json) -> None:
@@ -177,6 +177,11 @@ class RightClient:
     def on_Inspector_targetCrashed(self, session: str | None, _params: Json) -> None:  # noqa: N802
         """Nothing that was asked of it is answered (fact 49); a dialog may stay (docs/cdp/a-crash-ends-no-session.md)."""
         self.give_up(session)
+
+    def on_Inspector_targetReloadedAfterCrash(self, session: str | None, _params: Json) -> None:  # noqa: N802
+        """What was asked before is refused, and may not have been done (fact 49): all of it is asked again."""
+        if session in self.sessions:
+            self.set_up(session, self.sessions[session]["info"])
 
     def on_Target_detachedFromTarget(self, _session: str | None, params: Json) -> None:  # noqa: N802
         self.end_session(params["sessionId"])
