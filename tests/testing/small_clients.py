@@ -108,7 +108,7 @@ class RightClient:
         elif method == "Target.setAutoAttach":
             self.on_watching(session)
         elif method == "Page.getFrameTree":
-            self.take_tree(session, message["result"]["frameTree"])
+            self.take_whole_tree(session, message["result"]["frameTree"])
         elif method == "Page.handleJavaScriptDialog":
             self.on_answered(key)
 
@@ -221,12 +221,17 @@ class RightClient:
 
     # ── frames ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def take_tree(self, session: str | None, tree: Json) -> None:
+    def take_whole_tree(self, session: str | None, tree: Json) -> None:
+        """What its process does not have is not there any more, told or not."""
+        before = {name for name, frame in self.frames.items() if frame["session"] == session}
+        for name in before - self.take_tree(session, tree):
+            self.drop(name, own=True)
+
+    def take_tree(self, session: str | None, tree: Json) -> set[str]:
         frame = tree["frame"]
         known = self.frames.setdefault(frame["id"], {"parent": frame.get("parentId"), "session": session, "url": ""})
         known["url"] = frame["url"]
-        for child in tree.get("childFrames", []):
-            self.take_tree(session, child)
+        return {frame["id"]}.union(*(self.take_tree(session, child) for child in tree.get("childFrames", [])))
 
     def on_Page_frameAttached(self, session: str | None, params: Json) -> None:  # noqa: N802
         self.frames[params["frameId"]] = {"parent": params["parentFrameId"], "session": session, "url": "about:blank"}

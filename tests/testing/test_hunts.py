@@ -7,6 +7,7 @@ import os
 from types import ModuleType
 from typing import Any
 
+import attrs
 import pytest
 
 from cdp_core.testing import steps
@@ -14,7 +15,7 @@ from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.hunts import Example, examples_of, hunt, hunt_with, try_example
 from cdp_core.testing.judge import LAWS, Complaint, judge
 from cdp_core.testing.pump import Pump
-from cdp_core.testing.steps import AddFrame, Answer, Close, Cut, Dialog, Navigate, Popup, Script, Wait, Worker
+from cdp_core.testing.steps import AddFrame, Answer, Close, Crash, Cut, Dialog, Navigate, Popup, Script, Wait, Worker
 
 pytest.importorskip("hypothesis")
 
@@ -62,6 +63,41 @@ NAMES = (
 @pytest.mark.parametrize("name", ["RightClient", "Intercepts"])
 def test_nothing_is_said_of_the_right_client(small_clients: ModuleType, name: str, worst: Any) -> None:
     assert hunt(getattr(small_clients, name), runs=MANY, faults=worst, seed=SEED) is None, f"CDP_HUNT_SEED={SEED}"
+
+
+ADS, PAY, SHOP = "https://ads.example/1", "https://pay.example/3", "https://shop.example/2"
+ASKING_TWICE: dict[str, tuple[steps.Step, ...]] = {
+    ADS: (AddFrame("d", PAY), Wait(1), Dialog("confirm", "a")),
+    PAY: (Wait(1), Dialog("confirm", "b")),
+}
+NESTED = (Wait(1), AddFrame("x", "https://pay.example/"), Wait(1), Worker("w", frame="x"))
+CRASHED = (Wait(1), Popup("x", SHOP), Crash("x"))
+RELOAD: dict[str, Any] = {"on": 1, "method": "Page.reload", "params": {}}
+WHERE_IT_IS_HARD = {
+    "its word waits behind a page that is wedged (fact 16)": Example(
+        script=Script(pages=ASKING_TWICE, timeline=(Wait(1), Navigate(ADS), Wait(1), Popup("p"))), asks=[RELOAD]
+    ),
+    "a session above ends before the reply comes (fact 50)": Example(
+        script=Script(timeline=NESTED), asks=[{"on": 1, "detach": True}]
+    ),
+    "a dialog outlives its process, and is answered (fact 26)": Example(
+        script=Script(pages={SHOP: (Dialog("confirm", "c"),)}, timeline=CRASHED), profile="headless-shell"
+    ),
+    "a page that crashed before is shown again (fact 49)": Example(
+        script=Script(pages={ADS: (AddFrame("d"),)}, timeline=(Popup("x", noopener=True), Crash("x"), Close())),
+        asks=[{"on": 1, "method": "Page.navigate", "params": {"url": ADS}}],
+    ),
+}
+
+
+@pytest.mark.parametrize("edges", ["observed", "causal"])
+@pytest.mark.parametrize("where", WHERE_IT_IS_HARD)
+def test_nothing_is_said_of_the_right_client_where_it_is_hard(
+    small_clients: ModuleType, where: str, edges: Any
+) -> None:
+    for seed in range(1, 5 * MANY // 4):
+        example = attrs.evolve(WHERE_IT_IS_HARD[where], seed=seed, edges=edges)
+        assert try_example(small_clients.RightClient, example) == (), example
 
 
 def test_each_wrong_one_has_a_right_twin_from_which_it_differs_in_one_point(small_clients: ModuleType) -> None:
