@@ -83,7 +83,7 @@ def bindings(session: nox.Session) -> None:
 
 @nox.session(python=NEWEST)
 def deep(session: nox.Session) -> None:
-    """A long hunt with Hypothesis."""
+    """A long hunt with Hypothesis; each right client meets 5,000 examples of each kind (tests/testing/test_hunts.py)."""
     session.install(".[dev]")
     folders = ["tests/sansio", "tests/trio_layer", "tests/supervisor", "tests/testing"]
     session.run("pytest", "-q", *folders, env={"HYPOTHESIS_PROFILE": "deep"})

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cdp_core.testing import faults, schedules, steps
-    from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
+    from cdp_core.testing.fake.browser import FakeBrowser
+    from cdp_core.testing.fake.client_end import ClientEnd
     from cdp_core.testing.fake.truth import Truth
     from cdp_core.testing.fake_transport import FakeTransport
     from cdp_core.testing.hunts import Example, Find, hunt
@@ -56,7 +57,7 @@ __all__ = [
 
 _HOMES = {
     "Answer": "steps",
-    "ClientEnd": "fake.browser",
+    "ClientEnd": "fake.client_end",
     "Complaint": "judge",
     "DeliveryOrder": "pump",
     "Example": "hunts",
@@ -77,8 +78,8 @@ _HOMES = {
 }
 """Where each name comes from when it is first used: who imports this package may want one thing of it."""
 
-_MODULES = ("faults", "schedules", "steps")
-"""Values by the dozen: who wants them takes the module."""
+_MODULES = ("faults", "schedules", "steps", "strategies")
+"""Values by the dozen: who wants them takes the module; `strategies` needs the extra, and says so where that is missing."""
 
 
 def __getattr__(name: str) -> Any:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.testing.hunts import Example, Find, least
+from cdp_core.testing.hunts import DRAWS, Example, Find, least
 from cdp_core.testing.judge import Complaint
 from cdp_core.testing.program_runs import NEVER_CONNECTS, Outcome
 
@@ -138,6 +138,8 @@ class Campaign:
 
         left = self._shrinks // 2
         wanted: frozenset[str] = frozenset()
+        searched: set[str] = set()
+        seeds: set[int] = set()
 
         def is_wrong(example: Example) -> bool:
             """Of the find and what shrinks of it only the same laws count: a find does not slip into another."""
@@ -146,6 +148,11 @@ class Campaign:
                 left -= 1
                 if left < 0 or NEVER_CONNECTS in wanted:
                     return False
+            if not wanted and repr(example) not in searched:
+                if len(searched) >= self._runs or example.seed in seeds:  # it was made of another (hunts.DRAWS)
+                    return False
+                searched.add(repr(example))
+                seeds.update([example.seed] if example.seed else ())
             new = self._laws_of(example) - self._known
             wanted = wanted or frozenset(new)
             return bool(new & wanted)
@@ -169,7 +176,7 @@ class Campaign:
 
         check = hypothesis.HealthCheck
         return hypothesis.settings(
-            max_examples=self._runs,
+            max_examples=DRAWS * self._runs,
             database=self._database,
             deadline=None,
             suppress_health_check=(check.too_slow, check.filter_too_much, check.data_too_large),

@@ -2,7 +2,7 @@
 
     what struck                        what it is not asked for
     a call was refused, or dropped     what that call was to bring: the page that was to run, the dialog that was to close,
-                                       the frames and targets that were to be told of, the dialogs of a page unheard
+                                       the request that was to go on, the frames and targets that were to be told of, the dialogs of a page unheard
     a call was dropped                 also what it has not done yet: it may wait for the answer as long as it likes
     the link fell silent               what it has not done, and what it believes, but for what reached its user
     an event was lost, or doubled      the same, and how often it answered
@@ -18,18 +18,21 @@ What is taken for wrong is the judge's to say (judge.py).
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
-from cdp_core.testing.fake.browser import FakeBrowser
-from cdp_core.testing.faults import Cut, Silence
+from cdp_core.testing.faults import Cut, Silence, Struck
 
-__all__ = ["Excuses"]
+__all__ = ["ANSWERS_TO_PAUSES", "Excuses"]
 
 RUN: Final = "Runtime.runIfWaitingForDebugger"
 ANSWER: Final = "Page.handleJavaScriptDialog"
 LISTEN: Final = "Page.enable"
 WATCH: Final = "Target.setAutoAttach"
 DISCOVER: Final = "Target.setDiscoverTargets"
+ANSWERS_TO_PAUSES: Final = frozenset(
+    f"Fetch.{name}"
+    for name in ("continueRequest", "continueResponse", "continueWithAuth", "failRequest", "fulfillRequest")
+)
 RESTS_ON: Final[dict[str, frozenset[str]]] = {
     "targets": frozenset({DISCOVER}),
     "frames": frozenset({LISTEN, "Page.getFrameTree", WATCH, DISCOVER, "Target.attachToTarget"}),
@@ -38,10 +41,18 @@ RESTS_ON: Final[dict[str, frozenset[str]]] = {
 REACHED_ITS_USER: Final = "heard"
 
 
+class Unlucky(Protocol):
+    """Who knows what went wrong on purpose."""
+
+    def struck(self, client: int) -> Struck:
+        """What became of the faults of the client of that number."""
+        ...
+
+
 class Excuses:
     """Those of one client."""
 
-    def __init__(self, fake: FakeBrowser, client: int) -> None:
+    def __init__(self, fake: Unlucky, client: int) -> None:
         struck = fake.struck(client)
         self.misled: Final = any(fault.legality == "illegal" for fault in struck.faults)
         """Whether it was told what no browser says, or not told what each does."""
@@ -68,6 +79,10 @@ class Excuses:
     def leaves_open(self, session: str | None) -> bool:
         """Whether a dialog of this session may be open."""
         return self.waits or (session, ANSWER) in self._undone
+
+    def leaves_held(self, session: str | None) -> bool:
+        """Whether a request that this session paused may be held."""
+        return self.waits or any((session, method) in self._undone for method in ANSWERS_TO_PAUSES)
 
     def misses(self, session: str | None) -> bool:
         """Whether it could not listen to this session in time."""

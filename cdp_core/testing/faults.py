@@ -1,7 +1,8 @@
 """What goes wrong on purpose: values that say which message is lost, late, doubled or refused, and where a link breaks.
 
     legal     it happens with real browsers and real networks: a refusal, a slow link, a cut, a silent peer, other chunks
-    hostile   nothing forbids it, and a browser was seen to do it elsewhere: an answer that never comes, or comes twice
+    hostile   nothing forbids it, and a browser was seen to do it elsewhere: an answer that never comes, or comes twice;
+              what the protocol of a newer browser has (docs/cdp/drift-is-counted-not-raised.md)
     illegal   no browser does it: an event that is lost or doubled
 
 Faults count for each connection by itself, in the order in which a browser hears commands and says events, so that a fault
@@ -23,6 +24,8 @@ from cdp_core.testing.plain import Plain, a_name, a_number, a_text, from_json, o
 
 __all__ = [
     "LEGALITIES",
+    "NEW_EVENT",
+    "OPEN_VALUES",
     "Cut",
     "Delay",
     "Drop",
@@ -31,12 +34,14 @@ __all__ = [
     "Legality",
     "LinkFaults",
     "Merge",
+    "Novelty",
     "Refuse",
     "Silence",
     "Split",
     "Struck",
     "faults_from_json",
     "faults_to_json",
+    "some_faults",
 ]
 
 Legality = Literal["legal", "hostile", "illegal"]
@@ -176,8 +181,57 @@ class Merge(Plain):
         return "legal"
 
 
-Fault = Drop | Delay | Refuse | Duplicate | Cut | Silence | Split | Merge
+NEW_EVENT: Final = "Future.happened"
+NEW_VALUE: Final = "somethingNew"
+OPEN_VALUES: Final = ("Page.javascriptDialogOpening", "Runtime.consoleAPICalled")
+"""The events whose member `type` may have another value tomorrow, without that anything else would be another."""
+
+
+@attrs.frozen(repr=False)
+class Novelty(Plain):
+    """With the n-th event of a method, or the n-th reply to one, comes what the protocol does not have today.
+
+    A `field` more, another `value` of an enumeration, or an `event` before it.
+    """
+
+    method: str = attrs.field(validator=a_name)
+    what: Literal["field", "value", "event"] = attrs.field(
+        default="field", validator=one_of(("field", "value", "event"))
+    )
+    nth: int = attrs.field(default=1, validator=a_number(1))
+    client: int = attrs.field(default=0, validator=a_number())
+
+    def __attrs_post_init__(self) -> None:
+        if self.what == "value" and self.method not in OPEN_VALUES:
+            raise InvalidArgument(f"{self.method!r} has no value to be another; {', '.join(OPEN_VALUES)} have one.")
+
+    @property
+    def legality(self) -> Legality:
+        """Protocols grow."""
+        return "hostile"
+
+    def renew(self, message: Json) -> Json:
+        """A message with what is new in it; of an `event`, the whole of it, on a session."""
+        if self.what == "event":
+            return {"method": NEW_EVENT, "params": {"why": NEW_VALUE}, **message}
+        part = "params" if "params" in message else "result"
+        new = {"type": NEW_VALUE} if self.what == "value" else {"somethingNew": {"why": NEW_VALUE}}
+        return {**message, part: {**message[part], **new}} if part in message else message
+
+
+Fault = Drop | Delay | Refuse | Duplicate | Novelty | Cut | Silence | Split | Merge
+Counted = Drop | Delay | Refuse | Duplicate | Novelty
+"""Those that count calls or events of a method."""
 KINDS: Final[Mapping[str, type[Fault]]] = {kind.__name__: kind for kind in get_args(Fault)}
+
+
+def some_faults(given: Iterable[Fault]) -> tuple[Fault, ...]:
+    """Faults, and nothing else. Raises InvalidArgument."""
+    made: tuple[Any, ...] = (given,) if isinstance(given, str) else tuple(given)
+    for each in made:
+        if type(each) not in KINDS.values():
+            raise InvalidArgument(f"{each!r} is no fault; there are {', '.join(KINDS)}.")
+    return made
 
 
 def faults_to_json(faults: Iterable[Fault]) -> list[Json]:
@@ -242,12 +296,13 @@ class LinkFaults:
 
     def said(self, what: str) -> list[Fault]:
         """The browser says this event or reply: the faults that it meets."""
+        met = self._met(self._events, what)
         if self._replies[what]:
             self._replies[what] -= 1
-            return [Duplicate(what)]
-        return self._met(self._events, what)
+            return [Duplicate(what), *met]
+        return met
 
-    def _met(self, of_method: Mapping[str, list[Drop | Delay | Refuse | Duplicate]], method: str) -> list[Fault]:
+    def _met(self, of_method: Mapping[str, list[Counted]], method: str) -> list[Fault]:
         faults = of_method.get(method)
         if faults is None:
             return []
@@ -270,9 +325,13 @@ class LinkFaults:
         return True
 
 
-def _by_method(faults: Iterable[Fault], *, events: bool) -> dict[str, list[Drop | Delay | Refuse | Duplicate]]:
-    found: dict[str, list[Drop | Delay | Refuse | Duplicate]] = {}
+def _by_method(faults: Iterable[Fault], *, events: bool) -> dict[str, list[Counted]]:
+    found: dict[str, list[Counted]] = {}
     for fault in faults:
-        if isinstance(fault, (Drop, Delay, Refuse, Duplicate)) and is_event(fault.method) is events:
+        if isinstance(fault, Novelty):
+            what = fault.method if is_event(fault.method) else f"reply to {fault.method}"
+            if events:
+                found.setdefault(what, []).append(fault)
+        elif isinstance(fault, (Drop, Delay, Refuse, Duplicate)) and is_event(fault.method) is events:
             found.setdefault(fault.method, []).append(fault)
     return found

@@ -27,27 +27,33 @@ import argparse
 import json
 import sys
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
+
+import attrs
 
 from cdp_core.errors import CdpError, InvalidArgument
 from cdp_core.sansio.wire import Json, is_object
 from cdp_core.testing.campaigns import Campaign, Shard, Told, open_database
 from cdp_core.testing.conducting import decisions_from_json, decisions_to_json
-from cdp_core.testing.fake.streams import EDGES, Edges
+from cdp_core.testing.fake.streams import EDGES
 from cdp_core.testing.fake.world import PROFILES
 from cdp_core.testing.faults import LEGALITIES, faults_from_json, faults_to_json
 from cdp_core.testing.hunts import Example, examples_of
 from cdp_core.testing.program_runs import Limits, Outcome, try_program
 from cdp_core.testing.schedules import Schedule
-from cdp_core.testing.serve_command import PROGRAM, OneLineParser
+from cdp_core.testing.serve_command import PROGRAM, SCHEDULES, OneLineParser, read_schedule
 from cdp_core.testing.steps import Script
 
 __all__ = ["add_fuzz", "run_fuzz"]
 
 TIMES: Final = 10
-EDGES_OF: Final[dict[str, Edges]] = {"observed": "observed", "hostile": "causal"}
+SOON: Final = 1.0
+"""Seconds that are enough for what a program is known not to do."""
+RESTLESS: Final = 10.0
+"""Seconds that are enough for one that is known not to come to rest."""
 
 
 def add_fuzz(commands: argparse._SubParsersAction[OneLineParser]) -> None:
@@ -60,7 +66,7 @@ def add_fuzz(commands: argparse._SubParsersAction[OneLineParser]) -> None:
     parser.add_argument("--shrinks", type=_count, default=60, help="how many more to make a find small (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="what the examples are made of, where there is no database")
     parser.add_argument("--shard", metavar="K/N", default="1/1", help="the K-th of N parts of the campaign")
-    parser.add_argument("--schedule", metavar="HOW", help="observed, hostile, or a FILE with a schedule; default: any")
+    parser.add_argument("--schedule", metavar="HOW", help=f"{SCHEDULES}; default: any")
     parser.add_argument(
         "--faults",
         choices=("none", *LEGALITIES),
@@ -91,8 +97,8 @@ def run_fuzz(options: argparse.Namespace) -> int:
         limits = Limits(quiet=options.quiet)
         if options.reproduce is not None:
             example, how = _read_find(options.reproduce)
-            again = partial(try_program, options.client, example, limits, **how)
-            return _reproduce([again() for _ in range(TIMES)])
+            pace = _Pace(partial(try_program, options.client, **how), limits)
+            return _reproduce([pace.attempt(example) for _ in range(TIMES)])
         return _search(options, limits)
     except (CdpError, OSError) as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)  # noqa: T201
@@ -103,11 +109,11 @@ def run_fuzz(options: argparse.Namespace) -> int:
 
 
 def _search(options: argparse.Namespace, limits: Limits) -> int:
-    edges, schedule = _read_how(options.schedule)
-    attempt = partial(try_program, options.client, limits=limits, schedule=schedule, asked=options.ask)
+    edges, schedule = read_schedule(options.schedule)
+    pace = _Pace(partial(try_program, options.client, schedule=schedule, asked=options.ask), limits)
     worst = None if options.faults == "none" else options.faults
     campaign = Campaign(
-        attempt,
+        pace.attempt,
         examples_of(edges=edges, asked=options.ask, faults=worst, streams=True),
         runs=options.runs,
         shrinks=options.shrinks,
@@ -118,10 +124,11 @@ def _search(options: argparse.Namespace, limits: Limits) -> int:
     )
     saved: list[Json] = []
     for told in campaign.finds():
-        again = [attempt(told.find.example, decisions=told.outcome.decisions) for _ in range(TIMES)]
+        print(f"after {told.tried} examples, {told.find}", flush=True)  # noqa: T201
+        again = [pace.attempt(told.find.example, decisions=told.outcome.decisions) for _ in range(TIMES)]
         saved.append({**_written(told, schedule, _wrong_again(told, again)), "asked": options.ask})
         _write(Path(options.save), saved)
-        _print_find(told, saved, options)
+        _print_again(told, saved, options)
     if not saved:
         print(f"{campaign.tried} examples, and nothing that it does wrong")  # noqa: T201
         return 0
@@ -129,32 +136,45 @@ def _search(options: argparse.Namespace, limits: Limits) -> int:
     return 1
 
 
+class _Pace:
+    """How long a program is waited for: what it was seen never to do is waited for shortly from then on.
+
+    A program that was slow to end, and ended, is given more than it took by then.
+    """
+
+    def __init__(self, attempt: Callable[..., Outcome], limits: Limits) -> None:
+        self._attempt = attempt
+        self._limits = limits
+        self._slowest = 0.0
+
+    def attempt(self, example: Example, **more: Any) -> Outcome:
+        """Put the program to an example."""
+        outcome = self._attempt(example, limits=self._limits, **more)
+        self._slowest = max(self._slowest, outcome.ending)
+        laws = {complaint.law for complaint in outcome.complaints}
+        soon = max(SOON, 4 * self._slowest)
+        if "nothing-waits-for-ever" in laws:
+            self._limits = attrs.evolve(self._limits, ending=min(self._limits.ending, soon))
+        if "a-client-reads" in laws:
+            self._limits = attrs.evolve(self._limits, patience=min(self._limits.patience, SOON))
+        if "a-client-comes-to-rest" in laws:
+            self._limits = attrs.evolve(self._limits, whole=min(self._limits.whole, RESTLESS))
+        return outcome
+
+
 def _wrong_again(told: Told, again: list[Outcome]) -> int:
     laws = {complaint.law for complaint in told.find.complaints}
     return sum(any(each.law in laws for each in outcome.complaints) for outcome in again)
 
 
-def _print_find(told: Told, saved: list[Json], options: argparse.Namespace) -> None:
-    happened = saved[-1]["again"]
+def _print_again(told: Told, saved: list[Json], options: argparse.Namespace) -> None:
     command = f"python -m {PROGRAM} fuzz --client '{options.client}' --reproduce {options.save}"
     at = "" if len(saved) == 1 else f":{len(saved)}"
     print(  # noqa: T201
-        f"after {told.tried} examples, {told.find}\nit happened again {happened} times of {TIMES}; "
+        f"it happened again {saved[-1]['again']} times of {TIMES}; "
         f"{len(told.outcome.decisions)} decisions are written down:\n    {command}{at}",
         flush=True,
     )
-
-
-def _read_how(how: str | None) -> tuple[Edges | None, Schedule | None]:
-    if how is None or how in EDGES_OF:
-        return None if how is None else EDGES_OF[how], None
-    try:
-        schedule = Schedule.from_json(Path(how).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InvalidArgument(
-            f"{how!r} is no schedule ({error.strerror}); there are observed, hostile, or a file."
-        ) from None
-    return schedule.edges, schedule
 
 
 # ── reproducing ──────────────────────────────────────────────────────────────────────────────────────────────────────

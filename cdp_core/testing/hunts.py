@@ -12,6 +12,9 @@ would, and carries them out on the n-th of its sessions, round again; the 0th is
     {"on": 1, "method": "Runtime.evaluate", "params": {"expression": "act()"}}      a command to send
     {"on": 1, "detach": true}                                                       leave this session, from the one above
 
+Some examples have company: another client was there before, saw a dialog on the first page, and answers it when it likes,
+so that ours hears of its end alone (fact 18, company.py).
+
 With `hunt(MyClient, faults="legal")` something may go wrong on purpose as well: refusals, slow links, cuts (`faults.py`).
 
 Hypothesis makes the examples, shrinks them, and keeps those that failed in its database, which a fleet may share.
@@ -21,17 +24,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
+from itertools import zip_longest
+from random import Random
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import attrs
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Json
+from cdp_core.testing.company import keep_company
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.streams import EDGES, Edges
 from cdp_core.testing.fake.world import PROFILES, Profile
-from cdp_core.testing.faults import LEGALITIES, Fault, Legality
+from cdp_core.testing.faults import LEGALITIES, Fault, Legality, some_faults
 from cdp_core.testing.judge import LAWS, Complaint, judge
+from cdp_core.testing.plain import one_of
 from cdp_core.testing.pump import Pump, PureClient
 from cdp_core.testing.schedules import Ask
 from cdp_core.testing.steps import Script, Step
@@ -40,19 +48,17 @@ if TYPE_CHECKING:
     from hypothesis.database import ExampleDatabase
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["Example", "Find", "examples_of", "hunt", "hunt_with", "least", "try_example"]
+__all__ = ["DRAWS", "Example", "Find", "examples_of", "hunt", "hunt_with", "least", "try_example"]
 
 T = TypeVar("T")
 MOST_SEEDS: Final = 2**32
 MOST_SHRINKS: Final = 2000
+DRAWS: Final = 10
+"""How often Hypothesis is asked for each example: of six that it gives, five are made of the one before."""
 
 
 def _to_asks(asks: Iterable[Json]) -> tuple[Json, ...]:
     return tuple(asks)
-
-
-def _to_faults(faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    return tuple(faults)
 
 
 @attrs.frozen(kw_only=True)
@@ -62,12 +68,14 @@ class Example:
     script: Script = attrs.Factory(Script)
     seed: int = 0
     """Of the order in which everything happens."""
-    edges: Edges = "observed"
-    profile: Profile = "headless-new"
-    asks: tuple[Json, ...] = attrs.field(default=(), converter=_to_asks)
+    edges: Edges = attrs.field(default="observed", validator=one_of(EDGES))
+    profile: Profile = attrs.field(default="headless-new", validator=one_of(PROFILES))
+    asks: tuple[Json, ...] = attrs.field(default=(), converter=_to_asks, hash=False)
     """What the client is asked, where it has `ask`."""
-    faults: tuple[Fault, ...] = attrs.field(default=(), converter=_to_faults)
+    faults: tuple[Fault, ...] = attrs.field(default=(), converter=some_faults)
     """What goes wrong on purpose."""
+    company: bool = False
+    """Whether another client was there before."""
 
 
 @attrs.frozen(kw_only=True)
@@ -84,21 +92,68 @@ class Find:
 
 
 def try_example(make_client: Callable[[], PureClient], example: Example) -> tuple[Complaint, ...]:
-    """Put a new client to an example. What its own code raises is a complaint, too."""
+    """Put a new client to an example. What its own code raises is a complaint, too; what the fake raises is raised."""
     fake = FakeBrowser(example.script, profile=example.profile, faults=example.faults)
-    client = make_client()
     try:
-        asks = [Ask(1, question) for question in example.asks] if hasattr(client, "ask") else []
-        run = Pump(fake, [client], seed=example.seed, edges=example.edges, asks=asks, interrupt=True).run()
-        observed = getattr(client, "observed", None)
-        said: Json | None = None if observed is None else observed()
-    except Exception as error:  # noqa: BLE001 - the client's own code
-        return (Complaint(law="nothing-the-peer-sends-raises", fact=53, said=f"it raised {type(error).__name__}"),)
-    complaints = judge(fake, said)
+        client = _Watched(make_client)
+        pump = Pump(fake, [], seed=example.seed, edges=example.edges, interrupt=True)
+        answers = keep_company(pump) if example.company else ()
+        number = pump.join(client).number
+        asks = [Ask(number, question) for question in example.asks] if client.can_be_asked else []
+        pump.ask([each for pair in zip_longest(answers, asks) for each in pair if each is not None])
+        run = pump.run()
+        said = client.observed()
+    except _RaisedError as raised:
+        said_of_it = f"it raised {type(raised.__cause__).__name__}"
+        return (Complaint(law="nothing-the-peer-sends-raises", fact=53, said=said_of_it),)
+    complaints = judge(fake, said, client=number, underway=True)
     if not run.quiet:
-        never = Complaint(law="a-client-comes-to-rest", fact=None, said="it does not come to rest")
+        never = Complaint(law="a-client-comes-to-rest", fact=47, said="it does not come to rest")
         return (*complaints, never)
     return complaints
+
+
+def nothing() -> tuple[bytes, ...]:
+    """What a client writes at first that does not begin."""
+    return ()
+
+
+class _RaisedError(Exception):
+    """A client's own code raised what is its cause."""
+
+
+class _Watched:
+    """A client of which it is known what it raised itself."""
+
+    def __init__(self, make_client: Callable[[], Any]) -> None:
+        self._client = self._own(make_client)
+        self.can_be_asked = hasattr(self._client, "ask")
+
+    def start(self) -> list[bytes]:
+        return self._written(getattr(self._client, "start", nothing))
+
+    def receive(self, payload: bytes, /) -> list[bytes]:
+        return self._written(self._client.receive, payload)
+
+    def ask(self, question: Any, /) -> list[bytes]:
+        return self._written(self._client.ask, question)
+
+    def observed(self) -> Json | None:
+        observed = getattr(self._client, "observed", None)
+        return None if observed is None else self._own(observed)
+
+    def _written(self, act: Callable[..., Iterable[bytes]], *given: Any) -> list[bytes]:
+        written: list[bytes] = self._own(lambda: list(act(*given)))
+        odd: list[Any] = [each for each in written if type(each) is not bytes]
+        if odd:
+            raise _RaisedError from TypeError(f"{odd[0]!r} is written, and not bytes")
+        return written
+
+    def _own(self, act: Callable[[], Any]) -> Any:
+        try:
+            return act()
+        except Exception as error:
+            raise _RaisedError from error
 
 
 def hunt(
@@ -109,13 +164,16 @@ def hunt(
     race_free: bool | None = None,
     faults: Legality | None = None,
     database: ExampleDatabase | None = None,
+    seed: int | None = None,
 ) -> Find | None:
     """The least example of `runs` that the client does wrong; None where it does none wrong.
 
-    Nothing goes wrong on purpose, or what is of that legality at worst. Needs Hypothesis (the extra `testing`).
+    Nothing goes wrong on purpose, or what is of that legality at worst. The examples are those of the `seed`; without one
+    always the same, and with a `database` always others. Needs Hypothesis (the extra `testing`).
     """
     examples = examples_of(edges=edges, race_free=race_free, asked=hasattr(make_client(), "ask"), faults=faults)
-    return hunt_with(lambda example: try_example(make_client, example), examples, runs=runs, database=database)
+    attempt = partial(try_example, make_client)
+    return hunt_with(attempt, examples, runs=runs, database=database, seed=seed)
 
 
 def examples_of(
@@ -130,6 +188,9 @@ def examples_of(
 
     `faults` is the worst legality of what goes wrong; with `streams`, over a stream of octets.
     """
+    for what, given, known in (("edges", edges, EDGES), ("faults", faults, LEGALITIES)):
+        if given is not None and given not in known:
+            raise InvalidArgument(f"{given!r} is no {what}; there are {', '.join(known)}, or None for any, or none.")
     from hypothesis import strategies as st  # noqa: PLC0415 - imports stay cheap
 
     from cdp_core.testing import strategies  # noqa: PLC0415 - imports stay cheap
@@ -142,11 +203,12 @@ def examples_of(
         script=st.booleans().flatmap(lambda calm: scripts(race_free=calm))
         if race_free is None
         else scripts(race_free=race_free),
-        seed=st.integers(0, MOST_SEEDS),
+        seed=st.integers(1, MOST_SEEDS),
         edges=st.sampled_from(EDGES) if edges is None else st.just(edges),
         profile=st.sampled_from(PROFILES),
         asks=questions() if asked else st.just(()),
         faults=strategies.faults(*wrong, streams=streams) if wrong else st.just(()),
+        company=st.just(False) if wrong or streams else st.integers(0, 4).map(lambda number: number == 4),
     )
 
 
@@ -157,34 +219,41 @@ def hunt_with(
     runs: int,
     shrinks: int = MOST_SHRINKS,
     database: ExampleDatabase | None = None,
+    seed: int | None = None,
 ) -> Find | None:
     """The same, for any way of putting a client to an example; after the first find, at most `shrinks` more are tried."""
     from hypothesis import HealthCheck, Phase, find, settings  # noqa: PLC0415 - imports stay cheap
     from hypothesis.errors import NoSuchExample  # noqa: PLC0415 - imports stay cheap
 
     searched = settings(
-        max_examples=runs,
+        max_examples=DRAWS * runs,
         database=database,
         deadline=None,
         suppress_health_check=(HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large),
         phases=(Phase.reuse, Phase.generate, Phase.shrink),
-        derandomize=database is None,
+        derandomize=database is None and seed is None,
     )
     key = None if database is None else b"cdp_core.testing.hunts"
     tried: dict[str, tuple[Complaint, ...]] = {}  # by what they print as
+    seeds: set[int] = set()
     left, found = shrinks, False
 
     def is_wrong(example: Example) -> bool:
         nonlocal left, found
         printed = repr(example)
         if printed not in tried:
-            left -= found
+            if found:
+                left -= 1
+            elif len(tried) >= runs or example.seed in seeds:  # one that was made of another has its seed
+                return False
+            seeds.update([example.seed] if example.seed else ())  # 0 where nobody draws any
             tried[printed] = () if left < 0 else attempt(example)
             found = found or bool(tried[printed])
         return bool(tried[printed])
 
     try:
-        example = find(examples, is_wrong, settings=searched, database_key=key)
+        chance = None if seed is None else Random(seed)  # noqa: S311 - of examples, not of secrets
+        example = find(examples, is_wrong, settings=searched, random=chance, database_key=key)
     except NoSuchExample:
         return None
     example = least(example, is_wrong)
@@ -204,24 +273,47 @@ def least(example: Example, is_wrong: Callable[[Example], bool]) -> Example:
 
 
 def _smaller(example: Example) -> Iterator[Example]:
-    """The same without one of its parts."""
+    """The same without one of its parts, or all of a kind; what leaves out most stands first."""
     script = example.script
+    if len(example.faults) > 1:
+        yield attrs.evolve(example, faults=())
+    if len(example.asks) > 1:
+        yield attrs.evolve(example, asks=())
+    for part in ("pages", "answers"):
+        if len(getattr(script, part)) > 1:
+            yield from _with_script(example, **{part: {}})
+    half = len(script.timeline) // 2
+    for timeline in (script.timeline[:half], script.timeline[half:]) if half > 1 else ():
+        yield from _with_script(example, timeline=timeline)
+    yield from _with_less(example)
+    yield from _with_smaller_script(example)
+
+
+def _with_less(example: Example) -> Iterator[Example]:
+    if example.company:
+        yield attrs.evolve(example, company=False)
     for number in range(len(example.faults)):
         yield attrs.evolve(example, faults=_without(example.faults, number))
     for number in range(len(example.asks)):
         yield attrs.evolve(example, asks=_without(example.asks, number))
+
+
+def _with_smaller_script(example: Example) -> Iterator[Example]:
+    script = example.script
+    for url in script.pages:
+        yield from _with_script(example, pages={each: made for each, made in script.pages.items() if each != url})
+    for expression in script.answers:
+        rest = {each: known for each, known in script.answers.items() if each != expression}
+        yield from _with_script(example, answers=rest)
     for timeline in _shorter(script.timeline):
         yield from _with_script(example, timeline=timeline)
     for url, steps in script.pages.items():
-        others = {each: made for each, made in script.pages.items() if each != url}
-        yield from _with_script(example, pages=others)
         for shorter in _shorter(steps):
-            yield from _with_script(example, pages={**others, url: shorter})
+            yield from _with_script(example, pages={**script.pages, url: shorter})
     for expression, answer in script.answers.items():
-        rest = {each: known for each, known in script.answers.items() if each != expression}
-        yield from _with_script(example, answers=rest)
         for shorter in _shorter(answer.steps):
-            yield from _with_script(example, answers={**rest, expression: attrs.evolve(answer, steps=shorter)})
+            changed = {**script.answers, expression: attrs.evolve(answer, steps=shorter)}
+            yield from _with_script(example, answers=changed)
 
 
 def _shorter(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:

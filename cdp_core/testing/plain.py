@@ -8,8 +8,9 @@ with the place where it stands.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import attrs
 
@@ -17,6 +18,7 @@ from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Json, is_object
 
 __all__ = [
+    "Members",
     "Plain",
     "a_flag",
     "a_name",
@@ -31,6 +33,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 if TYPE_CHECKING:
     Field = attrs.Attribute[Any]
 
@@ -72,6 +75,39 @@ def _shown(given: Any) -> str:
 
 def _same(given: Any, default: Any) -> bool:
     return type(given) is type(default) and bool(given == default)
+
+
+# ── members ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Members(Mapping[str, T_co]):
+    """A mapping that does not change, and can be hashed and pickled; in the order of making."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, of: Mapping[str, T_co] = MappingProxyType({})) -> None:
+        self._of: Final = dict(of)
+
+    def __getitem__(self, name: str) -> T_co:
+        return self._of[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._of)
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mapping) and self._of == dict(other)  # pyright: ignore[reportUnknownArgumentType]
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._of.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._of,)
+
+    def __repr__(self) -> str:
+        return repr(self._of)
 
 
 # ── JSON ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -91,6 +91,8 @@ class Outcome:
     complaints: tuple[Complaint, ...]
     decisions: tuple[Decision, ...] = attrs.field(repr=False)
     """What was decided: the same again, where the program does its part."""
+    ending: float = 0.0
+    """How many seconds it took to end when its browser had gone; 0 where it did not end by itself."""
     followed: tuple[int, int] | None = None
     """How many of the decisions that were given could be taken, and how many there were."""
 
@@ -146,7 +148,8 @@ async def _try_program(client: str, conductor: Conductor, limits: Limits, questi
                 os.killpg(program.pid, signal.SIGKILL)
             with trio.CancelScope(shield=True):
                 await program.wait()
-    return Outcome(complaints=complaints, decisions=tuple(conductor.taken), followed=conductor.followed)
+    taken = tuple(conductor.taken)
+    return Outcome(complaints=complaints, decisions=taken, ending=run.ending, followed=conductor.followed)
 
 
 class _Run:
@@ -161,6 +164,7 @@ class _Run:
         questions: _Questions | None,
     ) -> None:
         self.said = _Said()
+        self.ending = 0.0
         self._questions = questions
         self._conductor = conductor
         self._fake = conductor.fake
@@ -176,7 +180,7 @@ class _Run:
         with trio.move_on_after(self._limits.whole) as whole:
             complaints += await self._conduct()
         if whole.cancelled_caught:
-            complaints += [Complaint(law="a-client-comes-to-rest", fact=None, said="it does not come to rest")]
+            complaints += [Complaint(law="a-client-comes-to-rest", fact=47, said="it does not come to rest")]
         complaints += await self._judge()
         complaints += self._spoken()
         ended_by_itself = self._program.poll() is not None
@@ -218,7 +222,7 @@ class _Run:
                 return []
             if still >= limits.patience and stuck:
                 said = f"it does not read: {unread} octets lie at its socket"
-                return [Complaint(law="a-client-reads", fact=None, said=said)]
+                return [Complaint(law="a-client-reads", fact=57, said=said)]
             if still >= limits.patience:
                 conductor.give_up()
             arrivals = conductor.arrivals
@@ -229,11 +233,11 @@ class _Run:
 
     async def _judge(self) -> tuple[Complaint, ...]:
         """What the browser saw; what the program says of itself may come a moment later."""
-        complaints = judge(self._fake, self.said.observed)
+        complaints = judge(self._fake, self.said.observed, underway=True)
         with trio.move_on_after(self._limits.saying):
             while complaints and self.said.observed is not None and self._program.poll() is None:
                 await self.said.more()
-                complaints = judge(self._fake, self.said.observed)
+                complaints = judge(self._fake, self.said.observed, underway=True)
         return complaints
 
     def _spoken(self) -> Iterator[Complaint]:
@@ -249,11 +253,13 @@ class _Run:
         )
         if waiting:
             said = f"it ended while {waiting} of its commands had no answer yet"
-            yield Complaint(law="commands-are-waited-for", fact=None, said=said)
+            yield Complaint(law="commands-are-waited-for", fact=56, said=said)
 
     async def _end(self) -> Iterator[Complaint]:
+        begun = trio.current_time()
         with trio.move_on_after(self._limits.ending):
             await self._program.wait()
+            self.ending = trio.current_time() - begun
         return self._how_it_ended()
 
     def _how_it_ended(self) -> Iterator[Complaint]:
@@ -263,11 +269,11 @@ class _Run:
             yield Complaint(law="nothing-waits-for-ever", fact=58, said=said)
         elif code:
             ended = f"with {code}" if code > 0 else f"by signal {-code}"
-            yield Complaint(law="errors-say-what-to-do", fact=None, said=f"it ended {ended}")
+            yield Complaint(law="errors-say-what-to-do", fact=58, said=f"it ended {ended}")
         if not self._server.connections:
-            yield Complaint(law=NEVER_CONNECTS, fact=None, said="it opened no WebSocket to the browser")
+            yield Complaint(law=NEVER_CONNECTS, fact=61, said="it opened no WebSocket to the browser")
         elif not any(client.spoke for client in self._conductor.clients.values()):
-            yield Complaint(law=NEVER_CONNECTS, fact=None, said="it connected, and said nothing to the browser")
+            yield Complaint(law=NEVER_CONNECTS, fact=61, said="it connected, and said nothing to the browser")
 
 
 class _Questions:

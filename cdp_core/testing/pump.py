@@ -127,6 +127,8 @@ class Pump:
         self._given = schedule if schedule is not None else None if seed is not None else fake.schedule
         self._edges: Edges = edges or ("observed" if self._given is None else self._given.edges)
         self._chance = None if seed is None else Chance(seed)
+        self._row = deque(() if self._given is None or self._chance is not None else self._given.turns)
+        """The turns of the schedule that were not tried yet."""
         self._asks = deque(asks)
         self._exact = exact
         self._hurry = hurry
@@ -154,9 +156,17 @@ class Pump:
         """The clients' ends at the browser, in the order of connecting."""
         return tuple(party.end for party in self._parties.values())
 
-    def run(self) -> Run:
-        """Take turns until nothing is left to do."""
-        quiet = all(self._took(turn) for turn in self._turns())
+    def ask(self, asks: Iterable[Ask]) -> None:
+        """Ask these things, too, in their order."""
+        self._asks.extend(asks)
+
+    def run(self, *, until: Callable[[], bool] | None = None) -> Run:
+        """Take turns until nothing is left to do, or `until` holds; then it can be gone on with."""
+        quiet = True
+        for turn in self._turns():
+            quiet = self._took(turn)
+            if not quiet or (until is not None and until()):
+                break
         return Run(
             schedule=Schedule(tuple(self._taken), self._edges),
             told=tuple(self._told),
@@ -167,8 +177,8 @@ class Pump:
         )
 
     def _turns(self) -> Iterator[Turn]:
-        given = self._given.turns if self._given is not None and not self._chance else ()
-        for turn in given:
+        while self._row:
+            turn = self._row.popleft()
             if self._can(turn):
                 yield turn
             elif self._exact:

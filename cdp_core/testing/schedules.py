@@ -26,7 +26,7 @@ from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake.streams import EDGES, Edges
 from cdp_core.testing.plain import Plain, a_number, from_json, object_of, one_of, some_seconds, to_json
 
-__all__ = ["Advance", "Ask", "Chance", "Consume", "Deliver", "Schedule", "Turn"]
+__all__ = ["Advance", "Ask", "Chance", "Consume", "Deliver", "Schedule", "Turn", "a_schedule", "some_edges"]
 
 
 # ── the values ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -67,7 +67,7 @@ class Ask(Plain):
     """Somebody asks a client something; the question is the client's own business, and JSON."""
 
     client: int = attrs.field(default=1, validator=a_number(1))
-    question: Any = None
+    question: Any = attrs.field(default=None, hash=False)
 
 
 Turn = Deliver | Consume | Advance | Ask
@@ -105,6 +105,20 @@ class Schedule(Plain):
             tuple(from_json(turn, "turn", KINDS, f"turns[{number}]") for number, turn in enumerate(listed)),
             found.get("edges", "observed"),
         )
+
+
+def a_schedule(given: Schedule) -> Schedule:
+    """A schedule, and nothing else. Raises InvalidArgument."""
+    if not isinstance(given, Schedule):  # pyright: ignore[reportUnnecessaryIsInstance] - of those who are not checked
+        raise InvalidArgument(f"{given!r} is no schedule; give Schedule(turns), or its edges to connect().")
+    return given
+
+
+def some_edges(given: Edges) -> Edges:
+    """Edges that there are. Raises InvalidArgument."""
+    if given not in EDGES:
+        raise InvalidArgument(f"{given!r} is no edges; there are {', '.join(EDGES)}.")
+    return given
 
 
 class Chance:

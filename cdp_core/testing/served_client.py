@@ -31,8 +31,8 @@ GATHERING: Final = 0.02
 """How long messages that are to come together wait for each other."""
 GONE: Final = (trio.BrokenResourceError, trio.ClosedResourceError)
 
-Order = Literal["arising", "legal", "hostile"]
-ORDERS: Final[tuple[Order, ...]] = ("arising", "legal", "hostile")
+Order = Literal["arising", "observed", "hostile"]
+ORDERS: Final[tuple[Order, ...]] = ("arising", "observed", "hostile")
 """In which order a client is told things: as they arise, or as they may cross over on their way, as far as was ever seen
 of a browser, or as far as could be at all."""
 Write = Callable[[list[bytes]], Awaitable[None]]

@@ -9,15 +9,16 @@ Steps print as the Python that makes them, compare by value, and survive JSON (`
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeVar, cast, get_args
 
 import attrs
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Json, is_object
 from cdp_core.testing.plain import (
+    Members,
     Plain,
     a_flag,
     a_name,
@@ -57,10 +58,13 @@ __all__ = [
     "Step",
     "Wait",
     "Worker",
+    "a_script",
     "labels_given",
     "labels_used",
+    "some_steps",
 ]
 
+T = TypeVar("T")
 MAIN: Final = "main"
 WORKERS: Final = ("dedicated", "shared", "service")
 DIALOGS: Final = ("alert", "confirm", "prompt", "beforeunload")
@@ -276,9 +280,13 @@ Step = (
 KINDS: Final[Mapping[str, type[Step]]] = {kind.__name__: kind for kind in get_args(Step)}
 
 
+def _labels(steps: Iterable[Step]) -> list[str]:
+    return [step.label for step in steps if isinstance(step, (AddFrame, Popup, Prerender, Worker))]
+
+
 def labels_given(steps: Iterable[Step]) -> set[str]:
     """The labels of what these steps make."""
-    return {step.label for step in steps if isinstance(step, (AddFrame, Popup, Prerender, Worker))}
+    return set(_labels(steps))
 
 
 def labels_used(steps: Iterable[Step]) -> set[str]:
@@ -291,7 +299,11 @@ def labels_used(steps: Iterable[Step]) -> set[str]:
     return used
 
 
-def _to_steps(steps: Iterable[Step]) -> tuple[Step, ...]:
+def some_steps(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Steps, and nothing else. Raises InvalidArgument."""
+    given: Any = steps
+    if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
+        raise InvalidArgument(f"Steps are given as a list of them, not as {steps!r}.")
     made = tuple(steps)
     for each in made:
         if type(each) not in KINDS.values():
@@ -303,8 +315,8 @@ def _to_steps(steps: Iterable[Step]) -> tuple[Step, ...]:
 class Answer(Plain):
     """What `Runtime.evaluate` of a known expression does, and then brings."""
 
-    value: Any = None
-    steps: tuple[Step, ...] = attrs.field(default=(), converter=_to_steps)
+    value: Any = attrs.field(default=None, hash=False)
+    steps: tuple[Step, ...] = attrs.field(default=(), converter=some_steps)
 
 
 @attrs.frozen(repr=False)
@@ -334,20 +346,40 @@ class Override(Plain):
     text: str = attrs.field(default="text", validator=a_text)
 
 
-def _to_served(served: Mapping[str, Served]) -> Mapping[str, Served]:
-    return MappingProxyType(dict(served))
+def _to_answers(given: Mapping[str, Answer]) -> Mapping[str, Answer]:
+    return _members_of(given, "answers", Answer)
 
 
-def _to_overrides(overrides: Mapping[str, Override]) -> Mapping[str, Override]:
-    return MappingProxyType(dict(overrides))
+def _to_served(given: Mapping[str, Served]) -> Mapping[str, Served]:
+    return _members_of(given, "served", Served)
+
+
+def _to_overrides(given: Mapping[str, Override]) -> Mapping[str, Override]:
+    return _members_of(given, "overrides", Override)
+
+
+def _members_of(given: Mapping[str, T], part: str, kind: type[T]) -> Members[T]:
+    for known, each in _a_mapping(given, part).items():
+        if not isinstance(each, kind):
+            raise InvalidArgument(f"{part}[{known!r}] must be a {kind.__name__}, not {each!r}.")
+    return Members(given)
+
+
+def _a_mapping(given: object, part: str) -> Mapping[Any, Any]:
+    mapping = cast("Mapping[Any, Any]", given)
+    if not isinstance(given, Mapping) or not all(isinstance(known, str) for known in mapping):
+        raise InvalidArgument(f"{part} of a script is a mapping by texts, not {given!r}.")
+    return mapping
 
 
 def _to_pages(pages: Mapping[str, Iterable[Step]]) -> Mapping[str, tuple[Step, ...]]:
-    return MappingProxyType({url: _to_steps(steps) for url, steps in pages.items()})
-
-
-def _to_answers(answers: Mapping[str, Answer]) -> Mapping[str, Answer]:
-    return MappingProxyType(dict(answers))
+    made: dict[str, tuple[Step, ...]] = {}
+    for url, steps in _a_mapping(pages, "pages").items():
+        try:
+            made[url] = some_steps(steps)
+        except InvalidArgument as error:
+            raise InvalidArgument(f"pages[{url!r}]: {error}") from None
+    return Members(made)
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -360,13 +392,17 @@ class Script(Plain):
     an error here. Pages that clients open are called `page 2`, `page 3` …, by the number of labels there are.
     """
 
-    pages: Mapping[str, tuple[Step, ...]] = attrs.field(default=MappingProxyType({}), converter=_to_pages)
-    timeline: tuple[Step, ...] = attrs.field(default=(), converter=_to_steps)
-    answers: Mapping[str, Answer] = attrs.field(default=MappingProxyType({}), converter=_to_answers)
-    served: Mapping[str, Served] = attrs.field(default=MappingProxyType({}), converter=_to_served)
-    overrides: Mapping[str, Override] = attrs.field(default=MappingProxyType({}), converter=_to_overrides)
+    pages: Mapping[str, tuple[Step, ...]] = attrs.field(default=Members(), converter=_to_pages)
+    timeline: tuple[Step, ...] = attrs.field(default=(), converter=some_steps)
+    answers: Mapping[str, Answer] = attrs.field(default=Members(), converter=_to_answers)
+    served: Mapping[str, Served] = attrs.field(default=Members(), converter=_to_served)
+    overrides: Mapping[str, Override] = attrs.field(default=Members(), converter=_to_overrides)
 
     def __attrs_post_init__(self) -> None:
+        for where, steps in self._rows().items():
+            twice = [label for label, times in Counter(_labels(steps)).items() if times > 1]
+            if twice:
+                raise InvalidArgument(f"{where} makes {twice[0]!r} twice; give each thing a label of its own.")
         steps = self.steps()
         made = {MAIN, *labels_given(steps)}
         odd = sorted(label for label in labels_used(steps) - made if not label.startswith(("page ", "popup ")))
@@ -375,8 +411,24 @@ class Script(Plain):
 
     def steps(self) -> tuple[Step, ...]:
         """All of them, wherever they stand."""
-        answered = tuple(answer.steps for answer in self.answers.values())
-        return tuple(step for steps in (*self.pages.values(), self.timeline, *answered) for step in steps)
+        return tuple(step for steps in self._rows().values() for step in steps)
+
+    def _rows(self) -> dict[str, tuple[Step, ...]]:
+        """Each list of steps, by where it stands."""
+        pages = {f"pages[{url!r}]": steps for url, steps in self.pages.items()}
+        answers = {f"answers[{known!r}]": answer.steps for known, answer in self.answers.items()}
+        return {**pages, "The timeline": self.timeline, **answers}
+
+    def joined(self, other: Script) -> Script:
+        """This script and what another one knows besides, which stands in place of what has the same name.
+
+        Of its timeline are there the labels that it gives, for others to use.
+        """
+        given = labels_given(self.timeline)
+        parts = ("pages", "answers", "served", "overrides")
+        known: dict[str, Any] = {part: {**getattr(self, part), **getattr(other, part)} for part in parts}
+        further = (step for step in other.timeline if not labels_given((step,)) <= given)
+        return attrs.evolve(self, timeline=(*self.timeline, *further), **known)
 
     def to_json(self) -> Json:
         """The script as JSON."""
@@ -406,6 +458,13 @@ class Script(Plain):
                 text: member_from_json(Override, each, f"overrides[{text!r}]") for text, each in overrides.items()
             },
         )
+
+
+def a_script(given: Script) -> Script:
+    """A script, and nothing else. Raises InvalidArgument."""
+    if not isinstance(given, Script):  # pyright: ignore[reportUnnecessaryIsInstance] - of those who are not checked
+        raise InvalidArgument(f"{given!r} is no script; JSON becomes one by Script.from_json.")
+    return given
 
 
 def _steps_to_json(steps: Iterable[Step]) -> list[Json]:

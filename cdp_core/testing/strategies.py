@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import attrs
 
+from cdp_core.errors import InvalidArgument
 from cdp_core.testing import faults as wrong
 from cdp_core.testing import schedules as turns
 from cdp_core.testing.fake.streams import Edges
@@ -128,7 +129,7 @@ def _scripts(draw: Draw, max_steps: int, race_free: bool) -> Script:
     pages = {url: tuple(_document(draw, place, race_free)) for place, url in enumerate(DOCUMENTS) if draw(_FLAG)}
     pages.update((url, (_act(draw, draw(_SAYING), ""),)) for url in WORKER_SCRIPTS if draw(_FLAG))
     answers = {
-        expression: Answer(draw(_VALUE), [_act(draw, draw(_ACT), f"a{number}") for _ in range(draw(_FEW))])
+        expression: Answer(draw(_VALUE), [_act(draw, draw(_ACT), f"a{number}{each}") for each in range(draw(_FEW))])
         for number, expression in enumerate(EXPRESSIONS)
         if draw(_FLAG)
     }
@@ -146,7 +147,7 @@ def _scripts(draw: Draw, max_steps: int, race_free: bool) -> Script:
 def _document(draw: Draw, place: int, race_free: bool) -> list[Step]:
     """A document's own script: it adds, and touches nothing that another could take away."""
     made: list[Step] = [AddFrame(f"d{place}{number}", draw(_FURTHER[place])) for number in range(draw(_FEW))]
-    made += [_act(draw, draw(_CALM), f"w{place}") for _ in range(draw(_FEW))]
+    made += [_act(draw, draw(_CALM), f"w{place}{number}") for number in range(draw(_FEW))]
     if not race_free and draw(_FLAG):
         made.append(_act(draw, Dialog, ""))
     return made
@@ -222,12 +223,23 @@ def _snare_of(*rough: tuple[bool, Step], pages: dict[str, list[Step]] | None = N
     return _Snare(rough, {url: tuple(made) for url, made in (pages or {}).items()})
 
 
-_SHOP, _PAY = PLAIN_URLS[1], PLAIN_URLS[3]
+_SHOP, _HELP, _PAY = PLAIN_URLS[1:4]
+# A frame of its page's own process that goes elsewhere in its document: one event tells, and no target changes.
+_PUSHED: Final = _snare_of(
+    (True, Navigate(_SHOP, "0")), (True, AddFrame("new", _HELP, "0")), (True, PushState("new", "1"))
+)
+# A document that comes back with frames of which nothing is said (fact 43).
+_RESTORED: Final = _snare_of(
+    (True, Navigate(_SHOP, "0")), (True, AddFrame("new", _HELP, "0")), (True, Navigate(_PAY, "0")), (True, Go(-1, "0"))
+)
 _CALM_SNARES: Final = (
     _snare_of(),
     # Frames out of process within each other: a session that ends takes those below it with it (fact 50).
     _snare_of((True, AddFrame("new", _PAY, "0")), (True, AddFrame("new", _SHOP, "1"))),
     _snare_of((True, AddFrame("new", _PAY, "0")), (True, Worker("new", frame="1"))),
+    _snare_of((True, Worker("new", frame="0")), (True, EndWorker("0"))),
+    *2 * (_PUSHED,),
+    *2 * (_RESTORED,),
     # More than many WebSockets take (fact 57).
     _snare_of((True, Console("x", frame="0", times=LARGE))),
 )
@@ -236,6 +248,8 @@ _SNARES: Final = (
     # Sessions that end while a client still writes to them (facts 8, 55).
     _snare_of((True, Popup("new", _PAY, "0", noopener=True)), (False, Close("1"))),
     _snare_of((True, AddFrame("new", _PAY, "0")), (False, RemoveFrame("0"))),
+    # A process that dies while a client still asks it (fact 55).
+    *2 * (_snare_of((True, Popup("new", _PAY, "0", noopener=True)), (False, Crash("1"))),),
     # Two dialogs of one page (fact 3).
     _snare_of(
         (True, Navigate(DOCUMENTS[0], "0")),
@@ -256,8 +270,8 @@ _SNARES: Final = (
 )
 _KEPT: Final = st.integers(0, 15).map(bool)
 """So that a snare can shrink, too."""
-_LAID: Final = st.lists(st.sampled_from(_SNARES), min_size=1, max_size=2)
-_CALM_LAID: Final = st.lists(st.sampled_from(_CALM_SNARES), min_size=1, max_size=2)
+_LAID: Final = st.lists(st.sampled_from(_SNARES), min_size=1, max_size=3)
+_CALM_LAID: Final = st.lists(st.sampled_from(_CALM_SNARES), min_size=1, max_size=3)
 
 
 class _Stage:
@@ -446,10 +460,11 @@ COMMANDS: Final = (
     "Target.getTargets",
     "Target.attachToTarget",
 )
+DIALOG: Final = "Page.javascriptDialogOpening"
 EVENTS: Final = (
     "Target.attachedToTarget",
     "Target.detachedFromTarget",
-    "Page.javascriptDialogOpening",
+    DIALOG,
     "Page.javascriptDialogClosed",
     "Page.frameAttached",
     "Page.frameNavigated",
@@ -466,7 +481,10 @@ def faults(
     A link that breaks, or falls silent, is the first: who comes again finds a better one.
     """
     wanted = legalities or ("legal",)
-    nth = st.integers(1, 4)
+    odd = [each for each in wanted if each not in wrong.LEGALITIES]
+    if odd:
+        raise InvalidArgument(f"{odd[0]!r} is no legality; there are {', '.join(wrong.LEGALITIES)}.")
+    nth, soon = st.sampled_from((1, 1, 2, 3, 4)), st.sampled_from((1, 1, 1, 2))
     command, event = st.sampled_from(COMMANDS), st.sampled_from(EVENTS)
     place, way = st.integers(1, 40), st.sampled_from(["out", "in"])
     of: dict[wrong.Legality, list[st.SearchStrategy[Any]]] = {
@@ -476,11 +494,18 @@ def faults(
             st.builds(wrong.Cut, place, way, st.sampled_from(["after", "before"]), client=st.just(1)),
             st.builds(wrong.Silence, place, way, client=st.just(1)),
         ],
-        "hostile": [st.builds(wrong.Drop, command, nth), st.builds(wrong.Duplicate, command, nth)],
+        "hostile": [
+            st.builds(wrong.Drop, command, nth),
+            st.builds(wrong.Duplicate, command, nth),
+            # Of what is new any will do, and the first of its kind: what dies of it once dies at once.
+            *2 * [st.builds(wrong.Novelty, event, st.just("event"), soon)],
+            st.builds(wrong.Novelty, event, st.just("field"), nth),
+            *2 * [st.builds(wrong.Novelty, st.sampled_from((DIALOG, *wrong.OPEN_VALUES)), st.just("value"), soon)],
+        ],
         "illegal": [st.builds(wrong.Drop, event, nth), st.builds(wrong.Duplicate, event, nth)],
     }
     if streams:
         of["legal"] += [st.builds(wrong.Split, st.integers(1, 200)), st.builds(wrong.Merge, st.integers(2, 5))]
-    one = st.one_of([each for legality in wanted for each in of[legality]])
+    one = st.sampled_from(wanted).flatmap(lambda legality: st.one_of(of[legality]))
     # Of one list Hypothesis draws most empty.
     return _SOME.flatmap(lambda some: st.lists(one, min_size=min(some, max_faults), max_size=max_faults).map(tuple))

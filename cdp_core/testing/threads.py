@@ -23,14 +23,14 @@ from typing import Any, Final, TypeVar
 import trio
 
 from cdp_core.errors import LocalProtocolError
-from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser, FakeStatistics
+from cdp_core.testing.fake.browser import ClientEnd, Due, FakeBrowser, FakeStatistics
 from cdp_core.testing.fake.ledger import LedgerEntry, ReceivedCommand, ToldSoFar
-from cdp_core.testing.fake.streams import Delivery
 from cdp_core.testing.fake.truth import Truth
 from cdp_core.testing.faults import Struck
 from cdp_core.testing.served_client import Order
 from cdp_core.testing.serving import FakeEndpoint, serve_fake_browser
-from cdp_core.testing.steps import Step
+from cdp_core.testing.steps import Script, Step
+from cdp_core.transports import Transport
 
 __all__ = ["FakeElsewhere", "start_fake_browser"]
 
@@ -158,7 +158,7 @@ class FakeElsewhere(FakeBrowser):
         """See FakeBrowser."""
         return self._ask(lambda: self._there.commands)
 
-    def play(self, *steps: Step) -> None:
+    def play(self, *steps: Step | Script) -> None:
         """See FakeBrowser."""
         self._ask(lambda: self._there.play(*steps))
 
@@ -210,15 +210,31 @@ class FakeElsewhere(FakeBrowser):
         """See FakeBrowser."""
         return self._ask(lambda: self._there.paused(client))
 
+    def holding(self, client: int) -> tuple[tuple[str, str, str], ...]:
+        """See FakeBrowser."""
+        return self._ask(lambda: self._there.holding(client))
+
+    def left_on(self, client: int) -> tuple[tuple[str | None, str], ...]:
+        """See FakeBrowser."""
+        return self._ask(lambda: self._there.left_on(client))
+
+    def unfinished(self) -> list[str]:
+        """See FakeBrowser."""
+        return self._ask(self._there.unfinished)
+
     def connect(self, path: str | None = None, **_options: Any) -> ClientEnd:  # noqa: ARG002
         """Refused: an end belongs to the thread of its fake. Raises LocalProtocolError."""
         raise self._refusal()
 
-    def ready(self) -> tuple[tuple[ClientEnd, Delivery], ...]:
+    def ready(self) -> tuple[Due, ...]:
         """Refused, as `connect` is. Raises LocalProtocolError."""
         raise self._refusal()
 
-    def deliver(self, end: ClientEnd, delivery: Delivery) -> bytes:  # noqa: ARG002
+    def deliver(self, *_what: Any) -> Any:
+        """Refused, as `connect` is. Raises LocalProtocolError."""
+        raise self._refusal()
+
+    def transport(self, path: str | None = None) -> Transport:  # noqa: ARG002
         """Refused, as `connect` is. Raises LocalProtocolError."""
         raise self._refusal()
 

@@ -27,7 +27,7 @@ def test_the_blocks_of_the_readme_are_python(compile_blocks: Callable[[Path], li
 
 def test_the_blocks_of_the_testing_guide_run(compile_blocks: Callable[[Path], list[CodeType]]) -> None:
     codes = compile_blocks(ROOT / "docs" / "testing.md")
-    assert len(codes) == 6
+    assert len(codes) == 7
     for code in codes:
         if "pytest" not in code.co_names:  # a test file, as tests/testing/test_plugin.py has it run
             exec(code, {"__name__": "guide"})

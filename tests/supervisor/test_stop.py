@@ -6,12 +6,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cdp_core.testing.fake.world import PROFILES
 from cdp_core.testing.faults import Cut, Drop
-from cdp_core.testing.steps import AddFrame, Dialog, Popup, Script, Wait, Worker
+from cdp_core.testing.steps import AddFrame, Dialog, Navigate, Popup, Script, Wait, Worker
 from cdp_core.testing.strategies import scripts
 from cdp_supervisor.errors import SupervisorStopped
 from cdp_supervisor.sansio.options import Scope
@@ -111,7 +111,16 @@ def test_what_is_not_ours_is_let_go(pure_run: ModuleType, profile: str) -> None:
     assert played.pump.fake.paused() == ()
 
 
+ADS, PAY = "https://ads.example/1", "https://pay.example/3"
+TWO_DIALOGS = Script(
+    pages={ADS: (AddFrame("d", PAY), Wait(1), Dialog("confirm", "a")), PAY: (Wait(1), Dialog("confirm", "b"))},
+    timeline=(Wait(1), Navigate(ADS)),
+)
+"""Of which one can be answered by nobody (docs/cdp/of-two-dialogs-one-cannot-be-answered.md)."""
+
+
 @settings(max_examples=max(settings().max_examples // 3, 1))
+@example(script=TWO_DIALOGS, profile="headless-shell", first=[{"respond": "accept"}], cut=(), seed=1)
 @given(
     script=scripts(),
     profile=st.sampled_from(PROFILES),

@@ -6,11 +6,20 @@ Test modules cannot import each other (importlib mode), and Hypothesis wants fix
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
+from random import Random
 from types import ModuleType
 
 import pytest
+
+os.environ.setdefault("CDP_HUNT_SEED", str(Random().randrange(1, 2**32)))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Hunts see other examples each time; with this the same ones come again."""
+    terminalreporter.write_line(f"CDP_HUNT_SEED={os.environ['CDP_HUNT_SEED']}")
 
 
 def load(name: str) -> ModuleType:

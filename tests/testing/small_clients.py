@@ -23,6 +23,8 @@ class RightClient:
 
     law: ClassVar[str] = ""
     """For a wrong one: what it breaks first; what comes of that may break others."""
+    faults: ClassVar[str | None] = None
+    """What has to go wrong for it to be seen."""
 
     def __init__(self) -> None:
         self._last_id = 0
@@ -38,7 +40,6 @@ class RightClient:
         """Those that are open, by session and frame: a frame may raise one in its next document before the last ends."""
         self.closed: list[Json] = []
         self.answering: dict[Any, tuple[str, str]] = {}
-        self.errors: list[str] = []
         self._out: list[bytes] = []
 
     # ── in and out ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -107,7 +108,7 @@ class RightClient:
         elif method == "Target.setAutoAttach":
             self.on_watching(session)
         elif method == "Page.getFrameTree":
-            self.take_tree(session, message["result"]["frameTree"])
+            self.take_whole_tree(session, message["result"]["frameTree"])
         elif method == "Page.handleJavaScriptDialog":
             self.on_answered(key)
 
@@ -153,7 +154,7 @@ class RightClient:
         if session not in self.listening:
             return
         own, info = params["sessionId"], params["targetInfo"]
-        self.sessions[own] = {"parent": session, "target": info["targetId"], "type": info["type"]}
+        self.sessions[own] = {"parent": session, "target": info["targetId"], "info": info}
         self.set_up(own, info)
 
     def set_up(self, session: str, info: Json) -> None:
@@ -174,10 +175,13 @@ class RightClient:
         self.send(session, "Runtime.runIfWaitingForDebugger")
 
     def on_Inspector_targetCrashed(self, session: str | None, _params: Json) -> None:  # noqa: N802
-        """Nothing that was asked of it is answered (fact 49)."""
+        """Nothing that was asked of it is answered (fact 49); a dialog may stay (docs/cdp/a-crash-ends-no-session.md)."""
         self.give_up(session)
-        for where in [where for where in self.dialogs if where[0] == session]:
-            self.dialogs.pop(where)
+
+    def on_Inspector_targetReloadedAfterCrash(self, session: str | None, _params: Json) -> None:  # noqa: N802
+        """What was asked before is refused, and may not have been done (fact 49): all of it is asked again."""
+        if session in self.sessions:
+            self.set_up(session, self.sessions[session]["info"])
 
     def on_Target_detachedFromTarget(self, _session: str | None, params: Json) -> None:  # noqa: N802
         self.end_session(params["sessionId"])
@@ -217,21 +221,33 @@ class RightClient:
 
     # ── frames ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def take_tree(self, session: str | None, tree: Json) -> None:
+    def take_whole_tree(self, session: str | None, tree: Json) -> None:
+        """What its process does not have is not there any more, told or not."""
+        before = {name for name, frame in self.frames.items() if frame["session"] == session}
+        for name in before - self.take_tree(session, tree):
+            self.drop(name, own=True)
+
+    def take_tree(self, session: str | None, tree: Json) -> set[str]:
         frame = tree["frame"]
         known = self.frames.setdefault(frame["id"], {"parent": frame.get("parentId"), "session": session, "url": ""})
         known["url"] = frame["url"]
-        for child in tree.get("childFrames", []):
-            self.take_tree(session, child)
+        return {frame["id"]}.union(*(self.take_tree(session, child) for child in tree.get("childFrames", [])))
 
     def on_Page_frameAttached(self, session: str | None, params: Json) -> None:  # noqa: N802
         self.frames[params["frameId"]] = {"parent": params["parentFrameId"], "session": session, "url": "about:blank"}
 
     def on_Page_frameNavigated(self, session: str | None, params: Json) -> None:  # noqa: N802
-        frame = params["frame"]
+        frame, restored = params["frame"], params["type"] == "BackForwardCacheRestore"
         for child in [name for name, each in self.frames.items() if each["parent"] == frame["id"]]:
-            self.drop(child, own=True)
+            if not (restored and self.frames[child]["session"] != session):  # it was attached to just before (fact 43)
+                self.drop(child, own=True)
         self.frames[frame["id"]] = {"parent": frame.get("parentId"), "session": session, "url": frame["url"]}
+        if restored:
+            self.on_restored(session)
+
+    def on_restored(self, session: str | None) -> None:
+        """Its frames come back without a word (docs/cdp/a-document-comes-back-with-frames-unsaid.md)."""
+        self.send(session, "Page.getFrameTree")
 
     def on_Page_navigatedWithinDocument(self, _session: str | None, params: Json) -> None:  # noqa: N802
         if params["frameId"] in self.frames:
@@ -539,6 +555,126 @@ class GivesUpRefusedCommands(RightClient):
         self.give_up(session)
 
 
+class BelievesThatEventsTellAll(RightClient):
+    """Asks for no frames when a document comes back (fact 43)."""
+
+    law = "page-enable-replays-no-frames"
+
+    def on_restored(self, session: str | None) -> None:
+        pass
+
+
+class KeepsPendingOnCrash(RightClient):
+    """The session stays, so what it was asked will be answered, it thinks (fact 55)."""
+
+    law = "detached-commands-never-answer"
+
+    def on_Inspector_targetCrashed(self, session: str | None, _params: Json) -> None:  # noqa: N802
+        pass
+
+
+class ClosedNeedsOpening(RightClient):
+    """What closes was opened before, it thinks (fact 18)."""
+
+    law = "nothing-the-peer-sends-raises"
+
+    def on_Page_javascriptDialogClosed(self, session: str | None, params: Json) -> None:  # noqa: N802
+        assert session is not None
+        _ = self.dialogs[session, params["frameId"]]
+        super().on_Page_javascriptDialogClosed(session, params)
+
+
+class NoWithinDocument(RightClient):
+    """A frame has the address of its last load, it thinks."""
+
+    law = "page-enable-replays-no-frames"
+
+    def on_Page_navigatedWithinDocument(self, _session: str | None, params: Json) -> None:  # noqa: N802
+        pass
+
+
+class KnowsAllEvents(RightClient):
+    """There is a class for each event, of all domains that there are."""
+
+    law = "nothing-the-peer-sends-raises"
+    faults = "hostile"
+
+    domains = dict.fromkeys(("Target", "Page", "Runtime", "Inspector", "Fetch"))
+
+    def on_unknown(self, message: Json) -> None:
+        _ = self.domains[message["method"].partition(".")[0]]
+
+
+class KnowsAllFields(RightClient):
+    """Reads events into classes that have a field for each member."""
+
+    law = "nothing-the-peer-sends-raises"
+    faults = "hostile"
+    fields = frozenset(("frame", "type", "frameId", "parentFrameId", "reason", "stack", "loaderId", "url"))
+    fields |= {"sessionId", "targetInfo", "waitingForDebugger", "targetId", "message", "hasBrowserHandler"}
+    fields |= {"defaultPrompt", "result", "userInput"}
+
+    def on_event(self, message: Json) -> None:
+        if hasattr(self, f"on_{message['method'].replace('.', '_')}"):
+            assert message["params"].keys() <= self.fields
+        super().on_event(message)
+
+
+class KnowsAllValues(RightClient):
+    """Reads the type of a dialog into an enumeration."""
+
+    law = "nothing-the-peer-sends-raises"
+    faults = "hostile"
+
+    def on_Page_javascriptDialogOpening(self, session: str | None, params: Json) -> None:  # noqa: N802
+        _ = {"alert": 1, "confirm": 2, "prompt": 3, "beforeunload": 4}[params["type"]]
+        super().on_Page_javascriptDialogOpening(session, params)
+
+
+class Intercepts(RightClient):
+    """Right as well: it has a look at every request, and lets it go on."""
+
+    def enable(self, session: str, info: Json) -> None:
+        super().enable(session, info)
+        self.send(session, "Fetch.enable")
+
+    def on_Fetch_requestPaused(self, session: str | None, params: Json) -> None:  # noqa: N802
+        self.let_go_on(session, params["requestId"])
+
+    def let_go_on(self, session: str | None, request: str) -> None:
+        self.send(session, "Fetch.continueRequest", {"requestId": request})
+
+
+class HoldsRequests(Intercepts):
+    """Thinks that who has looked has answered."""
+
+    law = "a-pause-stops-its-request"
+
+    def let_go_on(self, session: str | None, request: str) -> None:
+        pass
+
+
+class LetsGoTwice(Intercepts):
+    """To be sure."""
+
+    law = "a-pause-is-answered-once"
+
+    def let_go_on(self, session: str | None, request: str) -> None:
+        super().let_go_on(session, request)
+        super().let_go_on(session, request)
+
+
+class LetsGoElsewhere(Intercepts):
+    """Answers on the browser's own session (fact 29)."""
+
+    law = "a-pause-stops-its-request"
+
+    def let_go_on(self, session: str | None, request: str) -> None:
+        super().let_go_on(None, request)
+
+
+TWINS = (RightClient, Intercepts)
+"""Each wrong one differs in one point from one of these: from that which it is made of."""
 WRONG = (
     WaitsInItsReader,
     ListensAfterTheAct,
@@ -561,4 +697,14 @@ WRONG = (
     WaitsForRefusedLoads,
     IgnoresTargetInfo,
     GivesUpRefusedCommands,
+    BelievesThatEventsTellAll,
+    KeepsPendingOnCrash,
+    ClosedNeedsOpening,
+    NoWithinDocument,
+    KnowsAllEvents,
+    KnowsAllFields,
+    KnowsAllValues,
+    HoldsRequests,
+    LetsGoTwice,
+    LetsGoElsewhere,
 )

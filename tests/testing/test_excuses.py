@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from types import ModuleType
 from typing import Any
 
@@ -15,24 +14,18 @@ from hypothesis import strategies as st
 from cdp_core.testing.excuses import Excuses
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.faults import LEGALITIES, Cut, Delay, Drop, Duplicate, Fault, Legality, Merge, Refuse, Silence
-from cdp_core.testing.hunts import Example, examples_of, hunt, hunt_with, least, try_example
+from cdp_core.testing.hunts import Example, examples_of, hunt_with, least, try_example
 from cdp_core.testing.judge import Complaint, judge
 from cdp_core.testing.pump import Pump
 from cdp_core.testing.steps import AddFrame, Dialog, Popup, Script, Wait
 from cdp_core.testing.strategies import faults as faults_of
 from cdp_core.testing.strategies import scripts
 
-MANY = {"ci": 80, "deep": 5000}.get(os.environ.get("HYPOTHESIS_PROFILE", "ci"), 60)
 RUN, ANSWER, LISTEN = "Runtime.runIfWaitingForDebugger", "Page.handleJavaScriptDialog", "Page.enable"
 WATCH, TREE, DISCOVER = "Target.setAutoAttach", "Page.getFrameTree", "Target.setDiscoverTargets"
 ATTACHED, OPENING = "Target.attachedToTarget", "Page.javascriptDialogOpening"
 POPUP = Script(timeline=(Wait(1), Popup("a", noopener=True)))
 ASKS = Script(timeline=(Wait(1), AddFrame("f", "https://pay.example/"), Wait(1), Dialog("confirm", "?")))
-
-
-@pytest.mark.parametrize("worst", LEGALITIES)
-def test_nothing_is_said_of_the_right_client_whatever_goes_wrong(small_clients: ModuleType, worst: Legality) -> None:
-    assert hunt(small_clients.RightClient, runs=MANY, faults=worst) is None
 
 
 def laws(make_client: Any, script: Script, *faults: Fault) -> set[str]:
@@ -246,7 +239,7 @@ def test_what_only_a_fault_finds_is_found_and_shrinks_to_that(
             right.on_Target_attachedToTarget(self, session, params)
 
     wrong: Any = {"legal": Insists, "hostile": CountsAnswers, "illegal": BelievesAll}[worst]
-    few = st.builds(Example, script=scripts(max_steps=1, race_free=True))
+    few = st.builds(Example, script=scripts(max_steps=1, race_free=True), seed=st.integers(1, 2**32))
     some = st.builds(attrs.evolve, few, faults=faults_of(*LEGALITIES[: LEGALITIES.index(worst) + 1]))
 
     def attempt(example: Example) -> tuple[Complaint, ...]:

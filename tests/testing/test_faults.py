@@ -21,6 +21,7 @@ from cdp_core.testing.faults import (
     Duplicate,
     Fault,
     Merge,
+    Novelty,
     Refuse,
     Silence,
     Split,
@@ -306,3 +307,61 @@ def test_what_strikes_is_the_same_under_one_schedule(
 
     first, struck = run(seed=seed)
     assert run(schedule=first.schedule, exact=True) == (first, struck)
+
+
+# ── what is new ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def told_with(fault: Fault, *, times: int = 1) -> list[Json]:
+    fake = FakeBrowser(Script(timeline=(Wait(1), *times * (Console("x"),))), faults=[fault])
+    end = fake.connect()
+    attach = {
+        "id": 1,
+        "method": "Target.attachToTarget",
+        "params": {"targetId": fake.truth().pages[0], "flatten": True},
+    }
+    end.receive(json.dumps(attach).encode())
+    own = fake.truth().sessions[0][1]
+    end.receive(json.dumps({"id": 2, "method": "Runtime.enable", "sessionId": own}).encode())
+    fake.advance(1)
+    return [json.loads(payload) for payload in end.drain()]
+
+
+def lines(told: list[Json]) -> list[Json]:
+    return [each["params"] for each in told if each.get("method") == "Runtime.consoleAPICalled"]
+
+
+def test_a_field_is_new_in_the_nth_event() -> None:
+    first, second = lines(told_with(Novelty("Runtime.consoleAPICalled", nth=2), times=2))
+    assert second.keys() - first.keys() == {"somethingNew"}
+    assert first["type"] == second["type"] == "log"
+
+
+def test_a_field_is_new_in_a_reply() -> None:
+    told = told_with(Novelty("Runtime.enable"))
+    assert [each["result"] for each in told if each.get("id") == 2] == [{"somethingNew": {"why": "somethingNew"}}]
+
+
+def test_a_value_of_an_enumeration_is_new() -> None:
+    [line] = lines(told_with(Novelty("Runtime.consoleAPICalled", "value")))
+    assert line["type"] == "somethingNew"
+    with pytest.raises(InvalidArgument, match="has no value to be another; Page"):
+        Novelty("Page.frameAttached", "value")
+
+
+def test_an_event_is_new_and_comes_before_the_nth_of_another_on_its_session() -> None:
+    told = told_with(Novelty("Runtime.consoleAPICalled", "event"))
+    place = [each.get("method") for each in told].index("Future.happened")
+    assert told[place + 1]["method"] == "Runtime.consoleAPICalled"
+    assert told[place]["sessionId"] == told[place + 1]["sessionId"]
+
+
+def test_what_is_new_is_hostile_and_counted() -> None:
+    fault = Novelty(CREATED, "event", client=1)
+    fake = FakeBrowser(faults=[fault])
+    end = fake.connect()
+    asked(end, "Target.setDiscoverTargets")
+    end.drain()
+    assert fault.legality == "hostile"
+    assert fake.struck(1).faults == (fault,)
+    assert fake.told(1).counts["Future.happened"] == 1

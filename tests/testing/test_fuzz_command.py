@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
 import pytest
 from hypothesis import strategies as st
 
@@ -22,9 +23,9 @@ from cdp_core.testing import Answer, Script
 from cdp_core.testing.__main__ import main
 from cdp_core.testing.campaigns import Campaign, Shard, open_database
 from cdp_core.testing.faults import Refuse
-from cdp_core.testing.hunts import Example
+from cdp_core.testing.hunts import Example, examples_of
 from cdp_core.testing.judge import Complaint
-from cdp_core.testing.program_runs import Outcome
+from cdp_core.testing.program_runs import Limits, Outcome
 from cdp_core.testing.schedules import Consume, Schedule
 from cdp_core.testing.steps import Console, Popup, ScriptError, Wait
 
@@ -87,7 +88,7 @@ def test_what_only_a_fault_finds_is_printed_written_and_happens_again(
 def test_what_was_asked_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[tuple[Example, bool]] = []
 
-    def note(_client: str, example: Example, _limits: object = None, *, asked: bool, **_more: object) -> Outcome:
+    def note(_client: str, example: Example, *, asked: bool, **_more: object) -> Outcome:
         tried.append((example, asked))
         return broken("x") if example.asks else broken()
 
@@ -160,7 +161,7 @@ def test_a_file_that_is_no_find_is_one_line(
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--schedule", "/no/such"], "observed, hostile, or a file"),
+        (["--schedule", "/no/such"], "observed, hostile, or a FILE"),
         (["--shard", "0/3"], "3/8 is the third of eight"),
         (["--shard", "4/3"], "3/8 is the third of eight"),
         (["--database", "/proc/none"], "can be no database"),
@@ -186,7 +187,7 @@ def test_a_program_that_is_none_and_a_command_without_an_address(capsys: pytest.
 
 
 def broken(*laws: str) -> Outcome:
-    return Outcome(complaints=tuple(Complaint(law=law, fact=None, said=law) for law in laws), decisions=())
+    return Outcome(complaints=tuple(Complaint(law=law, fact=7, said=law) for law in laws), decisions=())
 
 
 def attempt(example: Example) -> Outcome:
@@ -224,6 +225,84 @@ def test_who_never_connects_is_not_tried_for_ever() -> None:
     campaign = Campaign(lambda _example: broken("a-client-connects"), EXAMPLES, runs=500)
     assert [told.find.complaints[0].law for told in campaign.finds()] == ["a-client-connects"]
     assert campaign.tried == 1
+
+
+def test_as_many_examples_are_tried_as_were_asked_for_and_no_two_are_alike() -> None:
+    tried: list[Example] = []
+
+    def note(example: Example) -> Outcome:
+        tried.append(example)
+        return broken()
+
+    for runs in (1, 25):
+        tried.clear()
+        campaign = Campaign(note, examples_of(streams=True), runs=runs)
+        assert list(campaign.finds()) == []
+        assert len(tried) == len({each.seed for each in tried}) == campaign.tried == runs
+
+
+def test_documents_that_nobody_goes_to_are_left_out_in_one_try() -> None:
+    def attempt(example: Example) -> Outcome:
+        return broken(*["popup"] * any(isinstance(step, Popup) for step in example.script.timeline))
+
+    pages = {f"https://{name}.example/": (Console(name), ScriptError(name)) for name in "abcdefgh"}
+    long = Script(pages=pages, timeline=(Wait(1), Popup("new")))
+    campaign = Campaign(attempt, st.builds(Example, script=st.just(long)), runs=1, shrinks=8)
+    [told] = campaign.finds()
+    assert told.find.example.script == Script(timeline=(Popup("new"),))
+
+
+@pytest.mark.parametrize(
+    ("law", "limit", "before", "after"),
+    [
+        ("nothing-waits-for-ever", "ending", 10.0, 1.0),
+        ("a-client-reads", "patience", 5.0, 1.0),
+        ("a-client-comes-to-rest", "whole", 60.0, 10.0),
+    ],
+)
+def test_what_a_program_never_does_is_waited_for_once(
+    law: str, limit: str, before: float, after: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+
+    def note(_client: str, _example: Example, *, limits: Limits, **_more: object) -> Outcome:
+        waited.append(getattr(limits, limit))
+        return broken(law)
+
+    monkeypatch.setattr("cdp_core.testing.fuzz_command.try_program", note)
+    assert fuzz("stays", "--runs", "5", "--shrinks", "5", "--save", str(tmp_path / "found.json")) == 1
+    assert waited[0] == before
+    assert set(waited[1:]) == {after}
+    assert len(waited) > 10, "it is put to the least example ten times more"
+
+
+def test_a_program_that_is_slow_to_end_is_given_more_than_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+
+    def note(_client: str, example: Example, *, limits: Limits, **_more: object) -> Outcome:
+        given.append(limits.ending)
+        return attrs.evolve(broken("nothing-waits-for-ever") if len(given) > 3 else broken(), ending=0.5)
+
+    monkeypatch.setattr("cdp_core.testing.fuzz_command.try_program", note)
+    monkeypatch.setattr("cdp_core.testing.fuzz_command._write", lambda *_given: None)
+    assert fuzz("stays", "--runs", "9", "--shrinks", "2") == 1
+    assert (given[3], given[4]) == (10.0, 2.0)
+
+
+def test_a_find_is_printed_before_it_is_tried_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed: list[str] = []
+
+    def note(_client: str, _example: Example, **how: object) -> Outcome:
+        if "decisions" in how:
+            printed.append(capsys.readouterr().out)
+        return broken("x")
+
+    monkeypatch.setattr("cdp_core.testing.fuzz_command.try_program", note)
+    fuzz("stays", "--runs", "1", "--shrinks", "1", "--save", str(tmp_path / "found.json"))
+    assert "the client does wrong" in printed[0]
+    assert "it happened again 10 times of 10" in capsys.readouterr().out
 
 
 def test_shards_share_the_runs_and_try_other_examples() -> None:

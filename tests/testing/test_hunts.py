@@ -7,20 +7,23 @@ import os
 from types import ModuleType
 from typing import Any
 
+import attrs
 import pytest
 
-from cdp_core.testing import judge as judging
 from cdp_core.testing import steps
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.hunts import Example, examples_of, hunt, hunt_with, try_example
 from cdp_core.testing.judge import LAWS, Complaint, judge
 from cdp_core.testing.pump import Pump
-from cdp_core.testing.steps import AddFrame, Answer, Close, Cut, Dialog, Navigate, Popup, Script, Wait, Worker
+from cdp_core.testing.steps import AddFrame, Answer, Close, Crash, Cut, Dialog, Navigate, Popup, Script, Wait, Worker
 
 pytest.importorskip("hypothesis")
 
-MANY = {"ci": 300, "deep": 5000}.get(os.environ.get("HYPOTHESIS_PROFILE", "ci"), 200)
-"""What the right client is put to."""
+DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+MANY = 5000 if DEEP else 150 if os.environ.get("CI") else 60
+"""What each right client is put to."""
+SEED = int(os.environ["CDP_HUNT_SEED"])
+"""Another one each time, so that runs add up."""
 NAMES = (
     "WaitsInItsReader",
     "ListensAfterTheAct",
@@ -43,11 +46,65 @@ NAMES = (
     "WaitsForRefusedLoads",
     "IgnoresTargetInfo",
     "GivesUpRefusedCommands",
+    "BelievesThatEventsTellAll",
+    "KeepsPendingOnCrash",
+    "ClosedNeedsOpening",
+    "NoWithinDocument",
+    "KnowsAllEvents",
+    "KnowsAllFields",
+    "KnowsAllValues",
+    "HoldsRequests",
+    "LetsGoTwice",
+    "LetsGoElsewhere",
 )
 
 
-def test_nothing_is_said_of_the_right_client(small_clients: ModuleType) -> None:
-    assert hunt(small_clients.RightClient, runs=MANY) is None
+@pytest.mark.parametrize("worst", [None, "legal", "hostile", "illegal"])
+@pytest.mark.parametrize("name", ["RightClient", "Intercepts"])
+def test_nothing_is_said_of_the_right_client(small_clients: ModuleType, name: str, worst: Any) -> None:
+    assert hunt(getattr(small_clients, name), runs=MANY, faults=worst, seed=SEED) is None, f"CDP_HUNT_SEED={SEED}"
+
+
+ADS, PAY, SHOP = "https://ads.example/1", "https://pay.example/3", "https://shop.example/2"
+ASKING_TWICE: dict[str, tuple[steps.Step, ...]] = {
+    ADS: (AddFrame("d", PAY), Wait(1), Dialog("confirm", "a")),
+    PAY: (Wait(1), Dialog("confirm", "b")),
+}
+NESTED = (Wait(1), AddFrame("x", "https://pay.example/"), Wait(1), Worker("w", frame="x"))
+CRASHED = (Wait(1), Popup("x", SHOP), Crash("x"))
+RELOAD: dict[str, Any] = {"on": 1, "method": "Page.reload", "params": {}}
+WHERE_IT_IS_HARD = {
+    "its word waits behind a page that is wedged (fact 16)": Example(
+        script=Script(pages=ASKING_TWICE, timeline=(Wait(1), Navigate(ADS), Wait(1), Popup("p"))), asks=[RELOAD]
+    ),
+    "a session above ends before the reply comes (fact 50)": Example(
+        script=Script(timeline=NESTED), asks=[{"on": 1, "detach": True}]
+    ),
+    "a dialog outlives its process, and is answered (fact 26)": Example(
+        script=Script(pages={SHOP: (Dialog("confirm", "c"),)}, timeline=CRASHED), profile="headless-shell"
+    ),
+    "a page that crashed before is shown again (fact 49)": Example(
+        script=Script(pages={ADS: (AddFrame("d"),)}, timeline=(Popup("x", noopener=True), Crash("x"), Close())),
+        asks=[{"on": 1, "method": "Page.navigate", "params": {"url": ADS}}],
+    ),
+}
+
+
+@pytest.mark.parametrize("edges", ["observed", "causal"])
+@pytest.mark.parametrize("where", WHERE_IT_IS_HARD)
+def test_nothing_is_said_of_the_right_client_where_it_is_hard(
+    small_clients: ModuleType, where: str, edges: Any
+) -> None:
+    for seed in range(1, 5 * MANY // 4):
+        example = attrs.evolve(WHERE_IT_IS_HARD[where], seed=seed, edges=edges)
+        assert try_example(small_clients.RightClient, example) == (), example
+
+
+def test_each_wrong_one_has_a_right_twin_from_which_it_differs_in_one_point(small_clients: ModuleType) -> None:
+    assert [twin.__name__ for twin in small_clients.TWINS] == ["RightClient", "Intercepts"]
+    for wrong in small_clients.WRONG:
+        assert wrong.__bases__[0] in small_clients.TWINS
+        assert wrong.law in LAWS
 
 
 def test_all_of_the_wrong_ones_are_tried(small_clients: ModuleType) -> None:
@@ -57,16 +114,16 @@ def test_all_of_the_wrong_ones_are_tried(small_clients: ModuleType) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_wrong_client_is_caught_and_the_example_is_small(small_clients: ModuleType, name: str) -> None:
     wrong = getattr(small_clients, name)
-    found = hunt(wrong, runs=200)
+    found = hunt(wrong, runs=200, faults=wrong.faults)
     assert found is not None
-    assert size_of(found.example) <= (4 if name in NEED_TWO_DIALOGS else 3)
+    assert size_of(found.example) <= NEED_MORE.get(name, 3)
     assert {complaint.law for complaint in found.complaints} <= LAWS.keys()
     assert try_example(wrong, found.example) == found.complaints, "it is not the example that shows it"
-    assert try_example(small_clients.RightClient, found.example) == (), "it is not the client that is wrong"
+    assert try_example(wrong.__bases__[0], found.example) == (), "it is not the client that is wrong"
 
 
-NEED_TWO_DIALOGS = ("OldestDialogFirst", "GivesUpRefusedCommands")
-"""Two documents that each ask, one in the other, and the way there."""
+NEED_MORE = {"OldestDialogFirst": 4, "GivesUpRefusedCommands": 4, "BelievesThatEventsTellAll": 4, "KnowsAllEvents": 4}
+"""Two documents that each ask, one in the other, and the way there; a document with a frame, and away, and back."""
 
 
 def size_of(example: Example) -> int:
@@ -91,12 +148,30 @@ def test_what_a_client_raises_is_its_fault_and_no_payload_is_shown(small_clients
     assert complaint.said == "it raised ValueError"
 
 
+def test_a_session_that_leaves_two_dialogs_whose_scripts_end_each_other(small_clients: ModuleType) -> None:
+    """On headless-shell both close, and the page that the first had stopped is loaded anew before the second does."""
+    ads, pay = "https://ads.example/1", "https://pay.example/3"
+    script = Script(
+        pages={pay: (Wait(1), Dialog("confirm", "b")), ads: (AddFrame("d", pay), Wait(1), Dialog("confirm", "a"))},
+        timeline=(Wait(1), AddFrame("x", "https://pay.example/"), Navigate(ads)),
+        answers={"ask()": Answer(True, (Dialog("prompt", "?"),))},
+    )
+    asks: list[dict[str, Any]] = [
+        {"on": 2, "method": "Runtime.evaluate", "params": {"expression": "ask()"}},
+        {"on": 1, "method": "Page.reload", "params": {}},
+        {"on": 1, "detach": True},
+    ]
+    for seed in range(700, 720):
+        example = Example(script=script, seed=seed, profile="headless-shell", asks=asks)
+        try_example(small_clients.AnswersOnTheFramesSession, example)
+
+
 def test_shrinking_is_bounded() -> None:
     tried: list[Example] = []
 
     def attempt(example: Example) -> tuple[Complaint, ...]:
         tried.append(example)
-        return (Complaint(law="x", fact=None, said="y"),) if example.script.timeline else ()
+        return (Complaint(law="x", fact=7, said="y"),) if example.script.timeline else ()
 
     found = hunt_with(attempt, examples_of(), runs=50, shrinks=5)
     assert found is not None
@@ -235,5 +310,5 @@ def test_what_was_sent_is_judged() -> None:
 
 def test_every_law_that_is_named_says_which_fact(small_clients: ModuleType) -> None:
     fake, _ = run(small_clients, Wait(1), Popup("p"))
-    assert judging.Complaint(law="x", fact=None, said="it is so").__str__() == "it is so (x)"
+    assert str(Complaint(law="x", fact=7, said="it is so")) == "it is so (x, fact 7)"
     assert judge(fake) == ()

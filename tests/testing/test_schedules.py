@@ -17,7 +17,7 @@ from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.world import PROFILES
 from cdp_core.testing.pump import DeliveryOrder, Pump, Run
 from cdp_core.testing.schedules import Advance, Ask, Chance, Consume, Deliver, Schedule
-from cdp_core.testing.steps import AddFrame, Answer, Close, Console, Dialog, Script, Wait
+from cdp_core.testing.steps import AddFrame, Answer, Close, Console, Dialog, Popup, Script, Wait
 from cdp_core.testing.strategies import schedules, scripts
 
 SEED = st.integers(0, 2**64 - 1)
@@ -352,3 +352,28 @@ def test_an_order_takes_the_browsers_schedule() -> None:
     order = DeliveryOrder(end)
     order.sent(len(ASKED[0]))
     assert order.waits_for_client
+
+
+# ── in parts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("seed", [None, 7])
+def test_a_run_can_be_stopped_and_gone_on_with(naive_client: ModuleType, seed: int | None) -> None:
+    script = Script(timeline=(Wait(1), Popup("p"), Wait(1), Dialog()))
+
+    def pump() -> Pump:
+        return Pump(FakeBrowser(script), [naive_client.NaiveClient()], seed=seed)
+
+    whole, parts = pump(), pump()
+    run = whole.run()
+    assert parts.run(until=lambda: len(parts.fake.truth().pages) > 1).schedule != run.schedule
+    assert parts.fake.truth().dialogs == ()
+    assert parts.run().schedule == run.schedule
+
+
+def test_the_turns_of_a_schedule_go_on_where_a_run_was_stopped(naive_client: ModuleType) -> None:
+    script = Script(timeline=(Wait(1), Popup("p")))
+    run = Pump(FakeBrowser(script), [naive_client.NaiveClient()], seed=7).run()
+    again = Pump(FakeBrowser(script), [naive_client.NaiveClient()], schedule=run.schedule, exact=True)
+    assert len(again.run(until=lambda: True).schedule.turns) == 1
+    assert again.run().schedule == run.schedule

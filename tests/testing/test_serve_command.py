@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -21,6 +22,7 @@ import trio
 from cdp_core import open_browser_session
 from cdp_core.testing import FakeBrowser, Script
 from cdp_core.testing.__main__ import main
+from cdp_core.testing.schedules import Consume, Schedule
 from cdp_core.testing.steps import AddFrame, Navigate
 
 LIMIT = 20.0
@@ -112,6 +114,21 @@ def test_a_seed_makes_the_ids_and_a_script_the_pages(tmp_path: Path) -> None:
         assert end_of(program) == (0, "", "")
 
 
+@pytest.mark.parametrize("how", ["observed", "hostile", "a file"])
+def test_a_schedule_has_the_words_that_fuzz_has(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "schedule.json"
+    file.write_text(json.dumps(Schedule((Consume(),), "causal").to_json()))
+    served: list[tuple[str, Schedule | None]] = []
+
+    async def note(fake: FakeBrowser, options: argparse.Namespace) -> None:
+        served.append((options.order, fake.schedule))
+
+    monkeypatch.setattr("cdp_core.testing.serve_command._serve", note)
+    assert main(["serve", "--schedule", str(file) if how == "a file" else how]) == 0
+    of_file = ("arising", Schedule((Consume(),), "causal"))
+    assert served == [of_file if how == "a file" else (how, None)]
+
+
 def test_with_control_it_stays_when_the_browser_was_closed() -> None:
     async def close(url: str) -> None:
         with trio.fail_after(LIMIT):
@@ -149,6 +166,10 @@ def test_a_port_is_chosen_or_refused_where_it_is_taken() -> None:
         (("serve", "--profile", "lynx"), "lynx"),
         (("serve", "--seed", "x"), "--seed"),
         (("serve", "--pipe", "--control"), "--pipe"),
+        (("serve", "--pipe", "--port", "5"), "--pipe has no port"),
+        (("serve", "--pipe", "--port", "0"), "--pipe has no port"),
+        (("serve", "--schedule", "wild"), "observed, hostile, or a FILE"),
+        (("serve", "--schedule", "/bin/true"), "no text in UTF-8"),
         (("serve", "--script", "/nowhere/at all"), "/nowhere/at all"),
         (("serve", "--script", "/"), "directory"),
     ],

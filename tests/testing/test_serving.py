@@ -760,7 +760,7 @@ async def told_order(order: str, seed: int) -> list[tuple[int, str]]:
 async def test_messages_cross_over_as_they_may_and_not_otherwise() -> None:
     arising = [(session, f"{line}") for line in range(10) for session in (0, 1)]
     assert await told_order("arising", 1) == arising
-    for order in ("legal", "hostile"):
+    for order in ("observed", "hostile"):
         told = [await told_order(order, seed) for seed in range(4)]
         for each in told:
             assert sorted(each) == sorted(arising)
@@ -770,7 +770,7 @@ async def test_messages_cross_over_as_they_may_and_not_otherwise() -> None:
 
 
 async def test_an_unknown_order_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match="arising, legal, hostile"):
+    with pytest.raises(InvalidArgument, match="arising, observed, hostile"):
         async with serve_fake_browser(order="chaos"):  # type: ignore[arg-type]
             pytest.fail("served")
 
@@ -875,6 +875,9 @@ async def test_a_client_of_any_kind_can_ask_and_tell_the_fake() -> None:
             [command] = await ask_json(endpoint, "GET /fake/commands")
             assert (command["method"], command["id"], command["client"]) == ("Foo.bar", 7, 1)
         assert await ask_json(endpoint, "GET /fake/verdict") == {"clean": True, "complaint": None}
+        whole = Script(answers={"ask()": Answer(7)}, timeline=(Popup("p", noopener=True),)).to_json()
+        assert await ask_json(endpoint, "POST /fake/play", whole) == {"played": 1}
+        assert len(endpoint.fake.truth().pages) == 2
         steps = [Navigate("http://shop.example/"), Dialog("alert", "Hi"), Wait(5.0)]
         timeline = Script(timeline=tuple(steps)).to_json()["timeline"]
         assert await ask_json(endpoint, "POST /fake/play", timeline) == {"played": 3}
@@ -893,7 +896,7 @@ async def test_a_client_of_any_kind_can_ask_and_tell_the_fake() -> None:
         ("POST /fake/play", b"{", 400, "no JSON"),
         ("POST /fake/play", b"[" * 100_000, 400, "no JSON"),
         ("POST /fake/play", b"\xff", 400, "no JSON"),
-        ("POST /fake/play", b'{"a":1}', 400, "list of steps"),
+        ("POST /fake/play", b'{"a":1}', 400, "no 'a'"),
         ("POST /fake/play", b"[1]", 400, "steps[0]"),
         ("POST /fake/play", b'[{"step":"RemoveFrame","label":"ad"}]', 400, "'ad'"),
         ("POST /fake/advance", b'{"seconds":-1}', 400, "seconds"),

@@ -6,7 +6,7 @@
     [answer] = end.drain()
 
 Several clients may connect. What they are told waits in streams: `fake.ready()` are the messages that may come next,
-`fake.deliver(one)` delivers it, `end.drain()` all of one client's in the order of arising. `fake.play(step, …)` lets pages
+`fake.deliver(one)` delivers it (its end and the message), `end.drain()` all of one client's in the order of arising. `fake.play(step, …)` lets pages
 act, `fake.advance(to)` lets time pass, `fake.truth()` is what is really so, whatever any client was told, and `fake.ledger()`
 what became of each command.
 
@@ -16,36 +16,43 @@ are the browser's own choice of what may cross over.
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, overload
 
 import attrs
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.wire import Json, is_object
+from cdp_core.testing import conduct
 from cdp_core.testing import faults as kinds
 from cdp_core.testing.fake import commands as table
 from cdp_core.testing.fake import dialogs, fetching, sessions, targets
+from cdp_core.testing.fake.books import Books
+from cdp_core.testing.fake.client_end import ClientEnd, Due
 from cdp_core.testing.fake.dispatch_errors import MAX_MESSAGE_BYTES, Refused, Request, Unreadable, read_request, refuse
-from cdp_core.testing.fake.ledger import FakeStatistics, LedgerEntry, ReceivedCommand, ToldSoFar, entry_of
+from cdp_core.testing.fake.ledger import FakeStatistics, ReceivedCommand
 from cdp_core.testing.fake.parts import Client, Session
 from cdp_core.testing.fake.player import Player
 from cdp_core.testing.fake.streams import Delivery, Edges, Streams
-from cdp_core.testing.fake.truth import Truth, truth_of
 from cdp_core.testing.fake.world import PROFILES, Profile, World, addressed, lines_of, packed
-from cdp_core.testing.schedules import Schedule
-from cdp_core.testing.steps import MAIN, Script, Step
+from cdp_core.testing.schedules import Schedule, a_schedule, some_edges
+from cdp_core.testing.steps import MAIN, Script, Step, a_script, some_steps
 
-__all__ = ["ClientEnd", "FakeBrowser", "FakeStatistics"]
+if TYPE_CHECKING:
+    from cdp_core.transports import Transport
+
+__all__ = ["ClientEnd", "Due", "FakeBrowser", "FakeStatistics"]
 
 _NOW: Final = sys.maxsize
 """A refusal is caused by nothing that was said."""
 SESSION_NOT_FOUND: Final[Json] = {"code": -32001, "message": "Session with given id not found."}
 
 
-class FakeBrowser:
+class FakeBrowser(Books):
     """See the module."""
 
     def __init__(
@@ -61,9 +68,9 @@ class FakeBrowser:
             raise InvalidArgument(f"{profile!r} is no profile; there are {', '.join(PROFILES)}.")
         if type(seed) is not int:
             raise InvalidArgument(f"seed must be an integer, not {seed!r}.")
-        self.script = script if script is not None else Script()
-        self.schedule = schedule
-        self.faults = tuple(faults)
+        self.script = Script() if script is None else a_script(script)
+        self.schedule = None if schedule is None else a_schedule(schedule)
+        self.faults = kinds.some_faults(faults)
         self.seed = seed
         self._world = World(profile=profile, seed=seed)
         self._player = Player(self._world, self.script, self.cut)
@@ -93,7 +100,7 @@ class FakeBrowser:
             page = self._world.targets.get(path.removeprefix("/devtools/page/"))
             if page is None or not path.startswith("/devtools/page/"):
                 raise InvalidArgument(f"{path} names nothing of this browser; its own path is {self.path}.")
-        own = edges if edges is not None else "observed" if self.schedule is None else self.schedule.edges
+        own = some_edges(edges) if edges is not None else "observed" if self.schedule is None else self.schedule.edges
         client = Client(len(self._world.clients) + 1, page=page, streams=Streams(own))
         client.sessions[None] = Session(client, None, page, None)
         self._world.clients.append(client)
@@ -102,7 +109,7 @@ class FakeBrowser:
         end = ClientEnd(self, client)
         self._ends[client.number] = end
         if end.faults.any:
-            client.streams.copies = partial(self._copies, end)
+            client.streams.copies = end.copies
             self._faulty.append(end)
         return end
 
@@ -111,18 +118,45 @@ class FakeBrowser:
         for end in tuple(self._ends.values()):
             end.lost()
 
+    def transport(self, path: str | None = None) -> Transport:
+        """A connection as a transport under trio: see FakeTransport."""
+        # It needs an event loop, which nobody has to have who uses the rest.
+        made: Callable[..., Transport] = import_module("cdp_core.testing.fake_transport").FakeTransport
+        return made(self, path)
+
     # ── what is to be delivered ──────────────────────────────────────────────────────────────────────────────────────
 
-    def ready(self) -> tuple[tuple[ClientEnd, Delivery], ...]:
+    def ready(self) -> tuple[Due, ...]:
         """What may come next, for every client."""
-        return tuple((end, delivery) for end in self._ends.values() for delivery in end.ready())
+        return tuple(Due(end, delivery) for end in self._ends.values() for delivery in end.ready())
 
-    def deliver(self, end: ClientEnd, delivery: Delivery) -> bytes:
-        """Take one message. Raises ValueError where it may not come yet."""
-        payload = end._client.streams.take(delivery)
+    @overload
+    def deliver(self, due: Due | Delivery, /) -> tuple[ClientEnd, bytes]: ...
+    @overload
+    def deliver(self, end: ClientEnd, delivery: Delivery, /) -> bytes: ...
+    def deliver(self, *_what: Any) -> Any:
+        """Take one message: its end and what it says, the latter alone for an end that is given.
+
+        Raises ValueError where it may not come yet.
+        """
+        if len(_what) == 2:
+            return self._deliver(*_what)
+        [due] = _what
+        if not isinstance(due, (Due, Delivery)):
+            raise InvalidArgument(f"{due!r} is nothing to deliver; take one of ready().")
+        end, delivery = due if isinstance(due, Due) else (self._end_of(due), due)
+        return end, self._deliver(end, delivery)
+
+    def _end_of(self, delivery: Delivery) -> ClientEnd:
+        waiting = (end for end in self._ends.values() if end._client.streams.waits(delivery.number) is delivery)
+        end = next(waiting, None)
+        if end is None:
+            raise ValueError(f"message {delivery.number} ({delivery.what}) does not wait any more")
+        return end
+
+    def _deliver(self, end: ClientEnd, delivery: Delivery) -> bytes:
+        payload = end.taken(delivery)
         self._delivered += 1
-        end.told += 1
-        end.told_so_far.add(end.told, delivery.session_id, delivery.what, payload)
         if self._faulty:
             if not end.faults.passes("out", "after", end.told):
                 end.lost()
@@ -136,15 +170,20 @@ class FakeBrowser:
         """Virtual time, in seconds from the start."""
         return self._world.now
 
-    def play(self, *steps: Step) -> None:
-        """Let pages act now."""
+    def play(self, *steps: Step | Script) -> None:
+        """Let pages act now; a whole script is known from now on, and its timeline begins. Raises InvalidArgument."""
+        made = some_steps([each for step in steps for each in (step.timeline if isinstance(step, Script) else (step,))])
         self._world.catch_up()
-        self._player.play(steps)
+        for script in [each for each in steps if isinstance(each, Script)]:
+            self._player.learn(script)
+        self._player.play(made)
         self._world.do_soon()
         self._settle()
 
     def advance(self, to: float) -> None:
-        """Let time pass until then. Raises ValueError for the past."""
+        """Let time pass until then. Raises InvalidArgument for what is no time, or is past."""
+        if type(to) not in (int, float) or not self.now <= to < math.inf:
+            raise InvalidArgument(f"{to!r} is no time to come; it is {self.now} s, and time does not run backwards.")
         self._world.advance(to)
         self._settle()
 
@@ -154,71 +193,18 @@ class FakeBrowser:
 
     # ── what is so ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    @property
-    def commands(self) -> tuple[ReceivedCommand, ...]:
-        """Every readable command, in the order of arrival."""
-        return tuple(self._commands)
-
-    def ledger(self, client: int | None = None) -> tuple[LedgerEntry, ...]:
-        """The same, each with what became of it; of one client, or of all."""
-        clients = self._world.clients
-        return tuple(
-            entry_of(each, clients[each.client - 1]) for each in self._commands if client in (None, each.client)
-        )
-
-    def told(self, client: int) -> ToldSoFar:
-        """What was delivered to the client of that number."""
-        end = self._ends.get(client)
-        return ToldSoFar() if end is None else end.told_so_far
-
-    def struck(self, client: int) -> kinds.Struck:
-        """What became of the faults of the client of that number."""
-        return self._ends[client].faults.account() if client in self._ends else kinds.Struck()
-
-    def ended_with(self, client: int) -> Mapping[str, str]:
-        """The sessions of a client that have ended, each with the one whose end was told: itself, or one above."""
-        return dict(self._world.clients[client - 1].ended) if client in self._ends else {}
-
-    def truth(self) -> Truth:
-        """What is really so."""
-        return truth_of(self._world, self._player)
-
-    def is_connected(self, client: int) -> bool:
-        """Whether the client of that number still has its connection."""
-        end = self._ends.get(client)
-        return end is not None and end.connected
-
-    def paused(self, client: int | None = None) -> tuple[tuple[str, str], ...]:
-        """The targets, with their types, that wait for `runIfWaitingForDebugger` of somebody, or of that client."""
-        return tuple(
-            (target.id, target.type)
-            for target in self._world.targets.values()
-            if not target.crashed and any(client in (None, session.client.number) for session in target.waits_for)
-        )
-
-    def statistics(self) -> FakeStatistics:
-        """Counts so far."""
-        clients = self._world.clients
-        return FakeStatistics(
-            received=len(self._commands) + self._malformed,
-            delivered=self._delivered,
-            waiting=sum(len(client.streams) for client in clients),
-            refused=self._refused,
-            malformed=self._malformed,
-            never_answered=sum(len(each.in_flight) for client in clients for each in client.sessions.values()),
-            unmodelled=dict(self._world.unmodelled),
-        )
-
     def assert_clean(self) -> None:
-        """Raise AssertionError that names what clients left behind: paused targets, open dialogs, malformed messages."""
-        left: list[str] = []
-        for target in self._world.targets.values():
-            left += [f"{target.type} {target.id[:8]} waits for {session.name}" for session in target.waits_for]
-            left += [f"a {dialog.type} is open on page {target.id[:8]}" for dialog in target.dialogs]
-        if self._malformed:
-            left.append(f"{self._malformed} messages were malformed")
+        """Raise AssertionError that names what clients left behind, or should not have sent.
+
+        Paused targets, open dialogs, malformed messages; requests that they hold, ids used twice, words to sessions that never
+        were; what those have switched on that are still connected (conduct.py).
+        """
+        left = [*self.unfinished(), *map(str, conduct.unclean(self))]
         if left:
             raise AssertionError("left behind: " + "; ".join(sorted(left)))
+
+    def _link(self, client: int) -> ClientEnd | None:
+        return self._ends.get(client)
 
     # ── commands ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -388,18 +374,6 @@ class FakeBrowser:
 
     # ── what goes wrong ──────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _copies(self, end: ClientEnd, _session_id: str | None, what: str) -> int:
-        """How often a message is said."""
-        copies = 1
-        for fault in end.faults.said(what):
-            if isinstance(fault, kinds.Drop):
-                copies = 0
-            elif isinstance(fault, kinds.Duplicate):
-                copies = 2
-            elif isinstance(fault, kinds.Delay):
-                self._world.after(fault.seconds, end._client.streams.hold())
-        return copies
-
     def _settle(self) -> None:
         """Links that break, or fall silent, before the message that is next."""
         for end in self._faulty:
@@ -428,93 +402,3 @@ class FakeBrowser:
         for context in [each for each in self._world.contexts.values() if each.owner is client]:
             table.dispose(self._world, context)
         self._world.do_soon()
-
-
-class ClientEnd:
-    """One client's connection, as seen from the browser."""
-
-    def __init__(self, fake: FakeBrowser, client: Client) -> None:
-        self.fake = fake
-        self._client = client
-        self.faults = kinds.LinkFaults(fake.faults, client.number)
-        self.told = self._heard = 0
-        """How many messages were delivered."""
-        self.told_so_far = ToldSoFar()
-        self._stalled: list[tuple[bytes, int | None]] | None = None
-
-    @property
-    def number(self) -> int:
-        """Which client it is, counted from 1."""
-        return self._client.number
-
-    @property
-    def connected(self) -> bool:
-        """Whether the connection stands; what was said before its end can still be drained."""
-        return self._client.connected
-
-    def receive(self, payload: bytes, *, knew: int | None = None) -> None:
-        """The client sent a message. Never raises on what it sent. `knew` is how much it had been told when it wrote it."""
-        if not self.faults.any:
-            self.fake._receive(self._client, payload, knew)
-            return
-        self._heard += 1
-        if not self.faults.passes("in", "before", self._heard):
-            self.lost()
-        elif "in" not in self.faults.silent:
-            if self._stalled is None:
-                self.fake._receive(self._client, payload, knew)
-            else:
-                self._stalled.append((payload, knew))
-            if not self.faults.passes("in", "after", self._heard):
-                self.lost()
-        self.fake._settle()
-
-    def stall(self, seconds: float, act: Callable[[], None]) -> None:
-        """Hear nothing for so long; then `act`, and what came meanwhile."""
-        self._stalled = []
-        self.fake._world.after(seconds, partial(self._go_on, act))
-
-    def _go_on(self, act: Callable[[], None]) -> None:
-        stalled, self._stalled = self._stalled or [], None
-        act()
-        for number, (payload, knew) in enumerate(stalled):
-            self.fake._receive(self._client, payload, knew)
-            if self._stalled is not None:
-                self._stalled += stalled[number + 1 :]
-                return
-
-    def ready(self) -> tuple[Delivery, ...]:
-        """What may be delivered to it next."""
-        return () if "out" in self.faults.silent else self._client.streams.ready()
-
-    def first(self) -> Delivery | None:
-        """The oldest of these."""
-        return None if "out" in self.faults.silent else self._client.streams.first()
-
-    def ready_one(self, number: int) -> Delivery | None:
-        """That of this number, where it is among these."""
-        return None if "out" in self.faults.silent else self._client.streams.ready_one(number)
-
-    def is_early(self, delivery: Delivery) -> bool:
-        """Whether delivering it now would be hostile: legal, and never observed."""
-        return self._client.streams.is_early(delivery)
-
-    def drain(self) -> list[bytes]:
-        """Everything that may be delivered to it, in the order of arising."""
-        taken: list[bytes] = []
-        while (first := self.first()) is not None:
-            taken.append(self.fake.deliver(self, first))
-        return taken
-
-    def on_message(self, act: Callable[[], None]) -> None:
-        """Call `act` whenever there is more to deliver to it, or it has lost its connection."""
-        self._client.streams.on_add = act
-        self._client.on_end = act
-
-    def lost(self) -> None:
-        """The connection broke: its sessions end, and what it was not told is gone."""
-        self.fake._lose(self._client)
-
-    def __repr__(self) -> str:
-        state: Any = "connected" if self.connected else "gone"
-        return f"<client {self.number}, {state}>"

@@ -159,7 +159,7 @@ def leave(world: World, session: Session) -> None:
     if target is None or target.type != "page":
         return
     for dialog in tuple(target.dialogs):
-        if session not in dialog.seen_by:
+        if session not in dialog.seen_by or not dialog.open:  # the script that the one before stopped may have left
             continue
         dialog.seen_by.discard(session)
         if world.profile == "headless-shell":

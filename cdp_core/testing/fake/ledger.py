@@ -33,8 +33,11 @@ NOTED: Final[dict[str, str]] = {
     "Page.javascriptDialogOpening": "frameId",
     "Page.javascriptDialogClosed": "frameId",
     "Inspector.targetCrashed": "",
+    "Fetch.requestPaused": "requestId",
 }
 """The events of which it is kept when they were delivered, and the parameter that says of what."""
+REPLY: Final = b'{"id":'
+"""How a reply begins that is not wrapped for a session that is not flat."""
 
 
 @attrs.frozen(kw_only=True)
@@ -79,11 +82,16 @@ class ToldSoFar:
         self.counts: dict[str, int] = {}
         """How many of each event; replies are among them as `reply to …`."""
         self.notes: list[Note] = []
+        self.replies: dict[tuple[str | None, int], int] = {}
+        """With which message each command was answered, by its session and id."""
 
     def add(self, number: int, session_id: str | None, what: str, payload: bytes) -> None:
         """One message more."""
         self.counts[what] = self.counts.get(what, 0) + 1
-        if what in NOTED:
+        if payload.startswith(REPLY):
+            number_of = int(payload[len(REPLY) : payload.index(b",")])
+            self.replies.setdefault((session_id, number_of), number)
+        elif what in NOTED:
             self.notes.append(Note(number, session_id, what, json.loads(payload)["params"].get(NOTED[what], "")))
 
     def ends(self) -> dict[str, int]:

@@ -51,7 +51,7 @@ class Player:
     def __init__(self, world: World, script: kinds.Script, cut: Callable[[], None]) -> None:
         self.world = world
         self.script = script
-        world.latency = lambda url: served.seconds if (served := script.served.get(url)) is not None else 0
+        world.latency = lambda url: served.seconds if (served := self.script.served.get(url)) is not None else 0
         self.labels: dict[str, Frame] = {}
         self.workers: dict[str, Target] = {}
         world.when_left = partial(workers.leave, world)
@@ -79,6 +79,11 @@ class Player:
             kinds.Close: self._close,
             kinds.Cut: lambda _step, _here: self._cut(),
         }
+
+    def learn(self, script: kinds.Script) -> None:
+        """What a further script has of documents, answers and servers is known from now on."""
+        self.script = self.script.joined(script)
+        self._given.update(kinds.labels_given(script.steps()))
 
     def play(
         self, steps: Sequence[kinds.Step], *, here: Frame | None = None, done: Done = nothing, patient: bool = True

@@ -1,0 +1,155 @@
+"""One client's connection, as the browser has it, and what may be delivered over it next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cdp_core.testing import faults as kinds
+from cdp_core.testing.fake.ledger import ToldSoFar
+from cdp_core.testing.fake.parts import Client
+from cdp_core.testing.fake.streams import Delivery
+from cdp_core.testing.fake.world import lines_of, packed
+
+if TYPE_CHECKING:
+    from cdp_core.testing.fake.browser import FakeBrowser
+
+__all__ = ["ClientEnd", "Due"]
+
+
+class Due(NamedTuple):
+    """A message that may be delivered next, and to whom."""
+
+    end: ClientEnd
+    delivery: Delivery
+
+    @property
+    def session_id(self) -> str | None:
+        """The session that it is of."""
+        return self.delivery.session_id
+
+    @property
+    def what(self) -> str:
+        """The event's method, or `reply to` the command's."""
+        return self.delivery.what
+
+
+class ClientEnd:
+    """One client's connection, as seen from the browser."""
+
+    def __init__(self, fake: FakeBrowser, client: Client) -> None:
+        self.fake = fake
+        self._client = client
+        self.faults = kinds.LinkFaults(fake.faults, client.number)
+        self.told = self._heard = 0
+        """How many messages were delivered."""
+        self.told_so_far = ToldSoFar()
+        self._stalled: list[tuple[bytes, int | None]] | None = None
+        self._novel: dict[int, kinds.Novelty] = {}
+        """By the numbers of messages: what is new in them."""
+
+    @property
+    def number(self) -> int:
+        """Which client it is, counted from 1."""
+        return self._client.number
+
+    @property
+    def connected(self) -> bool:
+        """Whether the connection stands; what was said before its end can still be drained."""
+        return self._client.connected
+
+    def receive(self, payload: bytes, *, knew: int | None = None) -> None:
+        """The client sent a message. Never raises on what it sent. `knew` is how much it had been told when it wrote it."""
+        if not self.faults.any:
+            self.fake._receive(self._client, payload, knew)
+            return
+        self._heard += 1
+        if not self.faults.passes("in", "before", self._heard):
+            self.lost()
+        elif "in" not in self.faults.silent:
+            if self._stalled is None:
+                self.fake._receive(self._client, payload, knew)
+            else:
+                self._stalled.append((payload, knew))
+            if not self.faults.passes("in", "after", self._heard):
+                self.lost()
+        self.fake._settle()
+
+    def stall(self, seconds: float, act: Callable[[], None]) -> None:
+        """Hear nothing for so long; then `act`, and what came meanwhile."""
+        self._stalled = []
+        self.fake._world.after(seconds, partial(self._go_on, act))
+
+    def _go_on(self, act: Callable[[], None]) -> None:
+        stalled, self._stalled = self._stalled or [], None
+        act()
+        for number, (payload, knew) in enumerate(stalled):
+            self.fake._receive(self._client, payload, knew)
+            if self._stalled is not None:
+                self._stalled += stalled[number + 1 :]
+                return
+
+    def copies(self, session_id: str | None, what: str) -> int:
+        """How often a message is said that is about to be."""
+        copies, streams = 1, self._client.streams
+        for fault in self.faults.said(what):
+            if isinstance(fault, kinds.Drop):
+                copies = 0
+            elif isinstance(fault, kinds.Duplicate):
+                copies = 2
+            elif isinstance(fault, kinds.Delay):
+                self.fake._world.after(fault.seconds, streams.hold())
+            elif isinstance(fault, kinds.Novelty) and fault.what == "event":
+                addressed = {} if session_id is None else {"sessionId": session_id}
+                streams.add(session_id, kinds.NEW_EVENT, packed(fault.renew(addressed)), after=lines_of(session_id))
+            elif isinstance(fault, kinds.Novelty):
+                self._novel[streams.numbered + 1] = fault
+        return copies
+
+    def taken(self, delivery: Delivery) -> bytes:
+        """Take a message; it is told. Raises ValueError where it may not come yet."""
+        payload = self._client.streams.take(delivery)
+        novelty = self._novel.pop(delivery.number, None) if self._novel else None
+        if novelty is not None:
+            payload = packed(novelty.renew(json.loads(payload)))
+        self.told += 1
+        self.told_so_far.add(self.told, delivery.session_id, delivery.what, payload)
+        return payload
+
+    def ready(self) -> tuple[Delivery, ...]:
+        """What may be delivered to it next."""
+        return () if "out" in self.faults.silent else self._client.streams.ready()
+
+    def first(self) -> Delivery | None:
+        """The oldest of these."""
+        return None if "out" in self.faults.silent else self._client.streams.first()
+
+    def ready_one(self, number: int) -> Delivery | None:
+        """That of this number, where it is among these."""
+        return None if "out" in self.faults.silent else self._client.streams.ready_one(number)
+
+    def is_early(self, delivery: Delivery) -> bool:
+        """Whether delivering it now would be hostile: legal, and never observed."""
+        return self._client.streams.is_early(delivery)
+
+    def drain(self) -> list[bytes]:
+        """Everything that may be delivered to it, in the order of arising."""
+        taken: list[bytes] = []
+        while (first := self.first()) is not None:
+            taken.append(self.fake.deliver(self, first))
+        return taken
+
+    def on_message(self, act: Callable[[], None]) -> None:
+        """Call `act` whenever there is more to deliver to it, or it has lost its connection."""
+        self._client.streams.on_add = act
+        self._client.on_end = act
+
+    def lost(self) -> None:
+        """The connection broke: its sessions end, and what it was not told is gone."""
+        self.fake._lose(self._client)
+
+    def __repr__(self) -> str:
+        state: Any = "connected" if self.connected else "gone"
+        return f"<client {self.number}, {state}>"

@@ -1,0 +1,184 @@
+"""What cannot be meant is refused where it is said: by name, with what there is instead."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cdp_core.errors import InvalidArgument
+from cdp_core.testing import Example, FakeBrowser, Schedule, Script, hunt
+from cdp_core.testing.faults import Refuse
+from cdp_core.testing.hunts import try_example
+from cdp_core.testing.schedules import Ask
+from cdp_core.testing.steps import AddFrame, Answer, Console, Dialog, Override, Popup, RemoveFrame, Served, Wait
+from cdp_core.testing.strategies import faults
+
+wrong: Any = FakeBrowser
+"""The same for who checks no types."""
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        (lambda: wrong(schedule="hostile"), r"^'hostile' is no schedule; give Schedule"),
+        (lambda: wrong(faults=["x"]), r"^'x' is no fault; there are Drop, Delay"),
+        (lambda: wrong(faults="x"), r"^'x' is no fault"),
+        (lambda: wrong({"timeline": []}), r"is no script; JSON becomes one by Script.from_json"),
+        (lambda: wrong().play("x"), r"^'x' is no step; there are AddFrame"),
+        (lambda: wrong().play(None), r"^None is no step"),
+        (lambda: wrong().advance(math.nan), r"^nan is no time to come"),
+        (lambda: wrong().advance("1"), r"^'1' is no time to come"),
+        (lambda: wrong().advance(math.inf), r"^inf is no time to come"),
+        (lambda: wrong().advance(-1), r"time does not run backwards"),
+        (lambda: wrong().connect(edges="x"), r"^'x' is no edges; there are observed, causal"),
+        (lambda: wrong().deliver("x"), r"^'x' is nothing to deliver; take one of ready"),
+        (lambda: Script(pages={"a": None}), r"^pages\['a'\]: Steps are given as a list of them, not as None"),
+        (lambda: Script(pages={"a": [3]}), r"^pages\['a'\]: 3 is no step"),
+        (lambda: Script(pages=[]), r"^pages of a script is a mapping by texts, not \[\]"),
+        (lambda: Script(pages={1: []}), r"^pages of a script is a mapping by texts"),
+        (lambda: Script(timeline="abc"), r"^Steps are given as a list of them, not as 'abc'"),
+        (lambda: Script(answers={"a": 1}), r"^answers\['a'\] must be a Answer, not 1"),
+        (lambda: Script(served={"a": "csp"}), r"^served\['a'\] must be a Served, not 'csp'"),
+        (lambda: Script(overrides={"a": None}), r"^overrides\['a'\] must be a Override, not None"),
+        (lambda: Script(timeline=[AddFrame("a"), AddFrame("a")]), r"^The timeline makes 'a' twice"),
+        (lambda: Script(pages={"u": [AddFrame("a"), Popup("a")]}), r"^pages\['u'\] makes 'a' twice"),
+        (lambda: faults("x"), r"^'x' is no legality; there are legal, hostile, illegal"),
+        (lambda: hunt(Silent, faults="x"), r"^'x' is no faults; there are legal"),
+        (lambda: hunt(Silent, edges="x"), r"^'x' is no edges; there are observed, causal"),
+        (lambda: Example(edges="x"), r"^'x' is no edges"),
+        (lambda: Example(profile="lynx"), r"^'lynx' is no profile"),
+        (lambda: Example(faults=["x"]), r"^'x' is no fault"),
+    ],
+)
+def test_it_is_named_with_what_there_is_instead(act: Callable[[], object], words: str) -> None:
+    with pytest.raises(InvalidArgument, match=words):
+        act()
+
+
+class Silent:
+    """A client that says nothing."""
+
+    def receive(self, _payload: bytes) -> tuple[bytes, ...]:
+        return ()
+
+
+# ── whose fault it is ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Speaks(Silent):
+    """A client that asks once."""
+
+    def start(self) -> list[bytes]:
+        return [b'{"id":1,"method":"Browser.getVersion"}']
+
+
+def test_what_the_fake_raises_is_no_fault_of_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_given: object) -> None:
+        raise ZeroDivisionError("in the fake")
+
+    monkeypatch.setattr(FakeBrowser, "_dispatch", broken)
+    with pytest.raises(ZeroDivisionError, match="in the fake"):
+        try_example(Speaks, Example())
+
+
+@pytest.mark.parametrize("where", ["__init__", "start", "receive", "ask", "observed"])
+def test_what_the_client_raises_is_its_own(where: str) -> None:
+    def raises(*_given: object) -> Any:
+        raise ZeroDivisionError("in the client")
+
+    made = type("Raises", (Speaks,), {where: raises})
+    [complaint] = try_example(made, Example(asks=[{"on": 0}]))
+    assert complaint.said == "it raised ZeroDivisionError"
+
+
+def test_what_is_no_text_is_the_client_s_own_fault() -> None:
+    class Writes(Silent):
+        def start(self) -> list[Any]:
+            return [{"id": 1}]
+
+    [complaint] = try_example(Writes, Example())
+    assert complaint.said == "it raised TypeError"
+
+
+# ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+FULL = Script(
+    pages={"u": [AddFrame("a"), Dialog()]},
+    timeline=[Wait(1), Popup("p"), RemoveFrame("a")],
+    answers={"f()": Answer([1, {"x": 2}], [Console("x")])},
+    served={"u": Served("x")},
+    overrides={"x": Override("u")},
+)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [FULL, Script(), Schedule((Ask(1, {"on": 1}),)), Example(script=FULL, asks=[{"on": 1}], faults=[Refuse("a")])],
+    ids=lambda value: type(value).__name__,
+)
+def test_values_can_be_pickled_copied_and_hashed(value: Any) -> None:
+    for again in (pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value)):
+        assert again == value
+        assert hash(again) == hash(value)
+        assert repr(again) == repr(value)
+    assert len({value, copy.deepcopy(value)}) == 1
+
+
+def test_members_of_a_script_do_not_change_and_compare_as_mappings() -> None:
+    pages: Any = FULL.pages
+    assert pages == dict(pages)
+    assert pages != {"u": ()}
+    assert (len(pages), list(pages)) == (1, ["u"])
+    with pytest.raises(TypeError):
+        pages["u"] = ()
+
+
+# ── one message at a time ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_is_ready_is_enough_to_deliver_it() -> None:
+    fake = FakeBrowser()
+    ends = [fake.connect(), fake.connect()]
+    for number, end in enumerate(ends, 1):
+        end.receive(b'{"id":%d,"method":"Browser.getVersion"}' % number)
+    first, second = fake.ready()
+    assert (first.what, first.session_id) == ("reply to Browser.getVersion", None)
+    assert first == (ends[0], first.delivery)
+    end, payload = fake.deliver(second)
+    assert end is ends[1]
+    assert payload.startswith(b'{"id":2,')
+    end, payload = fake.deliver(first.delivery)
+    assert end is ends[0]
+    assert payload.startswith(b'{"id":1,')
+    for gone in (first, first.delivery):
+        with pytest.raises(ValueError, match="does not wait any more"):
+            fake.deliver(gone)
+
+
+async def test_a_transport_of_it_is_one_line() -> None:
+    from cdp_core import open_browser_session
+
+    async with open_browser_session(FakeBrowser().transport()) as browser:
+        assert "product" in await browser.send("Browser.getVersion")
+
+
+def test_a_whole_script_can_be_played_and_is_known_from_then_on() -> None:
+    shop = "https://shop.example/"
+    fake = FakeBrowser(Script(pages={shop: [Console("old")]}, timeline=[Wait(1), Popup("mine")]))
+    more = Script(
+        pages={shop: [Dialog("confirm", "Sure?")]},
+        timeline=[Popup("p", shop, noopener=True)],
+        answers={"f()": Answer(7)},
+    )
+    fake.play(more)
+    assert [dialog.message for dialog in fake.truth().dialogs] == ["Sure?"]
+    fake.play(more)
+    assert len(fake.truth().dialogs) == 2
+    fake.advance(1)
+    fake.play(Console("x", frame="p"))
+    assert fake.script.pages[shop] == (Console("old"),)

@@ -1,0 +1,74 @@
+"""Another client that was there before: it saw a dialog of which ours hears the end alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cdp_core.testing.company import keep_company
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.judge import judge
+from cdp_core.testing.pump import Pump
+from cdp_core.testing.steps import Close, Dialog, Navigate, Script, Wait
+
+SHOP = "https://shop.example/"
+
+
+class Late:
+    """A client that attaches to the first page, and notes what it is told."""
+
+    def __init__(self, page: str) -> None:
+        self._page = page
+        self.told: list[Any] = []
+
+    def start(self) -> list[bytes]:
+        return [
+            json.dumps(
+                {"id": 1, "method": "Target.attachToTarget", "params": {"targetId": self._page, "flatten": True}}
+            ).encode()
+        ]
+
+    def receive(self, payload: bytes) -> list[bytes]:
+        message = json.loads(payload)
+        self.told.append(message.get("method", message.get("id")))
+        if message.get("method") != "Target.attachedToTarget":
+            return []
+        return [json.dumps({"id": 2, "method": "Page.enable", "sessionId": message["params"]["sessionId"]}).encode()]
+
+
+@pytest.mark.parametrize("profile", ["headless-new", "headless-shell"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_who_comes_while_a_dialog_is_open_hears_of_its_end_alone(seed: int, profile: Any) -> None:
+    fake = FakeBrowser(
+        Script(timeline=(Wait(1), Dialog("confirm", "Sure?"), Wait(1), Dialog("alert", "Hi"))), profile=profile
+    )
+    pump = Pump(fake, [], seed=seed)
+    asks = keep_company(pump)
+    assert [dialog.open for dialog in fake.truth().dialogs] == [True]
+    late = Late(fake.truth().pages[0])
+    number = pump.join(late).number
+    pump.ask(asks)
+    assert pump.run().quiet
+    ends = [each for each in late.told if str(each).startswith("Page.javascriptDialog")]
+    assert ends == [f"Page.javascriptDialog{each}" for each in ("Closed", "Opening", "Closed")]
+    assert late.told.index(2) > late.told.index("Page.javascriptDialogClosed"), "its Page.enable waits for that"
+    assert [dialog.closed_by for dialog in fake.truth().dialogs] == [1, 1]
+    assert judge(fake, client=number) == ()
+
+
+@pytest.mark.parametrize("step", [Close(), Navigate(SHOP)])
+def test_company_does_nothing_wrong_whatever_its_page_does(step: Any) -> None:
+    for seed in range(8):
+        fake = FakeBrowser(Script(timeline=(Wait(1), Dialog(), Wait(1), step, Wait(1), Dialog("confirm", "b"))))
+        pump = Pump(fake, [], seed=seed, edges="causal", interrupt=True)
+        pump.ask(keep_company(pump))
+        assert pump.run().quiet
+        assert judge(fake) == ()
+
+
+def test_nobody_comes_where_there_is_no_page() -> None:
+    pump = Pump(FakeBrowser(Script(timeline=(Close(),))), [], seed=1)
+    assert keep_company(pump) == []
+    assert pump.ends == ()
