@@ -268,7 +268,9 @@ async def one_cut(sites: Any, script: Any, fault: Cut, use: Callable[[Any, Any],
             lambda snapshot: snapshot.active and all(page.session_id for page in snapshot.pages)
         )
         await free(supervisor, back)
-        await trio.sleep(8)  # a script that had more to ask stops the page that is left, and nobody can answer (fact 22)
+        await trio.sleep(
+            8
+        )  # a script that had more to ask stops the page that is left, and nobody can answer (fact 22)
         await gently(lambda: supervisor.respond_to_dialog("dismiss"))
         await trio.sleep(8)
         await free(supervisor, supervisor.snapshot())
