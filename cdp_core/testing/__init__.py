@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cdp_core.testing.fake.truth import Truth
     from cdp_core.testing.fake_transport import FakeTransport
     from cdp_core.testing.hunts import Example, Find, hunt
-    from cdp_core.testing.judge import Complaint
+    from cdp_core.testing.laws import Complaint
     from cdp_core.testing.pump import DeliveryOrder, Pump, Run
     from cdp_core.testing.schedules import Schedule
     from cdp_core.testing.serving import FakeEndpoint, serve_fake_browser
@@ -58,7 +58,7 @@ __all__ = [
 _HOMES = {
     "Answer": "steps",
     "ClientEnd": "fake.client_end",
-    "Complaint": "judge",
+    "Complaint": "laws",
     "DeliveryOrder": "pump",
     "Example": "hunts",
     "FakeBrowser": "fake.browser",

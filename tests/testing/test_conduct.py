@@ -17,6 +17,7 @@ from cdp_core.testing.laws import LAWS
 from cdp_core.testing.steps import Dialog, Navigate, Popup, Wait
 
 SHOP = "https://shop.example/"
+DOCUMENTS = {"resourceType": "Document"}
 HERE = Path(laws.__file__).parent
 
 
@@ -120,7 +121,7 @@ def test_what_is_wrong_is_named_with_law_and_fact(act: Callable[[Talk], None], l
 
 def test_nothing_is_said_of_who_answers_and_gives_up_what_it_had_switched_on() -> None:
     talk = Talk(FakeBrowser())
-    talk.send("Fetch.enable", {"patterns": [{}, {"requestStage": "Response"}]}, on=talk.page)
+    talk.send("Fetch.enable", {"patterns": [DOCUMENTS, {**DOCUMENTS, "requestStage": "Response"}]}, on=talk.page)
     talk.send("Page.addScriptToEvaluateOnNewDocument", {"source": "1"}, on=talk.page)
     talk.fake.play(Navigate(SHOP))
     talk.go_on(talk.paused()[-1])
