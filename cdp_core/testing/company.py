@@ -15,8 +15,8 @@ from cdp_core.testing.schedules import Ask
 
 __all__ = ["keep_company"]
 
-ANSWERS: Final = 6
-"""How often it looks whether there is a dialog to answer."""
+LOOKS: Final = 6
+"""How often it looks whether there is a dialog to answer, before it answers at once."""
 
 
 def keep_company(pump: Pump) -> list[Ask]:
@@ -30,7 +30,7 @@ def keep_company(pump: Pump) -> list[Ask]:
     other = _Other(pages[0])
     number = pump.join(other).number
     pump.run(until=lambda: bool(other.open))
-    return [Ask(number, "answer")] * ANSWERS
+    return [Ask(number, "answer")] * LOOKS
 
 
 class _Other:
@@ -41,7 +41,7 @@ class _Other:
         """The frames that asked, in that order, and have no answer."""
         self._page = page
         self._session = ""
-        self._last = 0
+        self._last = self._looked = 0
 
     def start(self) -> list[bytes]:
         return [self._command("Target.attachToTarget", {"targetId": self._page, "flatten": True})]
@@ -58,14 +58,23 @@ class _Other:
             self.open.clear()
         elif method == "Page.javascriptDialogOpening":
             self.open.append(params["frameId"])
+            return self._answer() if self._looked == LOOKS else []
         elif method == "Page.javascriptDialogClosed" and params["frameId"] in self.open:
             self.open.remove(params["frameId"])
         return []
 
     def ask(self, _question: Any, /) -> list[bytes]:
+        self._looked += 1
+        answered = self._answer()
+        while self.open and self._looked == LOOKS:
+            answered += self._answer()
+        return answered
+
+    def _answer(self) -> list[bytes]:
+        """Each opening has one answer (docs/cdp/of-two-dialogs-one-cannot-be-answered.md)."""
         if not self.open:
             return []
-        self.open.pop(0)  # each opening has one answer (docs/cdp/of-two-dialogs-one-cannot-be-answered.md)
+        self.open.pop(0)
         return [self._command("Page.handleJavaScriptDialog", {"accept": True})]
 
     def _command(self, method: str, params: Json | None = None) -> bytes:

@@ -14,6 +14,7 @@ from cdp_core.testing.__main__ import main
 from cdp_core.testing.faults import Refuse
 from cdp_core.testing.hunts import Example
 from cdp_core.testing.program_runs import try_program
+from cdp_core.testing.steps import Close, Popup, Script, Wait
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 INI = """[pytest]
@@ -85,3 +86,21 @@ def test_a_fuzzed_client_that_takes_a_refusal_for_the_end_is_found(
     assert try_program(client, Example()).complaints == ()
     refused = try_program(client, Example(faults=[Refuse("Target.setAutoAttach")])).complaints
     assert "errors-say-what-to-do" in {complaint.law for complaint in refused}
+
+
+def test_a_library_as_it_is_can_be_looked_through(
+    clients_python: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is found is the library's; that everything else is as it should be is what is asked here."""
+    watcher = Path(__file__).with_name("fuzzed_watcher.py")
+    client = f"{fuzzed(clients_python('cdp_use'), watcher)} cdp_use"
+    found = tmp_path / "found.json"
+    assert main(["fuzz", "--client", client, "--runs", "4", "--shrinks", "2", "--save", str(found)]) in (0, 1)
+    said = capsys.readouterr().out
+    assert "examples, " in said
+    assert "a-client-connects" not in said
+    assert "nothing-waits-for-ever" not in said
+    gone = Script(timeline=(Wait(1), Popup("p", "https://pay.example/", noopener=True), Close("p")))
+    for _ in range(2):
+        outcome = try_program(client, Example(script=gone, seed=3))
+        assert {each.law for each in outcome.complaints} <= {"detached-commands-never-answer"}, outcome

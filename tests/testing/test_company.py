@@ -68,6 +68,16 @@ def test_company_does_nothing_wrong_whatever_its_page_does(step: Any) -> None:
         assert judge(fake) == ()
 
 
+def test_company_leaves_nothing_open_however_late_it_is() -> None:
+    dialogs = [step for text in "abcdefghi" for step in (Wait(1), Dialog("confirm", text))]
+    for seed in range(8):
+        pump = Pump(FakeBrowser(Script(timeline=tuple(dialogs))), [], seed=seed, interrupt=True)
+        pump.ask(keep_company(pump))
+        assert pump.run().quiet
+        assert len(pump.fake.truth().dialogs) == 9
+        assert judge(pump.fake) == ()
+
+
 def test_nobody_comes_where_there_is_no_page() -> None:
     pump = Pump(FakeBrowser(Script(timeline=(Close(),))), [], seed=1)
     assert keep_company(pump) == []
