@@ -170,11 +170,24 @@ def _timeline(drawn: list[tuple[bool, Step]], race_free: bool) -> list[Step]:
     """The steps that are drawn, each made to be about what is there; a part of them is a timeline again."""
     stage = _Stage()
     made: list[Step] = []
+    loading: set[str] = set()
     for waits, each in drawn:
         step = stage.play(each)
-        if step is not None:
-            made += [Wait(1), step] if race_free or waits else [step]
+        if step is None:
+            continue
+        # What is put into a document before it is there is gone with the empty one.
+        early = isinstance(step, (AddFrame, PushState, Worker)) and _home_of(step) in loading
+        if race_free or waits or early:
+            made.append(Wait(1))
+            loading.clear()
+        made.append(step)
+        if isinstance(step, (AddFrame, NavigateFrame)):
+            loading.add(step.label)
     return made
+
+
+def _home_of(step: AddFrame | PushState | Worker) -> str:
+    return step.parent if isinstance(step, AddFrame) else step.frame
 
 
 _PLACE: Final = st.integers(0, 5).map(str)
