@@ -139,6 +139,9 @@ class NaiveClient:
 
     def _tree(self, session: str, tree: Json, above: str | None) -> None:
         frame = tree["frame"]
+        told_by = self.frames.get(frame["id"], {}).get("session")
+        if told_by != session and self.sessions.get(told_by, {}).get("target") == frame["id"]:
+            return  # it has a process of its own by now, whose word is newer: sessions overtake each other
         parent = frame.get("parentId", above)
         if parent is None:
             parent = self.frames.get(frame["id"], {}).get("parent")

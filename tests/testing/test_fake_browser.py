@@ -422,6 +422,12 @@ def test_router_and_bindings_have_nothing_to_say(
 
 
 @given(script=scripts(), profile=PROFILE, seed=SEED, edges=EDGES)
+@example(  # a tree that is told after the frame in it has got a process of its own
+    script=Script(answers={"ask()": Answer(steps=(AddFrame("a1", url=SHOP),))}),
+    profile="headless-new",
+    seed=18,
+    edges="observed",
+)
 def test_each_of_two_clients_is_told_by_the_same_laws(
     naive_client: ModuleType, script: Script, profile: Any, seed: int, edges: Any
 ) -> None:
