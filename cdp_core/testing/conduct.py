@@ -11,7 +11,7 @@ What a client says of itself is compared with the truth elsewhere (judge.py).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from cdp_core.testing.excuses import ANSWERS_TO_PAUSES, Excuses
@@ -38,7 +38,8 @@ def unclean(books: Books) -> Iterator[Complaint]:
     clients = sorted({command.client for command in books.commands})
     excuses = {number: Excuses(books, number) for number in clients}
     yield from _pauses(truth, excuses)
-    yield from left_on(books, clients)
+    # Patterns stop the pages of everybody; a script is there for documents of its own session, and goes with it (fact 36).
+    yield from left_on(books, clients, {"Fetch"})
     yield from _second_uses(books)
     for client in clients:
         entries, told = books.ledger(client), books.told(client)
@@ -83,10 +84,11 @@ def _paused_targets(books: Books, truth: Truth, client: int, excuse: Excuses) ->
             yield Complaint(law="paused-targets-wait-for-ever", fact=7, said=said)
 
 
-def left_on(books: Books, clients: Iterable[int]) -> Iterator[Complaint]:
+def left_on(books: Books, clients: Iterable[int], kinds: Container[str] = tuple(SWITCHED_ON)) -> Iterator[Complaint]:
     """What these clients have switched on and not off."""
     for client in clients:
-        for session, what in books.left_on(client) if books.is_connected(client) else ():
+        told = books.left_on(client) if books.is_connected(client) else ()
+        for session, what in [each for each in told if each[1] in kinds]:
             where = "the browser" if session is None else f"session {session[:8]}"
             said, fact = SWITCHED_ON[what]
             yield Complaint(law="nothing-is-left-switched-on", fact=fact, said=f"{said} {where}")
