@@ -161,7 +161,8 @@ class _Observed:
         unsaid = {target for target, kind, _url in self._truth.targets if kind in UNSAID}
         law = "target-info-changes"
         yield from _difference("targets", law, 47, set(really), set(shown))
-        for target in sorted(really.keys() & shown.keys()):
+        # That a frame whose process died has no address any more, nobody is told (docs/cdp/a-crash-ends-no-session.md).
+        for target in sorted(really.keys() & shown.keys() - set(self._truth.crashed)):
             if really[target] != shown[target] and (shown[target] or target not in unsaid):
                 yield Complaint(law=law, fact=40, said=f"it has another URL for the target {target[:8]}")
 

@@ -83,6 +83,9 @@ WHERE_IT_IS_HARD = {
     "a dialog outlives its process, and is answered (fact 26)": Example(
         script=Script(pages={SHOP: (Dialog("confirm", "c"),)}, timeline=CRASHED), profile="headless-shell"
     ),
+    "a frame dies with the page whose process it shares (fact 49)": Example(
+        script=Script(timeline=(Wait(1), AddFrame("x", SHOP), Popup("p", SHOP), Crash("p")))
+    ),
     "a page that crashed before is shown again (fact 49)": Example(
         script=Script(pages={ADS: (AddFrame("d"),)}, timeline=(Popup("x", noopener=True), Crash("x"), Close())),
         asks=[{"on": 1, "method": "Page.navigate", "params": {"url": ADS}}],
