@@ -234,7 +234,10 @@ class RightClient:
         return {frame["id"]}.union(*(self.take_tree(session, child) for child in tree.get("childFrames", [])))
 
     def on_Page_frameAttached(self, session: str | None, params: Json) -> None:  # noqa: N802
-        self.frames[params["frameId"]] = {"parent": params["parentFrameId"], "session": session, "url": "about:blank"}
+        frame = params["frameId"]
+        # It may have a process of its own by then, where a dialog kept the one above from telling of it.
+        own = next((name for name, each in self.sessions.items() if each["target"] == frame), session)
+        self.frames[frame] = {"parent": params["parentFrameId"], "session": own, "url": "about:blank"}
 
     def on_Page_frameNavigated(self, session: str | None, params: Json) -> None:  # noqa: N802
         frame, restored = params["frame"], params["type"] == "BackForwardCacheRestore"

@@ -86,6 +86,17 @@ WHERE_IT_IS_HARD = {
     "a frame dies with the page whose process it shares (fact 49)": Example(
         script=Script(timeline=(Wait(1), AddFrame("x", SHOP), Popup("p", SHOP), Crash("p")))
     ),
+    "a page goes on because its last session leaves (fact 26)": Example(
+        script=Script(
+            pages={
+                ADS: (AddFrame("d", PAY), Dialog()),
+                PAY: (AddFrame("e", "https://shop.example/"), Dialog()),
+            },
+            timeline=(Wait(1),),
+        ),
+        profile="headless-shell",
+        asks=[{"on": 1, "method": "Page.navigate", "params": {"url": ADS}}, {"on": 1, "detach": True}],
+    ),
     "a page that crashed before is shown again (fact 49)": Example(
         script=Script(pages={ADS: (AddFrame("d"),)}, timeline=(Popup("x", noopener=True), Crash("x"), Close())),
         asks=[{"on": 1, "method": "Page.navigate", "params": {"url": ADS}}],

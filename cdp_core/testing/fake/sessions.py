@@ -229,6 +229,8 @@ def detach(world: World, session: Session, *, told: bool = True, noted: bool = F
     target = session.target
     ending = list(_with_descendants(session))
     for each in ending:
+        each.auto_attach = None  # a script that goes on because of it makes things that are attached to by nobody here
+    for each in ending:
         _end(world, each)
         each.client.ended[str(each.id)] = str(session.id)
     parent = session.parent
