@@ -244,10 +244,11 @@ class Subscription(Generic[T]):
             if self._is_ready():
                 await checkpoint()
             while not self._is_ready():  # what woke us may have been taken by a `receive_nowait`
-                await self._park()
-            return self.receive_nowait()
+                self._task = current_task()
+                await wait_task_rescheduled(self._unpark)
         finally:
             self._receiving = False
+        return self.receive_nowait()
 
     __anext__ = receive
 
@@ -296,14 +297,9 @@ class Subscription(Generic[T]):
     def _is_ready(self) -> bool:
         return bool(self._hand or self._queue or self._missed) or self._error is not None
 
-    async def _park(self) -> None:
-        self._task = current_task()
-
-        def abort(_raise_cancel: object) -> Abort:
-            self._task = None
-            return Abort.SUCCEEDED
-
-        await wait_task_rescheduled(abort)
+    def _unpark(self, _raise_cancel: object) -> Abort:
+        self._task = None
+        return Abort.SUCCEEDED
 
     # ── the reader's side ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -314,11 +310,15 @@ class Subscription(Generic[T]):
             if item is None:
                 return
         size = len(item.raw) if type(item) is Event else _size_of(item)
-        total = self._bytes + size
-        if (len(self._queue) >= self._room or total > self._max_bytes) and not self._make_room(size):
+        queue, total = self._queue, self._bytes + size
+        if len(queue) < self._room and total <= self._max_bytes:
+            self._bytes = total
+            queue.append(item)
+        elif not self._make_room(size):
             return
-        self._bytes += size
-        self._queue.append(item)
+        else:
+            self._bytes += size
+            self._queue.append(item)
         if self._task is not None:
             task, self._task = self._task, None
             reschedule(task)
