@@ -1,6 +1,6 @@
 """Schedules: who is told what, and when what a client wrote is heard, as an explicit list that can be run again.
 
-A run of a fake browser and its clients is a row of turns, and nothing else decides about it (rule 5):
+A run of a fake browser and its clients is a row of turns, and nothing else decides about it:
 
     Deliver(client, number)   one message of the browser reaches a client, which may write at once
     Consume(client, commands) the browser hears what the client wrote, in its order

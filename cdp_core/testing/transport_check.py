@@ -23,6 +23,7 @@ from cdp_core.transports import Transport
 __all__ = ["TransportPair", "check_transport"]
 
 TransportPair = Callable[[], AbstractAsyncContextManager[tuple[Transport, Transport]]]
+"""Opens two transports that are connected to each other, and closes both with the block."""
 
 ENDED: Final = (ConnectionLost, trio.ClosedResourceError, trio.BrokenResourceError, trio.EndOfChannel)
 SIZES: Final = (0, 1, 100, 125, 126, 65_535, 65_536, 300_000, 1_000_000)

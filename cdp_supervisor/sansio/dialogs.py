@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 NONE_SHOWING: Final = -32602
-"""Our params are right, so the browser can only mean that no dialog is showing (rule 4)."""
+"""Our params are right, so the browser can only mean that no dialog is showing."""
 HELD: Final = 0.5
 """Seconds in which it is known which of two dialogs on one page is left."""
 ACTIONS: Final = ("accept", "dismiss")

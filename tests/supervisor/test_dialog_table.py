@@ -1,4 +1,4 @@
-"""The table of dialogs (rule 4) is total: every pair of a phase and a trigger is either a move, or listed as impossible."""
+"""The table of dialogs is total: every pair of a phase and a trigger is either a move, or listed as impossible."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_move_says_one_thing(pair: tuple[str, str]) -> None:
 
 
 def test_credit_is_given_only_where_the_browser_confirmed() -> None:
-    """`agent`, `auto_policy` and `watchdog` are written down after our own reply (rule 4), and never without it."""
+    """`agent`, `auto_policy` and `watchdog` are written down after our own reply, and never without it."""
     ours = {pair for pair, move in TABLE.items() if move.settle == "by"}
     assert ours == {pair for pair in TABLE if pair[0] == "answered" and pair[1] != "answer"} | {("closed", "reply_ok")}
 

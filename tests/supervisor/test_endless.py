@@ -387,7 +387,7 @@ def test_every_ask_is_answered_once() -> None:
 
 
 def test_an_asker_that_has_gone_is_answered_at_most_once() -> None:
-    """Into nothing, or not at all (rule 15)."""
+    """Into nothing, or not at all."""
     laws = totality()
     for question in QUESTIONS:
         for happening in MEANWHILE:

@@ -1,4 +1,4 @@
-"""A recorded run replays identically: state by state, moment by moment, without network, clock or chance (rule 32)."""
+"""A recorded run replays identically: state by state, moment by moment, without network, clock or chance."""
 
 from __future__ import annotations
 

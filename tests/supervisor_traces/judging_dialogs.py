@@ -92,7 +92,7 @@ def judge_openings(sight: Any) -> Iterator[str]:
 
 
 def is_unconfirmed(state: Any, opening: Any) -> bool:
-    """Closed, while the reply to our answer is on its way: it is neither pending nor over (rule 4)."""
+    """Closed, while the reply to our answer is on its way: it is neither pending nor over."""
     page = state.pages.get(opening.target)
     return page is not None and opening.closed is not None and any(each.phase == "closed" for each in page.dialogs)
 

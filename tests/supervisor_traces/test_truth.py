@@ -80,7 +80,7 @@ SPELLINGS = {
     "browser closed": (OTHER, "end of target"),
     "detachFromTarget": (OTHER, "end of session"),
     "disconnect of the sole Page session": (OTHER, "end of link"),
-    # of design §11 g and rule 4
+    # the machine's own words
     "auto_policy": (OURS, ""),
     "watchdog": (OURS, ""),
     "answered": (OURS, ""),

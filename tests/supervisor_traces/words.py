@@ -1,4 +1,4 @@
-"""What the words mean by which notes say how a dialog ended (rule 17: one table; rule 4, design §11 g, facts 2-26).
+"""What the words mean by which notes say how a dialog ended (one table; facts 2-26).
 
 A word is read by rule, so that spellings do not count: `Page.close`, `page_close` and `closed by Page.close` are one.
 
