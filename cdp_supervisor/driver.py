@@ -418,7 +418,10 @@ class Driver:
 async def _asked(where: Callable[[], Awaitable[Address | Transport]]) -> Address | Transport:
     """What the embedder's function gives. That its own network fails is a link that cannot be made."""
     try:
-        given = await where()
+        asked = where()
+        if not isinstance(asked, Awaitable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a checker
+            raise InvalidArgument("The function that gives the address is not async; write it as `async def`.")
+        given = await asked
     except CdpError:
         raise
     except OSError as error:

@@ -158,7 +158,7 @@ def test_keyboard_interrupt_passes(site: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [5, None, FakeTransport, {"where": "there"}, "transport", "listing", "nothing"], ids=str
+    "wrong", [5, None, FakeTransport, {"where": "there"}, "transport", "listing", "nothing", "not async"], ids=str
 )
 async def test_what_is_no_address(wrong: Any, site: Any, bounded: trio.abc.Clock) -> None:
     async def gives_nothing() -> Any:
@@ -169,9 +169,11 @@ async def test_what_is_no_address(wrong: Any, site: Any, bounded: trio.abc.Clock
         if wrong in ("listing", "nothing")
         else FakeTransport(site.fake)
         if wrong == "transport"
+        else (lambda: "ws://127.0.0.1:1")
+        if wrong == "not async"
         else wrong
     )
-    with pytest.raises((InvalidArgument, TypeError)):
+    with pytest.raises(TypeError if wrong is FakeTransport else InvalidArgument):  # who calls a class has its own error
         async with open_supervisor(where):
             pass
 
