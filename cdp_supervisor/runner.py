@@ -97,7 +97,7 @@ class Runner:
                 after, orders = take(before, input)
                 if after is not before:
                     self._there = after, waiting
-                    if waiting:
+                    if waiting and (after.agenda is not before.agenda or after.link is not before.link):
                         self._until = quiet_until(after)
                     for watch in self._watchers:
                         watch(after)

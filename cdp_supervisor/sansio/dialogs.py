@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.records import replace
+from cdp_core.sansio.records import amend, replace
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.wire import Json, Malformed, Refusal, Result, SessionId
 from cdp_supervisor.errors import (
@@ -92,7 +92,7 @@ def opened(turn: Turn, page: Page, session_id: SessionId, said: DialogOpening) -
         held=native and bool(older),
     )
     turn.put(last_dialog=number, dialog_on=turn.state.dialog_on.set(dialog.id, page.id))
-    dialog = _timed(turn, dialog)
+    amend(dialog, "deadline", _time_of(turn, dialog))
     turn.put_page(replace(page, dialogs=(*page.dialogs, dialog)))
     turn.tell(changes.DialogOpened(dialog_id=dialog.id, target_id=page.id, type=dialog.type))
     if not native:
@@ -291,25 +291,25 @@ def _settle_at_the_end(turn: Turn, dialog: Dialog) -> None:
 
 def _meet(turn: Turn, dialog: Dialog) -> None:
     """Do what the policy says."""
-    timed = _timed(turn, dialog)
-    if timed is not dialog:
-        _put(turn, timed)
-    _answer_by_policy(turn, timed)
+    deadline = _time_of(turn, dialog)
+    if deadline is not dialog.deadline:
+        dialog = replace(dialog, deadline=deadline)
+        _put(turn, dialog)
+    _answer_by_policy(turn, dialog)
 
 
-def _timed(turn: Turn, dialog: Dialog) -> Dialog:
-    """The dialog with the time that it has, where the policy is to wait for somebody."""
+def _time_of(turn: Turn, dialog: Dialog) -> float | None:
+    """The time that a dialog has from now on, where the policy is to wait for somebody; else what it had."""
     state = turn.state
     if state.scope.observing or state.stopping is not None:
-        return dialog
+        return dialog.deadline
     if dialog.held:
         turn.wake(_key(dialog), HELD, f"which of two dialogs is left ({dialog.id})")
-        return dialog
+        return dialog.deadline
     if state.policy.of(dialog.type) != "must_respond":
-        return dialog
+        return dialog.deadline
     left = state.policy.dialog_timeout - max(turn.now - dialog.opened.mono, 0.0)
-    at = turn.wake(_key(dialog), left, f"nobody answered dialog {dialog.id}")
-    return replace(dialog, deadline=at)
+    return turn.wake(_key(dialog), left, f"nobody answered dialog {dialog.id}")
 
 
 def _answer_by_policy(turn: Turn, dialog: Dialog) -> None:
@@ -418,7 +418,7 @@ def _settle(turn: Turn, page: Page, dialog: Dialog, closed_by: str, reason: str)
     turn.put(dialog_on=turn.state.dialog_on.delete(dialog.id))
     ended = replace(dialog, closed_by=closed_by, reason=reason, closed=turn.at, deadline=None, ask_ids=(), held=False)
     recent = (*page.recent, ended)[-turn.state.limits.recent_dialogs :] if turn.state.limits.recent_dialogs else ()
-    left = tuple(each for each in page.dialogs if each.id != dialog.id)
+    left = tuple([each for each in page.dialogs if each.id != dialog.id])
     page = turn.put_page(replace(page, dialogs=left, recent=recent, curing=page.curing and bool(left)))
     turn.count(f"closed_by_{closed_by}")
     turn.tell(changes.DialogClosed(dialog_id=ended.id, target_id=page.id, closed_by=closed_by, reason=reason))

@@ -105,8 +105,10 @@ def step(state: State, input: Input) -> Step:
 
 def take(state: State, input: Input) -> tuple[State, Sequence[effects.Effect]]:
     """The same, without a record of it: for who takes one input after the other."""
-    if type(input) is BrowserEvent and input.event.method not in EVENTS:
-        after = _kept_by_machines(state, input)
+    event: str | None = None
+    if type(input) is BrowserEvent:
+        event = input.event.method
+        after = None if event in EVENTS else _kept_by_machines(state, input)
         if after is not None:
             return after, NOTHING
     if state.link.phase == "stopped" and type(input) is not Ask:
@@ -119,7 +121,7 @@ def take(state: State, input: Input) -> tuple[State, Sequence[effects.Effect]]:
         rule = RULES.get(type(input))
         if rule is not None:
             rule(turn, input)
-        if type(input) is not BrowserEvent or input.event.method in state.heard:
+        if event is None or event in state.heard:
             strangers.feed(turn, input)
     else:
         turn.count("inputs_of_older_links")

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cdp_core.testing.fake.world import PROFILES
-from cdp_core.testing.steps import AddFrame, Cut, Dialog, NavigateFrame, Script, Wait
+from cdp_core.testing.steps import AddFrame, Cut, Dialog, Navigate, NavigateFrame, Script, Wait
 from cdp_core.testing.strategies import is_race_free, scripts
 
 Json = dict[str, Any]
@@ -66,11 +66,24 @@ TWICE = Script(
 )
 """A frame asks while its next document, in another process, asks already."""
 
+LEFT = Script(
+    pages={
+        "https://ads.example/1": (AddFrame("d", LATER), Wait(1), Dialog("confirm", "a")),
+        LATER: (Wait(1), Dialog("confirm", "b")),
+    },
+    timeline=(
+        *(Wait(1), Navigate("https://ads.example/1"), AddFrame("x1", LATER)),
+        *(Wait(1), NavigateFrame("x1", "https://shop.example/")),
+    ),
+)
+"""A frame is left whose document was about to ask, and whose process stands at the dialog of another one."""
+
 
 @given(script=scripts(), profile=PROFILE, policy=POLICY, asks=ASKS, seed=SEED)
 @example(script=SWAPPED, profile="headless-shell", policy="must_respond", asks=[], seed=0)
 @example(script=ADRIFT, profile="headless-new", policy="must_respond", asks=[], seed=0)
 @example(script=TWICE, profile="headless-new", policy="must_respond", asks=[], seed=9197)
+@example(script=LEFT, profile="headless-new", policy="must_respond", asks=[], seed=1)
 def test_once_quiet_the_snapshot_is_the_truth(
     pure_run: ModuleType, script: Script, profile: str, policy: Any, asks: list[Json], seed: int
 ) -> None:

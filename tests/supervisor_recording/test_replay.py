@@ -502,9 +502,12 @@ QUESTIONS: st.SearchStrategy[Any] = st.one_of(
 
 
 def check_replay(recorded_run: ModuleType, path: Path, *how: Any, **options: Any) -> None:
-    """The law."""
+    """The law. Only the first difference is shown: to compare whole runs as texts takes minutes."""
     run = recorded_run.RecordedRun(path, *how, **options)
-    assert list(replay(path)) == run.snapshots
+    replayed = list(replay(path))
+    for one, other in zip(replayed, run.snapshots, strict=False):
+        assert one == other
+    assert len(replayed) == len(run.snapshots)
 
 
 @given(script=scripts(max_steps=6), acts=st.lists(QUESTIONS, max_size=5), seed=st.none() | st.integers(0, 99))

@@ -155,6 +155,9 @@ class NaiveClient:
     def on_frame_navigated(self, session: str | None, params: Json) -> None:
         frame = params["frame"]
         if params["type"] == "BackForwardCacheRestore":  # its frames come back, and little is said of them (fact 43)
+            left = [each for each, found in self.frames.items() if found["session"] == session and each != frame["id"]]
+            for child in left:  # what has a session of its own has just been attached to
+                self._drop(child)
             self.send(session, "Page.getFrameTree")
         else:
             self._drop(frame["id"], itself=False)

@@ -34,6 +34,7 @@ from cdp_core.testing.steps import (
     Console,
     Crash,
     Dialog,
+    Go,
     MoveFrame,
     Navigate,
     NavigateFrame,
@@ -280,6 +281,61 @@ def test_a_command_is_answered_once_or_never_for_a_reason(
         check_answers(example)
 
 
+def said_by(*timeline: Any, pages: Json) -> list[tuple[float, str, str]]:
+    """The console lines of a run: when, what, and of which document."""
+    fake = FakeBrowser(Script(pages=pages, timeline=timeline))
+    end, lines = fake.connect(), []
+    send(end, 1, *AUTO_ATTACH)
+    due: float | None = 0.0
+    while due is not None:
+        fake.advance(due)
+        while told := [json.loads(payload) for payload in end.drain()]:
+            for message in told:
+                if message.get("method") == "Target.attachedToTarget":
+                    for number, command in enumerate([AUTO_ATTACH, ("Runtime.enable", {})]):
+                        send(end, 2 + number, *command, message["params"]["sessionId"])
+                elif message.get("method") == "Runtime.consoleAPICalled":
+                    where = message["params"]["stackTrace"]["callFrames"][0]["url"]
+                    lines.append((fake.now, message["params"]["args"][0]["value"], where))
+        due = fake.next_time()
+    return lines
+
+
+@pytest.mark.parametrize("next_one", ["https://shop.example/2", "https://ads.example/", "about:blank"])
+@pytest.mark.parametrize("in_frame", [False, True])
+def test_the_script_of_a_document_ends_with_it(in_frame: bool, next_one: str) -> None:
+    pages = {SHOP: (Wait(1), Console("late"), Dialog("alert", "late"))}
+    if in_frame:
+        begin: tuple[Any, ...] = (Navigate("https://top.example/"), AddFrame("x", SHOP))
+        leave: Any = NavigateFrame("x", next_one)
+    else:
+        begin, leave = (Navigate(SHOP),), Navigate(next_one)
+    assert said_by(*begin, pages=pages) == [(1, "late", SHOP)]
+    assert said_by(*begin, Wait(0.5), leave, Wait(5), pages=pages) == []
+
+
+def test_the_script_of_a_document_that_is_kept_goes_on_when_it_is_shown_again() -> None:
+    """Fact 43: what was due meanwhile happens then."""
+    first, other = "https://first.example/", "https://ads.example/"
+    script = Script(answers={"later()": Answer(1, (Wait(1), Console("late")))})
+    fake, end, session = linked(script, ("Page.enable", {}), ("Runtime.enable", {}))
+    fake.play(Navigate(first), Wait(1), Navigate(SHOP))
+    fake.advance(2)
+    send(end, 8, "Runtime.evaluate", {"expression": "later()"}, session)
+    fake.play(Wait(0.5), Navigate(other), Wait(2))
+    fake.advance(4.6)
+    assert not any(b"consoleAPICalled" in payload for payload in end.drain())
+    fake.play(Go())
+    fake.advance(5)
+    told = [message for message in map(json.loads, end.drain()) if "method" in message]
+    assert [each["params"]["type"] for each in told if each["method"] == "Page.frameNavigated"] == [
+        "BackForwardCacheRestore"
+    ]
+    [line] = [each["params"] for each in told if each["method"] == "Runtime.consoleAPICalled"]
+    assert line["args"][0]["value"] == "late"
+    assert line["stackTrace"]["callFrames"][0]["url"] == SHOP
+
+
 def test_what_was_broken_off_is_not_answered_again() -> None:
     """Fact 55: the page goes elsewhere, and the script that was running has nobody to tell."""
     script = Script(answers={"later()": Answer(1, (Wait(1),))})
@@ -343,6 +399,17 @@ def check_known_sessions(example: Example) -> None:
     profile="headless-new",
     seed=0,
     asks=[Ask(question=["page", "Page.close", {}])],
+)
+@example(  # a document that had no frames comes back, and those of the one that is left are gone
+    script=Script(
+        timeline=(
+            *(Wait(1), Navigate("https://pay.example/"), Wait(1), Navigate(SHOP), Wait(1)),
+            *(AddFrame("x", SHOP), Wait(1), Go()),
+        )
+    ),
+    profile="headless-new",
+    seed=0,
+    asks=[],
 )
 def test_frames_and_sessions_of_events_are_those_that_are(
     naive_client: ModuleType, script: Script, profile: str, seed: int, asks: Any

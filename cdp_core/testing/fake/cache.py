@@ -124,6 +124,8 @@ def put_back(world: World, frame: Frame, entry: Entry, url: str) -> None:
         world.emit_to(target, "Runtime", method, params, frame)
     restored = {"frame": described(world, frame), "type": "BackForwardCacheRestore"}
     world.emit_to(target, "Page", "Page.frameNavigated", restored, frame)
+    for act in kept.further:
+        world.soon(act)
 
 
 def _put_into(frame: Frame, kept: Kept, url: str) -> None:

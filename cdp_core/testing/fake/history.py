@@ -13,6 +13,7 @@ Entries of one document have its number. What an entry keeps of a document that 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import attrs
@@ -44,6 +45,8 @@ class Kept:
     manners: Manners
     terms: Terms
     said: list[tuple[str, Json]]
+    further: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
+    """What its scripts are to do when it is shown again."""
 
 
 @attrs.define(eq=False)

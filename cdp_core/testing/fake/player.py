@@ -86,23 +86,32 @@ class Player:
         self._given.update(kinds.labels_given(script.steps()))
 
     def play(
-        self, steps: Sequence[kinds.Step], *, here: Frame | None = None, done: Done = nothing, patient: bool = True
+        self,
+        steps: Sequence[kinds.Step],
+        *,
+        here: Frame | None = None,
+        document: int | None = None,
+        done: Done = nothing,
+        patient: bool = True,
     ) -> None:
-        """One after the other; `done` when the last is over. `here` is whose document's script it is.
+        """One after the other; `done` when the last is over. `here` is whose document's script it is, now or by its number.
 
-        A document's script runs without a pause, but for a step in a frame that is still on its way to its document.
-        Without a document each step comes to its end, and one of a page whose scripts stand still waits until they run.
+        A document's script runs without a pause, but for a step in a frame that is still on its way to its document, and
+        ends with the document. Without a document each step comes to its end, and one of a page whose scripts stand still
+        waits until they run.
         """
+        if here is not None and document is None:
+            document = here.document
+        play = partial(self.play, here=here, document=document, done=done)
         for number, step in enumerate(steps):
-            if here is None:
-                self.world.do_soon()
-                if self._waits(step, partial(self.play, steps[number:], done=done)):
-                    return
-            elif patient and self._is_on_its_way(step):
-                self.world.soon(partial(self.play, steps[number:], here=here, done=done, patient=False))
+            again = partial(play, steps[number:])
+            if self._waits(step, again) if here is None else self._is_left(here, document, again, done):
+                return
+            if here is not None and patient and self._is_on_its_way(step):
+                self.world.soon(partial(again, patient=False))
                 return
             patient = True
-            rest = partial(self.play, steps[number + 1 :], here=here, done=done)
+            rest = partial(play, steps[number + 1 :])
             self._given.update(kinds.labels_given((step,)))
             if isinstance(step, kinds.Wait):
                 self.world.after(step.seconds, rest)
@@ -137,6 +146,7 @@ class Player:
 
     def _waits(self, step: kinds.Step, go_on: Done) -> bool:
         """Whether what a script is to do has to wait: its page may not run yet, or a dialog stops it."""
+        self.world.do_soon()
         if isinstance(step, (kinds.Close, kinds.Crash)):
             return False
         there = [self.labels[label] for label in sorted(kinds.labels_used((step,))) if label in self.labels]
@@ -148,6 +158,23 @@ class Player:
                 frame.renderer.parked.append(Further(go_on))
                 return True
         return False
+
+    def _is_left(self, here: Frame, document: int | None, go_on: Done, done: Done) -> bool:
+        """Whether a script's document is not shown any more: then it ends, or goes on when that is shown again."""
+        if here.document == document and self.world.frames.get(here.id) is here:
+            return False
+        for entry in here.target.page.history.cached:
+            kept = entry.kept
+            if kept is None:
+                continue
+            inside = (below for child in kept.children for below in child.subtree())
+            if kept.document == document or any(each is here and each.document == document for each in inside):
+                kept.further.append(go_on)
+                return True
+        if here.document == document:  # of a frame that is gone; what its steps are about, each finds out by itself
+            return False
+        done()
+        return True
 
     def _is_on_its_way(self, step: kinds.Step) -> bool:
         named = (getattr(step, name, kinds.MAIN) for name in ("frame", "parent", "opener"))
@@ -259,7 +286,13 @@ class Player:
         if override is not None and kind != "beforeunload":
             asking.ask_instead(self.world, frame, override, (kind, message, default), finish, failed)
             return
-        dialogs.when_free(frame, lambda: void(dialogs.raise_dialog(self.world, frame, kind, message, default, finish)))
+        document = frame.document
+
+        def ask() -> None:
+            if frame.document == document:  # else it was left while it waited, and asks nothing any more
+                dialogs.raise_dialog(self.world, frame, kind, message, default, finish)
+
+        dialogs.when_free(frame, ask)
 
     def _request(self, step: kinds.Request, here: Frame | None) -> None:
         frame = self._running(step.frame, here)
@@ -464,7 +497,3 @@ def remote(value: Any) -> Json:
 
 def _go_on(rest: Done, _accepted: bool, _text: str) -> None:
     rest()
-
-
-def void(_value: object) -> None:
-    """For a call whose answer nobody needs."""
