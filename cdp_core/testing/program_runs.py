@@ -65,6 +65,8 @@ BUSY: Final = ("R", "D")
 """How Linux calls threads that run or could, and those that wait for a disk."""
 PROGRAMS: Final = Path("/proc")
 SOCKETS: Final = (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6"))
+ESTABLISHED, CLOSED_THERE = "01", "08"
+"""What they call a connection, and one whose other side has gone: what that said last may still lie here."""
 
 
 @attrs.frozen(kw_only=True)
@@ -368,9 +370,9 @@ def octets_at(port: int) -> tuple[int, int]:
             for line in table.read_text().splitlines()[1:]:
                 _number, local, remote, state, queues, *_rest = line.split()
                 writing, reading = (int(size, 16) for size in queues.split(":"))
-                if remote.endswith(f":{port:04X}") and state == "01":
+                if remote.endswith(f":{port:04X}") and state == ESTABLISHED:
                     unread += reading
                     underway += writing
-                elif local.endswith(f":{port:04X}") and state == "01":
+                elif local.endswith(f":{port:04X}") and state in (ESTABLISHED, CLOSED_THERE):
                     underway += reading
     return unread, underway

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import socket
 import sys
 import time
 from pathlib import Path
@@ -15,7 +16,7 @@ from cdp_core.testing import Script
 from cdp_core.testing.conducting import Hear, Leave, Pass, Put, Tell, decisions_from_json, decisions_to_json
 from cdp_core.testing.faults import Cut, Delay, Drop, Duplicate, Fault, Merge, Refuse, Silence, Split
 from cdp_core.testing.hunts import Example
-from cdp_core.testing.program_runs import Limits, Outcome, try_program
+from cdp_core.testing.program_runs import Limits, Outcome, octets_at, try_program
 from cdp_core.testing.schedules import Ask, Consume, Deliver, Schedule
 from cdp_core.testing.steps import Answer, Console, Dialog, Popup, Wait
 
@@ -124,6 +125,21 @@ def test_decisions_are_of_names_and_not_of_numbers() -> None:
     assert Hear(1, 1, "Runtime.runIfWaitingForDebugger") in outcome.decisions
     assert Tell(1, 1, "reply to Runtime.runIfWaitingForDebugger") in outcome.decisions
     assert Leave(1) in run("leaves early").decisions
+
+
+def test_what_a_client_said_before_it_left_is_still_seen_to_be_there() -> None:
+    """On a busy machine it may be read long after."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(b"a word")
+        browser, _ = server.accept()
+        with browser:
+            _unread, underway = octets_at(port)
+            assert underway >= len(b"a word")
+            while browser.recv(100):
+                pass
+            assert octets_at(port) == (0, 0)
 
 
 def test_a_schedule_decides_for_every_example() -> None:
