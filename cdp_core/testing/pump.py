@@ -216,8 +216,8 @@ class Pump:
     def _by_chance(self) -> Turn | None:
         assert self._chance is not None
         turns: list[Turn] = [Consume(number) for number, party in self._parties.items() if self._writes(party)]
-        ready = [(number, party.end.ready()) for number, party in self._parties.items()]
-        waiting = sum(len(deliveries) for _, deliveries in ready)
+        ready = [(number, party.end, party.end.ready_count) for number, party in self._parties.items()]
+        waiting = sum(count for _, _, count in ready)
         quiet = not (turns or waiting)
         if self._asks and (self._hurry or quiet or (self._interrupt and not self._chance.below(INTERRUPTION))):
             turns.append(self._asks[0])
@@ -230,10 +230,10 @@ class Pump:
         if place < len(turns):
             return self._asks.popleft() if isinstance(turns[place], Ask) else turns[place]
         place -= len(turns)
-        for number, deliveries in ready:
-            if place < len(deliveries):
-                return Deliver(number, deliveries[place].number)
-            place -= len(deliveries)
+        for number, end, count in ready:
+            if place < count:
+                return Deliver(number, end.ready_at(place).number)
+            place -= count
         raise AssertionError("a place beyond all there is")
 
     def _next_time(self) -> Turn | None:
@@ -268,8 +268,7 @@ class Pump:
     def _named(self, party: _Party, turn: Deliver) -> Delivery | None:
         if turn.number:
             return party.end.ready_one(turn.number)
-        ready = party.end.ready()
-        return ready[turn.rank % len(ready)] if ready else None
+        return _at_rank(party.end, turn)
 
     def _take(self, turn: Turn) -> Turn:
         """Take it. The answer is the turn, exact."""
@@ -372,8 +371,8 @@ class DeliveryOrder:
 
     def _next(self) -> Delivery | None:
         if self._chance is not None:
-            ready = self._end.ready()
-            return ready[self._chance.below(len(ready))] if ready else None
+            count = self._end.ready_count
+            return self._end.ready_at(self._chance.below(count)) if count else None
         if not self._turns:
             return self._end.first()
         turn = self._turns[0]
@@ -381,7 +380,9 @@ class DeliveryOrder:
             return None
         self._turns.popleft()
         named = self._end.ready_one(turn.number)
-        if named is not None:
-            return named
-        ready = self._end.ready()
-        return ready[turn.rank % len(ready)]
+        return _at_rank(self._end, turn) if named is None else named
+
+
+def _at_rank(end: ClientEnd, turn: Deliver) -> Delivery | None:
+    count = end.ready_count
+    return end.ready_at(turn.rank % count) if count else None

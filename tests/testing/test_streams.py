@@ -76,6 +76,8 @@ def test_what_may_come_next_is_what_the_rules_say(messages: list[Said], edges: E
         while waiting and (message is None or chance.random() < 0.5):
             ready = {number for number in waiting if not (closure(number, rules) & waiting.keys())}
             assert {each.number for each in streams.ready()} == ready
+            assert [streams.ready_at(place) for place in range(streams.ready_count)] == list(streams.ready())
+            assert streams.first() == next(iter(streams.ready()), None)
             first = streams.first()
             assert first is not None
             assert first.number == min(ready)

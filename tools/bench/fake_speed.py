@@ -223,6 +223,8 @@ def main() -> int:
     for name, seed in (("in the order of arising", None), ("by chance", 1)):
         rates = [1 / pumped(frames, seed) for frames in (SMALL, LARGE)]
         print(f"\npump, {name}: {rates[0]:,.0f} messages/s with {SMALL} sessions, {rates[1]:,.0f} with {LARGE}", end="")
+        ratio = rates[0] / rates[1]
+        missed += [f"the pump, {name}: {ratio:.2f} times the cost"] if ratio > MOST else []
     print()
     if given.check and missed:
         print("missed: " + "; ".join(missed))

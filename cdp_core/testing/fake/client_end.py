@@ -122,6 +122,15 @@ class ClientEnd:
         """What may be delivered to it next."""
         return () if "out" in self.faults.silent else self._client.streams.ready()
 
+    @property
+    def ready_count(self) -> int:
+        """How many that are."""
+        return 0 if "out" in self.faults.silent else self._client.streams.ready_count
+
+    def ready_at(self, place: int) -> Delivery:
+        """The one at this place among them. Raises IndexError."""
+        return self._client.streams.ready_at(place)
+
     def first(self) -> Delivery | None:
         """The oldest of these."""
         return None if "out" in self.faults.silent else self._client.streams.first()

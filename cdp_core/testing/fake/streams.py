@@ -11,7 +11,8 @@ Each message here names those that must be delivered before it, and it does so t
 
 Events and the renderer's replies are one stream; a reply of the browser's own process may overtake the renderer's, and so
 may the targets that it attaches to because it was asked to.
-`ready()` are the messages that may come next; whoever delivers, chooses. `first()` is the oldest of them.
+`ready()` are the messages that may come next; whoever delivers, chooses. `first()` is the oldest of them, and `ready_at`
+the one at a place among them.
 
 Every step costs the same however many messages, sessions and things there are: what a message waits for is counted when
 it arises, and counted down as those are delivered.
@@ -19,9 +20,9 @@ it arises, and counted down as those are delivered.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable, Hashable, Iterable
 from functools import partial
-from heapq import heappop, heappush
 from typing import Final, Literal
 
 import attrs
@@ -67,7 +68,8 @@ class Streams:
         """How many must still come before a message."""
         self._followers: dict[int, list[int]] = {}
         self._ready: dict[int, Delivery] = {}
-        self._oldest: list[int] = []
+        self._order: list[int] = []
+        """The numbers of these, in order."""
         self._last: dict[Hashable, list[int]] = {}
         self._holds: dict[int, None] = {}
 
@@ -151,16 +153,20 @@ class Streams:
 
     def ready(self) -> tuple[Delivery, ...]:
         """What may be delivered next, in the order of arising."""
-        return tuple([self._ready[number] for number in sorted(self._ready)])
+        return tuple([self._ready[number] for number in self._order])
+
+    @property
+    def ready_count(self) -> int:
+        """How many that are."""
+        return len(self._order)
+
+    def ready_at(self, place: int) -> Delivery:
+        """The one at this place among them. Raises IndexError."""
+        return self._ready[self._order[place]]
 
     def first(self) -> Delivery | None:
-        """The oldest of these."""
-        while self._oldest:
-            found = self._ready.get(self._oldest[0])
-            if found is not None:
-                return found
-            heappop(self._oldest)
-        return None
+        """The oldest of them."""
+        return self._ready[self._order[0]] if self._order else None
 
     def ready_one(self, number: int) -> Delivery | None:
         """The message of that number, where it may be delivered next."""
@@ -184,6 +190,7 @@ class Streams:
             before = sorted(each for each in needed if each in self._waiting or each in self._holds)
             raise ValueError(f"message {number} ({delivery.what}) must come after {before}")
         del self._waiting[number], self._ready[number], self._before[number]
+        del self._order[bisect_left(self._order, number)]
         self._passed(number)
         if not self._waiting:
             self._last.clear()  # nothing can come before what is not there any more
@@ -197,14 +204,14 @@ class Streams:
 
     def _free(self, delivery: Delivery) -> None:
         self._ready[delivery.number] = delivery
-        heappush(self._oldest, delivery.number)
+        insort(self._order, delivery.number)
 
     def clear(self) -> int:
         """The client is gone, and so is what it was not told. How many messages that were."""
         gone = len(self._waiting)
         for table in (self._waiting, self._before, self._followers, self._ready, self._last, self._holds):
             table.clear()
-        self._oldest.clear()
+        self._order.clear()
         return gone
 
     def __len__(self) -> int:
