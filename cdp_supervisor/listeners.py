@@ -17,7 +17,8 @@ class Listeners:
     """See the module."""
 
     def __init__(self) -> None:
-        self._subscriptions: list[tuple[tuple[type[Change], ...], Subscription[Any]]] = []
+        self._subscriptions: tuple[tuple[tuple[type[Change], ...], Subscription[Any]], ...] = ()
+        """Never changed in place: whoever tells goes on with those that were there."""
 
     def subscribe(self, kinds: tuple[type[Change], ...], capacity: int) -> Subscription[Any]:
         """Changes from now on: of these kinds, or, where none is named, of all."""
@@ -29,12 +30,12 @@ class Listeners:
             where=None,
             close=self._unsubscribe,
         )
-        self._subscriptions.append((kinds, subscription))
+        self._subscriptions = (*self._subscriptions, (kinds, subscription))
         return subscription
 
     def tell(self, change: Change) -> None:
         """Something changed."""
-        for kinds, subscription in tuple(self._subscriptions):
+        for kinds, subscription in self._subscriptions:
             if not kinds or isinstance(change, kinds):
                 subscription.push(change)
 
@@ -44,4 +45,4 @@ class Listeners:
             subscription.end(lambda: SupervisorStopped(reason))
 
     def _unsubscribe(self, sink: object) -> None:
-        self._subscriptions = [entry for entry in self._subscriptions if entry[1] is not sink]
+        self._subscriptions = tuple(entry for entry in self._subscriptions if entry[1] is not sink)

@@ -401,11 +401,12 @@ def check_dialogs(played: Played) -> None:
 
 
 def is_left_behind(truth: Truth, dialog: TrueDialog) -> bool:
-    """Whether the fake has it open in a frame that is no more.
+    """Whether it is open in a document that is shown no more, or is about to be left, of which nobody is told.
 
     Chromium does not go on with the navigation of a frame above, while its process stands at the dialog; the fake does.
+    Without windows for dialogs a dialog outlives its document, and its answer does nothing any more.
     """
-    return dialog.open and dialog.frame not in {frame.id for frame in truth.frames}
+    return dialog.open and (dialog.left or dialog.frame not in {frame.id for frame in truth.frames})
 
 
 def check_asks(played: Played) -> None:

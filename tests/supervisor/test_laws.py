@@ -77,6 +77,13 @@ LEFT = Script(
     ),
 )
 """A frame is left whose document was about to ask, and whose process stands at the dialog of another one."""
+BOTH = Script(
+    pages={"https://ads.example/1": LEFT.pages["https://ads.example/1"], LATER: LEFT.pages[LATER]},
+    timeline=(Wait(1), Navigate("https://ads.example/1")),
+)
+"""A page and a frame of it ask, while the page is sent elsewhere, or loaded again."""
+ELSEWHERE: Json = {"call": "Page.navigate", "params": {"url": "https://shop.example/"}, "page": 0}
+AGAIN: Json = {"call": "Page.reload", "params": {}, "page": 0}
 
 
 @given(script=scripts(), profile=PROFILE, policy=POLICY, asks=ASKS, seed=SEED)
@@ -84,6 +91,8 @@ LEFT = Script(
 @example(script=ADRIFT, profile="headless-new", policy="must_respond", asks=[], seed=0)
 @example(script=TWICE, profile="headless-new", policy="must_respond", asks=[], seed=9197)
 @example(script=LEFT, profile="headless-new", policy="must_respond", asks=[], seed=1)
+@example(script=BOTH, profile="headless-shell", policy="must_respond", asks=[ELSEWHERE], seed=2)
+@example(script=BOTH, profile="headless-shell", policy="must_respond", asks=[AGAIN], seed=7)
 def test_once_quiet_the_snapshot_is_the_truth(
     pure_run: ModuleType, script: Script, profile: str, policy: Any, asks: list[Json], seed: int
 ) -> None:

@@ -49,6 +49,8 @@ class TrueDialog:
     """The open sessions, each after its client, that were told when it opened; the page's own link is ''."""
     missed_by: tuple[tuple[int, str], ...]
     """Those that had let the page run before, and did not listen yet."""
+    left: bool
+    """Whether its document is not shown any more, or is about to be left, as soon as its process goes on."""
 
 
 @attrs.frozen(kw_only=True)
@@ -163,6 +165,7 @@ def _dialog(dialog: Dialog) -> TrueDialog:
         closed_by=None if dialog.closed_by is None else dialog.closed_by.number,
         seen_by=_named(dialog.seen_by),
         missed_by=_named(dialog.missed_by),
+        left=dialog.unreachable or dialog.frame.left or dialog.frame.document != dialog.document,
     )
 
 
