@@ -44,6 +44,8 @@ class Told:
     link: int
     session: str
     frame: str
+    native: bool
+    """Whether the browser has a window for it."""
     place: int
     """It is the n-th that was delivered on this session."""
     closed: bool = False
@@ -110,10 +112,13 @@ class Supervised:
             self.listening.pop(params["sessionId"], None)
         elif method == "Page.javascriptDialogOpening" and session in self.listening:
             place = sum(each.session == session for each in self.told)
-            self.told.append(Told(link=self.link, session=session, frame=params["frameId"], place=place))
+            native = params["hasBrowserHandler"]
+            told = Told(link=self.link, session=session, frame=params["frameId"], native=native, place=place)
+            self.told.append(told)
         elif method == "Page.javascriptDialogClosed":
             mine = [each for each in self.told if each.session == session and each.frame == params["frameId"]]
-            for each in [each for each in mine if not each.closed][:1]:
+            mine = [each for each in mine if not each.closed]
+            for each in mine[:1] if mine and mine[0].native else mine[-1:]:  # facts 3, 26
                 each.closed = True
 
     def _question(self, asked: Json) -> Question:

@@ -82,6 +82,8 @@ BOTH = Script(
     timeline=(Wait(1), Navigate("https://ads.example/1")),
 )
 """A page and a frame of it ask, while the page is sent elsewhere, or loaded again."""
+AT_ONCE = Script(pages={LATER: (Dialog(),)}, timeline=(Wait(1), AddFrame("x1", LATER), Dialog(frame="x1")))
+"""A frame asks in its first document and in its next one at the same moment."""
 ELSEWHERE: Json = {"call": "Page.navigate", "params": {"url": "https://shop.example/"}, "page": 0}
 AGAIN: Json = {"call": "Page.reload", "params": {}, "page": 0}
 
@@ -93,6 +95,8 @@ AGAIN: Json = {"call": "Page.reload", "params": {}, "page": 0}
 @example(script=LEFT, profile="headless-new", policy="must_respond", asks=[], seed=1)
 @example(script=BOTH, profile="headless-shell", policy="must_respond", asks=[ELSEWHERE], seed=2)
 @example(script=BOTH, profile="headless-shell", policy="must_respond", asks=[AGAIN], seed=7)
+@example(script=AT_ONCE, profile="headless-new", policy="auto_accept", asks=[], seed=0)
+@example(script=AT_ONCE, profile="headless-shell", policy="auto_accept", asks=[], seed=0)
 def test_once_quiet_the_snapshot_is_the_truth(
     pure_run: ModuleType, script: Script, profile: str, policy: Any, asks: list[Json], seed: int
 ) -> None:

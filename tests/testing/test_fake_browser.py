@@ -171,6 +171,27 @@ def check_dialogs(example: Example) -> None:
             assert answered[session] <= closed[session], "the answer's reply came before the dialog's end"
 
 
+@pytest.mark.parametrize("edges", ["observed", "causal"])
+def test_what_an_answer_came_to_is_told_behind_all_that_was_told_of_dialogs(edges: Any) -> None:
+    """Both are told by the browser's own process: who is refused has heard before of the end of what it answered."""
+    fake = FakeBrowser()
+    ends = [fake.connect(edges=edges) for _ in range(2)]
+    for end in ends:
+        send(end, 1, "Target.attachToTarget", {"targetId": fake.truth().pages[0], "flatten": True})
+    sessions = {number: session for number, session, _ in fake.truth().sessions}
+    for end in ends:
+        send(end, 2, "Page.enable", {}, sessions[end.number])
+        end.drain()
+    fake.play(Dialog("alert", "x"))
+    for end in reversed(ends):
+        send(end, 3, "Page.handleJavaScriptDialog", {"accept": True}, sessions[end.number])
+    order = []
+    while ready := ends[0].ready():
+        message = json.loads(fake.deliver(ends[0], ready[-1]))
+        order.append(message.get("method", message.get("error", {}).get("message")))
+    assert order == ["Page.javascriptDialogOpening", "Page.javascriptDialogClosed", "No dialog is showing"]
+
+
 @given(script=scripts(), profile=PROFILE, seed=SEED, edges=EDGES, asks=ASKS)
 def test_a_dialog_ends_before_the_reply_of_its_answer(
     naive_client: ModuleType, script: Script, profile: str, seed: int, edges: Any, asks: Any

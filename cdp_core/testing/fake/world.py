@@ -34,6 +34,8 @@ BY_BROWSER: Final = frozenset(
     )
 )
 """What the browser itself tells those who have Page enabled."""
+OF_DIALOGS: Final = frozenset(("Page.javascriptDialogOpening", "Page.javascriptDialogClosed"))
+ANSWER: Final = "Page.handleJavaScriptDialog"
 ERROR_PAGE: Final = "chrome-error://chromewebdata/"
 PROFILES: Final[tuple[Profile, ...]] = ("headless-new", "headless-shell")
 
@@ -161,6 +163,8 @@ class World:
             after = (line, renderer, *about)
         else:
             after, behind = (renderer, *about), (line, *behind)
+        if method in OF_DIALOGS:
+            after = (*after, ("dialogs", session.id))
         session.client.streams.add(session.id, method, packed(message), after=after, behind=behind)
 
     def emit_to(
@@ -191,7 +195,8 @@ class World:
 
         The renderer's replies are in line with its events. One of the browser's own process, which began when `since`
         messages had been said, comes after what it caused, and may overtake the renderer's. One that `both` have a part in
-        comes when it comes, behind what the browser's own process has said.
+        comes when it comes, behind what the browser's own process has said. What an answer to a dialog came to is told by
+        who tells of dialogs, and comes behind what was told of them.
         """
         session.in_flight.pop(command_id, None)
         if not session.open or not session.client.connected:
@@ -208,7 +213,13 @@ class World:
             )
         else:
             session.client.streams.add(
-                session.id, f"reply to {method}", packed(message), after=(own,), before=(line,), since=since
+                session.id,
+                f"reply to {method}",
+                packed(message),
+                after=(own,),
+                behind=(("dialogs", session.id),) if method == ANSWER else (),
+                before=(line,),
+                since=since,
             )
 
     # ── later ────────────────────────────────────────────────────────────────────────────────────────────────────────
