@@ -294,6 +294,19 @@ def check_answers(example: Example) -> None:
 
 
 @given(script=scripts(), profile=PROFILE, seed=SEED, edges=EDGES, asks=ASKS)
+@example(  # a frame goes to its own process while a dialog that nobody can answer stops the one before
+    script=Script(
+        pages={"https://pay.example/3": (Wait(1), Dialog("confirm", "b"))},
+        timeline=(
+            *(Wait(1), AddFrame("x1", SHOP), Wait(1), AddFrame("x2", "https://pay.example/3")),
+            *(Wait(1), Dialog("confirm", "a")),
+        ),
+    ),
+    profile="headless-shell",
+    seed=3210,
+    edges="observed",
+    asks=[],
+)
 def test_a_command_is_answered_once_or_never_for_a_reason(
     naive_client: ModuleType, script: Script, profile: str, seed: int, edges: Any, asks: Any
 ) -> None:

@@ -49,12 +49,21 @@ def promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -
         for gone in old_contexts:
             world.emit_to(above, "Runtime", "Runtime.executionContextDestroyed", gone, behind=(frame,))
         contexts.make(world, frame)
+        _ask_again(world, target)
         world.soon(lambda: loading.begin(world, frame, loaded))
 
     if target.held:
         target.when_run.append(go_on)
     else:
         go_on()
+
+
+def _ask_again(world: World, target: Target) -> None:
+    """What the process before was asked, and a dialog of another frame keeps it from answering, the new one answers."""
+    for session in tuple(target.sessions):
+        for command_id, method in tuple(session.in_flight.items()):
+            if method == "Target.setAutoAttach":
+                world.reply(session, command_id, method, {"result": {}}, by_both=True)
 
 
 def _tell_document(world: World, frame: Frame, url: str, loader: str, left: list[Frame]) -> None:
