@@ -100,6 +100,7 @@ TABLE: Final[Mapping[tuple[Phase, Trigger], Move]] = {
     ("closed", "reply_ok"): _OURS,
     ("closed", "refused_none"): _OTHERS,
     ("closed", "refused_inactive"): _OTHERS,
+    ("closed", "superseded"): _OTHERS,
     ("closed", "reply_gone"): _UNCONFIRMED,
     ("closed", "session_lost"): _UNCONFIRMED,
     ("closed", "target_gone"): _UNCONFIRMED,

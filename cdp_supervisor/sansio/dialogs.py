@@ -108,7 +108,8 @@ def _make_way(turn: Turn, page: Page, session_id: SessionId, frame_id: str) -> P
     for other in page.dialogs:
         if other.phase == "stuck" and turn.process_of(page, other.frame_id) == process:
             _move(turn, other.id, "page_replies")  # what it stopped runs scripts again
-        elif other.frame_id == frame_id and other.phase == "answered":
+        elif other.phase == "closed" or (other.frame_id == frame_id and other.phase == "answered"):
+            # A reply to what closed it would have come before this opening: our answer is still on its way, to this one.
             _move(turn, other.id, "superseded")
     return _kept(turn, page)
 

@@ -26,7 +26,6 @@ IMPOSSIBLE: Final = {
     ("answered", "reply_gone"): "our answer has had its reply",
     ("answered", "page_replies"): "only of what is stuck is anything concluded from a reply",
     ("closed", "closed"): "it is not looked for any more",
-    ("closed", "superseded"): "it is over already",
     ("closed", "page_replies"): "only of what is stuck is anything concluded from a reply",
 }
 

@@ -85,6 +85,9 @@ BOTH = Script(
 AT_ONCE = Script(pages={LATER: (Dialog(),)}, timeline=(Wait(1), AddFrame("x1", LATER), Dialog(frame="x1")))
 """A frame asks in its first document and in its next one at the same moment."""
 ELSEWHERE: Json = {"call": "Page.navigate", "params": {"url": "https://shop.example/"}, "page": 0}
+TWICE_LEFT = Script(pages={"https://ads.example/1": (Dialog(),)}, timeline=(Dialog(),))
+"""A navigation ends a dialog while our answer is on its way, which then meets that of the next document."""
+THERE: Json = {"call": "Page.navigate", "params": {"url": "https://ads.example/1"}, "page": 0}
 AGAIN: Json = {"call": "Page.reload", "params": {}, "page": 0}
 
 
@@ -96,6 +99,7 @@ AGAIN: Json = {"call": "Page.reload", "params": {}, "page": 0}
 @example(script=BOTH, profile="headless-shell", policy="must_respond", asks=[ELSEWHERE], seed=2)
 @example(script=BOTH, profile="headless-shell", policy="must_respond", asks=[AGAIN], seed=7)
 @example(script=AT_ONCE, profile="headless-new", policy="auto_accept", asks=[], seed=0)
+@example(script=TWICE_LEFT, profile="headless-new", policy="auto_dismiss", asks=[THERE, THERE], seed=0)
 @example(script=AT_ONCE, profile="headless-shell", policy="auto_accept", asks=[], seed=0)
 def test_once_quiet_the_snapshot_is_the_truth(
     pure_run: ModuleType, script: Script, profile: str, policy: Any, asks: list[Json], seed: int

@@ -31,7 +31,7 @@ reply_ok         | -                 | answered           | -              | by 
 refused_none     | -                 | stuck unseen       | -              | remote elsewhere   | stays
 refused_inactive | -                 | stuck page_inactive| -              | remote elsewhere   | stays
 reply_gone       | -                 | stays              | -              | remote unconfirmed | stays
-superseded       | stuck superseded  | stuck superseded   | by answered    | -                  | stays
+superseded       | stuck superseded  | stuck superseded   | by answered    | remote elsewhere   | stays
 session_lost     | stuck orphaned    | stuck orphaned     | by answered    | remote unconfirmed | stuck orphaned
 page_replies     | -                 | -                  | -              | -                  | remote why
 target_gone      | remote target_gone| remote unconfirmed | by answered    | remote unconfirmed | remote target_gone

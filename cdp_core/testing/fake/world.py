@@ -195,8 +195,8 @@ class World:
 
         The renderer's replies are in line with its events. One of the browser's own process, which began when `since`
         messages had been said, comes after what it caused, and may overtake the renderer's. One that `both` have a part in
-        comes when it comes, behind what the browser's own process has said. What an answer to a dialog came to is told by
-        who tells of dialogs, and comes behind what was told of them.
+        comes when it comes, behind what the browser's own process has said. What an answer to a dialog came to is in line
+        with what is told of dialogs: who carries it out tells of them.
         """
         session.in_flight.pop(command_id, None)
         if not session.open or not session.client.connected:
@@ -216,8 +216,7 @@ class World:
                 session.id,
                 f"reply to {method}",
                 packed(message),
-                after=(own,),
-                behind=(("dialogs", session.id),) if method == ANSWER else (),
+                after=(own, ("dialogs", session.id)) if method == ANSWER else (own,),
                 before=(line,),
                 since=since,
             )
