@@ -130,7 +130,8 @@ def close_all(
     every = [each for each in page.dialogs if each is not but]
     ending = [each for each in every if target is page or each.frame.target is target]
     for number, dialog in enumerate(ending):
-        _close(world, dialog, accepted=False, text="", by=None, told_of=told_of if number == 0 else lambda: None)
+        if dialog.open:  # a script that went on may have ended it
+            _close(world, dialog, accepted=False, text="", by=None, told_of=told_of if number == 0 else lambda: None)
     if not ending:
         told_of()
     return bool(ending)

@@ -82,7 +82,10 @@ def navigate_by_script(
     tell_wish(world, frame, url, reason)
 
     def begin() -> None:
-        begin_at(wished=True)
+        if frame.navigating and frame.wished_by_browser:
+            _pass_over(world, frame)
+        else:
+            begin_at(wished=True)
         go_on()
 
     def stay() -> None:
@@ -90,6 +93,18 @@ def navigate_by_script(
         go_on()
 
     unloading.ask(world, frame, begin, stay, at_once=True)
+
+
+def _pass_over(world: World, frame: Frame) -> None:
+    """A script wants to go elsewhere while somebody outside has sent the frame on its way already.
+
+    Nothing comes of it, but that a document that was loaded is not loaded any further.
+    """
+    tell_end_of_wish(world, frame)
+    if frame.load is not None:
+        frame.load = None
+        loading_on = {"frameId": frame.id}
+        world.soon(partial(world.emit_to, frame.target, "Page", "Page.frameStartedLoading", loading_on, frame))
 
 
 def navigate(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cdp_core.testing.steps import AddFrame, Console, Navigate, NavigateFrame, Popup, PushState
+from cdp_core.testing.steps import AddFrame, Console, Dialog, Navigate, NavigateFrame, Popup, PushState
 
 pytestmark = pytest.mark.chromium
 
@@ -209,4 +209,26 @@ async def test_a_popup_waits_on_whatever_becomes_of_its_session(scenario: Any, h
         scenario.send("Target.setAutoAttach", {"autoAttach": False, "waitForDebuggerOnStart": False, "flatten": True})
     scenario.settle()
     asked(scenario, "Runtime.evaluate", {"expression": "1+1"})
+    await scenario.conforms()
+
+
+@pytest.mark.parametrize("to", ["{b}/three", "{a}/three"])
+async def test_a_script_that_a_navigation_frees_wants_to_go_elsewhere(scenario: Any, to: str) -> None:
+    scenario.page("/main", Dialog("alert", "x"), Navigate("{a}/two"))
+    scenario.open("p", enable=["Page"])
+    scenario.send("Page.navigate", {"url": "{a}/main"}, on="p", wait=False)
+    scenario.expect("Page.javascriptDialogOpening", on="p")
+    scenario.send("Page.navigate", {"url": to}, on="p")
+    scenario.settle()
+    scenario.send("Page.getFrameTree", on="p")
+    await scenario.conforms()
+
+
+async def test_an_evaluation_that_a_navigation_frees_wants_to_go_elsewhere(scenario: Any) -> None:
+    scenario.open("p", "{a}/main", enable=["Page"])
+    scenario.act(Dialog("alert", "x"), Navigate("{a}/two"), on="p", wait=False)
+    scenario.expect("Page.javascriptDialogOpening", on="p")
+    scenario.send("Page.navigate", {"url": "{b}/three"}, on="p")
+    scenario.settle()
+    scenario.send("Page.getFrameTree", on="p")
     await scenario.conforms()
