@@ -71,6 +71,8 @@ class Streams:
         self._order: list[int] = []
         """The numbers of these, in order."""
         self._last: dict[Hashable, list[int]] = {}
+        self._beside: dict[Hashable, list[int]] = {}
+        """What came after the last one under a key, in no order among each other."""
         self._holds: dict[int, None] = {}
 
     # ── saying ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -84,17 +86,19 @@ class Streams:
         after: Iterable[Hashable],
         behind: Iterable[Hashable] = (),
         before: Iterable[Hashable] = (),
+        beside: Iterable[Hashable] = (),
         since: int | None = None,
     ) -> None:
         """One message more.
 
-        It comes after the last ones under each key of `after` or `behind`, and after all since the number `since`; what
-        is added later under a key of `after` or `before` comes after it. A key that is a pair is a line, which holds by cause;
-        any other is a thing, of which only the observed order speaks.
+        It comes after the last ones under each key of `after`, `behind` or `beside`, and after all since the number `since`;
+        what is added later under a key of `after`, `before` or `beside` comes after it, but for those that are `beside` each
+        other. A key that is a pair is a line, which holds by cause; any other is a thing, of which only the observed order
+        speaks.
         """
         copies = self.copies(session_id, what)
         for _ in range(copies):
-            self._add(session_id, what, payload, after, behind, before, since)
+            self._add(session_id, what, payload, after, behind, before, beside, since)
         if copies:
             self.on_add()
 
@@ -106,6 +110,7 @@ class Streams:
         after: Iterable[Hashable],
         behind: Iterable[Hashable],
         before: Iterable[Hashable],
+        beside: Iterable[Hashable],
         since: int | None,
     ) -> None:
         waiting, last = self._waiting, self._last
@@ -118,14 +123,16 @@ class Streams:
                     (causes if found.session_id == session_id else earlier).add(number)
         self.numbered = number = self.numbered + 1
         for key in after:
-            of_key = last.get(key)
-            if of_key is not None:
-                (causes if type(key) is tuple else earlier).update([each for each in of_key if each in waiting])
+            self._follow(key, causes, earlier)
             last[key] = [number]
+            self._beside.pop(key, None)
         for key in behind:
-            (causes if type(key) is tuple else earlier).update([each for each in last.get(key, ()) if each in waiting])
+            self._follow(key, causes, earlier)
         for key in before:
             last.setdefault(key, []).append(number)
+        for key in beside:
+            earlier.update([each for each in last.get(key, ()) if each in waiting])
+            self._beside.setdefault(key, []).append(number)
         causes.update(self._holds)
         cause = frozenset(causes)
         delivery = Delivery(number, session_id, what, payload, cause.union(earlier), cause)
@@ -136,6 +143,14 @@ class Streams:
         self._before[number] = len(needed)
         if not needed:
             self._free(delivery)
+
+    def _follow(self, key: Hashable, causes: set[int], earlier: set[int]) -> None:
+        """What there is under a key."""
+        waiting, of_key = self._waiting, self._last.get(key)
+        if of_key is not None:
+            (causes if type(key) is tuple else earlier).update([each for each in of_key if each in waiting])
+        if key in self._beside:
+            earlier.update([each for each in self._beside[key] if each in waiting])
 
     def hold(self) -> Callable[[], None]:
         """What arises from now on waits until the call that is returned is made."""
@@ -193,6 +208,7 @@ class Streams:
         del self._order[bisect_left(self._order, number)]
         self._passed(number)
         if not self._waiting:
+            self._beside.clear()
             self._last.clear()  # nothing can come before what is not there any more
         return delivery.payload
 
@@ -209,7 +225,7 @@ class Streams:
     def clear(self) -> int:
         """The client is gone, and so is what it was not told. How many messages that were."""
         gone = len(self._waiting)
-        for table in (self._waiting, self._before, self._followers, self._ready, self._last, self._holds):
+        for table in (self._waiting, self._before, self._followers, self._ready, self._last, self._beside, self._holds):
             table.clear()
         self._order.clear()
         return gone

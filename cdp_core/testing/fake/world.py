@@ -36,6 +36,16 @@ BY_BROWSER: Final = frozenset(
 """What the browser itself tells those who have Page enabled."""
 OF_DIALOGS: Final = frozenset(("Page.javascriptDialogOpening", "Page.javascriptDialogClosed"))
 ANSWER: Final = "Page.handleJavaScriptDialog"
+GATHERED: Final = frozenset(
+    (
+        "Page.domContentEventFired",
+        "Page.frameDetached",
+        "Page.loadEventFired",
+        "Runtime.executionContextCreated",
+        "Runtime.executionContextDestroyed",
+    )
+)
+"""What a renderer sends to its sessions when it has done something, and not at once: to which first is chance (fact 38)."""
 ERROR_PAGE: Final = "chrome-error://chromewebdata/"
 PROFILES: Final[tuple[Profile, ...]] = ("headless-new", "headless-shell")
 
@@ -159,6 +169,12 @@ class World:
         line, renderer = lines_of(session.id)
         if at_once:
             after = (line, *about)
+        elif method in GATHERED:
+            behind = (line, *behind)
+            session.client.streams.add(
+                session.id, method, packed(message), after=(renderer,), behind=behind, beside=about
+            )
+            return
         elif method.startswith("Target."):
             after = (line, renderer, *about)
         else:
