@@ -17,6 +17,7 @@ from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake import contexts
 from cdp_core.testing.fake.parts import Frame
 from cdp_core.testing.fake.player import remote
+from cdp_core.testing.fake.thrown import is_traced
 from cdp_core.testing.fake.world import World
 
 __all__ = ["ending_of"]
@@ -36,7 +37,7 @@ def ending_of(world: World, frame: Frame, context: int, expression: str, *, awai
     if found is None or value is None:
         return None
     if found["thrown"] is not None:
-        return {"result": value, "exceptionDetails": _details("Uncaught", value, traced=True)}
+        return {"result": value, "exceptionDetails": _details("Uncaught", value, traced=is_traced(frame))}
     if not awaited:
         if found["how"] == "reject":
             world.soon(partial(_tell, world, frame, context, value))
@@ -46,7 +47,10 @@ def ending_of(world: World, frame: Frame, context: int, expression: str, *, awai
         return {"result": value}
     is_error = value.get("subtype") == "error"
     shown = f" {value['description'].partition(chr(10))[0]}" if is_error else ""
-    return {"result": value, "exceptionDetails": _details(f"Uncaught (in promise){shown}", value, traced=is_error)}
+    return {
+        "result": value,
+        "exceptionDetails": _details(f"Uncaught (in promise){shown}", value, traced=is_error, known=is_error),
+    }
 
 
 def _value(world: World, frame: Frame, context: int, text: str) -> Json | None:
@@ -71,9 +75,11 @@ def _value(world: World, frame: Frame, context: int, text: str) -> Json | None:
     return None if isinstance(value, (list, dict)) else remote(value)
 
 
-def _details(text: str, value: Json, *, traced: bool) -> Json:
+def _details(text: str, value: Json, *, traced: bool, known: bool = True) -> Json:
     call = {"functionName": "", "scriptId": "3", "url": "", "lineNumber": 0, "columnNumber": 0}
-    where = {"scriptId": "3", "stackTrace": {"callFrames": [call]}} if traced else {}
+    where: Json = {"scriptId": "3"} if known else {}
+    if traced:
+        where["stackTrace"] = {"callFrames": [call]}
     return {"exceptionId": 1, "text": text, "lineNumber": 0, "columnNumber": 0, **where, "exception": value}
 
 

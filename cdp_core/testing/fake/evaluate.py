@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from cdp_core.sansio.wire import Json
+from cdp_core.testing import steps
 from cdp_core.testing.fake import listeners, unloading, workers
 from cdp_core.testing.fake.parts import Frame
 from cdp_core.testing.fake.player import Player, remote
-from cdp_core.testing.fake.thrown import is_thrown, message_of, name_of, network_error
+from cdp_core.testing.fake.thrown import error, is_thrown, message_of, name_of, network_error
 from cdp_core.testing.fake.values import UNDEFINED, comes_to
 
 __all__ = ["UNDEFINED", "by_reference", "evaluate", "is_understood"]
@@ -66,7 +67,8 @@ def evaluate(
     known = player.script.answers.get(expression)
     if known is not None:
         brought = UNDEFINED if known.value is None else remote(known.value)
-        player.play(known.steps, here=frame, done=lambda: done(brought))
+        before, thrown_by = _until_thrown(known.steps, expression)
+        player.play(before, here=frame, done=lambda: done(brought if thrown_by is None else thrown_by))
         return True
     tried = _TRY.fullmatch(expression)
     if tried is not None and is_understood(player, frame, expression):
@@ -93,6 +95,14 @@ def evaluate(
         value = listeners.add(frame, expression, lambda where, text: player.console(where, "log", [text]))
     done(UNDEFINED if value is None else value)
     return value is not None
+
+
+def _until_thrown(does: Sequence[steps.Step], expression: str) -> tuple[Sequence[steps.Step], Json | None]:
+    """What is done before the expression throws, and what that is: whoever evaluates it catches it."""
+    for number, step in enumerate(does):
+        if isinstance(step, steps.ScriptError) and step.frame == steps.MAIN:
+            return does[:number], error("Error", step.message, expression, 0, traced=True)
+    return does, None
 
 
 def is_understood(player: Player, frame: Frame, expression: str) -> bool:

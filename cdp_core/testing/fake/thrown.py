@@ -13,11 +13,12 @@ from cdp_core.testing.fake import contexts
 from cdp_core.testing.fake.parts import Frame
 from cdp_core.testing.fake.world import World
 
-__all__ = ["details_of", "error", "is_thrown", "message_of", "name_of", "network_error", "shown"]
+__all__ = ["details_of", "error", "is_thrown", "is_traced", "message_of", "name_of", "network_error", "shown"]
 
 STACK: Final = "\n    at <anonymous>:1:1"
 LONGEST: Final = 100
 """A text in a preview is cut in its middle."""
+CALL: Final[Json] = {"functionName": "", "scriptId": "3", "url": "", "lineNumber": 0, "columnNumber": 0}
 CODES: Final = {"NetworkError": 19}
 
 
@@ -59,19 +60,25 @@ def shown(world: World, frame: Frame, context: int, value: Json) -> Json:
     }
 
 
+def is_traced(frame: Frame) -> bool:
+    """Whether calls are written down for what nobody catches: somebody has Runtime enabled."""
+    return any("Runtime" in session.domains for session in frame.target.sessions)
+
+
 def details_of(world: World, frame: Frame, context: int, value: Json) -> Json:
     """The details of an exception."""
     if "trace" in value:
         where = {"lineNumber": value["line"], "columnNumber": value["column"], "scriptId": "3"}
-        return {"exceptionId": 1, "text": "Uncaught", **where, "exception": _object(world, frame, context, value)}
-    call = {"functionName": "", "scriptId": "3", "url": "", "lineNumber": 0, "columnNumber": 0}
+        calls = {"stackTrace": {"callFrames": [CALL]}} if value["trace"] and is_traced(frame) else {}
+        shown = _object(world, frame, context, value)
+        return {"exceptionId": 1, "text": "Uncaught", **where, **calls, "exception": shown}
     return {
         "exceptionId": 1,
         "text": "Uncaught",
         "lineNumber": 0,
         "columnNumber": 0,
         "scriptId": "3",
-        "stackTrace": {"callFrames": [call]},
+        "stackTrace": {"callFrames": [CALL]},
         "exception": _object(world, frame, context, value),
     }
 

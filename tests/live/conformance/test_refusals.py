@@ -251,3 +251,11 @@ async def test_decided_wrongly(scenario: Any) -> None:
     ]
     each(scenario, commands, on="p")
     await scenario.conforms()
+
+
+@pytest.mark.parametrize("enable", [["Page"], ["Page", "Runtime"]], ids=["deaf", "heard"])
+async def test_what_is_said_of_calls(scenario: Any, enable: list[str]) -> None:
+    scenario.open("p", "{a}/main", enable=enable)
+    for expression in ("nowhere", "null.x", "throw new Error('x')", "throw 1", "throw 'x'", "("):
+        scenario.evaluate(expression, on="p")
+    await scenario.conforms()
