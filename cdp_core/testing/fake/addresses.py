@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import re
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, urljoin
 
-__all__ = ["failure_of", "is_trustworthy", "origin_of", "site_of", "spelled", "title_of"]
+__all__ = [
+    "failure_of",
+    "is_same",
+    "is_trustworthy",
+    "is_within",
+    "joined",
+    "origin_of",
+    "site_of",
+    "spelled",
+    "title_of",
+]
 
 UNSAFE_PORTS: Final = frozenset(map(str, (1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 53, 110, 143, 6667)))
 """Some of those that Chromium never connects to."""
@@ -37,6 +47,21 @@ def spelled(url: str) -> str | None:
         way = parts["rest"] if parts["rest"].startswith("/") else f"/{parts['rest']}"
         rest = f"//{parts['user'] or ''}{where}{way.replace(' ', '%20')}"
     return f"{scheme}:" + "".join(each if each.isascii() else quote(each, errors="replace") for each in rest)
+
+
+def joined(base: str, url: str) -> str:
+    """An address as a script writes it, who may leave out what its document has."""
+    return base.partition("#")[0] + url if url.startswith("#") else urljoin(base, url)
+
+
+def is_within(base: str, url: str) -> bool:
+    """Whether an address is a place in the document that is at another one."""
+    return "#" in url and is_same(base, url)
+
+
+def is_same(base: str, url: str) -> bool:
+    """Whether two addresses are of one document."""
+    return url.partition("#")[0] == base.partition("#")[0]
 
 
 def title_of(url: str) -> str:

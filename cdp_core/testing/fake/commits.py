@@ -25,7 +25,7 @@ from cdp_core.testing.fake import (
     unloading,
     workers,
 )
-from cdp_core.testing.fake.addresses import origin_of, site_of, title_of
+from cdp_core.testing.fake.addresses import is_same, origin_of, site_of, title_of
 from cdp_core.testing.fake.contexts import document_url
 from cdp_core.testing.fake.frame_shapes import described
 from cdp_core.testing.fake.loading import Loaded
@@ -39,8 +39,11 @@ __all__ = ["commit", "restore", "show"]
 def commit(world: World, going: Navigation, url: str, loaded: Loaded) -> None:
     """It is settled where the document belongs: it comes there, in the place of the one that is left."""
     frame, loader = going.frame, going.loader
+    if frame.load is not None:
+        frame.load.again = going.kind in RELOADS
     own = frame.target.type == "iframe" and frame.target.frame is frame
-    outside = frame.parent is not None and _is_outside(frame, frame.parent, url)
+    outside = frame.parent is not None and _is_outside(frame, frame.parent, going, url)
+    frame.maker = _maker_of(going, url)
     waiting = leaving.own_target(world, frame)
     if waiting is not None and not own and not outside:  # it was to change its process, and has not yet
         waiting.frame = None
@@ -64,8 +67,19 @@ def commit(world: World, going: Navigation, url: str, loaded: Loaded) -> None:
         prerenders.cancel(world, frame.target)
 
 
-def _is_outside(frame: Frame, parent: Frame, url: str) -> bool:
-    """Whether a document is of another site than the one above it."""
+def _maker_of(going: Navigation, url: str) -> str:
+    """Whose the document is in the eyes of the platform, where it is empty, and not of the one above or of an opener."""
+    frame = going.frame
+    if not is_same(url, "about:blank") or going.entry is not None or going.by_script is (frame.parent is not None):
+        return ""
+    return contexts.document_url(frame) if going.by_script else url
+
+
+def _is_outside(frame: Frame, parent: Frame, going: Navigation, url: str) -> bool:
+    """Whether a document is of another site than the one above it; one that an address holds is of the site that asks for it."""
+    if url.startswith("data:") and going.by_script:
+        return False
+    url = frame.unreachable or url
     site, above = site_of(url), site_of(document_url(parent))
     page = frame.target.page.frame
     if site and not above and page is not None and page.adopts:
@@ -117,7 +131,8 @@ def _go_in_history(going: Navigation, swapped: bool) -> bool:
         history.go_to(going.entry)
         return True
     if going.kind in (*RELOADS, "restore") and here is not None:
-        here.transition = "reload"
+        if not going.by_script:  # a script that loads its own document again changes nothing
+            here.transition = "reload"
         return False
     instead = here is not None and (going.instead or here.url == going.url)
     title = origin_of(failed).partition("://")[2].partition(":")[0] if failed else ""
@@ -131,7 +146,7 @@ def _record_inside(going: Navigation) -> None:
         history.go_to(going.entry)
         return
     first = not frame.loader or frame.url == "about:blank"
-    instead = first or going.instead or going.url == frame.url
+    instead = first or going.instead or (going.url == frame.url and not going.anew)
     history.move_inside(frame.id, going.url, instead=instead)
 
 
@@ -162,6 +177,7 @@ def show(
     left = leaving.drop_children(world, frame)
     world.when_left([(each, each.document) for each in (frame, *left)], keep)
     kept_window = frame is frame.target.frame and _keeps_window(frame, url)
+    reloads = frame.load is not None and frame.load.again
     forwarded: list[Callable[[], None]] = []
     if kept_window:
         lifecycle.begin(world, frame, loader)  # its scripts have the window that they had before there was a document
@@ -177,6 +193,8 @@ def show(
         frame.context = 0
     navigated = {"frame": described(world, frame), "type": "Navigation"}
     world.emit_to(frame.target, "Page", "Page.frameNavigated", navigated, frame, *left)
+    if not reloads:
+        loading.break_off_inside(world, frame.target, left)
     if reasons is not None:
         cache.tell_unused(world, frame, reasons)
     if frame is frame.target.frame:
@@ -194,6 +212,9 @@ def _leave_top(
     forwarded: list[Callable[[], None]] = []
     if not parted:
         targets.break_off(world, frame.target, "Inspected target navigated or closed")
+    reloads = frame.load is not None and frame.load.again
+    if not reloads:
+        loading.break_off(world, frame, left)
     frame.target.said.clear()
     if _swaps_renderer(frame, url):
         forwarded = _taken_over(frame.renderer)
@@ -206,6 +227,9 @@ def _leave_top(
         )
     if not parted and not (frame.target.opener is not None and not frame.loader and not frame.target.can_access_opener):
         world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
+    if reloads:
+        loading.break_off(world, frame, left)
+        loading.break_off_inside(world, frame.target, left)
     if frame.renderer.revived:
         frame.renderer.revived = False
         contexts.make_empty(world, frame)

@@ -149,6 +149,8 @@ def _described(number: int, origin: str, name: str, unique: str, about: Json) ->
 def document_url(frame: Frame) -> str:
     """The URL that a frame's site is of: an empty document is that of its parent, or of who opened it."""
     while frame.url.startswith("about:"):
+        if frame.maker:
+            return frame.maker
         target = frame.target
         maker = frame.parent or (target.opener if target.can_access_opener and frame.loader == "" else None)
         if maker is None:

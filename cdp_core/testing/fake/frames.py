@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from cdp_core.testing.fake import (
     cache,
@@ -23,11 +24,12 @@ from cdp_core.testing.fake import (
     leaving,
     lifecycle,
     loading,
+    moves,
     sessions,
     targets,
     unloading,
 )
-from cdp_core.testing.fake.addresses import failure_of, site_of, title_of
+from cdp_core.testing.fake.addresses import failure_of, is_within, site_of, title_of
 from cdp_core.testing.fake.fetching import Answered, Asked
 from cdp_core.testing.fake.frame_shapes import described
 from cdp_core.testing.fake.history import Entry
@@ -42,14 +44,19 @@ from cdp_core.testing.fake.navigations import (
     tell_begin,
     tell_begin_of_wish,
     tell_end_of_wish,
+    tell_scheduled,
     tell_wish,
     type_of,
 )
-from cdp_core.testing.fake.parts import Frame, Target
+from cdp_core.testing.fake.parts import Frame, Load, Target
 from cdp_core.testing.fake.world import ERROR_PAGE, World
 
 __all__ = ["abort", "add_frame", "give_up", "navigate", "navigate_by_script", "open_document", "remove_frame", "stop"]
 
+
+NOT_LOADED: Final = ("javascript:", "blob:")
+"""Addresses at which a script finds no document: one is a script itself, and of what the other names there is nothing here.
+Nor does a page go to what its address holds because a script wants that."""
 
 # ── asking for a document ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -63,8 +70,22 @@ def navigate_by_script(
     *,
     reason: str = "scriptInitiated",
     instead: bool = False,
+    by_itself: bool = False,
 ) -> None:
-    """A script wants another document in its own frame, or in one inside; it goes on when it was asked about that."""
+    """A script wants another document in its own frame (`by_itself`), or in one inside; it goes on when that was asked about."""
+    own = is_own_wish(frame, by_itself=by_itself)
+    if own and (url.startswith(NOT_LOADED) or (frame.parent is None and url.startswith("data:"))):
+        tell_scheduled(world, frame, url, reason)
+        tell_end_of_wish(world, frame)
+        go_on()
+        return
+    if reason == "scriptInitiated" and is_within(frame.url, url):
+        if own:
+            moves.go_within(world, frame, url, reason, instead=instead)
+        else:
+            moves.go_within_from_above(world, frame, url, reason)
+        go_on()
+        return
     begin_at = partial(
         navigate,
         world,
@@ -75,11 +96,11 @@ def navigate_by_script(
         kind="reload" if reason == "reload" else "differentDocument",
         instead=instead,
     )
-    if not is_own_wish(frame, reason):
+    if not own:
         begin_at()
         go_on()
         return
-    tell_wish(world, frame, url, reason)
+    tell_wish(world, frame, url, reason, own=True)
 
     def begin() -> None:
         if frame.navigating and frame.wished_by_browser:
@@ -137,6 +158,8 @@ def navigate(
         transition or ("link" if reason else "typed"),
         instead=instead or (bool(reason) and frame.load is not None),
         entry=entry,
+        by_script=bool(reason),
+        anew=reason == "scriptInitiated" and not wished,
     )
     _begin(world, going, reason, wished=wished)
     tell = started
@@ -144,6 +167,8 @@ def navigate(
         started(going.loader, None)
         tell = _nobody
     asked = unloading.open_question(frame.target.page)
+    if frame.parent is None and any(each is not asked for each in frame.target.dialogs):
+        _overtake(world, going)
     closed = frame.parent is None and dialogs.close_all(world, frame.target, but=asked)
 
     def stay() -> None:
@@ -162,6 +187,23 @@ def navigate(
         unloading.ask(world, frame, leave, stay)
 
 
+def _overtake(world: World, going: Navigation) -> None:
+    """A script that a dialog stops goes on when that closes; the next document may be there before its load is at an end."""
+    frame, url = going.frame, going.url
+    if world.profile == "headless-shell":
+        return
+    if url == "about:blank":  # that is there at once, before any script goes on
+        for each in frame.subtree():
+            each.left = each.renderer is frame.renderer
+    asked = Asked(url=url, kind="Document", frame=frame, target=going.target, referrer=frame.referrer)
+    far = site_of(url) not in ("", site_of(frame.url)) and failure_of(url) is None
+    if not (far or world.latency(url) or (url.startswith("http") and fetching.concerned(world, asked))):
+        loading.hold_back(frame)
+        if frame.load is not None:
+            near = url.startswith("http") and failure_of(url) is None
+            frame.load.unheard = near and going.kind not in RELOADS
+
+
 def _begin(world: World, going: Navigation, reason: str, *, wished: bool) -> None:
     frame = going.frame
     if frame.parent is None:
@@ -172,9 +214,9 @@ def _begin(world: World, going: Navigation, reason: str, *, wished: bool) -> Non
     if going.kind not in RELOADS:
         frame.referrer = referrer_of(frame, reason)
     if reason and not wished:
-        tell_wish(world, frame, going.url, reason)
+        tell_wish(world, frame, going.url, reason, own=False)
     if reason:
-        tell_begin_of_wish(world, going, reason)
+        tell_begin_of_wish(world, going, own=wished)
     else:
         tell_begin(world, going)
     discards.wake(world, frame)
@@ -231,10 +273,13 @@ def _has_come(frame: Frame) -> None:
 
 
 def stop(world: World, frame: Frame) -> None:
-    """The same, with nothing in its place."""
-    if frame.begun is not None:
-        abort(world, frame)
-        _stay(world, frame, frame.target)
+    """The same, with nothing in its place; so it is with the frames inside, and with what is left of loads."""
+    for each in [*frame.subtree()]:
+        if each.begun is not None:
+            abort(world, each)
+            _stay(world, each, each.target)
+        elif each.load is not None and not each.load.parsed:
+            each.load.stopped = True
 
 
 def _of_no_interest(_why: str | None) -> None:
@@ -304,8 +349,9 @@ def _stay(world: World, frame: Frame, told: Target) -> None:
     frame.navigating, frame.begun = "", None
     world.emit_to(told, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
     _has_come(frame)
+    loading.let_go(frame)
     if frame.parent is not None:
-        loading.end(world, frame.parent)
+        world.soon(partial(loading.end, world, frame.parent))
 
 
 def open_document(world: World, frame: Frame, url: str, loaded: Loaded) -> None:
@@ -364,9 +410,20 @@ def add_frame(world: World, parent: Frame, url: str, name: str, loaded: Loaded) 
     lifecycle.begin_empty(world, frame)
     if url == "about:blank":
         _show_empty(world, frame)
-    else:
+    elif url.startswith("javascript:"):
+        frame.load = Load()
+        world.soon(partial(_run_script, world, frame))
+    elif not url.startswith(NOT_LOADED):
         navigate(world, frame, url, loaded, reason="initialFrameNavigation")
     return frame
+
+
+def _run_script(world: World, frame: Frame) -> None:
+    """Its address is a script, which runs in the empty document."""
+    if world.frames.get(frame.id) is frame and frame.load is not None and frame.parent is not None:
+        frame.load = None
+        contexts.make(world, frame)
+        loading.end(world, frame.parent)
 
 
 def _show_empty(world: World, frame: Frame) -> None:

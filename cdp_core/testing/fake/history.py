@@ -113,12 +113,12 @@ class History:
         made = Entry(self._number(), url, "" if title else url, transition, self.documents, instance, {}, title)
         self._put(made, instead=instead)
 
-    def move_within(self, url: str, transition: str, *, anew: bool = False) -> None:
+    def move_within(self, url: str, transition: str, *, anew: bool = False, instead: bool = False) -> None:
         """The document has another address; or the same one `anew`, which is another place all the same."""
         here = self.current
         if here is not None:
             made = attrs.evolve(here, number=self._number(), url=url, transition=transition, kept=None)
-            self._put(made, instead=here.url == url and not anew)
+            self._put(made, instead=instead or (here.url == url and not anew))
 
     def move_inside(self, frame_id: str, url: str, *, instead: bool) -> None:
         """A frame inside has another document."""

@@ -25,6 +25,7 @@ __all__ = [
     "tell_begin",
     "tell_begin_of_wish",
     "tell_end_of_wish",
+    "tell_scheduled",
     "tell_wish",
     "type_of",
 ]
@@ -50,6 +51,9 @@ class Navigation:
     """In the place of the entry of the document that asks."""
     entry: Entry | None = None
     """Where it goes in the history, if it does."""
+    by_script: bool = False
+    anew: bool = False
+    """A script of another process asks for it: it is a place in the history of its own, wherever it goes."""
 
     @property
     def begun(self) -> Json:
@@ -66,24 +70,29 @@ def referrer_of(frame: Frame, reason: str) -> str:
     return frame.url if reason else ""
 
 
-def is_own_wish(frame: Frame, reason: str) -> bool:
-    """Whether a script asks for it that is in the frame's own process."""
-    return reason in ("scriptInitiated", "reload") and frame.target is above(frame)
+def is_own_wish(frame: Frame, *, by_itself: bool) -> bool:
+    """Whether the script that asks for it is in the frame's own process."""
+    return by_itself or frame.target is above(frame)
 
 
-def tell_wish(world: World, frame: Frame, url: str, reason: str) -> None:
+def tell_wish(world: World, frame: Frame, url: str, reason: str, *, own: bool) -> None:
     """A script asks for it, of its own frame or of one inside."""
-    if is_own_wish(frame, reason):
-        scheduled = {"frameId": frame.id, "delay": 0, "reason": reason, "url": url}
-        world.emit_to(frame.target, "Page", "Page.frameScheduledNavigation", scheduled, frame)
+    if own:
+        tell_scheduled(world, frame, url, reason)
     requested = {"frameId": frame.id, "reason": reason, "url": url, "disposition": "currentTab"}
-    world.emit_to(above(frame), "Page", "Page.frameRequestedNavigation", requested, frame)
+    told = frame.target if own else above(frame)
+    world.emit_to(told, "Page", "Page.frameRequestedNavigation", requested, frame)
 
 
-def tell_begin_of_wish(world: World, going: Navigation, reason: str) -> None:
-    """It begins; of the script's own frame only when the script is over."""
-    own = is_own_wish(going.frame, reason)
-    if own and going.frame.parent is None:
+def tell_scheduled(world: World, frame: Frame, url: str, reason: str) -> None:
+    """It is to be as soon as the script lets it."""
+    scheduled = {"frameId": frame.id, "delay": 0, "reason": reason, "url": url}
+    world.emit_to(frame.target, "Page", "Page.frameScheduledNavigation", scheduled, frame)
+
+
+def tell_begin_of_wish(world: World, going: Navigation, *, own: bool) -> None:
+    """It begins; of a target's own frame only when the script there is over."""
+    if own and going.frame is going.target.frame:
         world.soon(partial(tell_begin, world, going))
     else:
         tell_begin(world, going)

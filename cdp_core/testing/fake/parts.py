@@ -112,6 +112,14 @@ class Load:
     """The loading of one document: its own script, then the frames that it made."""
 
     parsed: bool = False
+    stopped: bool = False
+    """A client does not want the rest of it: its end is told, and nothing else."""
+    again: bool = False
+    """The document that takes its place is the same one."""
+    unheard: bool = False
+    """Another window takes the place of its document before anything can be told of its end."""
+    held_back: list[Callable[[], None]] | None = None
+    """What is left of it comes later than something that a client asked for, if at all."""
 
 
 @attrs.define(eq=False)
@@ -183,6 +191,8 @@ class Frame:
     """While its document loads."""
     referrer: str = ""
     """Where its document was asked for from."""
+    maker: str = ""
+    """Where its document is empty, the address of whoever asked for that, if it is not as everywhere: of a command, its own."""
     adopts: bool = False
     """It is the empty document of a page that a client opened: that is of the site that first comes to a frame in it."""
     adopted: str = ""

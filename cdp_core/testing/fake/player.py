@@ -28,6 +28,7 @@ from cdp_core.testing.fake import (
     unloading,
     workers,
 )
+from cdp_core.testing.fake.addresses import joined
 from cdp_core.testing.fake.calculating import number_text
 from cdp_core.testing.fake.parts import Frame, Further, Target
 from cdp_core.testing.fake.world import World
@@ -318,15 +319,18 @@ class Player:
             self.labels[step.label] = frame
             self.loaded(frame, done)
 
-        self.labels[step.label] = frames.add_frame(self.world, parent, step.url, step.label, loaded)
+        url = joined(contexts.document_url(parent), step.url) if step.url else "about:blank"
+        self.labels[step.label] = frames.add_frame(self.world, parent, url, step.label, loaded)
 
     def _navigate(self, step: kinds.Navigate | kinds.NavigateFrame, here: Frame | None, rest: Done) -> None:
         if isinstance(step, kinds.NavigateFrame):
             frame = self._inside(step.label, here)
-            frame.source = step.url
+            url = frame.source = joined(contexts.document_url(frame.parent or frame), step.url)
         else:
             frame = self.frame(step.page, here)
-        frames.navigate_by_script(self.world, frame, step.url, self.loaded, rest)
+            url = joined(frame.url, step.url)
+        by_itself = isinstance(step, kinds.Navigate)
+        frames.navigate_by_script(self.world, frame, url, self.loaded, rest, by_itself=by_itself)
 
     def go_to(self, frame: Frame, url: str, reason: str, done: Done, *, instead: bool = False) -> None:
         """A script goes to another document, or loads its own again; it goes on when nobody objects any more."""
@@ -334,11 +338,12 @@ class Player:
         frames.navigate_by_script(
             self.world,
             frame,
-            frame.url if again else urljoin(frame.url, url),
+            frame.url if again else joined(frame.url, url),
             self.loaded,
             done,
             reason=reason,
             instead=instead,
+            by_itself=True,
         )
 
     def _listens(self, step: kinds.Step, here: Frame | None) -> bool:
@@ -427,6 +432,7 @@ class Player:
 
     def popup(self, opener: Frame, url: str, *, label: str | None = None, noopener: bool = False) -> Target:
         """A script opens a window."""
+        url = joined(contexts.document_url(opener), url)
         self.ask_for_window(opener, url, noopener=noopener, user_gesture=True)
         target = targets.create_page(
             self.world, opener.target.context, "", opener=opener, can_access_opener=not noopener

@@ -8,7 +8,7 @@ What is easily wrong in a client, and therefore exact here:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from cdp_core.sansio.wire import Json
 from cdp_core.testing.fake import dialogs, fetching, tabs, viewports
@@ -41,6 +41,11 @@ OF_THE_BROWSER = ("page", "shared_worker", "service_worker")
 """What the browser's own session attaches to, and no other one, beside tabs."""
 ALL_BUT_TABS: tuple[Json, ...] = ({"type": "browser", "exclude": True}, {"type": "tab", "exclude": True}, {})
 """The filter of who gives none."""
+
+
+def at_once(act: Callable[[], None]) -> None:
+    """It need not wait for an answer."""
+    act()
 
 
 def matches(chosen: Iterable[Json], kind: str) -> bool:
@@ -214,14 +219,14 @@ def is_shelved(world: World, target: Target) -> bool:
 # ── letting go ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def run(target: Target, session: Session) -> None:
+def run(target: Target, session: Session, do: Callable[[Callable[[], None]], None] = at_once) -> None:
     """A session lets its target run; it does when all have that hold it."""
     target.held.discard(session)
     target.held = {each for each in target.held if each.open}
     if not target.held:
         waiting, target.when_run = target.when_run, []
         for act in waiting:
-            act()
+            do(act)
 
 
 def detach(world: World, session: Session, *, told: bool = True, noted: bool = False) -> None:
@@ -247,7 +252,7 @@ def detach(world: World, session: Session, *, told: bool = True, noted: bool = F
     for each in ending:
         for held in () if each.target is None else (each.target, each.target.tab_of or each.target):
             if not held.can_access_opener:  # a window whose opener stands still for it waits on, for anybody
-                run(held, each)
+                run(held, each, world.soon)
 
 
 def _with_descendants(session: Session) -> Iterable[Session]:

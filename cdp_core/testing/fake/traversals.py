@@ -9,6 +9,7 @@ to what a frame inside was
 from __future__ import annotations
 
 from cdp_core.testing.fake import frames, moves
+from cdp_core.testing.fake.addresses import is_same
 from cdp_core.testing.fake.history import Entry
 from cdp_core.testing.fake.loading import Loaded
 from cdp_core.testing.fake.moves import Started
@@ -31,7 +32,7 @@ def go(world: World, page: Target, entry: Entry, loaded: Loaded, started: Starte
     elif here.document != entry.document or history.lost:
         _navigate(world, frame, entry.url, entry, loaded, started)
     elif here.url != entry.url:
-        moves.move_back(world, frame, entry, started)
+        moves.move_back(world, frame, entry.url, entry, started)
     else:
         _go_inside(world, here, entry, loaded, started)
 
@@ -41,7 +42,10 @@ def _go_inside(world: World, here: Entry, entry: Entry, loaded: Loaded, started:
     for name, url in entry.frames.items():
         frame = world.frames.get(name)
         if frame is not None and here.frames.get(name) != url:
-            _navigate(world, frame, url, entry, loaded, tell)
+            if is_same(frame.url, url):
+                moves.move_back(world, frame, url, entry, tell)
+            else:
+                _navigate(world, frame, url, entry, loaded, tell)
             tell = nobody
     if tell is started:
         started()
