@@ -79,8 +79,6 @@ WORKERS_TOO: Final = (
     "Network.setCacheDisabled",
     "Network.setExtraHTTPHeaders",
     "Network.setUserAgentOverride",
-    "Runtime.addBinding",
-    "Runtime.removeBinding",
     "Runtime.setAsyncCallStackDepth",
 )
 NOT_WORKERS: Final = (

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from cdp_core.sansio.wire import Json
 from cdp_core.testing import steps
-from cdp_core.testing.fake import listeners, unloading, workers
+from cdp_core.testing.fake import bound, listeners, unloading, workers
 from cdp_core.testing.fake.parts import Frame
 from cdp_core.testing.fake.player import Player, remote
 from cdp_core.testing.fake.thrown import error, is_thrown, message_of, name_of, network_error
@@ -81,6 +81,11 @@ def evaluate(
         player.world.soon(lambda: workers.close(player.world, frame.target))
         done(UNDEFINED)
         return True
+    told = bound.called_in(frame, expression)
+    if told is not None:
+        bound.tell(player.world, frame, *told)
+        done(UNDEFINED)
+        return True
     call = _call_in(frame, expression)
     arguments = None if call is None else _literals(call["arguments"])
     if call is not None and arguments is not None:
@@ -115,6 +120,8 @@ def is_understood(player: Player, frame: Frame, expression: str) -> bool:
     if expression in player.script.answers or (call is not None and _literals(call["arguments"]) is not None):
         return True
     if _GO_TO.fullmatch(expression) is not None or listeners.is_listener(expression):
+        return True
+    if bound.called_in(frame, expression) is not None:
         return True
     value = _value_of(player, frame, expression)
     return value is not None and not (is_thrown(value) and name_of(value) == "SyntaxError")

@@ -203,6 +203,8 @@ class Frame:
     """The loader and the address of that one, which for the browser is there already."""
     document: int = 0
     """Which document of the browser it is, by the order of coming."""
+    bound: dict[str, int] = attrs.Factory(dict["str", "int"])
+    """Functions of clients that were put into a document of it, and into which."""
     wired: int = 0
     """When the way of its requests was laid, counted as documents are."""
     ended: Callable[[str | None], None] = lambda _why: None
@@ -415,6 +417,8 @@ class Session:
     scripts_added: int = 0
     overrides: dict[str, Override] = attrs.Factory(dict["str", "Override"])
     """What some of them put in the place of dialogs."""
+    bound: set[str] = attrs.Factory(set["str"])
+    """The functions of pages whose calls it is told of."""
     bypasses_csp: bool = False
     resizes: bool = False
     """It has said how large its page is to be."""

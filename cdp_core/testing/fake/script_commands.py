@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake import contexts, dialogs, sessions
+from cdp_core.testing.fake import bound, contexts, dialogs, sessions
 from cdp_core.testing.fake.call import ANYWHERE, FIRST, FRAMES, LATER, ROOT, SCRIPTED, Call, modelled
 from cdp_core.testing.fake.dispatch_errors import Refused
 
@@ -25,6 +25,24 @@ def _runtime_enable(call: Call) -> Json:
 @modelled("Runtime.disable", SCRIPTED, by_renderer=True)
 def _runtime_disable(call: Call) -> Json:
     call.session.domains.discard("Runtime")
+    return {}
+
+
+@modelled("Runtime.addBinding", SCRIPTED, by_renderer=True)
+def _add_binding(call: Call) -> Json:
+    number = call.params.get("executionContextId")
+    if number is not None and "executionContextName" in call.params:
+        raise Refused(-32602, "executionContextName is mutually exclusive with executionContextId")
+    if number is not None and not call.has_context(number):
+        raise Refused(-32602, "Cannot find execution context with given executionContextId")
+    if "executionContextName" not in call.params:
+        bound.bind(call.session, call.params["name"])
+    return {}
+
+
+@modelled("Runtime.removeBinding", SCRIPTED, by_renderer=True)
+def _remove_binding(call: Call) -> Json:
+    call.session.bound.discard(call.params["name"])
     return {}
 
 

@@ -173,15 +173,6 @@ def _check_debugger(call: Call) -> None:
         raise Refused(-32000, "Debugger agent is not enabled")
 
 
-def _check_binding(call: Call) -> None:
-    if "executionContextId" not in call.params:
-        return
-    if "executionContextName" in call.params:
-        raise Refused(-32602, "executionContextName is mutually exclusive with executionContextId")
-    if not call.has_context(call.params["executionContextId"]):
-        raise Refused(-32602, "Cannot find execution context with given executionContextId")
-
-
 CHECKS: Final[dict[str, Check]] = {
     "Browser.grantPermissions": _check_permissions,
     "Browser.resetPermissions": find_context,
@@ -198,7 +189,6 @@ CHECKS: Final[dict[str, Check]] = {
     "Page.setAdBlockingEnabled": _check_blocking,
     "Page.setFontFamilies": _check_fonts,
     "Page.setWebLifecycleState": _check_state,
-    "Runtime.addBinding": _check_binding,
     "Runtime.setAsyncCallStackDepth": _check_debugger,
     "Storage.clearCookies": of_a_context,
 }
