@@ -263,7 +263,7 @@ def _go_on(
         contexts.make(world, frame)
     for act in (*forwarded, *discards.asked_before(frame)):
         act()
-    if frame is target.frame and (frame.parent is not None or frame.unreachable):
+    if frame is target.frame and frame.unreachable:
         dialogs.has_come(target)
     for session in target.sessions if in_new_window else ():
         for waiting in session.left_over.values():
