@@ -41,6 +41,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what 
 FDS = Path("/proc/self/fd")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """`-n auto`: half as many again as there are processors, since the tests with a real browser mostly wait for it."""
+    processors = os.cpu_count() or 1
+    return processors + processors // 2
+
+
 def open_descriptors() -> set[str]:
     """What this process holds open, by what it is."""
     found: set[str] = set()
