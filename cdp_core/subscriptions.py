@@ -310,15 +310,11 @@ class Subscription(Generic[T]):
             if item is None:
                 return
         size = len(item.raw) if type(item) is Event else _size_of(item)
-        queue, total = self._queue, self._bytes + size
-        if len(queue) < self._room and total <= self._max_bytes:
-            self._bytes = total
-            queue.append(item)
-        elif not self._make_room(size):
+        full = len(self._queue) >= self._room or self._bytes + size > self._max_bytes
+        if full and not self._make_room(size):
             return
-        else:
-            self._bytes += size
-            self._queue.append(item)
+        self._bytes += size
+        self._queue.append(item)
         if self._task is not None:
             task, self._task = self._task, None
             reschedule(task)

@@ -90,9 +90,7 @@ class Runner:
         try:
             while True:
                 before, waiting = self._there
-                if waiting and not (
-                    type(input) is BrowserEvent and input.event.method in self._ours and input.at.mono < self._until
-                ):  # unless it means nothing to those who keep what waits, nor that to it: then both orders are one
+                if waiting and not self._passes(input):
                     before, waiting = self._fold(before, waiting), NONE
                 if self._record is not None:
                     self._record(input)
@@ -110,6 +108,10 @@ class Runner:
                 input = queue.popleft()  # noqa: A001
         finally:
             self._working = False
+
+    def _passes(self, input: Input) -> bool:  # noqa: A002
+        """Whether it means nothing to those who keep what waits, nor that to it: then both orders are one."""
+        return type(input) is BrowserEvent and input.event.method in self._ours and input.at.mono < self._until
 
     def keep(self, at: Instant, epoch: int, event: Event) -> bool:
         """An event of `quiet_events`: it waits to be folded. False: it cannot, and is to be fed."""

@@ -415,8 +415,8 @@ def _time_what_is_stuck(turn: Turn, dialog: Dialog) -> None:
 
 
 def _settle(turn: Turn, page: Page, dialog: Dialog, closed_by: str, reason: str) -> None:
-    turn.put(dialog_on=turn.state.dialog_on.delete(dialog.id))
     turn.calm(_key(dialog))
+    turn.put(dialog_on=turn.state.dialog_on.delete(dialog.id))
     ended = replace(dialog, closed_by=closed_by, reason=reason, closed=turn.at, deadline=None, ask_ids=(), held=False)
     recent = (*page.recent, ended)[-turn.state.limits.recent_dialogs :] if turn.state.limits.recent_dialogs else ()
     left = tuple([each for each in page.dialogs if each.id != dialog.id])

@@ -131,8 +131,7 @@ def context_created(turn: Turn, page: Page, session_id: SessionId, said: Context
     frame = page.frames.get(about.frame_id)
     if frame is not None and about.is_default and not _is_others(turn, frame, session_id):
         clearings = page.clearings.get(session_id, 0)
-        frame = replace(frame, context=said.context.unique_id, context_made=clearings)
-        turn.put_page(replace(page, frames=page.frames.set(frame.id, frame)))
+        _put(turn, page, replace(frame, context=said.context.unique_id, context_made=clearings))
 
 
 def contexts_cleared(turn: Turn, page: Page, session_id: SessionId) -> None:

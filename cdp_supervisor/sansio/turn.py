@@ -13,12 +13,10 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from immutables import Map
-
 from cdp_core.sansio.records import amend, replace
 from cdp_core.sansio.wire import SessionId, TargetId
 from cdp_supervisor.sansio import effects
-from cdp_supervisor.sansio.agenda import Agenda, added, without
+from cdp_supervisor.sansio.agenda import added, without
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.state import Page, State, Ticket
@@ -78,7 +76,7 @@ class Turn:
         pages = state.pages.set(page.id, page)
         if self._mine:
             amend(state, "pages", pages)
-        else:
+        else:  # as `put`, without its keywords: this is done once for each event
             self.state = replace(state, now=self.now, sequence=state.sequence + 1, pages=pages)
             self._mine = True
         return page
@@ -175,7 +173,7 @@ class Turn:
         state = self.state
         before = state.deadline_of.get(key)
         agenda = state.agenda if before is None else without(state.agenda, before, key)
-        self._time(added(agenda, (at, key, why)), state.deadline_of.set(key, at))
+        self.put(agenda=added(agenda, (at, key, why)), deadline_of=state.deadline_of.set(key, at))
         return at
 
     def calm(self, key: str) -> None:
@@ -183,14 +181,7 @@ class Turn:
         state = self.state
         at = state.deadline_of.get(key)
         if at is not None:
-            self._time(without(state.agenda, at, key), state.deadline_of.delete(key))
-
-    def _time(self, agenda: Agenda, deadline_of: Map[str, float]) -> None:
-        if self._mine:
-            amend(self.state, "agenda", agenda)
-            amend(self.state, "deadline_of", deadline_of)
-        else:
-            self.put(agenda=agenda, deadline_of=deadline_of)
+            self.put(agenda=without(state.agenda, at, key), deadline_of=state.deadline_of.delete(key))
 
     def due(self) -> str | None:
         """The key of a deadline that has come, which is taken out; None where none has."""

@@ -31,6 +31,17 @@ EVENTS = (
 Take = Callable[[str, Json, str | None], None]
 
 
+async def ending(work: asyncio.Future[Any], *, refused: type[Exception], gone: type[Exception]) -> str:
+    """How a command ended for who awaits it."""
+    try:
+        await work
+    except refused:
+        return "refused"
+    except gone:
+        return "gone"
+    return "result"
+
+
 class CdpUse:
     """cdp-use's CDPClient."""
 
@@ -50,13 +61,7 @@ class CdpUse:
         work = asyncio.ensure_future(self._client.send_raw(method, params, session))
         await asyncio.sleep(0)  # it is written in the task's first step
         sent(self._client.msg_id)
-        try:
-            await work
-        except RuntimeError:
-            return "refused"
-        except ConnectionError:
-            return "gone"
-        return "result"
+        return await ending(work, refused=RuntimeError, gone=ConnectionError)
 
     async def wait_end(self) -> None:
         await self._client._message_handler_task
@@ -85,13 +90,7 @@ class Pydoll:
         work = asyncio.ensure_future(self._link.execute_command(command))
         await asyncio.sleep(0)  # it has its id in the task's first step
         sent(command["id"])
-        try:
-            await work
-        except CommandFailed:
-            return "refused"
-        except WebSocketConnectionClosed:
-            return "gone"
-        return "result"
+        return await ending(work, refused=CommandFailed, gone=WebSocketConnectionClosed)
 
     async def wait_end(self) -> None:
         await self._link._receive_task

@@ -1,8 +1,8 @@
 """Functions that a client puts into pages, so that a script tells it something: `Runtime.addBinding`.
 
 A binding is put into the documents that are there, and where the session has Runtime enabled into those to come, too; a
-call of it is told to each session of the target that has one of the name. Taken away, the function stays where it was, and tells this session no more. One for the worlds
-of a name is in no page's own world, which is where all scripts run here.
+call of it is told to each session of the target that has one of the name. Taken away, the function stays where it was, and
+tells this session no more. One for the worlds of a name is in no page's own world, which is where all scripts run here.
 """
 
 from __future__ import annotations

@@ -257,7 +257,7 @@ def _tell_address(world: World, frame: Frame) -> None:
 def _go_on(
     world: World, frame: Frame, loaded: Loaded, forwarded: list[Callable[[], None]], *, in_new_window: bool
 ) -> None:
-    """The document loads, and its process answers what was asked meanwhile; a page's when it has loaded, if it could."""
+    """The document loads, and its process answers what was asked meanwhile when it has; at once where there is none."""
     target = frame.target
     if not frame.context:
         contexts.make(world, frame)

@@ -28,6 +28,13 @@ def wish(scenario: Any, how: str) -> None:
     scenario.settle()
 
 
+def answer_what_stays(scenario: Any, how: str) -> None:
+    """Neither ends the dialog."""
+    if how in ("stop", "fragment"):
+        scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="p")
+        scenario.settle()
+
+
 def load(scenario: Any, enable: tuple[str, ...]) -> None:
     scenario.page("/other")
     scenario.open("p", enable=enable)
@@ -42,9 +49,7 @@ async def test_a_document_that_asks(scenario: Any, how: str, runtime: bool) -> N
     scenario.page("/holder", Dialog("confirm", "deep"), Console("on"))
     load(scenario, ("Page", "Runtime") if runtime else ("Page",))
     wish(scenario, how)
-    if how in ("stop", "fragment"):
-        scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="p")
-        scenario.settle()
+    answer_what_stays(scenario, how)
     scenario.evaluate("location.href", on="p", wait=False)
     await scenario.conforms()
 
@@ -56,9 +61,7 @@ async def test_a_frame_inside_that_asks(scenario: Any, how: str) -> None:
     scenario.page("/inner", Dialog("confirm", "deep"), Console("on"))
     load(scenario, ("Page",))
     wish(scenario, how)
-    if how in ("stop", "fragment"):
-        scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="p")
-        scenario.settle()
+    answer_what_stays(scenario, how)
     scenario.evaluate("location.href", on="p", wait=False)
     await scenario.conforms()
 
