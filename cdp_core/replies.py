@@ -33,9 +33,7 @@ class Reply(Generic[R]):
     """A command that was sent, for the one who waits for it at once."""
 
     __slots__ = (
-        "_heard",
         "_link",
-        "_on_end",
         "_outcome",
         "_parse",
         "_task",
@@ -58,13 +56,10 @@ class Reply(Generic[R]):
         self._parse = parse
         self._outcome: Outcome | _Abandoned | None = None
         self._task: trio.lowlevel.Task | None = None
-        self._on_end: Callable[[Outcome], None] | None = None
-        self._heard = False
 
     def unwrap(self) -> R:
         """The result of a command that has ended; trio.WouldBlock where it has not."""
         outcome = self._outcome
-        self._heard = True
         if isinstance(outcome, Result):
             return outcome.value if self._parse is None else self._parse(outcome)  # type: ignore[return-value]  # R is Json there
         if isinstance(outcome, _Abandoned):
@@ -74,26 +69,25 @@ class Reply(Generic[R]):
             )
         if outcome is not None:
             raise failure_of(outcome, self.method, self.session_id)
-        self._heard = False
         raise trio.WouldBlock
 
     def settle(self, outcome: Outcome, /) -> None:
         """The command ended (said by the link)."""
         self._outcome = outcome
-        if self._on_end is not None:
-            self._on_end(outcome)
-        if self._task is not None:
-            self._wake()
+        task = self._task
+        if task is not None:
+            self._task = None
+            reschedule(task)
 
     def _wake(self) -> None:
         if self._task is not None:
             task, self._task = self._task, None
             reschedule(task)
 
-    async def _end_or_abandon(self) -> None:
-        """Wait for the end; a caller that is cancelled gives the command up."""
-        self._task = current_task()
-        await wait_task_rescheduled(self._abandon)
+    def park(self, task: trio.lowlevel.Task) -> Callable[[object], Abort]:
+        """The task, which is to sleep now, wakes at the end; what is returned is for its cancellation."""
+        self._task = task
+        return self._abandon
 
     def _abandon(self, _raise_cancel: object) -> Abort:
         self._task = None
@@ -104,7 +98,25 @@ class Reply(Generic[R]):
 class PendingReply(Reply[R]):
     """A command that was sent; `wait()` gives its end, now or later."""
 
-    __slots__ = ()
+    __slots__ = ("_heard", "_on_end")
+
+    def __init__(
+        self, link: Link[Any], method: str, session_id: SessionId | None, parse: Callable[[Result], R] | None
+    ) -> None:
+        super().__init__(link, method, session_id, parse)
+        self._on_end: Callable[[Outcome], None] | None = None
+        self._heard = False
+
+    def unwrap(self) -> R:
+        """See Reply; a refusal has been heard of then."""
+        self._heard = self._heard or self._outcome is not None
+        return super().unwrap()
+
+    def settle(self, outcome: Outcome, /) -> None:
+        """See Reply."""
+        super().settle(outcome)
+        if self._on_end is not None:
+            self._on_end(outcome)
 
     @property
     def ended(self) -> bool:

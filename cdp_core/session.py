@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, Literal, TypeVar, overload
 
-from trio.lowlevel import checkpoint_if_cancelled
+from trio.lowlevel import checkpoint_if_cancelled, current_task, wait_task_rescheduled
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.leases import Leases
@@ -66,7 +66,7 @@ class Session:
         """
         await checkpoint_if_cancelled()
         reply: Reply[Any] = self._send(Reply, command, params, joined=False)
-        await reply._end_or_abandon()
+        await wait_task_rescheduled(reply.park(current_task()))
         return reply.unwrap()
 
     @overload

@@ -96,12 +96,15 @@ class FrameReader:
         self._limit = max_message_bytes
         self.controls: list[ControlFrame] = []
         self._rest = b""
+        self.hesitates = False
+        """Whether a message is too big, and its first bytes, which name its command, are not here yet."""
         self._refused: Violation | None = None
         self._fragments: _Fragments | None = None
         # The frame that is being received into its own buffer, and the buffer that is kept for the next one.
         self._buffer = bytearray()
         self._filled = 0
-        self._length = 0
+        self.large = 0
+        """The length of the large frame that is being received, 0 where there is none."""
         self._head = 0
         self._lent = False
 
@@ -111,8 +114,8 @@ class FrameReader:
         if self.violation is not None:
             return []
         messages: list[Payload] = []
-        if self._length:
-            taken = min(self._length - self._filled, len(portion))
+        if self.large:
+            taken = min(self.large - self._filled, len(portion))
             self._buffer[self._filled : self._filled + taken] = portion[:taken]
             messages = self._grow(taken)
             if taken == len(portion) or self.violation is not None:
@@ -126,9 +129,9 @@ class FrameReader:
 
     def wanted(self) -> memoryview | None:
         """The missing part of a large frame, to be received into; None where any bytes will do."""
-        if not self._length:
+        if not self.large:
             return None
-        return memoryview(self._buffer)[self._filled : self._length]
+        return memoryview(self._buffer)[self._filled : self.large]
 
     def filled(self, count: int) -> list[Payload]:
         """Say that `count` bytes were received into `wanted()`; return the message if that completed it."""
@@ -140,13 +143,9 @@ class FrameReader:
         """Whether what was returned last holds a view of the buffer, and would not survive the next call."""
         return self._lent
 
-    @property
-    def hesitates(self) -> bool:
-        """Whether a message is too big, and its first bytes, which name its command, are not here yet."""
-        return self._refused is not None and self.violation is None
-
     def judge(self) -> None:
         """Wait for these bytes no longer."""
+        self.hesitates = False
         self.violation = self.violation or self._refused
 
     def take_controls(self) -> list[ControlFrame]:
@@ -266,14 +265,14 @@ class FrameReader:
     def _begin_own(self, head: int, length: int, portion: bytes, start: int) -> None:
         if self._lent or len(self._buffer) < length:
             self._buffer = bytearray(length)
-        self._head, self._length, self._filled = head, length, len(portion) - start
+        self._head, self.large, self._filled = head, length, len(portion) - start
         self._buffer[: self._filled] = portion[start:]
 
     def _grow(self, count: int) -> list[Payload]:
         self._filled += count
-        if self._filled < self._length:
+        if self._filled < self.large:
             return []
-        length, self._length = self._length, 0
+        length, self.large = self.large, 0
         messages: list[Payload] = []
         if self._head != _WHOLE_TEXT:
             self._unusual(self._head, self._buffer[:length], b"", messages)
@@ -300,6 +299,7 @@ class FrameReader:
         head += portion[start : start + TOLD - len(head)]
         self._refused = too_big(size, self._limit, head)
         if len(head) < TOLD:
+            self.hesitates = True
             self._rest = portion[position:]
         else:
             self.judge()

@@ -59,21 +59,36 @@ class TappedTransport(UpgradedTransport):
         self._receiving = True
         try:
             while True:
-                if self._ended is not None:
-                    raise self.again()
-                # What was whole before a fault or a close is delivered first.
-                told = self._closing is None and not self._early
-                if told and self._frames.violation is not None:
-                    self._receiving = False
-                    raise await self.end_by_violation(self._frames.violation)
-                if told and self._peer_close is not None:
-                    raise self.end_by_peer(self._peer_close)
-                messages = await self._read_or_end()
+                if self._ended is not None or self._peer_close is not None or self._frames.violation is not None:
+                    await self._end_as_told()
+                try:
+                    raw = self._socket
+                    if raw is None or self._early or self._frames.hesitates:
+                        messages = await self._read_otherwise()
+                    else:  # the usual case, in this frame: each one between the task and its trap costs every wake-up
+                        await wait_readable(raw)
+                        messages = self._read_socket(raw)
+                except (EOFError, OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
+                    self._end_by(error)
+                    continue
+                if self._frames.controls:
+                    self._take_controls()
                 if messages and self._closing is None:
                     return messages
                 self.dropped_after_close += len(messages)
         finally:
             self._receiving = False
+
+    async def _end_as_told(self) -> None:
+        """Raise the end that is known; what was whole before a fault or a close is delivered first."""
+        if self._ended is not None:
+            raise self.again()
+        if self._closing is not None or self._early:
+            return
+        if self._frames.violation is not None:
+            self._receiving = False
+            raise await self.end_by_violation(self._frames.violation)
+        raise self.end_by_peer(self._peer_close)
 
     # ── the handshake ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -105,29 +120,18 @@ class TappedTransport(UpgradedTransport):
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def _read_or_end(self) -> list[Payload]:
-        """One wake-up's worth of messages, maybe none. Raises the end of the link."""
+    async def _read_otherwise(self) -> list[Payload]:
+        """What came with the handshake; from a stream; or the rest of a message that is too big."""
         if self._early:
             messages, self._early = self._early, []
             return messages
-        try:
-            messages = await (self._read_more_of_too_much() if self._frames.hesitates else self._read())
-        except EOFError:
-            if self._frames.hesitates:
-                self._frames.judge()
-                return []
-            self._tap.end()
-            raise self.end_by_peer(self._peer_close) from None
-        except trio.ClosedResourceError:
-            raise self._closed_below() from None
-        except (trio.BrokenResourceError, OSError):
-            self._tap.end()
-            if self._closing is not None:
-                raise self.end_by_peer(None) from None
-            raise self.end("broken", BROKEN, 1006) from None
-        if self._frames.controls:
-            self._take_controls()
-        return messages
+        if not self._frames.hesitates:
+            return await self._read_stream()
+        # The header has told all but which command it was; who sent it owes the rest, but is not waited for long.
+        with trio.move_on_after(HESITATION):
+            return await self._read()
+        self._frames.judge()
+        return []
 
     async def _read(self) -> list[Payload]:
         raw = self._socket
@@ -136,18 +140,23 @@ class TappedTransport(UpgradedTransport):
         await wait_readable(raw)
         return self._read_socket(raw)
 
-    async def _read_more_of_too_much(self) -> list[Payload]:
-        """The header has told all but which command it was; who sent it owes the rest, but is not waited for long."""
-        with trio.move_on_after(HESITATION):
-            return await self._read()
-        self._frames.judge()
-        return []
-
-    def _closed_below(self) -> ConnectionLost | RemoteProtocolError:
-        if self._closing is not None:
-            return self.end("closed", "The link was closed here.")
-        # trio-websocket closes the stream by itself when a control frame breaks the protocol.
-        return self.end("protocol_error", "The peer sent a control frame that breaks the WebSocket protocol.", 1002)
+    def _end_by(self, error: Exception) -> None:
+        """Raise the end of the link as reading told it; of a message that is too big only the first bytes mattered."""
+        if isinstance(error, EOFError) and self._frames.hesitates:
+            self._frames.judge()
+        elif isinstance(error, trio.ClosedResourceError):
+            if self._closing is not None:
+                raise self.end("closed", "The link was closed here.") from None
+            # trio-websocket closes the stream by itself when a control frame breaks the protocol.
+            text = "The peer sent a control frame that breaks the WebSocket protocol."
+            raise self.end("protocol_error", text, 1002) from None
+        else:
+            self._tap.end()
+            if isinstance(error, EOFError):
+                raise self.end_by_peer(self._peer_close) from None
+            if self._closing is not None:
+                raise self.end_by_peer(None) from None
+            raise self.end("broken", BROKEN, 1006) from None
 
     async def _read_stream(self) -> list[Payload]:
         data = bytes(await self.stream.receive_some(PIECE))
@@ -157,25 +166,25 @@ class TappedTransport(UpgradedTransport):
 
     def _read_socket(self, raw: socket.socket) -> list[Payload]:
         """Piece after piece while there is more, for one chunk before others may run."""
-        if self._frames.wanted() is not None:
+        frames = self._frames
+        if frames.large:
             return self._read_large(raw)
-        messages: list[Payload] = []
-        frames, size = self._frames, 0
-        while True:
+        try:
+            data = raw.recv(PIECE)
+        except BlockingIOError:
+            return []
+        if not data:
+            raise EOFError
+        messages = frames.feed(data)
+        size = len(data)
+        while len(data) == PIECE and size < CHUNK and not frames.lent and not frames.large:
             try:
                 data = raw.recv(PIECE)
-            except OSError as error:
-                if messages or isinstance(error, BlockingIOError):
-                    return messages  # the end is there to be read again
-                raise
-            if not data:
-                if messages:
-                    return messages
-                raise EOFError
+            except OSError:  # nothing more now, or the end, which is there to be read again
+                break
             messages += frames.feed(data)
             size += len(data)
-            if len(data) < PIECE or size >= CHUNK or frames.lent or frames.wanted() is not None:
-                return messages
+        return messages
 
     def _read_large(self, raw: socket.socket) -> list[Payload]:
         """Straight into the large frame's own buffer, for a few megabytes before others may run."""
@@ -228,11 +237,7 @@ class TappedTransport(UpgradedTransport):
     async def _drain(self) -> None:
         try:
             while True:
-                raw = self._socket
-                if raw is not None:
-                    await wait_readable(raw)
-                messages = await self._read_stream() if raw is None else self._read_socket(raw)
-                self.dropped_after_close += len(messages)
+                self.dropped_after_close += len(await self._read())
                 self._take_controls()
         except (EOFError, OSError, trio.BrokenResourceError, trio.ClosedResourceError):
             self._tap.end()

@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, cast
 
 import attrs
@@ -104,7 +104,7 @@ class UpgradedTransport:
         self._failure: BaseException | None = None
         self._gate = _Gate()
         self._poisoned = False
-        self._masks = _MaskPool()
+        self._masks = _masks()
         self._ended: ConnectionLost | RemoteProtocolError | None = None
         self._closing: trio.Event | None = None
         # Who is cancelled still closes politely, for which trio-websocket has to live: it ends with `aclose`.
@@ -197,7 +197,7 @@ class UpgradedTransport:
     async def send(self, batch: Sequence[bytes], /) -> None:
         """See Transport: one joined write."""
         self._check_open()
-        await self.write(b"".join([frame_text(text, self._masks.next()) for text in batch]))
+        await self.write(b"".join(map(frame_text, batch, self._masks)))
 
     def send_now(self, text: bytes, /) -> bool:
         """See DirectTransport."""
@@ -205,7 +205,7 @@ class UpgradedTransport:
             return False
         if self._closing is not None or self._ended is not None:
             return False  # `send` says why
-        return self._send_octets(self._socket, frame_text(text, self._masks.next()))
+        return self._send_octets(self._socket, frame_text(text, next(self._masks)))
 
     def send_joined_now(self, batch: Sequence[bytes], /) -> bool:
         """See JoiningTransport."""
@@ -217,10 +217,13 @@ class UpgradedTransport:
             or self._ended is not None
         ):
             return False
-        return self._send_octets(self._socket, b"".join([frame_text(text, self._masks.next()) for text in batch]))
+        return self._send_octets(self._socket, b"".join(map(frame_text, batch, self._masks)))
 
     def _send_octets(self, raw: socket.socket, octets: bytes) -> bool:
-        sent = _send_some(raw, octets)
+        try:
+            sent = raw.send(octets)
+        except OSError:  # a fault is left to the stream, which says it in trio's words
+            return False
         if sent == len(octets):
             return True
         self._tail = octets[sent:] if sent else b""
@@ -365,16 +368,9 @@ class _Gate:
             self.held = False
 
 
-class _MaskPool:
+def _masks() -> Iterator[bytes]:
     """Four unpredictable bytes at a time (RFC 6455, 5.3), drawn from the system in larger portions."""
-
-    def __init__(self) -> None:
-        self._pool = b""
-        self._used = 0
-
-    def next(self) -> bytes:
-        start = self._used
-        if start >= len(self._pool):
-            self._pool, start = os.urandom(4096), 0
-        self._used = start + 4
-        return self._pool[start : start + 4]
+    while True:
+        pool = os.urandom(4096)
+        for start in range(0, len(pool), 4):
+            yield pool[start : start + 4]
