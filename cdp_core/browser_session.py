@@ -46,6 +46,8 @@ class BrowserSession(Session):
         self._targets = TargetBridge(link, self)
         self.browser_id: str | None = None
         """What the browser calls itself in its address, as long as it runs; None where the address does not tell."""
+        self.arrivals = link.arrivals
+        """To a tap, outputs of one batch came at one moment."""
 
     @property
     def targets(self) -> TargetBridge:
@@ -169,11 +171,6 @@ class BrowserSession(Session):
         loss = self._link.router.loss
         assert loss is not None
         return loss.error()
-
-    @property
-    def batches(self) -> int:
-        """How often the reader was given something: to a tap, outputs of one batch came at one moment."""
-        return self._link.batches
 
     def statistics(self) -> LinkStatistics:
         """What passed over this connection so far."""

@@ -43,7 +43,7 @@ from cdp_core.sansio.wire import CommandId, Event, SessionId, shown_id
 from cdp_core.subscriptions import Routes
 from cdp_core.transports import DirectTransport, JoiningTransport, Transport
 
-__all__ = ["Link", "LinkStatistics", "Tap", "check_tap"]
+__all__ = ["Arrivals", "Link", "LinkStatistics", "Tap", "check_tap"]
 
 Tap = Callable[[Output], object]
 """Sees every output first and loses nothing; must be pure and quick. It may send and subscribe, never wait."""
@@ -119,6 +119,15 @@ class LinkStatistics(Struct, frozen=True, kw_only=True):
     transport: object = None
 
 
+class Arrivals:
+    """What the transport gave at once, counted: where it is the same, no time has passed between two outputs."""
+
+    __slots__ = ("batches",)
+
+    def __init__(self) -> None:
+        self.batches = 0
+
+
 class Link(Generic[S]):
     """One connection to a browser, alive."""
 
@@ -134,7 +143,9 @@ class Link(Generic[S]):
         self.router = Router()
         self.sessions: dict[SessionId, S] = {}
         self.routes: dict[SessionId | None, Routes] = {}
-        self.everywhere = Routes()
+        self.heard: dict[str, int] = {}
+        """The methods that somebody listens to, on whichever session."""
+        self.everywhere = Routes(self.heard)
         self.unheard_refusals = 0
         self.tap_failure: TapFailed | None = None
         self.on_tap_failure: Callable[[], None] = lambda: None
@@ -152,8 +163,7 @@ class Link(Generic[S]):
         self._outbox: deque[bytes] = deque()
         self._outbox_bytes = 0
         self._writer: trio.lowlevel.Task | None = None
-        self.batches = 0
-        """What the transport gave at once, counted: where it is the same, no time has passed between two outputs."""
+        self.arrivals = Arrivals()
         self._replies_in_batch = 0
         self._drained: trio.Event | None = None
 
@@ -290,7 +300,7 @@ class Link(Generic[S]):
                     raise RemoteProtocolError(  # noqa: TRY301 - it ends the link as any other fault
                         f"The transport's receive() gave no sequence of messages but a {type(batch).__name__}; mend it."
                     )
-                self.batches += 1
+                self.arrivals.batches += 1
                 self._deliver(self.router.receive_all(batch))
         except ConnectionLost as lost:
             self._lose(Loss(kind="connection", reason=lost.reason, detail=str(lost), close_code=lost.close_code))
@@ -307,7 +317,7 @@ class Link(Generic[S]):
 
     def _deliver(self, outputs: Iterable[Output]) -> None:
         """Taps, waiters, subscriptions, for one output after the other. This loop runs once for each event."""
-        routes, everywhere = self.routes, self.everywhere.by_method
+        routes, everywhere, heard = self.routes, self.everywhere.by_method, self.heard
         self._replies_in_batch = 0
         at = 0.0  # one instant for the whole batch, asked for where somebody listens
         for output in outputs:
@@ -322,13 +332,14 @@ class Link(Generic[S]):
                     tap(output)
                 except Exception as error:  # noqa: BLE001 - what else came of this message still ends who waits for it
                     self._tap_failed(tap, error)
-            if routes and (listening := routes.get(output.session_id)) is not None:
+            if method not in heard:
+                continue
+            if (listening := routes.get(output.session_id)) is not None:
                 for sink in listening.by_method.get(method, ()):
                     sink.push(output, at)  # to a sink of one session the time says nothing
-            if everywhere:
-                for sink in everywhere.get(method, ()):
-                    at = at or trio.current_time()
-                    sink.push(output, at)
+            for sink in everywhere.get(method, ()):
+                at = at or trio.current_time()
+                sink.push(output, at)
 
     def _turn(self, output: CommandDone | SessionOpened | SessionClosed | Anomaly) -> None:
         """An output that changes something: our own state first, then the taps, then those concerned."""
@@ -386,7 +397,7 @@ class Link(Generic[S]):
             raise self.router.loss.error()
         found = self.routes.get(session_id)
         if found is None:
-            found = self.routes[session_id] = Routes()
+            found = self.routes[session_id] = Routes(self.heard)
         return found
 
     def add_tap(self, tap: Tap) -> tuple[Output, ...]:
@@ -441,7 +452,7 @@ class Link(Generic[S]):
         tell: Callable[[], object] | None = getattr(self._transport, "statistics", None)
         return LinkStatistics(
             router=self.router.statistics(),
-            batches=self.batches,
+            batches=self.arrivals.batches,
             outbox=len(self._outbox),
             outbox_bytes=self._outbox_bytes,
             unheard_refusals=self.unheard_refusals,

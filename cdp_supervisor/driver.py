@@ -44,11 +44,13 @@ from cdp_core import (
     Transport,
     open_browser_session,
 )
+from cdp_core.link import Arrivals
 from cdp_supervisor.errors import UnsupportedBackend
 from cdp_supervisor.feeding import closed_input, opened_input
 from cdp_supervisor.listeners import Listeners
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio import effects
+from cdp_supervisor.sansio.agenda import Agenda, first_at
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.effects import Answer, Disconnect, Effect, Forget, LetGo, Note, Send, Tell
 from cdp_supervisor.sansio.inputs import (
@@ -76,6 +78,7 @@ Connect = Address | Callable[[], Awaitable[Address | Transport]]
 
 FINAL: Final = frozenset((401, 403, 404, 410))
 """HTTP answers after which there is no use in asking again."""
+OVER: Final = frozenset(("stopped", "gave_up"))
 STOP_WITHIN: Final = 2.0
 CLOSE_WITHIN: Final = 4.0
 """More than a link takes that ends by itself."""
@@ -120,6 +123,8 @@ class Driver:
         """What a task of ours raised: a mistake in this library, or in the function that gives the address."""
         self.on_failure: Callable[[], None] = lambda: None
         self._clock = trio.lowlevel.current_clock().current_time
+        self._arrivals = Arrivals()
+        """Of the link that there is."""
         self._batch, self._batch_came = -1, Instant(mono=-math.inf)
         self._link_scope, self._time_scope = trio.CancelScope(shield=True), trio.CancelScope(shield=True)
         self._over = False
@@ -142,6 +147,8 @@ class Driver:
         self._listeners = Listeners()
         self._alarm = trio.Event()
         self._alarm_at = math.inf
+        self._agenda: Agenda = ()
+        """Whose first moment the alarm knows."""
         self._unwatch = self.runner.watch(self._on_state)
 
     # ── the tasks ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -212,7 +219,7 @@ class Driver:
 
     def _link_is_up(self, browser: BrowserSession, *, owned: bool) -> None:
         self.browser = browser
-        self._batch = -1
+        self._arrivals, self._batch = browser.arrivals, -1
         self._shared = SharedLink(browser, owned=owned)
         already = () if owned else self._shared.tap(self._tap)
         self._feed(LinkUp(at=self.now(), epoch=self._epoch, owned=owned, browser_id=browser.browser_id))
@@ -253,10 +260,11 @@ class Driver:
         state = self.runner.feed(input)
         if state is None:
             return
-        agenda = state.agenda
-        if agenda and agenda[0][0][0] < self._alarm_at:
-            self._alarm.set()
-        if state.link.phase in ("stopped", "gave_up"):
+        if state.agenda is not self._agenda:
+            self._agenda = state.agenda
+            if first_at(self._agenda) < self._alarm_at:
+                self._alarm.set()
+        if state.link.phase in OVER:
             self._end_listening()  # what the last input changed has been told
 
     def _tap(self, output: Output) -> None:
@@ -264,9 +272,7 @@ class Driver:
         if type(output) is Event or isinstance(output, Event):
             quiet = self._wanted.get(output.method)
             if quiet is not None:
-                browser = self.browser
-                same = browser is not None and browser.batches == self._batch
-                at = self._batch_came if same else self._moment_of_batch()
+                at = self._batch_came if self._arrivals.batches == self._batch else self._moment_of_batch()
                 if not quiet or not self.runner.keep(at, self._epoch, output):
                     self._feed(BrowserEvent(at=at, epoch=self._epoch, event=output))
         elif self.runner.state.link.phase == "stopped":
@@ -291,7 +297,7 @@ class Driver:
 
     def _moment_of_batch(self) -> Instant:
         """When the reader was given what it hands out from now on: the clock is asked once for each batch."""
-        self._batch = -1 if self.browser is None else self.browser.batches
+        self._batch = -1 if self.browser is None else self._arrivals.batches
         self._batch_came = self.now()
         return self._batch_came
 
@@ -406,7 +412,7 @@ class Driver:
     def subscribe(self, kinds: tuple[type[Change], ...], capacity: int) -> Subscription[Any]:
         """Changes from now on."""
         subscription = self._listeners.subscribe(kinds, capacity)
-        if self.runner.state.link.phase in ("stopped", "gave_up"):
+        if self.runner.state.link.phase in OVER:
             self._end_listening()
         return subscription
 

@@ -115,24 +115,26 @@ class Runner:
 
     def keep(self, at: Instant, epoch: int, event: Event) -> bool:
         """An event of `quiet_events`: it waits to be folded. False: it cannot, and is to be fed."""
-        state, waiting = self._there
         if type(event) is not Event or len(event.raw) > SMALL:
             return False
-        if waiting:
-            last = waiting[-1]
-            later = at is last.at or (last.at.mono <= at.mono >= state.now and at.mono < self._until)
-            if not later or epoch != last.epoch or len(waiting) >= KEPT:
-                return False
-        elif not self._may_wait(state, at, epoch):
-            return False
+        state, waiting = self._there
         session_id = event.session_id
         page = None if session_id is None else state.page_of.get(session_id)
         kept = BrowserEvent(at=at, epoch=epoch, event=event, page=page)
         if waiting:
+            last = waiting[-1]
+            if (
+                epoch != last.epoch
+                or len(waiting) >= KEPT
+                or (at is not last.at and not (last.at.mono <= at.mono >= state.now and at.mono < self._until))
+            ):
+                return False
             self._waiting.append(kept)
-        else:
-            self._waiting = [kept]
-            self._there = state, self._waiting
+            return True
+        if not self._may_wait(state, at, epoch):
+            return False
+        self._waiting = [kept]
+        self._there = state, self._waiting
         return True
 
     def _may_wait(self, state: State, at: Instant, epoch: int) -> bool:

@@ -6,6 +6,7 @@ fifty lines of a page that logs megabytes take no more than fifty lines of text.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -64,17 +65,11 @@ class ConsoleRing:
 
     def fold(self, state: Rings, inputs: Sequence[BrowserEvent], /) -> Rings:
         """Keep lines, each with its page."""
-        came: dict[TargetId, list[Line]] = {}
+        came: defaultdict[TargetId, list[Line]] = defaultdict(list)
         for input in inputs:
-            page = input.page
-            if page is None:
-                continue
-            event = input.event
-            line = input if type(event) is Event and len(event.raw) <= LARGE else _as_read(input)
-            if page in came:
-                came[page].append(line)
-            else:
-                came[page] = [line]
+            page, event = input.page, input.event
+            if page is not None:
+                came[page].append(input if type(event) is Event and len(event.raw) <= LARGE else _as_read(input))
         if not came:
             return state
         rings = state.mutate()

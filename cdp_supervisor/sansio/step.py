@@ -105,10 +105,11 @@ def step(state: State, input: Input) -> Step:
 
 def take(state: State, input: Input) -> tuple[State, Sequence[effects.Effect]]:
     """The same, without a record of it: for who takes one input after the other."""
-    event: str | None = None
+    for_machines = True
     if type(input) is BrowserEvent:
-        event = input.event.method
-        after = None if event in EVENTS else _kept_by_machines(state, input)
+        method = input.event.method
+        for_machines = method in state.heard
+        after = None if method in EVENTS else _kept_by_machines(state, input)
         if after is not None:
             return after, NOTHING
     if state.link.phase == "stopped" and type(input) is not Ask:
@@ -121,7 +122,7 @@ def take(state: State, input: Input) -> tuple[State, Sequence[effects.Effect]]:
         rule = RULES.get(type(input))
         if rule is not None:
             rule(turn, input)
-        if event is None or event in state.heard:
+        if for_machines:
             strangers.feed(turn, input)
     else:
         turn.count("inputs_of_older_links")
@@ -198,10 +199,11 @@ def unheard_by_machines(state: State) -> frozenset[str]:
 
 
 def _event(turn: Turn, input: BrowserEvent) -> None:
-    rule = EVENTS.get(input.event.method)
+    event = input.event
+    rule = EVENTS.get(event.method)
     if rule is not None:
         try:
-            rule(turn, input.event)
+            rule(turn, event)
         except RemoteProtocolError:  # of reading it
             turn.count("unreadable_events")
 
