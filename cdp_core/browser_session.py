@@ -46,7 +46,7 @@ class BrowserSession(Session):
         self._targets = TargetBridge(link, self)
         self.browser_id: str | None = None
         """What the browser calls itself in its address, as long as it runs; None where the address does not tell."""
-        self.arrivals = link.arrivals
+        self.batches = link.batches
         """To a tap, outputs of one batch came at one moment."""
 
     @property

@@ -43,7 +43,7 @@ from cdp_core.sansio.wire import CommandId, Event, SessionId, shown_id
 from cdp_core.subscriptions import Routes
 from cdp_core.transports import DirectTransport, JoiningTransport, Transport
 
-__all__ = ["Arrivals", "Link", "LinkStatistics", "Tap", "check_tap"]
+__all__ = ["Batches", "Link", "LinkStatistics", "Tap", "check_tap"]
 
 Tap = Callable[[Output], object]
 """Sees every output first and loses nothing; must be pure and quick. It may send and subscribe, never wait."""
@@ -119,13 +119,13 @@ class LinkStatistics(Struct, frozen=True, kw_only=True):
     transport: object = None
 
 
-class Arrivals:
+class Batches:
     """What the transport gave at once, counted: where it is the same, no time has passed between two outputs."""
 
-    __slots__ = ("batches",)
+    __slots__ = ("count",)
 
     def __init__(self) -> None:
-        self.batches = 0
+        self.count = 0
 
 
 class Link(Generic[S]):
@@ -163,7 +163,7 @@ class Link(Generic[S]):
         self._outbox: deque[bytes] = deque()
         self._outbox_bytes = 0
         self._writer: trio.lowlevel.Task | None = None
-        self.arrivals = Arrivals()
+        self.batches = Batches()
         self._replies_in_batch = 0
         self._drained: trio.Event | None = None
 
@@ -300,7 +300,7 @@ class Link(Generic[S]):
                     raise RemoteProtocolError(  # noqa: TRY301 - it ends the link as any other fault
                         f"The transport's receive() gave no sequence of messages but a {type(batch).__name__}; mend it."
                     )
-                self.arrivals.batches += 1
+                self.batches.count += 1
                 self._deliver(self.router.receive_all(batch))
         except ConnectionLost as lost:
             self._lose(Loss(kind="connection", reason=lost.reason, detail=str(lost), close_code=lost.close_code))
@@ -452,7 +452,7 @@ class Link(Generic[S]):
         tell: Callable[[], object] | None = getattr(self._transport, "statistics", None)
         return LinkStatistics(
             router=self.router.statistics(),
-            batches=self.arrivals.batches,
+            batches=self.batches.count,
             outbox=len(self._outbox),
             outbox_bytes=self._outbox_bytes,
             unheard_refusals=self.unheard_refusals,

@@ -44,7 +44,7 @@ from cdp_core import (
     Transport,
     open_browser_session,
 )
-from cdp_core.link import Arrivals
+from cdp_core.link import Batches
 from cdp_supervisor.errors import UnsupportedBackend
 from cdp_supervisor.feeding import closed_input, opened_input
 from cdp_supervisor.listeners import Listeners
@@ -123,7 +123,7 @@ class Driver:
         """What a task of ours raised: a mistake in this library, or in the function that gives the address."""
         self.on_failure: Callable[[], None] = lambda: None
         self._clock = trio.lowlevel.current_clock().current_time
-        self._arrivals = Arrivals()
+        self._batches = Batches()
         """Of the link that there is."""
         self._batch, self._batch_came = -1, Instant(mono=-math.inf)
         self._link_scope, self._time_scope = trio.CancelScope(shield=True), trio.CancelScope(shield=True)
@@ -219,7 +219,7 @@ class Driver:
 
     def _link_is_up(self, browser: BrowserSession, *, owned: bool) -> None:
         self.browser = browser
-        self._arrivals, self._batch = browser.arrivals, -1
+        self._batches, self._batch = browser.batches, -1
         self._shared = SharedLink(browser, owned=owned)
         already = () if owned else self._shared.tap(self._tap)
         self._feed(LinkUp(at=self.now(), epoch=self._epoch, owned=owned, browser_id=browser.browser_id))
@@ -272,7 +272,7 @@ class Driver:
         if type(output) is Event or isinstance(output, Event):
             quiet = self._wanted.get(output.method)
             if quiet is not None:
-                at = self._batch_came if self._arrivals.batches == self._batch else self._moment_of_batch()
+                at = self._batch_came if self._batches.count == self._batch else self._moment_of_batch()
                 if not quiet or not self.runner.keep(at, self._epoch, output):
                     self._feed(BrowserEvent(at=at, epoch=self._epoch, event=output))
         elif self.runner.state.link.phase == "stopped":
@@ -297,7 +297,7 @@ class Driver:
 
     def _moment_of_batch(self) -> Instant:
         """When the reader was given what it hands out from now on: the clock is asked once for each batch."""
-        self._batch = -1 if self.browser is None else self._arrivals.batches
+        self._batch = -1 if self.browser is None else self._batches.count
         self._batch_came = self.now()
         return self._batch_came
 

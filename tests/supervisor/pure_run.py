@@ -337,11 +337,15 @@ def check_sessions(played: Played) -> None:
 
 
 def silent_pages(truth: Truth) -> set[str]:
-    """The pages of which a client cannot know all: a renderer of theirs is stopped by a dialog, or dead."""
+    """The pages of which a client cannot know all: a renderer of theirs is stopped by a dialog, or dead.
+
+    It may be one that a frame is on its way into: the frame has a target of its own before its document is there.
+    """
     parents = {frame.id: frame.parent for frame in truth.frames}
+    targets = {target for _, _, target in truth.sessions}
     silent: set[str] = set()
     for frame in truth.frames:
-        if frame.silent:
+        if frame.silent or (frame.id in targets and frame.target != frame.id):
             top = frame.id
             while (above := parents[top]) is not None:
                 top = above

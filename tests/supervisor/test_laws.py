@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cdp_core.testing.fake.world import PROFILES
-from cdp_core.testing.steps import AddFrame, Cut, Dialog, Navigate, NavigateFrame, Script, Wait
+from cdp_core.testing.steps import AddFrame, Cut, Dialog, Navigate, NavigateFrame, Popup, Script, Wait
 from cdp_core.testing.strategies import is_race_free, scripts
 
 Json = dict[str, Any]
@@ -82,6 +82,14 @@ BOTH = Script(
     timeline=(Wait(1), Navigate("https://ads.example/1")),
 )
 """A page and a frame of it ask, while the page is sent elsewhere, or loaded again."""
+ON_ITS_WAY = Script(
+    pages={LATER: (Wait(1), Dialog("confirm", "b"))},
+    timeline=(
+        *(Wait(1), AddFrame("x1", LATER), Wait(1), Popup("x2", "https://shop.example/2")),
+        AddFrame("x3", "https://pay.example/", parent="x2"),
+    ),
+)
+"""A frame of a second page is to load in the process that stands at a dialog of the first one."""
 AT_ONCE = Script(pages={LATER: (Dialog(),)}, timeline=(Wait(1), AddFrame("x1", LATER), Dialog(frame="x1")))
 """A frame asks in its first document and in its next one at the same moment."""
 ELSEWHERE: Json = {"call": "Page.navigate", "params": {"url": "https://shop.example/"}, "page": 0}
@@ -98,6 +106,7 @@ AGAIN: Json = {"call": "Page.reload", "params": {}, "page": 0}
 @example(script=LEFT, profile="headless-new", policy="must_respond", asks=[], seed=1)
 @example(script=BOTH, profile="headless-shell", policy="must_respond", asks=[ELSEWHERE], seed=2)
 @example(script=BOTH, profile="headless-shell", policy="must_respond", asks=[AGAIN], seed=7)
+@example(script=ON_ITS_WAY, profile="headless-new", policy="must_respond", asks=[], seed=0)
 @example(script=AT_ONCE, profile="headless-new", policy="auto_accept", asks=[], seed=0)
 @example(script=TWICE_LEFT, profile="headless-new", policy="auto_dismiss", asks=[THERE, THERE], seed=0)
 @example(script=AT_ONCE, profile="headless-shell", policy="auto_accept", asks=[], seed=0)
