@@ -84,7 +84,7 @@ class Reply(Generic[R]):
             task, self._task = self._task, None
             reschedule(task)
 
-    def park(self, task: trio.lowlevel.Task) -> Callable[[object], Abort]:
+    def _park(self, task: trio.lowlevel.Task) -> Callable[[object], Abort]:
         """The task, which is to sleep now, wakes at the end; what is returned is for its cancellation."""
         self._task = task
         return self._abandon
