@@ -123,8 +123,9 @@ def to_be_discarded(scenario: Any, *, wait: bool, listen: bool = True) -> None:
     """A page `p`, and one of the browser's that can discard it."""
     scenario.send("Target.createTarget", {"url": "about:blank"}, save={"target.p": "targetId"})
     scenario.settle()
-    scenario.send("Target.createTarget", {"url": "chrome://chrome-urls/"}, save={"target.d": "targetId"})
+    scenario.send("Target.createTarget", {"url": "about:blank"}, save={"target.d": "targetId"})
     scenario.attach("d")
+    scenario.send("Page.navigate", {"url": "chrome://chrome-urls/"}, on="d")
     scenario.evaluate(ALLOW, on="d", awaitPromise=True)
     scenario.send("Page.navigate", {"url": "chrome://discards/"}, on="d")
     scenario.settle()
@@ -170,10 +171,10 @@ async def test_a_discarded_tab_goes_elsewhere(scenario: Any) -> None:
     to_be_discarded(scenario, wait=False)
     discarded(scenario)
     scenario.evaluate("1", on="new", wait=False)
-    scenario.send("Page.enable", on="new", wait=False)
-    scenario.send("Runtime.enable", on="new", wait=False)
     scenario.settle()
     scenario.go("{a}/other", on="new")
+    for domain in ("Page", "Runtime"):  # before, it is chance whether the navigation overtakes them
+        scenario.send(f"{domain}.enable", on="new")
     scenario.evaluate("location.href", on="new")
     await scenario.conforms()
 
