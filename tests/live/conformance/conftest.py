@@ -54,7 +54,7 @@ from cdp_core.transports.websocket import open_websocket
 
 Json = dict[str, Any]
 
-RUNS = int(os.environ.get("CDP_CONFORMANCE_RUNS", "10"))
+RUNS = int(os.environ.get("CDP_CONFORMANCE_RUNS", "16"))
 """How often Chromium is asked, at most."""
 QUIET = 0.1
 """Seconds without a message, after which a real browser has nothing more to say."""
