@@ -25,6 +25,10 @@ def with_error(reason: str = "") -> NoReturn:
     if reason:
         print(reason, file=sys.stderr)
     else:
-        traceback.print_exc()
+        kind, error, where = (
+            sys.exc_info()
+        )  # an old trio has its own idea of how exceptions are printed, and breaks on it
+        traceback.print_tb(where)
+        print(f"{kind.__name__ if kind else None}: {error}", file=sys.stderr)
     sys.stderr.flush()
     os._exit(1)

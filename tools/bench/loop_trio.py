@@ -14,6 +14,8 @@ import trio
 from job import Job
 from measure import Loop, measure
 
+lowlevel = trio.lowlevel if hasattr(trio, "lowlevel") else trio.hazmat  # its name before trio 0.15
+
 
 async def _gather(functions: Sequence[Callable[[], Awaitable[None]]]) -> None:
     async with trio.open_nursery() as nursery:
@@ -37,9 +39,7 @@ def run(job: Job, adapter: ModuleType) -> None:
     """Measure and leave."""
 
     async def work() -> None:
-        leaving.with_result(
-            await measure(job, adapter.Client(), Loop(_gather, trio.Event, trio.lowlevel.wait_readable))
-        )
+        leaving.with_result(await measure(job, adapter.Client(), Loop(_gather, trio.Event, lowlevel.wait_readable)))
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:
