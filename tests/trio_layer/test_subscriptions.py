@@ -31,7 +31,7 @@ from cdp_core import (
     Subscription,
 )
 from cdp_core.sansio.records import Raw
-from cdp_core.subscriptions import LONGEST_TURN
+from cdp_core.subscriptions import LONGEST_TURN, Routes
 
 
 class PickError(Exception):
@@ -254,6 +254,61 @@ def test_a_reader_in_a_task_of_its_own(sizes: list[int], reads: int, fails: bool
         assert not (lagged and not fails)
 
     trio.run(main)
+
+
+# ── what is heard ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+METHODS = st.lists(st.sampled_from(["A.a", "B.b", "C.c"]), min_size=1, max_size=3, unique=True)
+ROUTE = st.integers(0, 2)
+
+
+@given(
+    acts=st.lists(
+        st.one_of(
+            st.tuples(st.just("listen"), ROUTE, METHODS),
+            st.tuples(st.just("close"), ROUTE, st.integers(0, 9)),
+            st.tuples(st.just("end"), ROUTE, st.none()),
+        ),
+        max_size=20,
+    )
+)
+def test_what_is_heard_is_what_somebody_listens_to(acts: list[tuple[str, int, Any]]) -> None:
+    """An event is handed out only where its method is heard: of several sessions any one may be the first or the last."""
+    heard: dict[str, int] = {}
+    routes = [Routes(heard) for _ in range(3)]
+    listening: list[list[tuple[list[str], Subscription[Any]]]] = [[], [], []]
+    for act, place, what in acts:
+        if act == "listen":
+            made = routes[place].subscription(tuple(what), None, capacity=1, max_bytes=1, overflow=Overflow.DROP_OLDEST)
+            listening[place].append((what, made))
+        elif act == "close" and what < len(listening[place]):
+            listening[place][what][1].close()
+            listening[place][what][1].close()
+            del listening[place][what]
+        elif act == "end":
+            routes[place].end(trio.ClosedResourceError)
+            listening[place].clear()
+        wanted = [{method for methods, _ in each for method in methods} for each in listening]
+        assert heard == {method: sum(method in each for each in wanted) for method in sorted(set[str]().union(*wanted))}
+
+
+async def test_one_of_two_sessions_listens_no_more(peer: Any) -> None:
+    async with peer.open() as browser:
+        for session in ("S1", "S2", "S3"):
+            peer.attached(session)
+        await wait_all_tasks_blocked()
+        first, second, third = (
+            browser.sessions[SessionId(name)].subscribe("A.a", capacity=2) for name in ("S1", "S2", "S3")
+        )
+        first.close()
+        peer.detached("S2")
+        peer.event("A.a", {"n": 1}, "S3")
+        await wait_all_tasks_blocked()
+        assert number_of(third.receive_nowait()) == 1
+        with pytest.raises(SessionGone):
+            await second.receive()
+        third.close()
+        assert not browser._link.heard
 
 
 # ── overflow, told plainly ───────────────────────────────────────────────────────────────────────────────────────────
