@@ -698,6 +698,24 @@ async def test_strict_ends_the_link_at_the_first_of_them(scripted: Any) -> None:
             assert SECRET not in str(await browser.wait_closed())
 
 
+async def test_a_link_that_has_ended_is_not_read_any_more(peer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, receive = 0, peer.transport.receive
+
+    async def counting() -> Any:
+        nonlocal asked
+        asked += 1
+        return await receive()
+
+    monkeypatch.setattr(peer.transport, "receive", counting)
+    async with peer.open(strict=True) as browser:
+        await wait_all_tasks_blocked()
+        before = asked
+        peer.say(b"[]")
+        await browser.wait_closed()
+        await wait_all_tasks_blocked()
+        assert asked == before == 1
+
+
 async def test_strict_lets_pass_what_is_normal(peer: Any) -> None:
     async with peer.open(strict=True) as browser:
         with trio.move_on_after(0.01):

@@ -895,6 +895,36 @@ async def test_a_partial_direct_write_is_finished_before_anything_else(link: Lin
     assert [event.payload for event in peer.events if isinstance(event, Pong)] == [b"alive?"]
 
 
+class SpuriousSocket:
+    """One that is said to be readable once, and has nothing."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw, self.empty = raw, 1
+
+    def recv(self, size: int) -> bytes:
+        if self.empty:
+            self.empty -= 1
+            raise BlockingIOError
+        data: bytes = self._raw.recv(size)
+        return data
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._raw, name)
+
+
+@only_direct
+async def test_a_socket_that_has_nothing_after_all_is_waited_for_again(link: Link) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await peer.say(frame(b"one"))
+        await peer.hear_all()
+
+    async with link.open(script, close_timeout=SOON) as (transport, _peer):
+        spurious = transport._socket = SpuriousSocket(transport._socket)
+        assert await receive(transport, 1) == [b"one"]
+        assert not spurious.empty
+
+
 @only_direct
 async def test_an_empty_send_finishes_a_partial_direct_write(link: Link) -> None:
     async def script(peer: Peer) -> None:
