@@ -74,10 +74,8 @@ class Reply(Generic[R]):
     def settle(self, outcome: Outcome, /) -> None:
         """The command ended (said by the link)."""
         self._outcome = outcome
-        task = self._task
-        if task is not None:
-            self._task = None
-            reschedule(task)
+        if self._task is not None:
+            self._wake()
 
     def _wake(self) -> None:
         if self._task is not None:
