@@ -29,8 +29,8 @@ async def test_a_batch_has_one_and_the_next_link_none_of_the_last(mock_clock: Mo
     it = driver()
     async with open_browser_session(memory_pair()[0]) as browser:
         it._batch = browser.batches.count
-        mock_clock.jump(5)
         it._link_is_up(browser, owned=True)
+        mock_clock.jump(5)
         it._tap(SAID)
         came = mock_clock.current_time()
         assert it.runner.state.now == came
