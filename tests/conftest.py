@@ -43,9 +43,8 @@ FDS = Path("/proc/self/fd")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """`-n auto`: half as many again as there are processors, since the tests with a real browser mostly wait for it."""
-    processors = os.cpu_count() or 1
-    return processors + processors // 2
+    """`-n auto`: twice as many as there are processors, since the tests with a real browser mostly wait for it."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def open_descriptors() -> set[str]:

@@ -916,11 +916,14 @@ class SpuriousSocket:
 async def test_a_socket_that_has_nothing_after_all_is_waited_for_again(link: Link) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept()
+        await watched.wait()  # what comes with the handshake is not read here
         await peer.say(frame(b"one"))
         await peer.hear_all()
 
+    watched = trio.Event()
     async with link.open(script, close_timeout=SOON) as (transport, _peer):
         spurious = transport._socket = SpuriousSocket(transport._socket)
+        watched.set()
         assert await receive(transport, 1) == [b"one"]
         assert not spurious.empty
 
