@@ -29,7 +29,7 @@ from cdp_core.errors import (
     TargetCrashed,
     TargetGone,
 )
-from cdp_core.link import LinkStatistics, Tap
+from cdp_core.link import Batches, LinkStatistics, Tap
 from cdp_core.page_session import PageSession
 from cdp_core.replies import PendingReply
 from cdp_core.sansio.router import (
@@ -83,6 +83,7 @@ __all__ = [
     "Address",
     "Anomaly",
     "Arm",
+    "Batches",
     "BindingDrift",
     "BridgeStatistics",
     "BrowserContextId",

@@ -15,7 +15,7 @@ import trio
 
 from cdp_core.discovery import Address, find_websocket
 from cdp_core.errors import Gone, InvalidArgument
-from cdp_core.link import Link, LinkStatistics, Tap, check_tap
+from cdp_core.link import Batches, Link, LinkStatistics, Tap, check_tap
 from cdp_core.page_session import PageSession
 from cdp_core.sansio.endpoints import check_headers
 from cdp_core.sansio.router import Output
@@ -46,8 +46,6 @@ class BrowserSession(Session):
         self._targets = TargetBridge(link, self)
         self.browser_id: str | None = None
         """What the browser calls itself in its address, as long as it runs; None where the address does not tell."""
-        self.batches = link.batches
-        """To a tap, outputs of one batch came at one moment."""
 
     @property
     def targets(self) -> TargetBridge:
@@ -171,6 +169,11 @@ class BrowserSession(Session):
         loss = self._link.router.loss
         assert loss is not None
         return loss.error()
+
+    @property
+    def batches(self) -> Batches:
+        """How often the reader was given something: to a tap, outputs of one batch came at one moment."""
+        return self._link.batches
 
     def statistics(self) -> LinkStatistics:
         """What passed over this connection so far."""

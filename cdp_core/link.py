@@ -143,8 +143,8 @@ class Link(Generic[S]):
         self.router = Router()
         self.sessions: dict[SessionId, S] = {}
         self.routes: dict[SessionId | None, Routes] = {}
-        self.heard: dict[str, int] = {}
-        """The methods that somebody listens to, on whichever session."""
+        self.heard: set[str] = set()
+        """The methods that somebody listens to or did, on whichever session."""
         self.everywhere = Routes(self.heard)
         self.unheard_refusals = 0
         self.tap_failure: TapFailed | None = None

@@ -103,18 +103,17 @@ class Sink(Protocol):
 class Routes:
     """Which sinks listen to which methods, in the order of their making. Tuples, so that a delivery sees one state."""
 
-    def __init__(self, heard: dict[str, int]) -> None:
+    def __init__(self, heard: set[str]) -> None:
         self.by_method: dict[str, tuple[Sink, ...]] = {}
         self._heard = heard
-        """In how many routes of the link a method has sinks: most events have none in any."""
+        """The link's methods that ever had a sink, in any routes: most events have none. It only grows, since one too many
+        costs a look, and one too few, which a collected sink might leave behind at any moment, would cost events."""
 
     def add(self, methods: tuple[str, ...], sink: Sink) -> None:
         """Register a sink for methods."""
         for method in methods:
-            before = self.by_method.get(method, ())
-            if not before:
-                self._heard[method] = self._heard.get(method, 0) + 1
-            self.by_method[method] = (*before, sink)
+            self._heard.add(method)
+            self.by_method[method] = (*self.by_method.get(method, ()), sink)
 
     def remove(self, methods: tuple[str, ...], sink: Sink) -> None:
         """Forget a sink. Idempotent."""
@@ -122,8 +121,8 @@ class Routes:
             rest = tuple(each for each in self.by_method.get(method, ()) if each is not sink)
             if rest:
                 self.by_method[method] = rest
-            elif self.by_method.pop(method, None) is not None:
-                self._unheard(method)
+            else:
+                self.by_method.pop(method, None)
 
     def subscription(
         self,
@@ -165,16 +164,9 @@ class Routes:
     def end(self, error: Callable[[], BaseException]) -> None:
         """End every sink, each once."""
         sinks = self.sinks()
-        for method in self.by_method:
-            self._unheard(method)
         self.by_method.clear()
         for sink in sinks:
             sink.end(error)
-
-    def _unheard(self, method: str) -> None:
-        self._heard[method] -= 1
-        if not self._heard[method]:
-            del self._heard[method]
 
     def sinks(self) -> tuple[Sink, ...]:
         """Every sink, each once, in the order of their making."""

@@ -24,6 +24,7 @@ import trio
 
 from cdp_core import (
     Address,
+    Batches,
     BrowserSession,
     CdpError,
     CommandDone,
@@ -44,7 +45,6 @@ from cdp_core import (
     Transport,
     open_browser_session,
 )
-from cdp_core.link import Batches
 from cdp_supervisor.errors import UnsupportedBackend
 from cdp_supervisor.feeding import closed_input, opened_input
 from cdp_supervisor.listeners import Listeners
@@ -239,6 +239,7 @@ class Driver:
         self._opening.clear()
         self.let_go()
         self.browser = None
+        self._batches, self._batch = Batches(), -1
         jitter = random.random()  # noqa: S311 - it spreads clients out, and keeps no secret
         self._feed(LinkDown(at=self.now(), epoch=self._epoch, reason=reason, jitter=jitter, final=final))
         if not self.started.is_set() and self.runner.state.link.phase == "gave_up":

@@ -103,7 +103,7 @@ class FrameReader:
         # The frame that is being received into its own buffer, and the buffer that is kept for the next one.
         self._buffer = bytearray()
         self._filled = 0
-        self.large = 0
+        self.large_frame = 0
         """The length of the large frame that is being received, 0 where there is none."""
         self._head = 0
         self._lent = False
@@ -114,8 +114,8 @@ class FrameReader:
         if self.violation is not None:
             return []
         messages: list[Payload] = []
-        if self.large:
-            taken = min(self.large - self._filled, len(portion))
+        if self.large_frame:
+            taken = min(self.large_frame - self._filled, len(portion))
             self._buffer[self._filled : self._filled + taken] = portion[:taken]
             messages = self._grow(taken)
             if taken == len(portion) or self.violation is not None:
@@ -129,9 +129,9 @@ class FrameReader:
 
     def wanted(self) -> memoryview | None:
         """The missing part of a large frame, to be received into; None where any bytes will do."""
-        if not self.large:
+        if not self.large_frame:
             return None
-        return memoryview(self._buffer)[self._filled : self.large]
+        return memoryview(self._buffer)[self._filled : self.large_frame]
 
     def filled(self, count: int) -> list[Payload]:
         """Say that `count` bytes were received into `wanted()`; return the message if that completed it."""
@@ -265,14 +265,14 @@ class FrameReader:
     def _begin_own(self, head: int, length: int, portion: bytes, start: int) -> None:
         if self._lent or len(self._buffer) < length:
             self._buffer = bytearray(length)
-        self._head, self.large, self._filled = head, length, len(portion) - start
+        self._head, self.large_frame, self._filled = head, length, len(portion) - start
         self._buffer[: self._filled] = portion[start:]
 
     def _grow(self, count: int) -> list[Payload]:
         self._filled += count
-        if self._filled < self.large:
+        if self._filled < self.large_frame:
             return []
-        length, self.large = self.large, 0
+        length, self.large_frame = self.large_frame, 0
         messages: list[Payload] = []
         if self._head != _WHOLE_TEXT:
             self._unusual(self._head, self._buffer[:length], b"", messages)

@@ -48,6 +48,8 @@ class TappedTransport(UpgradedTransport):
         self._tap = TapStream(self)
         self._early: list[Payload] = []
         self._receiving = False
+        self._fault: OSError | None = None
+        """What reading met behind messages that were still to be handed out."""
         self._peer_close: int | None = None
 
     def stream_below(self) -> trio.abc.Stream:
@@ -63,7 +65,7 @@ class TappedTransport(UpgradedTransport):
                     await self._end_as_told()
                 try:
                     raw = self._socket
-                    if raw is None or self._early or self._frames.hesitates:
+                    if raw is None or self._early or self._fault or self._frames.hesitates:
                         messages = await self._read_otherwise()
                     else:  # the usual case, in this frame: each one between the task and its trap costs every wake-up
                         await wait_readable(raw)
@@ -121,10 +123,12 @@ class TappedTransport(UpgradedTransport):
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _read_otherwise(self) -> list[Payload]:
-        """What came with the handshake; from a stream; or the rest of a message that is too big."""
+        """What came with the handshake; a fault; what a stream gives; or the rest of a message that is too big."""
         if self._early:
             messages, self._early = self._early, []
             return messages
+        if self._fault is not None:
+            raise self._fault
         if not self._frames.hesitates:
             return await self._read_stream()
         # The header has told all but which command it was; who sent it owes the rest, but is not waited for long.
@@ -167,7 +171,7 @@ class TappedTransport(UpgradedTransport):
     def _read_socket(self, raw: socket.socket) -> list[Payload]:
         """Piece after piece while there is more, for one chunk before others may run."""
         frames = self._frames
-        if frames.large:
+        if frames.large_frame:
             return self._read_large(raw)
         try:
             data = raw.recv(PIECE)
@@ -177,10 +181,13 @@ class TappedTransport(UpgradedTransport):
             raise EOFError
         messages = frames.feed(data)
         size = len(data)
-        while len(data) == PIECE and size < CHUNK and not frames.lent and not frames.large:
+        while len(data) == PIECE and size < CHUNK and not frames.lent and not frames.large_frame:
             try:
                 data = raw.recv(PIECE)
-            except OSError:  # nothing more now, or the end, which is there to be read again
+            except BlockingIOError:
+                break
+            except OSError as error:  # the kernel tells it once
+                self._fault = error
                 break
             messages += frames.feed(data)
             size += len(data)
@@ -210,6 +217,7 @@ class TappedTransport(UpgradedTransport):
             if control.opcode == CLOSE and self._peer_close is None:
                 self._frames.violation = self._frames.violation or _fault_in_close(control.octets[2:])
                 if self._frames.violation is not None:
+                    self._frames.hesitates = False
                     break
                 code = control.octets[2:4]
                 self._peer_close = int.from_bytes(code, "big") if len(code) == 2 else 1005
@@ -237,7 +245,8 @@ class TappedTransport(UpgradedTransport):
     async def _drain(self) -> None:
         try:
             while True:
-                self.dropped_after_close += len(await self._read())
+                messages = await self._read()
+                self.dropped_after_close += len(messages)
                 self._take_controls()
         except (EOFError, OSError, trio.BrokenResourceError, trio.ClosedResourceError):
             self._tap.end()

@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 import attrs
@@ -104,7 +104,7 @@ class UpgradedTransport:
         self._failure: BaseException | None = None
         self._gate = _Gate()
         self._poisoned = False
-        self._masks = _masks()
+        self._masks = _MaskPool()
         self._ended: ConnectionLost | RemoteProtocolError | None = None
         self._closing: trio.Event | None = None
         # Who is cancelled still closes politely, for which trio-websocket has to live: it ends with `aclose`.
@@ -197,7 +197,7 @@ class UpgradedTransport:
     async def send(self, batch: Sequence[bytes], /) -> None:
         """See Transport: one joined write."""
         self._check_open()
-        await self.write(b"".join(map(frame_text, batch, self._masks)))
+        await self.write(b"".join([frame_text(text, self._masks.next()) for text in batch]))
 
     def send_now(self, text: bytes, /) -> bool:
         """See DirectTransport."""
@@ -205,7 +205,7 @@ class UpgradedTransport:
             return False
         if self._closing is not None or self._ended is not None:
             return False  # `send` says why
-        return self._send_octets(self._socket, frame_text(text, next(self._masks)))
+        return self._send_octets(self._socket, frame_text(text, self._masks.next()))
 
     def send_joined_now(self, batch: Sequence[bytes], /) -> bool:
         """See JoiningTransport."""
@@ -217,7 +217,7 @@ class UpgradedTransport:
             or self._ended is not None
         ):
             return False
-        return self._send_octets(self._socket, b"".join(map(frame_text, batch, self._masks)))
+        return self._send_octets(self._socket, b"".join([frame_text(text, self._masks.next()) for text in batch]))
 
     def _send_octets(self, raw: socket.socket, octets: bytes) -> bool:
         try:
@@ -368,9 +368,19 @@ class _Gate:
             self.held = False
 
 
-def _masks() -> Iterator[bytes]:
-    """Four unpredictable bytes at a time (RFC 6455, 5.3), drawn from the system in larger portions."""
-    while True:
-        pool = os.urandom(4096)
-        for start in range(0, len(pool), 4):
-            yield pool[start : start + 4]
+class _MaskPool:
+    """Four unpredictable bytes at a time (RFC 6455, 5.3), drawn from the system in larger portions.
+
+    No generator: an interrupt in the middle of one would end it for ever.
+    """
+
+    def __init__(self) -> None:
+        self._pool = b""
+        self._used = 0
+
+    def next(self) -> bytes:
+        start = self._used
+        if start >= len(self._pool):
+            self._pool, start = os.urandom(4096), 0
+        self._used = start + 4
+        return self._pool[start : start + 4]

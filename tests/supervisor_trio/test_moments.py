@@ -40,4 +40,7 @@ async def test_a_batch_has_one_and_the_next_link_none_of_the_last(mock_clock: Mo
         browser.batches.count += 1
         it._tap(SAID)
         assert it.runner.state.now == mock_clock.current_time() == came + 5
-        it.let_go()
+        it._link_is_down("peer_closed")
+        mock_clock.jump(60)
+        it._tap(SAID)
+        assert it.runner.state.now == mock_clock.current_time()

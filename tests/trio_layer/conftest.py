@@ -27,10 +27,10 @@ def no_link_keeps_an_entry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(Link, "__init__", note)
     yield
     for link in links:
-        kept = (link._waiters, link.sessions, link.routes, link.heard, link._outbox)
+        kept = (link._waiters, link.sessions, link.routes, link._outbox)
         left = (link.router.in_flight, *map(len, kept))
         assert link.ended.is_set()
-        assert left == (0,) * 6, f"commands, waiters, sessions, routes, methods heard, unsent: {left}"
+        assert left == (0,) * 5, f"commands, waiters, sessions, routes, unsent: {left}"
 
 
 class Watched:

@@ -928,6 +928,44 @@ async def test_a_socket_that_has_nothing_after_all_is_waited_for_again(link: Lin
         assert not spurious.empty
 
 
+class ResetSocket:
+    """One that gives as much as is read at once, and then breaks: the kernel says so once, and that it is the end after."""
+
+    def __init__(self, raw: Any, given: bytes) -> None:
+        self._raw, self._left = raw, [given, ConnectionResetError()]
+
+    def recv(self, _size: int) -> bytes:
+        given = self._left.pop(0) if self._left else b""
+        if isinstance(given, OSError):
+            raise given
+        return given
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._raw, name)
+
+
+@only_direct
+@pytest.mark.parametrize("first", [0x81, 0x01], ids=["behind a message", "behind a fragment"])
+async def test_a_reset_is_no_normal_end(link: Link, first: int) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await watched.wait()
+        await peer.say(frame(b"whatever wakes the reader"))
+        await peer.hear_all()
+
+    watched = trio.Event()
+    text = b"x" * (PIECE - 4)
+    async with link.open(script, close_timeout=SOON) as (transport, _peer):
+        transport._socket = ResetSocket(transport._socket, bytes((first, 126)) + len(text).to_bytes(2, "big") + text)
+        watched.set()
+        if first == 0x81:
+            assert await receive(transport, 1) == [text]
+        for _ in range(2):
+            with pytest.raises(ConnectionLost) as lost:
+                await transport.receive()
+            assert lost.value.reason == "broken"
+
+
 @only_direct
 async def test_an_empty_send_finishes_a_partial_direct_write(link: Link) -> None:
     async def script(peer: Peer) -> None:
