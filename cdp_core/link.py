@@ -150,7 +150,6 @@ class Link(Generic[S]):
         self.tap_failure: TapFailed | None = None
         self.on_tap_failure: Callable[[], None] = lambda: None
         self.ended = trio.Event()
-        self._alive = True
         self._transport = transport
         self._direct = transport if isinstance(transport, DirectTransport) else None
         self._joining = transport if isinstance(transport, JoiningTransport) else None
@@ -294,7 +293,7 @@ class Link(Generic[S]):
     async def read(self) -> None:
         """The reader task: ends when the link has ended; that is state, and not raised."""
         try:
-            while self._alive:
+            while not self.ended.is_set():
                 batch = await self._transport.receive()
                 if not isinstance(batch, (list, Sequence)):  # pyright: ignore[reportUnnecessaryIsInstance] - a foreign transport's
                     raise RemoteProtocolError(  # noqa: TRY301 - it ends the link as any other fault
@@ -343,31 +342,26 @@ class Link(Generic[S]):
 
     def _turn(self, output: CommandDone | SessionOpened | SessionClosed | Anomaly) -> None:
         """An output that changes something: our own state first, then the taps, then those concerned."""
-        if isinstance(output, CommandDone):
-            self._replies_in_batch += 1
-            if self._taps:
-                self._tell_taps(output)
-            waiter = self._waiters.pop(output.id, None)
-            if waiter is not None:
-                waiter.settle(output.outcome)
-            return
         session: S | None = None
-        if isinstance(output, SessionOpened):
+        if type(output) is CommandDone:
+            self._replies_in_batch += 1
+        elif isinstance(output, SessionOpened):
             self.sessions[output.session_id] = self._open_session(output)
         elif isinstance(output, SessionClosed):
             session = self.sessions.pop(output.session_id, None)
-        self._tell_taps(output)
-        if isinstance(output, SessionClosed):
-            self._end_session(output, session)
-        elif isinstance(output, Anomaly):
-            self._on_anomaly(output)
-
-    def _tell_taps(self, output: Output) -> None:
         for tap in self._taps:
             try:
                 tap(output)
             except Exception as error:  # noqa: BLE001 - the embedder's own code; those concerned hear of it all the same
                 self._tap_failed(tap, error)
+        if isinstance(output, CommandDone):
+            waiter = self._waiters.pop(output.id, None)
+            if waiter is not None:
+                waiter.settle(output.outcome)
+        elif isinstance(output, SessionClosed):
+            self._end_session(output, session)
+        elif isinstance(output, Anomaly):
+            self._on_anomaly(output)
 
     def _end_session(self, closed: SessionClosed, session: S | None) -> None:
         if session is not None:
@@ -428,9 +422,8 @@ class Link(Generic[S]):
             await self._transport.aclose()
 
     def _lose(self, loss: Loss) -> None:
-        if not self._alive:
+        if self.ended.is_set():
             return
-        self._alive = False
         self.ended.set()
         ended = len(self.sessions), self.router.in_flight
         log.info("link down (%s); %d sessions and %d commands ended with it", loss.reason, *ended)

@@ -50,7 +50,7 @@ from cdp_supervisor.feeding import closed_input, opened_input
 from cdp_supervisor.listeners import Listeners
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio import effects
-from cdp_supervisor.sansio.agenda import Agenda, first_at
+from cdp_supervisor.sansio.agenda import first_at
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.effects import Answer, Disconnect, Effect, Forget, LetGo, Note, Send, Tell
 from cdp_supervisor.sansio.inputs import (
@@ -147,8 +147,6 @@ class Driver:
         self._listeners = Listeners()
         self._alarm = trio.Event()
         self._alarm_at = math.inf
-        self._agenda: Agenda = ()
-        """Whose first moment the alarm knows."""
         self._unwatch = self.runner.watch(self._on_state)
 
     # ── the tasks ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -261,10 +259,8 @@ class Driver:
         state = self.runner.feed(input)
         if state is None:
             return
-        if state.agenda is not self._agenda:
-            self._agenda = state.agenda
-            if first_at(self._agenda) < self._alarm_at:
-                self._alarm.set()
+        if first_at(state.agenda) < self._alarm_at:
+            self._alarm.set()
         if state.link.phase in OVER:
             self._end_listening()  # what the last input changed has been told
 

@@ -96,8 +96,6 @@ class FrameReader:
         self._limit = max_message_bytes
         self.controls: list[ControlFrame] = []
         self._rest = b""
-        self.hesitates = False
-        """Whether a message is too big, and its first bytes, which name its command, are not here yet."""
         self._refused: Violation | None = None
         self._fragments: _Fragments | None = None
         # The frame that is being received into its own buffer, and the buffer that is kept for the next one.
@@ -143,9 +141,13 @@ class FrameReader:
         """Whether what was returned last holds a view of the buffer, and would not survive the next call."""
         return self._lent
 
+    @property
+    def hesitates(self) -> bool:
+        """Whether a message is too big, and its first bytes, which name its command, are not here yet."""
+        return self._refused is not None and self.violation is None
+
     def judge(self) -> None:
         """Wait for these bytes no longer."""
-        self.hesitates = False
         self.violation = self.violation or self._refused
 
     def take_controls(self) -> list[ControlFrame]:
@@ -299,7 +301,6 @@ class FrameReader:
         head += portion[start : start + TOLD - len(head)]
         self._refused = too_big(size, self._limit, head)
         if len(head) < TOLD:
-            self.hesitates = True
             self._rest = portion[position:]
         else:
             self.judge()

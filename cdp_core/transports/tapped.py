@@ -217,7 +217,6 @@ class TappedTransport(UpgradedTransport):
             if control.opcode == CLOSE and self._peer_close is None:
                 self._frames.violation = self._frames.violation or _fault_in_close(control.octets[2:])
                 if self._frames.violation is not None:
-                    self._frames.hesitates = False
                     break
                 code = control.octets[2:4]
                 self._peer_close = int.from_bytes(code, "big") if len(code) == 2 else 1005

@@ -220,10 +220,7 @@ class UpgradedTransport:
         return self._send_octets(self._socket, b"".join([frame_text(text, self._masks.next()) for text in batch]))
 
     def _send_octets(self, raw: socket.socket, octets: bytes) -> bool:
-        try:
-            sent = raw.send(octets)
-        except OSError:  # a fault is left to the stream, which says it in trio's words
-            return False
+        sent = _send_some(raw, octets)
         if sent == len(octets):
             return True
         self._tail = octets[sent:] if sent else b""

@@ -895,18 +895,17 @@ async def test_a_partial_direct_write_is_finished_before_anything_else(link: Lin
     assert [event.payload for event in peer.events if isinstance(event, Pong)] == [b"alive?"]
 
 
-class SpuriousSocket:
-    """One that is said to be readable once, and has nothing."""
+class ScriptedSocket:
+    """One whose first reads give, or raise, what they are told to."""
 
-    def __init__(self, raw: Any) -> None:
-        self._raw, self.empty = raw, 1
+    def __init__(self, raw: Any, *given: bytes | OSError) -> None:
+        self._raw, self.given = raw, [*given]
 
     def recv(self, size: int) -> bytes:
-        if self.empty:
-            self.empty -= 1
-            raise BlockingIOError
-        data: bytes = self._raw.recv(size)
-        return data
+        given = self.given.pop(0) if self.given else self._raw.recv(size)
+        if isinstance(given, OSError):
+            raise given
+        return given
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._raw, name)
@@ -922,26 +921,10 @@ async def test_a_socket_that_has_nothing_after_all_is_waited_for_again(link: Lin
 
     watched = trio.Event()
     async with link.open(script, close_timeout=SOON) as (transport, _peer):
-        spurious = transport._socket = SpuriousSocket(transport._socket)
+        spurious = transport._socket = ScriptedSocket(transport._socket, BlockingIOError())
         watched.set()
         assert await receive(transport, 1) == [b"one"]
-        assert not spurious.empty
-
-
-class ResetSocket:
-    """One that gives as much as is read at once, and then breaks: the kernel says so once, and that it is the end after."""
-
-    def __init__(self, raw: Any, given: bytes) -> None:
-        self._raw, self._left = raw, [given, ConnectionResetError()]
-
-    def recv(self, _size: int) -> bytes:
-        given = self._left.pop(0) if self._left else b""
-        if isinstance(given, OSError):
-            raise given
-        return given
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._raw, name)
+        assert not spurious.given
 
 
 @only_direct
@@ -956,7 +939,9 @@ async def test_a_reset_is_no_normal_end(link: Link, first: int) -> None:
     watched = trio.Event()
     text = b"x" * (PIECE - 4)
     async with link.open(script, close_timeout=SOON) as (transport, _peer):
-        transport._socket = ResetSocket(transport._socket, bytes((first, 126)) + len(text).to_bytes(2, "big") + text)
+        whole = bytes((first, 126)) + len(text).to_bytes(2, "big") + text
+        # The kernel tells of a reset once, and after it of an end.
+        transport._socket = ScriptedSocket(transport._socket, whole, ConnectionResetError(), b"")
         watched.set()
         if first == 0x81:
             assert await receive(transport, 1) == [text]

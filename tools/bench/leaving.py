@@ -25,9 +25,8 @@ def with_error(reason: str = "") -> NoReturn:
     if reason:
         print(reason, file=sys.stderr)
     else:
-        kind, error, where = (
-            sys.exc_info()
-        )  # an old trio has its own idea of how exceptions are printed, and breaks on it
+        # Not by print_exc: an old trio has its own idea of how exceptions are printed, and breaks on it.
+        kind, error, where = sys.exc_info()
         traceback.print_tb(where)
         print(f"{kind.__name__ if kind else None}: {error}", file=sys.stderr)
     sys.stderr.flush()

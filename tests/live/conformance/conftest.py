@@ -16,8 +16,9 @@ What came back is compared message by message, after the ids were given labels:
 * **allowed** is what came in at least one run; what the fake sends and no run had is a deviation;
 * **order** counts between messages to one client that share a session or a subject (a frame, a target, a session). It
   does not between like events of several targets on one session, nor between the two that tell of attaching: Chromium
-  goes through its targets by their addresses in memory, so that one process has always the same order, and another one another. Nor between two replies on one session
-  (fact 56), or messages of two sessions (fact 38), that the fake might deliver either way.
+  goes through its targets by their addresses in memory, so that one process has always the same order, and another one
+  another. Nor between two replies on one session (fact 56), or messages of two sessions (fact 38), that the fake might
+  deliver either way.
 
 What differs from run to run is learned, not listed: a first run that shows no deviation is enough, since more runs only
 require less and allow more; else Chromium runs again, up to `RUNS` times, and only what then remains is a deviation. The
@@ -875,11 +876,11 @@ def _disordered(
                 continue
             if first[3].endswith(IDLE) or second[3].endswith(IDLE):
                 continue
-            together = first[1] == second[1] or made_up[first].subjects & made_up[second].subjects
+            shared = made_up[first].subjects & made_up[second].subjects
+            together = first[1] == second[1] or shared
             if first[1:3] == second[1:3] and first[2].startswith("Target."):
                 continue  # see the module
-            apart = not made_up[first].subjects & made_up[second].subjects
-            if apart and first[1] == second[1] and {first[2], second[2]} == ATTACHING:
+            if not shared and first[1] == second[1] and {first[2], second[2]} == ATTACHING:
                 continue  # likewise
             chance = first[1] != second[1] or (first[2].startswith("answer") and second[2].startswith("answer"))
             if chance and frozenset((made_up[first].place, made_up[second].place)) in free:

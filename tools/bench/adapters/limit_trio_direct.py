@@ -7,23 +7,21 @@ from __future__ import annotations
 from job import Job
 from trio.lowlevel import Abort, Task, current_task, reschedule, wait_readable, wait_task_rescheduled
 
-from adapters.raw_socket import attach, command
+from adapters import limit_trio_one_task
 
-LOOP = "trio"
+LOOP = limit_trio_one_task.LOOP
 
 
-class Client:
+class Client(limit_trio_one_task.Client):
     async def open(self, job: Job) -> None:
-        self._socket, session = attach(job)
-        self._command = command(session)
-        self._socket.setblocking(False)
+        await super().open(job)
         self._caller: Task | None = None
         job.start_soon(self._read)
 
     async def _read(self) -> None:
         while True:
             await wait_readable(self._socket)
-            self._socket.recv(1 << 16)
+            self._socket.recv_into(self._buffer)
             if self._caller is not None:
                 caller, self._caller = self._caller, None
                 reschedule(caller)
