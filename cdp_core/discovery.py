@@ -18,9 +18,10 @@ from __future__ import annotations
 import logging
 import os
 import re
+import socket
 import ssl
 from collections.abc import Generator, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final, cast
 
@@ -53,6 +54,7 @@ Address = str | os.PathLike[str]
 
 PORT_FILE: Final = "DevToolsActivePort"
 _PORT_FILE_BYTES: Final = 4096
+_LOOPBACK_BUFFER: Final = 1 << 20
 
 log = logging.getLogger("cdp_core.discovery")
 
@@ -228,7 +230,20 @@ async def _dial(
         raise attempt.error("has a host name that cannot be resolved; check it, or use the IP address") from error
     except OSError as error:
         raise attempt.error(f"cannot be reached ({_reasons(error)}); {_unreached(address)}") from error
+    if is_loopback(address.host):
+        _widen(stream)
     return await _speak_tls(stream, address, ssl_context, attempt) if address.is_secure else stream
+
+
+def _widen(stream: trio.SocketStream) -> None:
+    """Let the kernel take more between two looks at the socket, up to what it permits.
+
+    By itself it offers 64 KiB at first, and more only where it measures a need, which it often misses on the same
+    machine: a flood then comes in small portions, each with its own turn of every consumer. To another machine its own
+    measure is the better one, and stays.
+    """
+    with suppress(OSError):
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _LOOPBACK_BUFFER)
 
 
 def _reasons(error: OSError) -> str:

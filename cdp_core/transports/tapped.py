@@ -191,6 +191,8 @@ class TappedTransport(UpgradedTransport):
                 break
             messages += frames.feed(data)
             size += len(data)
+        if frames.large_frame and not messages:
+            return self._read_large(raw)  # most of it is here already
         return messages
 
     def _read_large(self, raw: socket.socket) -> list[Payload]:

@@ -417,6 +417,31 @@ async def test_a_host_that_does_not_connect(monkeypatch: pytest.MonkeyPatch) -> 
     assert "accepted no connection within 0.2 s" in str(error)
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "h.example"])
+async def test_only_a_link_to_this_machine_asks_for_a_wide_buffer(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    async def dial(_host: str, port: int) -> trio.SocketStream:
+        return await open_tcp_stream("127.0.0.1", port)
+
+    def buffer(stream: Any) -> int:
+        size: int = stream.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+        return size
+
+    open_tcp_stream = trio.open_tcp_stream
+    monkeypatch.setattr(trio, "open_tcp_stream", dial)
+    async with serving(silence) as server, await dial("", server.port) as usual:
+        async with await open_stream(parse_address(f"ws://{host}:{server.port}/")) as stream:
+            assert (buffer(stream) > buffer(usual)) is (host != "h.example")
+
+
+async def test_a_buffer_that_is_refused_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_args: object) -> None:
+        raise OSError("no buffer space available")
+
+    monkeypatch.setattr(trio.SocketStream, "setsockopt", refuse)
+    async with serving(silence) as server, await open_stream(parse_address(f"ws://127.0.0.1:{server.port}/")):
+        pass
+
+
 async def test_a_name_that_does_not_resolve() -> None:
     error = await refusal(lambda: find_websocket(f"http://nonexistent.invalid:9222/?token={SECRET}"))
     assert error.stage == "resolve"

@@ -29,7 +29,7 @@ from wsproto.events import CloseConnection, Pong, TextMessage
 from cdp_core import ConnectionLost, DiscoveryError, InvalidArgument, RemoteProtocolError, open_browser_session
 from cdp_core.sansio.endpoints import parse_address
 from cdp_core.scopes import leaves
-from cdp_core.transports import DirectTransport
+from cdp_core.transports import DirectTransport, tapped
 from cdp_core.transports.tapped import PIECE, TappedTransport
 from cdp_core.transports.upgraded import UpgradedTransport, WebSocketOptions
 from cdp_core.transports.websocket import open_websocket
@@ -925,6 +925,29 @@ async def test_a_socket_that_has_nothing_after_all_is_waited_for_again(link: Lin
         watched.set()
         assert await receive(transport, 1) == [b"one"]
         assert not spurious.given
+
+
+@only_direct
+async def test_what_is_here_of_a_large_message_is_read_at_one_look(link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await watched.wait()
+        await peer.say(whole[PIECE:])
+        await peer.hear_all()
+
+    async def look(raw: Any) -> None:
+        looks.append(raw)
+        await wait_readable(raw)
+
+    watched, wait_readable, looks = trio.Event(), tapped.wait_readable, list[Any]()
+    text = b"x" * (PIECE + 1000)
+    whole = frame(text)
+    async with link.open(script, close_timeout=SOON) as (transport, _peer):
+        transport._socket = ScriptedSocket(transport._socket, whole[:PIECE])
+        monkeypatch.setattr(tapped, "wait_readable", look)
+        watched.set()
+        assert await receive(transport, 1) == [text]
+        assert len(looks) == 1
 
 
 @only_direct
