@@ -27,20 +27,13 @@ class _Abandoned:
 
 
 ABANDONED: Final = _Abandoned()
+UNSENT: Final = CommandId(0)
 
 
 class Reply(Generic[R]):
     """A command that was sent, for the one who waits for it at once."""
 
-    __slots__ = (
-        "_link",
-        "_outcome",
-        "_parse",
-        "_task",
-        "id",
-        "method",
-        "session_id",
-    )
+    __slots__ = ("_link", "_outcome", "_parse", "id", "method", "session_id", "task")
 
     def __init__(
         self,
@@ -49,13 +42,14 @@ class Reply(Generic[R]):
         session_id: SessionId | None,
         parse: Callable[[Result], R] | None,
     ) -> None:
-        self.id = CommandId(0)
+        self.id = UNSENT
         self.method = method
         self.session_id = session_id
         self._link = link
         self._parse = parse
         self._outcome: Outcome | _Abandoned | None = None
-        self._task: trio.lowlevel.Task | None = None
+        self.task: trio.lowlevel.Task | None = None
+        """Who sleeps until the end; `give_up` is for its cancellation."""
 
     def unwrap(self) -> R:
         """The result of a command that has ended; trio.WouldBlock where it has not."""
@@ -71,24 +65,14 @@ class Reply(Generic[R]):
             raise failure_of(outcome, self.method, self.session_id)
         raise trio.WouldBlock
 
-    def settle(self, outcome: Outcome, /) -> None:
+    def settle(self, outcome: Outcome | _Abandoned, /) -> None:
         """The command ended (said by the link)."""
         self._outcome = outcome
-        if self._task is not None:
-            self._wake()
+        if self.task is not None:
+            reschedule(self.task)
 
-    def _wake(self) -> None:
-        if self._task is not None:
-            task, self._task = self._task, None
-            reschedule(task)
-
-    def _park(self, task: trio.lowlevel.Task) -> Callable[[object], Abort]:
-        """The task, which is to sleep now, wakes at the end; what is returned is for its cancellation."""
-        self._task = task
-        return self._abandon
-
-    def _abandon(self, _raise_cancel: object) -> Abort:
-        self._task = None
+    def give_up(self, _raise_cancel: object) -> Abort:
+        """The one who sleeps was cancelled, and nobody else will ask."""
         self._link.abandon(self.id)
         return Abort.SUCCEEDED
 
@@ -110,10 +94,10 @@ class PendingReply(Reply[R]):
         self._heard = self._heard or self._outcome is not None
         return super().unwrap()
 
-    def settle(self, outcome: Outcome, /) -> None:
+    def settle(self, outcome: Outcome | _Abandoned, /) -> None:
         """See Reply."""
         super().settle(outcome)
-        if self._on_end is not None:
+        if self._on_end is not None and not isinstance(outcome, _Abandoned):
             self._on_end(outcome)
 
     @property
@@ -135,22 +119,21 @@ class PendingReply(Reply[R]):
         """
         if self._outcome is None:
             self._link.abandon(self.id)
-            self._outcome = ABANDONED
-            self._wake()
+            self.settle(ABANDONED)
 
     async def wait(self) -> R:
         """The result, or the error that took its place. A wait that is cancelled may be begun again."""
         if self._outcome is None:
-            if self._task is not None:
+            if self.task is not None:
                 raise trio.BusyResourceError("another task is waiting for this reply")
-            self._task = current_task()
+            self.task = current_task()
             await wait_task_rescheduled(self._unpark)
         else:
             await checkpoint()
         return self.unwrap()
 
     def _unpark(self, _raise_cancel: object) -> Abort:
-        self._task = None
+        self.task = None
         return Abort.SUCCEEDED
 
     def __del__(self) -> None:

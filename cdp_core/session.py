@@ -66,7 +66,8 @@ class Session:
         """
         await checkpoint_if_cancelled()
         reply: Reply[Any] = self._send(Reply, command, params, joined=False)
-        await wait_task_rescheduled(reply._park(current_task()))
+        reply.task = current_task()
+        await wait_task_rescheduled(reply.give_up)
         return reply.unwrap()
 
     @overload

@@ -19,6 +19,7 @@ Not known here: the handshake, what to answer to a ping, when to close, where by
 from __future__ import annotations
 
 import codecs
+import struct
 from typing import Final
 
 from cdp_core.errors import InvalidArgument
@@ -44,6 +45,12 @@ KEPT_BUFFER: Final = 32 << 20
 """A larger buffer is given back after its message."""
 
 _WHOLE_TEXT: Final = 0x80 | TEXT
+_SHORT: Final = _WHOLE_TEXT << 8
+"""How a whole text of up to 125 bytes begins; its length is added to it."""
+_USUAL: Final = _SHORT | 126
+"""How one begins whose length follows in two bytes."""
+_LONGEST_USUAL: Final = 0xFFFF
+_two_numbers: Final = struct.Struct(">HH").unpack_from
 _SMALLEST_LIMIT: Final = 1024
 _LONGEST: Final = (1 << 63) - 1
 
@@ -93,10 +100,11 @@ class FrameReader:
         check_limit(max_message_bytes)
         self.violation: Violation | None = None
         self.large_messages = 0
-        self._limit = max_message_bytes
+        self.refused: Violation | None = None
+        """Of a message that is too big, and whose command may not be known yet."""
         self.controls: list[ControlFrame] = []
+        self._limit = max_message_bytes
         self._rest = b""
-        self._refused: Violation | None = None
         self._fragments: _Fragments | None = None
         # The frame that is being received into its own buffer, and the buffer that is kept for the next one.
         self._buffer = bytearray()
@@ -111,6 +119,17 @@ class FrameReader:
         self._lent = False
         if self.violation is not None:
             return []
+        if not (self._rest or self.large_frame or self._fragments):
+            # The usual case of a conversation: one short text, and nothing before or behind it.
+            start, length, size = 0, 0, len(portion)
+            if 2 < size < 2 + 126:
+                start, length = 2, portion[1]
+            elif 4 + 126 <= size <= _SMALLEST_LIMIT and portion[1] == 126:
+                start, length = 4, portion[2] << 8 | portion[3]
+            if start and start + length == size and portion[0] == _WHOLE_TEXT:
+                text = portion[start:]
+                if text.isascii():
+                    return [text]
         messages: list[Payload] = []
         if self.large_frame:
             taken = min(self.large_frame - self._filled, len(portion))
@@ -144,11 +163,11 @@ class FrameReader:
     @property
     def hesitates(self) -> bool:
         """Whether a message is too big, and its first bytes, which name its command, are not here yet."""
-        return self._refused is not None and self.violation is None
+        return self.refused is not None and self.violation is None
 
     def judge(self) -> None:
         """Wait for these bytes no longer."""
-        self.violation = self.violation or self._refused
+        self.violation = self.violation or self.refused
 
     def take_controls(self) -> list[ControlFrame]:
         """The control frames since the last call, in order."""
@@ -159,20 +178,22 @@ class FrameReader:
 
     def _parse(self, portion: bytes, messages: list[Payload]) -> None:
         """Walk over the frames in `portion`. The inner half of this loop runs once for each event of the browser."""
-        append, limit = messages.append, self._limit
+        append = messages.append
         position, end = 0, len(portion)
         while position >= 0:
-            plain = _WHOLE_TEXT if self._fragments is None else -1
-            while position + 4 <= end and portion[position] == plain:
-                length = portion[position + 1]
-                start = position + 2
-                if length > 125:
-                    if length != 126:
+            usual = self._fragments is None and self._limit >= _LONGEST_USUAL
+            last = end - 4 if usual else -1
+            while position <= last:
+                head, length = _two_numbers(portion, position)
+                if head == _USUAL:
+                    if length < 126:
                         break
-                    length = portion[start] << 8 | portion[start + 1]
-                    start += 2
-                    if length < 126 or length > limit:
-                        break
+                    start = position + 4
+                elif _SHORT <= head < _USUAL:
+                    length = head - _SHORT
+                    start = position + 2
+                else:
+                    break
                 stop = start + length
                 if stop > end:
                     break
@@ -299,7 +320,7 @@ class FrameReader:
         """See `_next_frame`: a message above the limit, once its first bytes are here."""
         head = b"" if self._fragments is None else bytes(self._fragments.octets[:TOLD])
         head += portion[start : start + TOLD - len(head)]
-        self._refused = too_big(size, self._limit, head)
+        self.refused = too_big(size, self._limit, head)
         if len(head) < TOLD:
             self._rest = portion[position:]
         else:
@@ -330,6 +351,9 @@ class _Fragments:
         return True
 
 
+_integer: Final = int.from_bytes
+
+
 def frame_text(payload: bytes, mask: bytes) -> bytes:
     """One text message as one masked frame (RFC 6455, 5.3); `mask` is four unpredictable bytes."""
     length = len(payload)
@@ -342,7 +366,7 @@ def frame_text(payload: bytes, mask: bytes) -> bytes:
     if length >= 1 << 13:  # one big-integer XOR is the fastest below, four translations above
         return head + _masked_in_lanes(payload, mask)
     key = (mask * (length // 4 + 1))[:length]
-    return head + (int.from_bytes(payload, "big") ^ int.from_bytes(key, "big")).to_bytes(length, "big")
+    return head + (_integer(payload, "big") ^ _integer(key, "big")).to_bytes(length, "big")
 
 
 def _masked_in_lanes(payload: bytes, mask: bytes) -> bytearray:

@@ -61,11 +61,12 @@ class TappedTransport(UpgradedTransport):
         self._receiving = True
         try:
             while True:
-                if self._ended is not None or self._peer_close is not None or self._frames.violation is not None:
+                frames = self._frames
+                if self._ended is not None or self._peer_close is not None or frames.violation is not None:
                     await self._end_as_told()
                 try:
                     raw = self._socket
-                    if raw is None or self._early or self._fault or self._frames.hesitates:
+                    if raw is None or self._early or self._fault or frames.refused:
                         messages = await self._read_otherwise()
                     else:  # the usual case, in this frame: each one between the task and its trap costs every wake-up
                         await wait_readable(raw)
@@ -73,7 +74,7 @@ class TappedTransport(UpgradedTransport):
                 except (EOFError, OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
                     self._end_by(error)
                     continue
-                if self._frames.controls:
+                if frames.controls:
                     self._take_controls()
                 if messages and self._closing is None:
                     return messages
@@ -130,7 +131,7 @@ class TappedTransport(UpgradedTransport):
         if self._fault is not None:
             raise self._fault
         if not self._frames.hesitates:
-            return await self._read_stream()
+            return await self._read()
         # The header has told all but which command it was; who sent it owes the rest, but is not waited for long.
         with trio.move_on_after(HESITATION):
             return await self._read()
@@ -180,7 +181,9 @@ class TappedTransport(UpgradedTransport):
         if not data:
             raise EOFError
         messages = frames.feed(data)
-        size = len(data)
+        if len(data) < PIECE:
+            return messages
+        size = PIECE
         while len(data) == PIECE and size < CHUNK and not frames.lent and not frames.large_frame:
             try:
                 data = raw.recv(PIECE)

@@ -372,12 +372,10 @@ class _MaskPool:
     """
 
     def __init__(self) -> None:
-        self._pool = b""
-        self._used = 0
+        self._pool: list[bytes] = []
 
     def next(self) -> bytes:
-        start = self._used
-        if start >= len(self._pool):
-            self._pool, start = os.urandom(4096), 0
-        self._used = start + 4
-        return self._pool[start : start + 4]
+        if not self._pool:
+            drawn = os.urandom(1024)
+            self._pool = [drawn[start : start + 4] for start in range(0, len(drawn), 4)]
+        return self._pool.pop()

@@ -205,6 +205,9 @@ def test_any_portions_of_any_stream_say_what_wsproto_says(frames: list[Frame], p
     assert we_say(cut(data, places), feed=feed) == wsproto_says([data])
 
 
+LIKE_A_FRAME = "\u0081\x03abc".encode()
+"""A text whose second byte is the first of something that looks like a whole text by itself."""
+
 SHORT_STREAMS = [
     [Frame(payload=b"a", final=False), Frame(payload=b"bcdefgh"), Frame(CONTINUATION, b"i")],
     [Frame(payload=b"\xe2", final=False), Frame(CONTINUATION, b"\x82"), Frame(payload=b"after")],
@@ -227,6 +230,7 @@ SHORT_STREAMS = [
     [Frame(payload=b"a", final=False), Frame(BINARY, b"b")],
     [Frame(payload=b"a"), Frame(PING, b"b", final=False)],
     [Frame(payload=b"a"), Frame(PING, b"b" * 126)],
+    [Frame(payload=LIKE_A_FRAME)],
 ]
 
 
@@ -240,6 +244,21 @@ def test_every_split_of_a_short_stream_says_the_same(frames: list[Frame], feed: 
         assert we_say(cut(data, [first]), feed=feed) == expected
         for second in range(first, len(data) + 1, 1 if len(data) < 40 else 11):
             assert we_say(cut(data, [first, second]), feed=feed) == expected
+
+
+@pytest.mark.parametrize("before", [b"", Frame(payload=b"a").octets()], ids=["alone", "behind another"])
+def test_whatever_a_frame_begins_with_says_what_wsproto_says(before: bytes) -> None:
+    heads = (first for first in range(256) if first & 0x0F != CLOSE)  # which is judged by its transport
+    for first, second in itertools.product(heads, (0, 1, 5, 125, 126, 127, 128, 133, 253, 254, 255)):
+        size, masked = second & 0x7F, second & 0x80
+        length = {126: (130).to_bytes(2, "big"), 127: (1 << 16).to_bytes(8, "big")}.get(size, b"")
+        body = b"z" * {126: 130, 127: 1 << 16}.get(size, size)
+        masks = [b"\0\0\0\0"] if masked else [b""]
+        if masked and size >= 4:
+            masks.append(b"")  # then it is as long as one that is not masked
+        for mask in masks:
+            data = before + bytes((first, second)) + length + mask + body
+            assert we_say([data]) == wsproto_says([data]), (first, second, mask)
 
 
 def test_a_length_with_the_top_bit_is_a_breach() -> None:
@@ -430,6 +449,13 @@ def test_a_large_message_stays_what_it_is_in_any_two_portions(size: int, feed: F
     data = Frame(payload=text).octets()
     for place in (1, 2, 9, 10, 11, 70_000, size, len(data) - 1):
         assert we_say(cut(data, [place]), feed=feed) == Said((text,), (), None)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_end_of_a_large_message_is_no_frame_of_its_own(size: int) -> None:
+    text = b"x" * (size - len(LIKE_A_FRAME)) + LIKE_A_FRAME
+    data = Frame(payload=text).octets()
+    assert we_say([data[:-5], data[-5:]]) == Said((text,), (), None)
 
 
 @pytest.mark.parametrize("place", [1, 2, 5, 10, 500])

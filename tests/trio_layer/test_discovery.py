@@ -428,9 +428,12 @@ async def test_only_a_link_to_this_machine_asks_for_a_wide_buffer(monkeypatch: p
 
     open_tcp_stream = trio.open_tcp_stream
     monkeypatch.setattr(trio, "open_tcp_stream", dial)
-    async with serving(silence) as server, await dial("", server.port) as usual:
-        async with await open_stream(parse_address(f"ws://{host}:{server.port}/")) as stream:
-            assert (buffer(stream) > buffer(usual)) is (host != "h.example")
+    async with (
+        serving(silence) as server,
+        await dial("", server.port) as usual,
+        await open_stream(parse_address(f"ws://{host}:{server.port}/")) as stream,
+    ):
+        assert (buffer(stream) > buffer(usual)) is (host != "h.example")
 
 
 async def test_a_buffer_that_is_refused_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:

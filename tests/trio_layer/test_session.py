@@ -292,6 +292,7 @@ async def test_who_waits_for_a_command_that_is_given_up_hears_of_it(peer: Any) -
             errors.append(await failure(reply.wait))
 
         nursery.start_soon(wait)
+        reply.on_end(acted.append)
         await wait_all_tasks_blocked()
         reply.abandon()
         await wait_all_tasks_blocked()

@@ -250,6 +250,28 @@ async def test_there_and_back(link: Link) -> None:
     assert b"extensions" not in peer.request.lower()  # compression is never offered
 
 
+@only_tapped
+async def test_every_frame_has_a_mask_of_its_own(link: Link) -> None:
+    """One that a page could foresee would let it write to the wire what it likes (RFC 6455, 10.3)."""
+    text, count, heard = b'{"id":1}', 600, bytearray()
+    size = 2 + 4 + len(text)
+
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        while len(heard) < count * size:
+            heard.extend(await peer.stream.receive_some())
+        all_heard.set()
+        await peer.hear_all()
+
+    all_heard = trio.Event()
+    async with link.open(script, close_timeout=SOON) as (transport, _peer):
+        for _ in range(count):
+            await transport.send([text])
+        await all_heard.wait()
+    masks = {bytes(heard[place + 2 : place + 6]) for place in range(0, count * size, size)}
+    assert len(masks) > count - 3  # of four bytes, two may be alike by chance
+
+
 async def goodbye(peer: Peer) -> None:
     await peer.hear_request()
 
