@@ -287,7 +287,8 @@ class FrameReader:
 
     def _begin_own(self, head: int, length: int, portion: bytes, start: int) -> None:
         if self._lent or len(self._buffer) < length:
-            self._buffer = bytearray(length)
+            # The next message is seldom of the same length: with some room to spare it needs no buffer of its own.
+            self._buffer = bytearray(max(length, min(length + length // 8, KEPT_BUFFER)))
         self._head, self.large_frame, self._filled = head, length, len(portion) - start
         self._buffer[: self._filled] = portion[start:]
 

@@ -531,6 +531,14 @@ def test_a_stale_tail_is_not_judged() -> None:
     assert reader.violation is None
 
 
+def test_a_little_longer_message_needs_no_buffer_of_its_own() -> None:
+    """Each reply is, now and then: by a digit of its id."""
+    reader = FrameReader(max_message_bytes=LIMIT)
+    first = grow(reader, b"x" * (LARGE + 8))[0]
+    longer = grow(reader, b"x" * (LARGE + LARGE // 8))[0]
+    assert longer.obj is first.obj
+
+
 def test_a_huge_buffer_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     assert KEPT_BUFFER > LARGE
     monkeypatch.setattr(wsframes, "KEPT_BUFFER", LARGE + 50)
