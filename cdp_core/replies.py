@@ -33,7 +33,7 @@ UNSENT: Final = CommandId(0)
 class Reply(Generic[R]):
     """A command that was sent, for the one who waits for it at once."""
 
-    __slots__ = ("_link", "_outcome", "_parse", "id", "method", "session_id", "task")
+    __slots__ = ("_link", "_outcome", "_parse", "_task", "id", "method", "session_id")
 
     def __init__(
         self,
@@ -48,8 +48,8 @@ class Reply(Generic[R]):
         self._link = link
         self._parse = parse
         self._outcome: Outcome | _Abandoned | None = None
-        self.task: trio.lowlevel.Task | None = None
-        """Who sleeps until the end; `give_up` is for its cancellation."""
+        self._task: trio.lowlevel.Task | None = None
+        """Who sleeps until the end; `_give_up` is for its cancellation."""
 
     def unwrap(self) -> R:
         """The result of a command that has ended; trio.WouldBlock where it has not."""
@@ -65,13 +65,13 @@ class Reply(Generic[R]):
             raise failure_of(outcome, self.method, self.session_id)
         raise trio.WouldBlock
 
-    def settle(self, outcome: Outcome | _Abandoned, /) -> None:
+    def settle(self, outcome: Outcome, /) -> None:
         """The command ended (said by the link)."""
         self._outcome = outcome
-        if self.task is not None:
-            reschedule(self.task)
+        if self._task is not None:
+            reschedule(self._task)
 
-    def give_up(self, _raise_cancel: object) -> Abort:
+    def _give_up(self, _raise_cancel: object) -> Abort:
         """The one who sleeps was cancelled, and nobody else will ask."""
         self._link.abandon(self.id)
         return Abort.SUCCEEDED
@@ -94,10 +94,10 @@ class PendingReply(Reply[R]):
         self._heard = self._heard or self._outcome is not None
         return super().unwrap()
 
-    def settle(self, outcome: Outcome | _Abandoned, /) -> None:
+    def settle(self, outcome: Outcome, /) -> None:
         """See Reply."""
         super().settle(outcome)
-        if self._on_end is not None and not isinstance(outcome, _Abandoned):
+        if self._on_end is not None:
             self._on_end(outcome)
 
     @property
@@ -119,21 +119,23 @@ class PendingReply(Reply[R]):
         """
         if self._outcome is None:
             self._link.abandon(self.id)
-            self.settle(ABANDONED)
+            self._outcome = ABANDONED
+            if self._task is not None:
+                reschedule(self._task)
 
     async def wait(self) -> R:
         """The result, or the error that took its place. A wait that is cancelled may be begun again."""
         if self._outcome is None:
-            if self.task is not None:
+            if self._task is not None:
                 raise trio.BusyResourceError("another task is waiting for this reply")
-            self.task = current_task()
+            self._task = current_task()
             await wait_task_rescheduled(self._unpark)
         else:
             await checkpoint()
         return self.unwrap()
 
     def _unpark(self, _raise_cancel: object) -> Abort:
-        self.task = None
+        self._task = None
         return Abort.SUCCEEDED
 
     def __del__(self) -> None:

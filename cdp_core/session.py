@@ -66,8 +66,8 @@ class Session:
         """
         await checkpoint_if_cancelled()
         reply: Reply[Any] = self._send(Reply, command, params, joined=False)
-        reply.task = current_task()
-        await wait_task_rescheduled(reply.give_up)
+        reply._task = current_task()
+        await wait_task_rescheduled(reply._give_up)
         return reply.unwrap()
 
     @overload

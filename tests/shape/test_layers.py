@@ -27,7 +27,7 @@ SANSIO_MAY_IMPORT = {
         "functools",
         "immutables",
     ),
-    *("importlib", "ipaddress", "itertools", "json", "math", "msgspec", "re", "types", "typing", "urllib"),
+    *("importlib", "ipaddress", "itertools", "json", "math", "msgspec", "re", "struct", "types", "typing", "urllib"),
 }
 SANSIO_MAY_NOT_CALL = {"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "id", "hash"}
 WEBSOCKET_MODULES = {f"cdp_core.transports.{name}" for name in ("tapped", "plain", "upgraded")}
