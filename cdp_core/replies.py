@@ -67,9 +67,13 @@ class Reply(Generic[R]):
 
     def settle(self, outcome: Outcome, /) -> None:
         """The command ended (said by the link)."""
+        self._end(outcome)
+
+    def _end(self, outcome: Outcome | _Abandoned) -> None:
         self._outcome = outcome
         if self._task is not None:
-            reschedule(self._task)
+            task, self._task = self._task, None
+            reschedule(task)
 
     def _give_up(self, _raise_cancel: object) -> Abort:
         """The one who sleeps was cancelled, and nobody else will ask."""
@@ -119,9 +123,7 @@ class PendingReply(Reply[R]):
         """
         if self._outcome is None:
             self._link.abandon(self.id)
-            self._outcome = ABANDONED
-            if self._task is not None:
-                reschedule(self._task)
+            self._end(ABANDONED)
 
     async def wait(self) -> R:
         """The result, or the error that took its place. A wait that is cancelled may be begun again."""

@@ -230,7 +230,7 @@ class Router:
             method = str.__str__(method) if isinstance(method, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
         if not method:
             raise InvalidArgument("A command's method must be a string such as 'Page.navigate'.")
-        command_id: CommandId = self._last_id + 1  # type: ignore[assignment]  # a NewType is a call, at each command
+        command_id = CommandId(self._last_id + 1)
         if command_id > MAX_COMMAND_ID:
             raise LocalProtocolError("All ids of this connection are used up; open a new one.", reason="ids_exhausted")
         text = encode_command(command_id, method, params, session_id)

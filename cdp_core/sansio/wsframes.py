@@ -352,9 +352,6 @@ class _Fragments:
         return True
 
 
-_integer: Final = int.from_bytes
-
-
 def frame_text(payload: bytes, mask: bytes) -> bytes:
     """One text message as one masked frame (RFC 6455, 5.3); `mask` is four unpredictable bytes."""
     length = len(payload)
@@ -367,7 +364,7 @@ def frame_text(payload: bytes, mask: bytes) -> bytes:
     if length >= 1 << 13:  # one big-integer XOR is the fastest below, four translations above
         return head + _masked_in_lanes(payload, mask)
     key = (mask * (length // 4 + 1))[:length]
-    return head + (_integer(payload, "big") ^ _integer(key, "big")).to_bytes(length, "big")
+    return head + (int.from_bytes(payload, "big") ^ int.from_bytes(key, "big")).to_bytes(length, "big")
 
 
 def _masked_in_lanes(payload: bytes, mask: bytes) -> bytearray:

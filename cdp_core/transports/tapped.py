@@ -181,9 +181,7 @@ class TappedTransport(UpgradedTransport):
         if not data:
             raise EOFError
         messages = frames.feed(data)
-        if len(data) < PIECE:
-            return messages
-        size = PIECE
+        size = len(data)
         while len(data) == PIECE and size < CHUNK and not frames.lent and not frames.large_frame:
             try:
                 data = raw.recv(PIECE)

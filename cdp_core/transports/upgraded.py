@@ -197,7 +197,7 @@ class UpgradedTransport:
     async def send(self, batch: Sequence[bytes], /) -> None:
         """See Transport: one joined write."""
         self._check_open()
-        await self.write(b"".join([frame_text(text, self._masks.next()) for text in batch]))
+        await self.write(self._framed(batch))
 
     def send_now(self, text: bytes, /) -> bool:
         """See DirectTransport."""
@@ -217,7 +217,10 @@ class UpgradedTransport:
             or self._ended is not None
         ):
             return False
-        return self._send_octets(self._socket, b"".join([frame_text(text, self._masks.next()) for text in batch]))
+        return self._send_octets(self._socket, self._framed(batch))
+
+    def _framed(self, batch: Sequence[bytes]) -> bytes:
+        return b"".join([frame_text(text, self._masks.next()) for text in batch])
 
     def _send_octets(self, raw: socket.socket, octets: bytes) -> bool:
         sent = _send_some(raw, octets)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -22,6 +23,7 @@ from cdp_core import (
     Json,
     LocalProtocolError,
     MemoryTransport,
+    PendingReply,
     RemoteProtocolError,
     Result,
     SessionGone,
@@ -438,6 +440,26 @@ async def test_a_refusal_that_nobody_hears_is_counted_and_logged(peer: Any, capl
     assert [record.getMessage() for record in records] == [
         "A.refused on session (root) was refused (code -32601), and nobody waited for the reply"
     ]
+
+
+async def test_a_reply_that_is_kept_keeps_nobody_who_waited(peer: Any) -> None:
+    waited: list[weakref.ref[trio.lowlevel.Task]] = []
+
+    async def wait(reply: PendingReply[Any]) -> None:
+        waited.append(weakref.ref(trio.lowlevel.current_task()))
+        await failure(reply.wait)
+
+    async with peer.open() as browser:
+        replies = [browser.send_nowait("A.answered"), browser.send_nowait("A.abandoned")]
+        async with trio.open_nursery() as nursery:
+            for reply in replies:
+                nursery.start_soon(wait, reply)
+            await wait_all_tasks_blocked()
+            replies[1].abandon()
+            peer.refuse(peer.commands[0])
+        await wait_all_tasks_blocked()
+        gc.collect()
+        assert [task() for task in waited] == [None, None]
 
 
 async def test_on_end_hears_now_and_later(peer: Any) -> None:
