@@ -28,6 +28,7 @@ from cdp_supervisor.sansio import changes, dialogs
 from cdp_supervisor.sansio.params import member, members, text
 from cdp_supervisor.sansio.said import (
     ContextCreated,
+    ContextDestroyed,
     FrameAttaching,
     FrameDetaching,
     FrameNavigating,
@@ -42,6 +43,7 @@ __all__ = [
     "attached",
     "attached_as_oopif",
     "context_created",
+    "context_destroyed",
     "context_of",
     "contexts_cleared",
     "detached",
@@ -69,7 +71,7 @@ def attached(turn: Turn, page: Page, session_id: SessionId, said: FrameAttaching
     if known is None:
         _add(turn, page, frame_id, said.parent_frame_id or None, session_id)
     else:
-        _put(turn, page, replace(known, session_id=session_id, oopif=False, told=False, context=""))
+        _move(turn, page, replace(known, session_id=session_id, oopif=False, told=False))
 
 
 def detached(turn: Turn, page: Page, session_id: SessionId, said: FrameDetaching) -> None:
@@ -83,7 +85,7 @@ def detached(turn: Turn, page: Page, session_id: SessionId, said: FrameDetaching
     gone = [each for each in _below(page, frame.id) if page.frames[each].session_id == session_id]
     page = _drop(turn, page, gone, "frame_gone")
     if frame.session_id == session_id:  # it has not been attached to yet, and no tree above will name it
-        _put(turn, page, replace(frame, session_id=None, oopif=True, told=False, context=""))
+        _move(turn, page, replace(frame, session_id=None, oopif=True, told=False))
         turn.lose_sight(frame.id, page.id)
 
 
@@ -127,11 +129,19 @@ def navigated_within(turn: Turn, page: Page, session_id: SessionId, said: Naviga
 
 def context_created(turn: Turn, page: Page, session_id: SessionId, said: ContextCreated) -> None:
     """`Runtime.executionContextCreated`: where scripts of a frame without a session of its own run."""
-    about = said.context.aux_data
+    about, unique_id = said.context.aux_data, said.context.unique_id
     frame = page.frames.get(about.frame_id)
-    if frame is not None and about.is_default and not _is_others(turn, frame, session_id):
+    if frame is not None and unique_id and about.is_default and not _is_others(turn, frame, session_id):
         clearings = page.clearings.get(session_id, 0)
-        _put(turn, page, replace(frame, context=said.context.unique_id, context_made=clearings))
+        contexts = _without(page.contexts, frame).set(unique_id, None)
+        frame = replace(frame, context=unique_id, context_made=clearings)
+        turn.put_page(replace(page, frames=page.frames.set(frame.id, frame), contexts=contexts))
+
+
+def context_destroyed(turn: Turn, page: Page, _session_id: SessionId, said: ContextDestroyed) -> None:
+    """`Runtime.executionContextDestroyed`: of one frame; which, only its own words tell."""
+    if said.execution_context_unique_id in page.contexts:
+        turn.put_page(replace(page, contexts=page.contexts.delete(said.execution_context_unique_id)))
 
 
 def contexts_cleared(turn: Turn, page: Page, session_id: SessionId) -> None:
@@ -141,10 +151,10 @@ def contexts_cleared(turn: Turn, page: Page, session_id: SessionId) -> None:
 
 
 def context_of(page: Page, frame: Frame) -> str:
-    """The unique id of the context that a frame's scripts run in; empty where none is known, or it was cleared."""
+    """The unique id of the context that a frame's scripts run in; empty where none is known, or it has ended."""
     if frame.session_id is None or frame.context_made != page.clearings.get(frame.session_id, 0):
         return ""
-    return frame.context
+    return frame.context if frame.context in page.contexts else ""
 
 
 # ── targets and sessions ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -161,8 +171,8 @@ def attached_as_oopif(turn: Turn, page: Page, attachment: Attachment, info: Json
         if known is None:
             return
     url = text(info, "url", turn.state.limits.text_kept)
-    frame = replace(known, session_id=attachment.session_id, oopif=True, told=False, context="")
-    _put(turn, page, replace(frame, url=url) if url else frame)
+    frame = replace(known, session_id=attachment.session_id, oopif=True, told=False)
+    _move(turn, page, replace(frame, url=url) if url else frame)
 
 
 def target_changed(turn: Turn, page: Page, frame_id: str, info: Json) -> None:
@@ -181,7 +191,7 @@ def session_ended(turn: Turn, page: Page, attachment: Attachment, heir: SessionI
     if heir is None:
         _drop(turn, page, [frame.id, *_below(page, frame.id)], "frame_gone")
     else:
-        _put(turn, page, replace(frame, session_id=heir, context=""))
+        _move(turn, page, replace(frame, session_id=heir))
 
 
 def gone(turn: Turn, page: Page, frame_id: str) -> None:
@@ -214,7 +224,7 @@ def read_tree(turn: Turn, page: Page, attachment: Attachment, result: Json) -> N
             page = _add(turn, page, frame_id, parent_id, session_id)
             known = page.frames.get(frame_id)
         if known is not None and not _is_others(turn, known, session_id):
-            page = _put(turn, page, _showing(known, session_id, shown, known.context))
+            page = _put(turn, page, _showing(known, session_id, shown))
     if page.id in found and attachment.target_id == page.id:
         turn.put_page(replace(page, url=page.frames[page.id].url if page.id in page.frames else page.url, stale=False))
 
@@ -263,19 +273,20 @@ def _not_found(turn: Turn, page: Page, attachment: Attachment, found: Container[
 def _drop(turn: Turn, page: Page, frame_ids: list[str], reason: str) -> Page:
     if not frame_ids:
         return page
-    frames, children = page.frames, page.children
+    frames, children, contexts = page.frames, page.children, page.contexts
     dropped: list[str] = []
     for frame_id in frame_ids:
         frame = frames.get(frame_id)
         if frame is None:
             continue
         frames = frames.delete(frame_id)
+        contexts = _without(contexts, frame)
         dropped.append(frame_id)
         siblings = None if frame.parent_id is None else children.get(frame.parent_id)
         if siblings is not None and frame.parent_id is not None and frame_id in siblings:
             left = siblings.delete(frame_id)
             children = children.set(frame.parent_id, left) if left else children.delete(frame.parent_id)
-    page = turn.put_page(replace(page, frames=frames, children=children))
+    page = turn.put_page(replace(page, frames=frames, children=children, contexts=contexts))
     for frame_id in dropped:
         turn.tell(changes.FrameRemoved(frame_id=frame_id, target_id=page.id))
     if not page.dialogs:
@@ -284,11 +295,21 @@ def _drop(turn: Turn, page: Page, frame_ids: list[str], reason: str) -> Page:
     return _now(turn, page)
 
 
+def _move(turn: Turn, page: Page, frame: Frame) -> None:
+    """Another session tells of the frame from now on, or none; where its scripts ran before, they do no more."""
+    contexts = _without(page.contexts, frame)
+    turn.put_page(replace(page, frames=page.frames.set(frame.id, replace(frame, context="")), contexts=contexts))
+
+
+def _without(contexts: Map[str, None], frame: Frame) -> Map[str, None]:
+    return contexts.delete(frame.context) if frame.context in contexts else contexts
+
+
 def _put(turn: Turn, page: Page, frame: Frame) -> Page:
     return turn.put_page(replace(page, frames=page.frames.set(frame.id, frame)))
 
 
-def _showing(frame: Frame, session_id: SessionId, shown: FrameShown, context: str = "") -> Frame:
+def _showing(frame: Frame, session_id: SessionId, shown: FrameShown) -> Frame:
     """The frame, with the document that is told of."""
     return replace(
         frame,
@@ -297,7 +318,6 @@ def _showing(frame: Frame, session_id: SessionId, shown: FrameShown, context: st
         name=shown.name or frame.name,
         origin=shown.security_origin,
         told=True,
-        context=context,
     )
 
 

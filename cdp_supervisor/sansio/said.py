@@ -16,6 +16,7 @@ from cdp_supervisor.sansio.params import ID, flag, member, text
 
 __all__ = [
     "ContextCreated",
+    "ContextDestroyed",
     "DialogClosing",
     "DialogOpening",
     "FrameAttaching",
@@ -101,6 +102,12 @@ class ContextCreated(Struct, frozen=True, kw_only=True, gc=False, rename=told_as
     """`Runtime.executionContextCreated`."""
 
     context: Context = Context()
+
+
+class ContextDestroyed(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+    """`Runtime.executionContextDestroyed`."""
+
+    execution_context_unique_id: str = ""
 
 
 class DialogOpening(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):

@@ -124,6 +124,8 @@ class Page(Struct, frozen=True, kw_only=True, gc=False):
     last_frame: int = 0
     left_out: int = 0
     """Frames beyond the limit."""
+    contexts: Map[str, None] = Map()
+    """Those of frames that were not told to have ended by themselves."""
     clearings: Map[SessionId, int] = Map()
     """How often a session of it cleared all its execution contexts."""
     crashed: Instant | None = None

@@ -52,6 +52,7 @@ from cdp_supervisor.sansio.outcomes import value_of
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.said import (
     ContextCreated,
+    ContextDestroyed,
     DialogClosing,
     DialogOpening,
     FrameAttaching,
@@ -259,6 +260,7 @@ EVENTS: Final[dict[str, Callable[[Turn, Event], None]]] = {
     "Page.frameNavigated": _of_page(FrameNavigating, _navigated),
     "Page.navigatedWithinDocument": _of_page(NavigatedWithin, frames.navigated_within),
     "Runtime.executionContextCreated": _of_page(ContextCreated, frames.context_created),
+    "Runtime.executionContextDestroyed": _of_page(ContextDestroyed, frames.context_destroyed),
     "Runtime.executionContextsCleared": _of_page(
         Nothing, lambda turn, page, session_id, _said: frames.contexts_cleared(turn, page, session_id)
     ),

@@ -242,6 +242,7 @@ EVENTS: dict[str, tuple[str | None, Any]] = {
         "s",
         {"context": {"uniqueId": "c", "auxData": {"frameId": "f", "isDefault": True}}},
     ),
+    "Runtime.executionContextDestroyed": ("s", {"executionContextUniqueId": "c"}),
     "Runtime.executionContextsCleared": ("s", {}),
     "Runtime.consoleAPICalled": ("s", {"type": "log", "args": [{"type": "string", "value": "v"}], "timestamp": 1.0}),
     "Inspector.targetCrashed": ("s", {}),

@@ -203,6 +203,10 @@ def created(fold: Any, frame: str, unique: str, *, default: bool = True) -> None
     fold.says("Runtime.executionContextCreated", on="s-P", context=context)
 
 
+def destroyed(fold: Any, unique: str) -> None:
+    fold.says("Runtime.executionContextDestroyed", on="s-P", executionContextUniqueId=unique)
+
+
 def context_of(fold: Any, frame: str) -> str:
     """The context that a script for this frame is sent to; empty where it is refused."""
     before = len(fold.all_sent("Runtime.evaluate"))
@@ -228,11 +232,47 @@ def test_a_context_that_was_cleared_is_not_used() -> None:
     assert context_of(fold, "A") == "2.2"
 
 
-def test_a_navigation_forgets_the_context() -> None:
+def test_a_navigation_alone_ends_no_context() -> None:
+    """The empty document that a frame begins with hands its context on to one of the same origin."""
     fold = with_tree("A")
     created(fold, "A", "1.1")
     navigated(fold, "A", url="http://b/")
-    assert context_of(fold, "A") == ""
+    assert context_of(fold, "A") == "1.1"
+
+
+def test_a_context_that_was_destroyed_is_not_used() -> None:
+    fold = with_tree("A", "B")
+    created(fold, "A", "1.1")
+    created(fold, "B", "2.2")
+    destroyed(fold, "1.1")
+    navigated(fold, "A", url="http://b/")
+    assert [context_of(fold, "A"), context_of(fold, "B")] == ["", "2.2"]
+    created(fold, "A", "3.3")
+    assert context_of(fold, "A") == "3.3"
+
+
+@pytest.mark.parametrize("unique", ["9.9", ""])
+def test_the_end_of_another_context_changes_nothing(unique: str) -> None:
+    fold = with_tree("A")
+    created(fold, "A", "")
+    created(fold, "A", "1.1")
+    before = fold.page()
+    destroyed(fold, unique)
+    assert fold.page() is before
+
+
+def test_of_contexts_no_more_is_kept_than_there_are_frames() -> None:
+    fold = with_tree("A", "B", "C")
+    for number in range(3):
+        created(fold, "A", f"1.{number}")
+        created(fold, "B", f"2.{number}")
+        created(fold, "C", f"3.{number}")
+        fold.says("Runtime.executionContextsCleared", on="s-P")
+    assert len(fold.page().contexts) == 3
+    fold.says("Page.frameDetached", on="s-P", frameId="A", reason="remove")
+    fold.says("Page.frameDetached", on="s-P", frameId="B", reason="swap")
+    attached(fold, "C")
+    assert not fold.page().contexts
 
 
 # ── processes of their own ───────────────────────────────────────────────────────────────────────────────────────────

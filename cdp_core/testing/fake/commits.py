@@ -176,11 +176,12 @@ def show(
         return
     left = leaving.drop_children(world, frame)
     world.when_left([(each, each.document) for each in (frame, *left)], keep)
-    kept_window = frame is frame.target.frame and _keeps_window(frame, url)
+    kept_window = _keeps_window(frame, url)
     reloads = frame.load is not None and frame.load.again
     forwarded: list[Callable[[], None]] = []
     if kept_window:
-        lifecycle.begin(world, frame, loader)  # its scripts have the window that they had before there was a document
+        leaving.forget(world, frame.target, left, keep=False)
+        lifecycle.begin(world, frame, loader)
     elif frame is frame.target.frame:
         forwarded = _leave_top(world, frame, url, loader, left, keep=keep, parted=parted)
     else:
@@ -303,6 +304,10 @@ def _taken_over(left: Renderer) -> list[Callable[[], None]]:
 
 
 def _keeps_window(frame: Frame, url: str) -> bool:
-    """The empty document of a popup is its opener's; the first one that comes from the same place takes its window over."""
-    empty = frame.url == "about:blank" and not frame.loader and frame.target.can_access_opener
+    """The empty document of a frame or popup is its parent's or opener's; the first one from the same place takes its window over.
+
+    Scripts have the context then that they had before there was a document (docs/cdp/a-first-document-takes-over-the-context.md).
+    """
+    top = frame is frame.target.frame
+    empty = frame.url == "about:blank" and not frame.loader and (not top or frame.target.can_access_opener)
     return empty and origin_of(url) == origin_of(document_url(frame)) != "://"

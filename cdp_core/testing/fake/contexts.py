@@ -52,9 +52,7 @@ def make(world: World, frame: Frame) -> None:
     earlier = [each for each in frame.worlds if each.renderer is frame.renderer]
     frame.worlds = []
     frame.objects.clear()
-    _make_main(world, frame)
-    world.emit_to(frame.target, "Runtime", "Runtime.executionContextCreated", {"context": _main(frame)}, frame)
-    run_scripts(world, frame)
+    _begin(world, frame)
     for each in earlier:
         isolated_world(world, frame, each.name, origin=each.origin)
 
@@ -109,19 +107,30 @@ def ended(frame: Frame) -> list[Json]:
 
 
 def all_of(world: World, target: Target) -> list[Json]:
-    """Those that `Runtime.enable` tells of (fact 41), of a target's own frames, the newest first."""
+    """Those that `Runtime.enable` tells of (fact 41), of a target's own frames, the newest first.
+
+    Each frame has one when the first client asks; one that comes later has to wait for its document.
+    """
     own = list(_own_frames(target))
-    for frame in own:
-        main_of(world, frame)
+    if not any("Runtime" in session.domains for session in target.sessions):
+        for frame in own:
+            main_of(world, frame)
+    own = [frame for frame in own if frame.context]
     found = [_main(frame) for frame in own] + [_other(frame, each) for frame in own for each in frame.worlds]
     return sorted(found, key=lambda each: -each["id"])
 
 
 def main_of(world: World, frame: Frame) -> int:
-    """The id of the main one, which is there as soon as somebody asks for it."""
+    """The id of the main one, which is there as soon as somebody asks for it, and what runs in each document has run."""
     if not frame.context:
-        _make_main(world, frame)
+        _begin(world, frame)
     return frame.context
+
+
+def _begin(world: World, frame: Frame) -> None:
+    _make_main(world, frame)
+    world.emit_to(frame.target, "Runtime", "Runtime.executionContextCreated", {"context": _main(frame)}, frame)
+    run_scripts(world, frame)
 
 
 def _make_main(world: World, frame: Frame) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake.addresses import origin_of, site_of
+from cdp_core.testing.fake.addresses import origin_of
 from cdp_core.testing.fake.contexts import document_url
 from cdp_core.testing.fake.parts import Frame
 from cdp_core.testing.fake.world import World
@@ -31,7 +31,7 @@ def described(world: World, frame: Frame) -> Json:
         "mimeType": frame.mime or _mime_of(frame.url),
         "adFrameStatus": {"adFrameType": "none", **({} if unexplained else {"explanations": []})},
         "secureContextType": _secure(frame),
-        "crossOriginIsolatedContextType": "NotIsolated" if _shares_site(frame) else "NotIsolatedFeatureDisabled",
+        "crossOriginIsolatedContextType": "NotIsolated" if _shares_origin(frame) else "NotIsolatedFeatureDisabled",
         "gatedAPIFeatures": [],
     }
     return shown
@@ -62,12 +62,12 @@ def _mime_of(url: str) -> str:
     return url.removeprefix("data:").partition(",")[0].partition(";")[0] or "text/plain"
 
 
-def _shares_site(frame: Frame) -> bool:
+def _shares_origin(frame: Frame) -> bool:
     above = frame.parent
     if above is None:
         return True
-    same = site_of(document_url(frame)) == site_of(document_url(above))
-    return frame.target is above.target and same and _shares_site(above)
+    same = origin_of(document_url(frame)) == origin_of(document_url(above))
+    return frame.target is above.target and same and _shares_origin(above)
 
 
 def _secure(frame: Frame) -> str:

@@ -14,8 +14,9 @@ from cdp_core.testing.fake.dispatch_errors import Refused
 @modelled("Runtime.enable", SCRIPTED, by_renderer=True)
 def _runtime_enable(call: Call) -> Json:
     if "Runtime" not in call.session.domains:
+        found = contexts.all_of(call.world, call.target)
         call.session.domains.add("Runtime")
-        for context in contexts.all_of(call.world, call.target):
+        for context in found:
             call.world.emit(call.session, "Runtime.executionContextCreated", {"context": context}, call.target.frame)
         for method, params in call.target.said:
             call.world.emit(call.session, method, params, call.target.frame)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cdp_core.testing.steps import AddFrame, Console, ScriptError
+from cdp_core.testing.steps import AddFrame, Console, NavigateFrame, ScriptError
 
 pytestmark = pytest.mark.chromium
 
@@ -100,6 +100,81 @@ async def test_context_of_a_frame(scenario: Any) -> None:
     scenario.expect("Runtime.executionContextCreated", on="p", save={"context id.same": "params.context.id"})
     for label in ("main", "same"):
         scenario.evaluate("location.href", on="p", contextId=f"$context id.{label}")
+    await scenario.conforms()
+
+
+NEAR = "http://127.0.0.1:65001/inner"
+"""Of another origin than the page, and in its process all the same."""
+
+
+def hold_a_frame(scenario: Any, url: str) -> None:
+    """A page waits for the document of the frame in it; somebody has asked for the contexts meanwhile."""
+    scenario.page("/holder", AddFrame("f", url))
+    scenario.open("p", enable=["Page"])
+    scenario.send("Fetch.enable", {"patterns": [{"urlPattern": "*/inner"}]}, on="p")
+    scenario.send("Page.navigate", {"url": "{a}/holder"}, on="p")
+    scenario.expect("Page.frameAttached", on="p", save={"frame.f": "params.frameId"})
+    scenario.expect("Fetch.requestPaused", on="p", save={"request.f": "params.requestId"})
+    scenario.settle()
+
+
+def let_it_come(scenario: Any) -> None:
+    scenario.send(
+        "Fetch.fulfillRequest", {"requestId": "$request.f", "responseCode": 200, "body": "PGh0bWw+"}, on="p"
+    )
+    scenario.settle()
+
+
+@pytest.mark.parametrize("url", ["{a}/inner", NEAR, "{b}/inner"], ids=["same", "near", "far"])
+async def test_a_frame_that_is_asked_about_before_its_document_comes(scenario: Any, url: str) -> None:
+    hold_a_frame(scenario, url)
+    scenario.send("Runtime.enable", on="p")
+    scenario.expect(
+        "Runtime.executionContextCreated",
+        {"context.auxData.frameId": "$frame.f"},
+        on="p",
+        save={"context id.f": "params.context.id"},
+    )
+    scenario.evaluate("1", on="p", contextId="$context id.f")
+    let_it_come(scenario)
+    scenario.evaluate("location.href", on="p", contextId="$context id.f")
+    scenario.act(NavigateFrame("f", "{a}/other"), on="p")
+    scenario.settle()
+    scenario.evaluate("location.href", on="p", contextId="$context id.f")
+    await scenario.conforms()
+
+
+@pytest.mark.parametrize("url", ["{a}/inner", NEAR], ids=["same", "near"])
+async def test_a_world_beside_it_before_its_document_comes(scenario: Any, url: str) -> None:
+    hold_a_frame(scenario, url)
+    scenario.send("Runtime.enable", on="p")
+    scenario.send("Page.createIsolatedWorld", {"frameId": "$frame.f", "worldName": "w"}, on="p")
+    scenario.send("Page.addScriptToEvaluateOnNewDocument", {"source": "1", "worldName": "w"}, on="p")
+    scenario.send("Page.addScriptToEvaluateOnNewDocument", {"source": "1", "worldName": "u"}, on="p")
+    let_it_come(scenario)
+    await scenario.conforms()
+
+
+@pytest.mark.parametrize("url", ["{a}/inner", NEAR], ids=["same", "near"])
+async def test_what_runs_in_each_document_before_the_document_of_a_frame_comes(scenario: Any, url: str) -> None:
+    hold_a_frame(scenario, url)
+    scenario.send("Page.addScriptToEvaluateOnNewDocument", {"source": "1", "worldName": "w"}, on="p")
+    scenario.send("Runtime.enable", on="p")
+    scenario.settle()
+    let_it_come(scenario)
+    await scenario.conforms()
+
+
+async def test_a_second_client_asks_about_a_frame_before_its_document_comes(scenario: Any) -> None:
+    hold_a_frame(scenario, "{a}/inner")
+    scenario.attach("q", "p")
+    scenario.send("Runtime.enable", on="p")
+    scenario.act(AddFrame("g", "{a}/inner"), on="p")
+    scenario.expect("Fetch.requestPaused", on="p", save={"request.g": "params.requestId"})
+    scenario.settle()
+    scenario.send("Runtime.enable", on="q")
+    scenario.settle()
+    let_it_come(scenario)
     await scenario.conforms()
 
 
