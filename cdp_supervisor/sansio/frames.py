@@ -36,7 +36,7 @@ from cdp_supervisor.sansio.said import (
     NavigatedWithin,
     frame_shown,
 )
-from cdp_supervisor.sansio.state import Attachment, Frame, Page
+from cdp_supervisor.sansio.state import Attachment, Contexts, Frame, Page
 from cdp_supervisor.sansio.turn import Turn
 
 __all__ = [
@@ -71,7 +71,7 @@ def attached(turn: Turn, page: Page, session_id: SessionId, said: FrameAttaching
     if known is None:
         _add(turn, page, frame_id, said.parent_frame_id or None, session_id)
     else:
-        _move(turn, page, replace(known, session_id=session_id, oopif=False, told=False))
+        _put(turn, page, replace(known, session_id=session_id, oopif=False, told=False))
 
 
 def detached(turn: Turn, page: Page, session_id: SessionId, said: FrameDetaching) -> None:
@@ -85,7 +85,7 @@ def detached(turn: Turn, page: Page, session_id: SessionId, said: FrameDetaching
     gone = [each for each in _below(page, frame.id) if page.frames[each].session_id == session_id]
     page = _drop(turn, page, gone, "frame_gone")
     if frame.session_id == session_id:  # it has not been attached to yet, and no tree above will name it
-        _move(turn, page, replace(frame, session_id=None, oopif=True, told=False))
+        _put(turn, page, replace(frame, session_id=None, oopif=True, told=False))
         turn.lose_sight(frame.id, page.id)
 
 
@@ -128,33 +128,45 @@ def navigated_within(turn: Turn, page: Page, session_id: SessionId, said: Naviga
 
 
 def context_created(turn: Turn, page: Page, session_id: SessionId, said: ContextCreated) -> None:
-    """`Runtime.executionContextCreated`: where scripts of a frame without a session of its own run."""
-    about, unique_id = said.context.aux_data, said.context.unique_id
-    frame = page.frames.get(about.frame_id)
-    if frame is not None and unique_id and about.is_default and not _is_others(turn, frame, session_id):
-        clearings = page.clearings.get(session_id, 0)
-        contexts = _without(page.contexts, frame).set(unique_id, None)
-        frame = replace(frame, context=unique_id, context_made=clearings)
-        turn.put_page(replace(page, frames=page.frames.set(frame.id, frame), contexts=contexts))
+    """`Runtime.executionContextCreated`: where the scripts of a frame run, which may be told of later than this."""
+    about, context = said.context.aux_data, said.context.unique_id
+    known = page.contexts.get(session_id, Contexts())
+    most = turn.state.limits.frames_kept
+    if about.is_default and context and (about.frame_id in known.of_frame or len(known.of_frame) < most):
+        known = _ended(known, known.of_frame.get(about.frame_id, ""))
+        of_frame = known.of_frame.set(about.frame_id, context)
+        known = Contexts(of_frame=of_frame, frames=known.frames.set(context, about.frame_id))
+        turn.put_page(replace(page, contexts=page.contexts.set(session_id, known)))
 
 
-def context_destroyed(turn: Turn, page: Page, _session_id: SessionId, said: ContextDestroyed) -> None:
-    """`Runtime.executionContextDestroyed`: of one frame; which, only its own words tell."""
-    if said.execution_context_unique_id in page.contexts:
-        turn.put_page(replace(page, contexts=page.contexts.delete(said.execution_context_unique_id)))
+def context_destroyed(turn: Turn, page: Page, session_id: SessionId, said: ContextDestroyed) -> None:
+    """`Runtime.executionContextDestroyed`: where a document goes by itself, and the one that comes has another one."""
+    known = page.contexts.get(session_id)
+    if known is not None and said.execution_context_unique_id in known.frames:
+        known = _ended(known, said.execution_context_unique_id)
+        turn.put_page(replace(page, contexts=page.contexts.set(session_id, known)))
 
 
 def contexts_cleared(turn: Turn, page: Page, session_id: SessionId) -> None:
-    """`Runtime.executionContextsCleared`: no frame is looked at, since there may be thousands."""
-    clearings = page.clearings.set(session_id, page.clearings.get(session_id, 0) + 1)
-    turn.put_page(replace(page, clearings=clearings))
+    """`Runtime.executionContextsCleared`, or the end of the session: no frame is looked at, since there may be thousands."""
+    if session_id in page.contexts:
+        turn.put_page(replace(page, contexts=page.contexts.delete(session_id)))
 
 
 def context_of(page: Page, frame: Frame) -> str:
-    """The unique id of the context that a frame's scripts run in; empty where none is known, or it has ended."""
-    if frame.session_id is None or frame.context_made != page.clearings.get(frame.session_id, 0):
-        return ""
-    return frame.context if frame.context in page.contexts else ""
+    """The unique id of the context that a frame's scripts run in; empty where none is known, or it has ended.
+
+    Only its own end ends one: docs/cdp/a-first-document-takes-over-the-context.md.
+    """
+    known = None if frame.session_id is None else page.contexts.get(frame.session_id)
+    return "" if known is None else known.of_frame.get(frame.id, "")
+
+
+def _ended(known: Contexts, context: str) -> Contexts:
+    frame_id = known.frames.get(context)
+    if frame_id is None:
+        return known
+    return Contexts(of_frame=known.of_frame.delete(frame_id), frames=known.frames.delete(context))
 
 
 # ── targets and sessions ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -172,7 +184,7 @@ def attached_as_oopif(turn: Turn, page: Page, attachment: Attachment, info: Json
             return
     url = text(info, "url", turn.state.limits.text_kept)
     frame = replace(known, session_id=attachment.session_id, oopif=True, told=False)
-    _move(turn, page, replace(frame, url=url) if url else frame)
+    _put(turn, page, replace(frame, url=url) if url else frame)
 
 
 def target_changed(turn: Turn, page: Page, frame_id: str, info: Json) -> None:
@@ -191,7 +203,7 @@ def session_ended(turn: Turn, page: Page, attachment: Attachment, heir: SessionI
     if heir is None:
         _drop(turn, page, [frame.id, *_below(page, frame.id)], "frame_gone")
     else:
-        _move(turn, page, replace(frame, session_id=heir))
+        _put(turn, page, replace(frame, session_id=heir))
 
 
 def gone(turn: Turn, page: Page, frame_id: str) -> None:
@@ -280,7 +292,9 @@ def _drop(turn: Turn, page: Page, frame_ids: list[str], reason: str) -> Page:
         if frame is None:
             continue
         frames = frames.delete(frame_id)
-        contexts = _without(contexts, frame)
+        if frame.session_id is not None and frame.session_id in contexts:
+            known = contexts[frame.session_id]
+            contexts = contexts.set(frame.session_id, _ended(known, known.of_frame.get(frame_id, "")))
         dropped.append(frame_id)
         siblings = None if frame.parent_id is None else children.get(frame.parent_id)
         if siblings is not None and frame.parent_id is not None and frame_id in siblings:
@@ -293,16 +307,6 @@ def _drop(turn: Turn, page: Page, frame_ids: list[str], reason: str) -> Page:
         return page
     dialogs.frame_gone(turn, page, dropped, reason if reason != "navigation" else "frame_gone")
     return _now(turn, page)
-
-
-def _move(turn: Turn, page: Page, frame: Frame) -> None:
-    """Another session tells of the frame from now on, or none; where its scripts ran before, they do no more."""
-    contexts = _without(page.contexts, frame)
-    turn.put_page(replace(page, frames=page.frames.set(frame.id, replace(frame, context="")), contexts=contexts))
-
-
-def _without(contexts: Map[str, None], frame: Frame) -> Map[str, None]:
-    return contexts.delete(frame.context) if frame.context in contexts else contexts
 
 
 def _put(turn: Turn, page: Page, frame: Frame) -> Page:

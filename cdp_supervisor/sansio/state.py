@@ -25,6 +25,7 @@ from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope, is_t
 __all__ = [
     "Attachment",
     "CallRecord",
+    "Contexts",
     "Deadline",
     "Dialog",
     "Extension",
@@ -98,10 +99,14 @@ class Frame(Struct, frozen=True, kw_only=True, gc=False):
     oopif: bool = False
     told: bool = False
     """Whether its own session has said what it shows: what others say of it is older."""
-    context: str = ""
-    """The unique id of its own execution context, as it was told of."""
-    context_made: int = 0
-    """After so many clearings of its session."""
+
+
+class Contexts(Struct, frozen=True, kw_only=True, gc=False):
+    """Where the scripts of those frames run that one session tells of: execution contexts, by their unique ids."""
+
+    of_frame: Map[str, str] = Map()
+    frames: Map[str, str] = Map()
+    """The same the other way round: who tells of an end says only which."""
 
 
 class Page(Struct, frozen=True, kw_only=True, gc=False):
@@ -124,10 +129,7 @@ class Page(Struct, frozen=True, kw_only=True, gc=False):
     last_frame: int = 0
     left_out: int = 0
     """Frames beyond the limit."""
-    contexts: Map[str, None] = Map()
-    """Those of frames that were not told to have ended by themselves."""
-    clearings: Map[SessionId, int] = Map()
-    """How often a session of it cleared all its execution contexts."""
+    contexts: Map[SessionId, Contexts] = Map()
     crashed: Instant | None = None
     blocked: Instant | None = None
     """Since when its setup is unanswered, with no dialog of it seen."""

@@ -23,6 +23,7 @@ from cdp_core.testing.steps import Script
 from cdp_supervisor.engine import SupervisorEngine
 from cdp_supervisor.sansio.changes import DialogClosed
 from cdp_supervisor.sansio.effects import Answer, Effect
+from cdp_supervisor.sansio.frames import context_of
 from cdp_supervisor.sansio.inputs import Input, Instant
 from cdp_supervisor.sansio.options import Policy, Reconnect
 from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Question, Recover, RespondToDialog, SetPolicy, Stop
@@ -386,6 +387,16 @@ def check_frames(played: Played) -> None:
         assert page.health.state == "ok", page.health
         assert not page.stale
         assert page.url == trees[page.target_id][page.target_id][1]
+    check_contexts(played, silent)
+
+
+def check_contexts(played: Played, silent: set[str]) -> None:
+    """Where the scripts of a frame run is known, or that there is no such place yet."""
+    contexts = {frame.id: frame.context for frame in played.truth.frames}
+    for page in played.engine.state.pages.values():
+        if page.id not in silent:
+            known = {frame.id: context_of(page, frame) for frame in page.frames.values()}
+            assert known == {frame_id: contexts[frame_id] for frame_id in known}
 
 
 def check_dialogs(played: Played) -> None:

@@ -14,6 +14,7 @@ from cdp_core.testing.steps import (
     Crash,
     Cut,
     Dialog,
+    Go,
     MoveFrame,
     Navigate,
     NavigateFrame,
@@ -75,6 +76,9 @@ SCENES: dict[str, Scene] = {
     ),
     "frames, and then another document": _scene(
         Wait(1), AddFrame("a", PAY), AddFrame("b"), Wait(1), Navigate(SHOP), Wait(1), AddFrame("c", PAY)
+    ),
+    "a page that is come back to, with the frame in it": _scene(
+        *(Wait(1), Navigate(SHOP), Wait(1), AddFrame("in", SHOP + "help"), Wait(1), Navigate(PAY), Wait(1), Go())
     ),
     "two dialogs of one page": _scene(
         Wait(1),

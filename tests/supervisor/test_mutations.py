@@ -16,6 +16,7 @@ from cdp_core.testing.faults import Cut
 from cdp_supervisor.sansio import calls, dialogs, frames, link, pages, step
 from cdp_supervisor.sansio.dialog_table import TABLE, Move
 from cdp_supervisor.sansio.inputs import Instant, LinkDown, LinkUp
+from cdp_supervisor.sansio.said import ContextCreated
 from cdp_supervisor.sansio.state import initial_state
 
 Patch = pytest.MonkeyPatch
@@ -34,8 +35,27 @@ def without(module: Any, name: str, instead: Any = NOTHING) -> Callable[[Patch],
     return lambda patch: patch.setattr(module, name, instead)
 
 
+def of_a_known_frame(turn: Any, page: Any, session_id: Any, said: Any) -> None:
+    if said.context.aux_data.frame_id in page.frames:
+        CREATED(turn, page, session_id, said)
+
+
+def ends_contexts(turn: Any, page: Any, session_id: Any, said: Any) -> bool:
+    read_anew = NAVIGATED(turn, page, session_id, said)
+    now = turn.page(page.id)
+    frames.contexts_cleared(turn, now, session_id)
+    return read_anew
+
+
+CREATED: Final = frames.context_created
+NAVIGATED: Final = frames.navigated
+
 MUTATIONS: dict[str, Callable[[Patch], None]] = {
     "descendants stay at a navigation": without(frames, "_below", lambda *_: []),
+    "a navigation ends contexts": without(frames, "navigated", ends_contexts),
+    "a context is there for a known frame alone": lambda patch: patch.setitem(
+        step.EVENTS, "Runtime.executionContextCreated", step._of_page(ContextCreated, of_a_known_frame)
+    ),
     "frames that detach stay": deaf_to("Page.frameDetached"),
     "an address that is pushed is not read, nor is a document": deaf_to("Page.frameNavigated"),
     "no tree is asked for": without(pages, "request_tree"),

@@ -85,9 +85,9 @@ def test_what_another_session_says_of_a_frame_is_older_and_passed_over() -> None
     attached(fold, "F")
     navigated(fold, "F", url="http://old/")
     fold.says("Page.navigatedWithinDocument", on="s-P", frameId="F", url="http://older/")
-    context = {"uniqueId": "1.1", "auxData": {"frameId": "F", "isDefault": True}}
-    fold.says("Runtime.executionContextCreated", on="s-P", context=context)
     assert fold.page() is before
+    created(fold, "F", "1.1")
+    assert fold.page().frames["F"] is before.frames["F"]
 
 
 def test_a_frame_that_attaches_again_has_come_back_into_the_process_above() -> None:
@@ -261,18 +261,36 @@ def test_the_end_of_another_context_changes_nothing(unique: str) -> None:
     assert fold.page() is before
 
 
-def test_of_contexts_no_more_is_kept_than_there_are_frames() -> None:
-    fold = with_tree("A", "B", "C")
+def test_a_context_may_be_told_of_before_its_frame() -> None:
+    """As when a document comes back from the back/forward cache (fact 43)."""
+    fold = with_tree()
+    created(fold, "A", "1.1")
+    attached(fold, "A")
+    assert context_of(fold, "A") == "1.1"
+
+
+def test_a_context_is_its_session_s() -> None:
+    fold = with_tree("A")
+    created(fold, "A", "1.1")
+    fold.says("Page.frameDetached", on="s-P", frameId="A", reason="swap")
+    attached(fold, "A")
+    assert context_of(fold, "A") == "1.1"
+    oopif(fold, "A")
+    fold.ask(Call(method="Runtime.evaluate", frame_id="A"))
+    assert "uniqueContextId" not in (fold.sent("Runtime.evaluate").params or {})
+
+
+def test_of_contexts_no_more_is_kept_than_of_frames() -> None:
+    fold = with_tree("A", "B", limits=Limits(frames_kept=3))
     for number in range(3):
-        created(fold, "A", f"1.{number}")
-        created(fold, "B", f"2.{number}")
-        created(fold, "C", f"3.{number}")
-        fold.says("Runtime.executionContextsCleared", on="s-P")
-    assert len(fold.page().contexts) == 3
+        for frame in "ABCDE":
+            created(fold, frame, f"{frame}.{number}")
+    [kept] = fold.page().contexts.values()
+    assert {*kept.of_frame.items()} == {(frame, f"{frame}.2") for frame in "ABC"}
+    assert {*kept.frames.items()} == {(context, frame) for frame, context in kept.of_frame.items()}
     fold.says("Page.frameDetached", on="s-P", frameId="A", reason="remove")
-    fold.says("Page.frameDetached", on="s-P", frameId="B", reason="swap")
-    attached(fold, "C")
-    assert not fold.page().contexts
+    [kept] = fold.page().contexts.values()
+    assert {*kept.of_frame} == {"B", "C"} == {*kept.frames.values()}
 
 
 # ── processes of their own ───────────────────────────────────────────────────────────────────────────────────────────

@@ -241,10 +241,11 @@ def test_the_end_of_an_unknown_session_means_nothing() -> None:
 
 def test_a_page_whose_session_ended_is_shown_detached_and_attached_to_again() -> None:
     fold = on_a_page()
-    fold.says("Runtime.executionContextsCleared", on="s-P")
+    context = {"uniqueId": "1.1", "auxData": {"frameId": "P", "isDefault": True}}
+    fold.says("Runtime.executionContextCreated", on="s-P", context=context)
     fold.detach("s-P")
     assert fold.health() == "detached"
-    assert not fold.page().clearings
+    assert not fold.page().contexts
     fold.passes(1.0)
     assert fold.sent(REOPEN).params == {"targetId": "P", "flatten": True}
     fold.attach("P", session="s-P2")

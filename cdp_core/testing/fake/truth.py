@@ -29,6 +29,8 @@ class TrueFrame:
     out_of_process: bool
     silent: bool
     """Its renderer is stopped by a dialog or a request, or crashed: nobody can ask it anything."""
+    context: str
+    """The unique id of the execution context that its scripts run in; empty where there is none yet."""
 
 
 @attrs.frozen(kw_only=True)
@@ -138,6 +140,7 @@ def _frame(frame: Frame, player: Player) -> TrueFrame:
         url=frame.url,
         out_of_process=frame.parent is not None and frame.target is not frame.parent.target,
         silent=frame.renderer.stopped or frame.target.crashed,
+        context=frame.context_unique if frame.context else "",
     )
 
 

@@ -119,9 +119,7 @@ def hold_a_frame(scenario: Any, url: str) -> None:
 
 
 def let_it_come(scenario: Any) -> None:
-    scenario.send(
-        "Fetch.fulfillRequest", {"requestId": "$request.f", "responseCode": 200, "body": "PGh0bWw+"}, on="p"
-    )
+    scenario.send("Fetch.fulfillRequest", {"requestId": "$request.f", "responseCode": 200, "body": "PGh0bWw+"}, on="p")
     scenario.settle()
 
 

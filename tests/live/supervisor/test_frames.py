@@ -133,6 +133,23 @@ async def test_a_script_runs_in_the_frame_that_is_named(stage: Any, sites: Pages
         await stage.sup.evaluate("1", frame_id="nobody")
 
 
+async def test_a_script_runs_in_a_frame_whose_document_came_after_us(open_stage: Any, sites: Pages) -> None:
+    """It has the context then that was made for the empty document before it."""
+    url, near = sites(frame(sites("near"), "near")), sites("near")
+    async with open_stage() as first:
+        target = await first.open()
+        page = await first.attach(target)
+        await page.send("Fetch.enable", {"patterns": [{"urlPattern": near}]})
+        with page.expect("Fetch.requestPaused") as waits:
+            await page.send("Page.navigate", {"url": url})
+            held = (await waits.wait()).params
+        async with open_stage(scoped=False) as late:
+            await late.until(lambda s: (seen := s.page(target)) is not None and seen.frame_count == 2)
+            await page.send("Fetch.continueRequest", {"requestId": held["requestId"]})
+            await late.until(lambda s: any(each.url == near for each in s.page(target).frames()))
+            assert await late.sup.evaluate("location.href", frame_id=held["frameId"]) == near
+
+
 async def test_a_dialog_of_one_frame_stops_the_other_frames_of_its_site(stage: Any, sites: Pages) -> None:
     """They share a process (fact 16), and the page is in another."""
     target = await stage.open(sites(frame(sites("one", THERE), "one") + frame(sites("two", THERE), "two")))
