@@ -206,6 +206,8 @@ class Supervisor:
     ) -> Any:
         """Send a command to a frame, a target, a session, or the focused page; it is sent once, and never again.
 
+        What needs the scripts of a frame waits, in its time, until they have a place to run.
+
         Raises CommandRefused; BlockedByDialog, whose `call` has the later end; CallTimedOut, which says why; PageFrozen;
         UnknownFrame, UnknownTarget, AmbiguousTarget, FrameSharesProcess; ConnectionLost while the link is down.
         """

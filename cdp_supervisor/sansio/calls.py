@@ -3,6 +3,8 @@
 A command is sent once, whatever happens after. Where a dialog stops what it needs, its caller is told at once, with a
 handle on the later end (`call_id`; docs/cdp/a-blocked-call-is-told-at-once.md). One that is unanswered for half its time
 has its renderer asked whether it answers anything, so that the timeout can say why (docs/cdp/a-timeout-says-why.md).
+What is meant for a frame whose scripts have nowhere to run yet waits for that, in its time: an event tells of the document,
+and the next one of its context.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from cdp_supervisor.sansio.outcomes import result_of
 from cdp_supervisor.sansio.places import (
     DECIDED_BY_LEAVING,
     NAVIGATIONS,
+    Place,
     answered_meanwhile,
     check_free,
     page_ids,
@@ -39,6 +42,7 @@ __all__ = [
     "dropped",
     "end_all",
     "focus",
+    "go_on",
     "overtaken",
     "stall_due",
     "waiter_due",
@@ -65,28 +69,53 @@ def call(turn: Turn, ask: Ask, question: Call) -> None:
         turn.answer(ask.ask_id, error=InvalidArgument(wrong, reason="too_many_calls"))
         return
     call_id = f"c-{state.last_call + 1}"
-    page_id = None if place.page is None else place.page.id
     turn.put(last_call=state.last_call + 1)
-    if question.method in NAVIGATIONS and place.page is not None:
-        turn.put_page(replace(place.page, curing=bool(place.page.dialogs)))
-    number = turn.send(
-        place.session_id, question.method, place.params, purpose="call", page_id=page_id, call_id=call_id
-    )
     record = CallRecord(
         id=call_id,
         method=question.method,
         session_id=place.session_id,
-        page_id=page_id,
+        page_id=None if place.page is None else place.page.id,
         since=turn.at,
-        ticket=number,
         ask_id=ask.ask_id,
         raises=question.when_blocked == "raise",
     )
-    turn.put(calls=turn.state.calls.set(call_id, record))
+    if place.there:
+        _send(turn, record, place, question.timeout)
+    else:
+        waiting = (*turn.state.waiting_calls, call_id)
+        turn.put(calls=turn.state.calls.set(call_id, replace(record, waits=question)), waiting_calls=waiting)
     if question.timeout is not None:
         turn.wake(f"call:{call_id}", question.timeout, f"{question.method} is unanswered")
-        if page_id is not None and not answered_meanwhile(question.method):
-            turn.wake(f"stall:{call_id}", min(question.timeout / 2, STALLED), f"{question.method} is still unanswered")
+
+
+def _send(turn: Turn, record: CallRecord, place: Place, timeout: float | None) -> None:
+    call_id, method, page = record.id, record.method, place.page
+    page_id = None if page is None else page.id
+    if method in NAVIGATIONS and page is not None:
+        turn.put_page(replace(page, curing=bool(page.dialogs)))
+    number = turn.send(place.session_id, method, place.params, purpose="call", page_id=page_id, call_id=call_id)
+    sent = replace(record, session_id=place.session_id, page_id=page_id, ticket=number, waits=None)
+    turn.put(calls=turn.state.calls.set(call_id, sent))
+    if timeout is not None and page_id is not None and not answered_meanwhile(method):
+        turn.wake(f"stall:{call_id}", min(timeout / 2, STALLED), f"{method} is still unanswered")
+
+
+def go_on(turn: Turn) -> None:
+    """Something has happened: what waits for its frame is sent, or told that it waits in vain, or waits on."""
+    for call_id in turn.state.waiting_calls:
+        record = turn.state.calls[call_id]
+        question = record.waits
+        assert question is not None
+        try:
+            place = place_of(turn, question)
+            check_free(turn, question, place)
+        except CdpError as error:
+            _end(turn, record, None, error)
+            continue
+        if place.there:
+            _wait_no_more(turn, call_id)
+            due = turn.state.deadline_of.get(f"call:{call_id}")
+            _send(turn, record, place, None if due is None else due - turn.now)
 
 
 def await_call(turn: Turn, ask: Ask, question: AwaitCall) -> None:
@@ -143,7 +172,8 @@ def overtaken(turn: Turn, page: Page, dialog: Dialog) -> None:
         return
     leaving = dialog.type == "beforeunload"
     for record in tuple(turn.state.calls.values()):
-        if record.page_id != page.id or record.ended is not None or not stops(turn, page, dialog, record.session_id):
+        over = record.ended is not None or record.waits is not None
+        if record.page_id != page.id or over or not stops(turn, page, dialog, record.session_id):
             continue
         if answered_meanwhile(record.method) and not (leaving and record.method in DECIDED_BY_LEAVING):
             continue
@@ -228,10 +258,17 @@ def _end(turn: Turn, record: CallRecord, value: Any, error: Exception | None) ->
 
 def _forget(turn: Turn, record: CallRecord) -> None:
     _calm(turn, record)
+    _wait_no_more(turn, record.id)
     turn.put(
         calls=turn.state.calls.delete(record.id),
         ended_calls=tuple(each for each in turn.state.ended_calls if each != record.id),
     )
+
+
+def _wait_no_more(turn: Turn, call_id: str) -> None:
+    waiting = turn.state.waiting_calls
+    if call_id in waiting:
+        turn.put(waiting_calls=tuple(each for each in waiting if each != call_id))
 
 
 def _calm(turn: Turn, record: CallRecord) -> None:
@@ -245,6 +282,13 @@ def _timed_out(turn: Turn, record: CallRecord) -> CallTimedOut:
     if page is not None:
         health = view_health(turn.state, page)
         free = health.state in ("ok", "frame_busy", "frame_blocked")
+        if record.waits is not None:
+            why = (
+                "the document of its frame has not come, and before it scripts have nowhere to run there"
+                if free
+                else ""
+            )
+            return CallTimedOut(record.method, waited=waited, health=health, why=why)
         answers = record.probe > 0 and free and record.session_id not in page.busy
         why = (
             "its page answers other commands, so this one only takes longer; give it a longer timeout"

@@ -84,6 +84,8 @@ class Place:
     session_id: SessionId | None
     page: Page | None
     params: Mapping[str, Any] | None
+    there: bool = True
+    """Whether it can be sent: the scripts of a frame may have nowhere to run yet."""
 
 
 def place_of(turn: Turn, question: Call) -> Place:
@@ -153,13 +155,8 @@ def _place_of_frame(turn: Turn, question: Call, page: Page, frame: Frame) -> Pla
     if question.method not in IN_A_CONTEXT:
         hint = "reach it through `contentDocument` in a script of the frame above, or with Runtime.evaluate in it"
         raise FrameSharesProcess(frame.id, method=question.method, hint=hint)
-    context = context_of(page, frame)
-    if not context:
-        raise FrameSharesProcess(
-            frame.id, method=question.method, hint="its execution context is not known yet; try again"
-        )
-    params = {"uniqueContextId": context, **(question.params or {})}
-    return Place(session_id=attachment.session_id, page=page, params=params)
+    params = {"uniqueContextId": context_of(page, frame), **(question.params or {})}
+    return Place(session_id=attachment.session_id, page=page, params=params, there=params["uniqueContextId"] != "")
 
 
 def check_free(turn: Turn, question: Call, place: Place) -> None:

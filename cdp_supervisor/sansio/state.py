@@ -21,6 +21,7 @@ from cdp_supervisor.sansio.dialog_table import Phase
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.machines import Machine
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope, is_time, shown
+from cdp_supervisor.sansio.questions import Call
 
 __all__ = [
     "Attachment",
@@ -179,7 +180,9 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     session_id: SessionId | None
     page_id: TargetId | None
     since: Instant
-    ticket: int
+    ticket: int = 0
+    waits: Call | None = None
+    """What is asked, while it is not sent: the scripts of its frame have nowhere to run yet."""
     probe: int = 0
     """The ticket of the question whether its renderer answers anything; 0: it was not asked."""
     ask_id: int | None
@@ -258,6 +261,8 @@ class State(Struct, frozen=True, kw_only=True):
     tickets: Map[int, Ticket] = Map()
     calls: Map[str, CallRecord] = Map()
     ended_calls: tuple[str, ...] = ()
+    waiting_calls: tuple[str, ...] = ()
+    """Those that are not sent yet."""
     agenda: Agenda = ()
     """What is to be done when."""
     deadline_of: Map[str, float] = Map()

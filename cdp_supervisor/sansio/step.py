@@ -10,6 +10,7 @@ What couples the sub-machines is written here, and in this order:
     a reply           → the link is alive; the renderer is not stopped; then the purpose of what was sent
     a closed session  → its frames or its page, the page's dialogs
     the link goes     → everything under way ends, sessions are gone, open dialogs are orphaned
+    anything          → the calls that wait for their frame
     time              → every deadline that has come, one after the other, whatever the input was
 
 `step` never raises, whatever a browser says and in whatever order. Inputs of an older link are dropped, here and nowhere
@@ -128,14 +129,16 @@ def take(state: State, input: Input) -> tuple[State, Sequence[effects.Effect]]:
     else:
         turn.count("inputs_of_older_links")
     agenda = turn.state.agenda
-    if agenda and agenda[0][0][0] <= turn.now:
-        _let_time_pass(turn)
+    if turn.state.waiting_calls or (agenda and agenda[0][0][0] <= turn.now):
+        _go_on(turn)
     if turn.state.stopping is not None:
         _finish_stop(turn)
     return turn.ended(state), turn.effects
 
 
-def _let_time_pass(turn: Turn) -> None:
+def _go_on(turn: Turn) -> None:
+    """What waits for something to happen, and then for time to pass."""
+    calls.go_on(turn)
     while (key := turn.due()) is not None:
         kind, _, name = key.partition(":")
         DUE[kind](turn, name)

@@ -144,7 +144,7 @@ def at_once(change: Callable[[float, float], float]) -> Take:
 
     def take(patch: Patch) -> None:
         patch.setattr(sys.modules[Turn.__module__], "later", change)
-        patch.setattr(step, "_let_time_pass", let_time_pass)
+        patch.setattr(step, "_go_on", let_time_pass)
 
     return take
 

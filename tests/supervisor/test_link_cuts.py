@@ -38,7 +38,7 @@ def check_both_ends(pure_run: ModuleType, played: Any, *, broke: bool = True) ->
         assert dialog.overdue
 
 
-SCENE_NAMES: Final = 19
+SCENE_NAMES: Final = 20
 
 
 @pytest.mark.parametrize("number", range(SCENE_NAMES))

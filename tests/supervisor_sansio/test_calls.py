@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cdp_core.errors import CommandRefused, ConnectionLost, InvalidArgument, RemoteProtocolError
+from cdp_core.errors import CommandRefused, ConnectionLost, InvalidArgument, RemoteProtocolError, TargetCrashed
 from cdp_core.sansio.records import replace
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.wire import Malformed, Refusal, decode
@@ -16,6 +16,8 @@ from cdp_supervisor.errors import (
     AmbiguousTarget,
     BlockedByDialog,
     CallTimedOut,
+    SupervisorStopped,
+    UnknownFrame,
     UnknownTarget,
 )
 from cdp_supervisor.sansio import calls
@@ -49,6 +51,115 @@ def overtaken(fold: Any = None, *, when_blocked: str = "raise", timeout: float |
 
 def blocked(fold: Any) -> list[str]:
     return [each.call_id for each in fold.shown().blocked_calls]
+
+
+# ── what waits for its frame ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def waiting(**named: Any) -> tuple[Any, int]:
+    """A call for a frame whose document is there, and the context of it is not told of yet."""
+    fold = folding.with_tree("A")
+    ask = called(fold, frame_id="A", **named)
+    assert ask not in fold.answers
+    assert not fold.all_sent(EVAL)
+    return fold, ask
+
+
+def context(fold: Any, frame: str = "A") -> None:
+    made = {"uniqueId": "1.1", "auxData": {"frameId": frame, "isDefault": True}}
+    fold.says("Runtime.executionContextCreated", on="s-P", context=made)
+
+
+def test_a_call_waits_until_the_scripts_of_its_frame_have_a_place_to_run() -> None:
+    fold, ask = waiting()
+    context(fold, "P")
+    assert not fold.all_sent(EVAL)
+    context(fold)
+    assert fold.sent(EVAL).params["uniqueContextId"] == "1.1"
+    fold.reply(EVAL, {"ok": 1})
+    assert fold.answers[ask].value == {"ok": 1}
+    assert not fold.state.waiting_calls
+
+
+def test_a_frame_that_gets_a_session_of_its_own_needs_none() -> None:
+    fold, _ = waiting()
+    fold.attach("A", "iframe", of="s-P")
+    assert fold.sent(EVAL).session_id == "s-A"
+
+
+@pytest.mark.parametrize(
+    ("happens", "wrong"),
+    [
+        (lambda fold: fold.says("Page.frameDetached", on="s-P", frameId="A", reason="remove"), UnknownFrame),
+        (lambda fold: fold.down(), ConnectionLost),
+        (lambda fold: fold.detach("s-P"), ConnectionLost),
+        (lambda fold: fold.opening(), BlockedByDialog),
+        (lambda fold: fold.says("Inspector.targetCrashed", on="s-P"), TargetCrashed),
+        (lambda fold: fold.ask(Stop()), SupervisorStopped),
+    ],
+)
+def test_what_waits_in_vain_is_told_so_at_once(happens: Any, wrong: Any) -> None:
+    fold, ask = waiting()
+    happens(fold)
+    assert type(error(fold, ask)) is wrong
+    context(fold)
+    fold.passes(100.0)
+    assert not fold.all_sent(EVAL)
+    assert not fold.state.calls
+    assert not fold.state.waiting_calls
+
+
+def test_who_waits_through_dialogs_waits_for_the_frame_as_well() -> None:
+    fold, _ = waiting(when_blocked="wait")
+    fold.opening()
+    context(fold)
+    assert len(fold.all_sent(EVAL)) == 1
+
+
+def test_a_frame_that_never_gets_a_document_is_named_when_time_is_up() -> None:
+    fold, ask = waiting(timeout=8.0)
+    fold.passes(7.9)
+    assert ask not in fold.answers
+    fold.passes(0.2)
+    wrong = error(fold, ask)
+    assert isinstance(wrong, CallTimedOut)
+    assert "document of its frame has not come" in str(wrong)
+    assert wrong.health is not None
+    context(fold)
+    assert not fold.all_sent(EVAL)
+    assert not fold.state.calls
+
+
+def test_where_the_page_is_stopped_that_is_why() -> None:
+    fold, ask = waiting(timeout=8.0, when_blocked="wait")
+    fold.opening()
+    fold.passes(9.0)
+    assert "dialog" in str(error(fold, ask))
+
+
+@pytest.mark.parametrize(("timeout", "asked"), [(8.0, 6.5), (None, 0.0), (40.0, 10.0)])
+def test_the_renderer_is_asked_when_half_of_what_is_left_has_passed(timeout: float | None, asked: float) -> None:
+    fold, _ = waiting(timeout=timeout)
+    fold.passes(5.0)
+    context(fold)
+    if asked:
+        fold.passes(asked - 5.0 - 0.1)
+        assert len(fold.all_sent(EVAL)) == 1
+        fold.passes(0.2)
+    else:
+        fold.passes(50.0)
+    assert len(fold.all_sent(EVAL)) == (2 if asked else 1)
+
+
+def test_who_is_cancelled_waits_no_more() -> None:
+    fold, ask = waiting()
+    other = called(fold, frame_id="A")
+    fold.drops(ask)
+    context(fold)
+    assert len(fold.all_sent(EVAL)) == 1
+    fold.reply(EVAL, {"ok": 1})
+    assert fold.answers[other].value == {"ok": 1}
+    assert not fold.state.calls
 
 
 # ── what overtakes it ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -104,7 +104,6 @@ def test_a_frame_that_shares_its_process_takes_what_takes_a_context() -> None:
     hint = error(fold, called(fold, "DOM.enable", frame_id="A"))
     assert isinstance(hint, FrameSharesProcess)
     assert "contentDocument" in hint.hint
-    assert "not known yet" in error(fold, called(fold, frame_id="A")).hint
     context = {"uniqueId": "1.1", "auxData": {"frameId": "A", "isDefault": True}}
     fold.says("Runtime.executionContextCreated", on="s-P", context=context)
     called(fold, frame_id="A", params={"expression": "1"})
