@@ -251,6 +251,13 @@ def test_a_context_that_was_destroyed_is_not_used() -> None:
     assert context_of(fold, "A") == "3.3"
 
 
+def test_where_no_context_is_known_none_is_cleared() -> None:
+    fold = with_tree("A")
+    before = fold.page()
+    fold.says("Runtime.executionContextsCleared", on="s-P")
+    assert fold.page() is before
+
+
 @pytest.mark.parametrize("unique", ["9.9", ""])
 def test_the_end_of_another_context_changes_nothing(unique: str) -> None:
     fold = with_tree("A")
