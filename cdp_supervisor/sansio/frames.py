@@ -148,7 +148,7 @@ def context_destroyed(turn: Turn, page: Page, session_id: SessionId, said: Conte
 
 
 def contexts_cleared(turn: Turn, page: Page, session_id: SessionId) -> None:
-    """`Runtime.executionContextsCleared`, or the end of the session: no frame is looked at, since there may be thousands."""
+    """`Runtime.executionContextsCleared`: no frame is looked at, since there may be thousands."""
     if session_id in page.contexts:
         turn.put_page(replace(page, contexts=page.contexts.delete(session_id)))
 

@@ -304,9 +304,9 @@ def _taken_over(left: Renderer) -> list[Callable[[], None]]:
 
 
 def _keeps_window(frame: Frame, url: str) -> bool:
-    """The empty document of a frame or popup is its parent's or opener's; the first one from the same place takes its window over.
+    """The empty document of a frame or popup is its parent's or opener's, and the first from the same place takes it over.
 
-    Scripts have the context then that they had before there was a document (docs/cdp/a-first-document-takes-over-the-context.md).
+    Scripts keep the window that they had before (docs/cdp/a-first-document-takes-over-the-context.md).
     """
     top = frame is frame.target.frame
     empty = frame.url == "about:blank" and not frame.loader and (not top or frame.target.can_access_opener)
