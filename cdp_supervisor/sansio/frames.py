@@ -36,7 +36,7 @@ from cdp_supervisor.sansio.said import (
     NavigatedWithin,
     frame_shown,
 )
-from cdp_supervisor.sansio.state import Attachment, Contexts, Frame, Page
+from cdp_supervisor.sansio.state import Attachment, ContextMade, Frame, Page
 from cdp_supervisor.sansio.turn import Turn
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "navigated_within",
     "read_tree",
     "session_ended",
+    "session_forgotten",
     "target_changed",
 ]
 
@@ -130,27 +131,39 @@ def navigated_within(turn: Turn, page: Page, session_id: SessionId, said: Naviga
 def context_created(turn: Turn, page: Page, session_id: SessionId, said: ContextCreated) -> None:
     """`Runtime.executionContextCreated`: where the scripts of a frame run, which may be told of later than this."""
     about, context = said.context.aux_data, said.context.unique_id
-    known = page.contexts.get(session_id, Contexts())
-    most = turn.state.limits.frames_kept
-    if about.is_default and context and (about.frame_id in known.of_frame or len(known.of_frame) < most):
-        known = _ended(known, known.of_frame.get(about.frame_id, ""))
-        of_frame = known.of_frame.set(about.frame_id, context)
-        known = Contexts(of_frame=of_frame, frames=known.frames.set(context, about.frame_id))
-        turn.put_page(replace(page, contexts=page.contexts.set(session_id, known)))
+    if not about.is_default or not context:
+        return
+    made = ContextMade(session_id=session_id, after=page.clearings.get(session_id, 0))
+    frame = page.frames.get(about.frame_id)
+    if frame is None:
+        if about.frame_id in page.early or len(page.early) < turn.state.limits.frames_kept:
+            contexts = _without(page.contexts, page.early.get(about.frame_id, "")).set(context, made)
+            turn.put_page(replace(page, early=page.early.set(about.frame_id, context), contexts=contexts))
+    elif not _is_others(turn, frame, session_id):
+        contexts = _without(page.contexts, frame.context).set(context, made)
+        frames = page.frames.set(frame.id, replace(frame, context=context))
+        turn.put_page(replace(page, frames=frames, contexts=contexts))
 
 
-def context_destroyed(turn: Turn, page: Page, session_id: SessionId, said: ContextDestroyed) -> None:
-    """`Runtime.executionContextDestroyed`: where a document goes by itself, and the one that comes has another one."""
-    known = page.contexts.get(session_id)
-    if known is not None and said.execution_context_unique_id in known.frames:
-        known = _ended(known, said.execution_context_unique_id)
-        turn.put_page(replace(page, contexts=page.contexts.set(session_id, known)))
+def context_destroyed(turn: Turn, page: Page, _session_id: SessionId, said: ContextDestroyed) -> None:
+    """`Runtime.executionContextDestroyed`: of one frame; which, only its own words tell."""
+    if said.execution_context_unique_id in page.contexts:
+        turn.put_page(replace(page, contexts=page.contexts.delete(said.execution_context_unique_id)))
 
 
 def contexts_cleared(turn: Turn, page: Page, session_id: SessionId) -> None:
     """`Runtime.executionContextsCleared`: no frame is looked at, since there may be thousands."""
-    if session_id in page.contexts:
-        turn.put_page(replace(page, contexts=page.contexts.delete(session_id)))
+    clearings = page.clearings.set(session_id, page.clearings.get(session_id, 0) + 1)
+    turn.put_page(replace(_without_early(page, session_id), clearings=clearings))
+
+
+def session_forgotten(turn: Turn, page: Page, session_id: SessionId) -> Page:
+    """A session has ended, and with it what its scripts ran in."""
+    if page.early:
+        page = turn.put_page(_without_early(page, session_id))
+    if session_id in page.clearings:
+        page = turn.put_page(replace(page, clearings=page.clearings.delete(session_id)))
+    return page
 
 
 def context_of(page: Page, frame: Frame) -> str:
@@ -158,15 +171,23 @@ def context_of(page: Page, frame: Frame) -> str:
 
     Only its own end ends one: docs/cdp/a-first-document-takes-over-the-context.md.
     """
-    known = None if frame.session_id is None else page.contexts.get(frame.session_id)
-    return "" if known is None else known.of_frame.get(frame.id, "")
+    made = page.contexts.get(frame.context)
+    if made is None or made.session_id != frame.session_id or made.after != page.clearings.get(made.session_id, 0):
+        return ""
+    return frame.context
 
 
-def _ended(known: Contexts, context: str) -> Contexts:
-    frame_id = known.frames.get(context)
-    if frame_id is None:
-        return known
-    return Contexts(of_frame=known.of_frame.delete(frame_id), frames=known.frames.delete(context))
+def _without_early(page: Page, session_id: SessionId) -> Page:
+    early, contexts = page.early, page.contexts
+    for frame_id, context in page.early.items():
+        made = contexts.get(context)
+        if made is None or made.session_id == session_id:
+            early, contexts = early.delete(frame_id), _without(contexts, context)
+    return replace(page, early=early, contexts=contexts)
+
+
+def _without(contexts: Map[str, ContextMade], context: str) -> Map[str, ContextMade]:
+    return contexts.delete(context) if context in contexts else contexts
 
 
 # ── targets and sessions ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -251,12 +272,16 @@ def _add(turn: Turn, page: Page, frame_id: str, parent_id: str | None, session_i
     if frame_id == page.id:
         parent_id = None
     number = page.last_frame + 1
-    frame = Frame(id=frame_id, number=number, parent_id=parent_id, session_id=session_id)
+    context, early = "", page.early
+    if frame_id in early:
+        context, early = early[frame_id], early.delete(frame_id)
+    frame = Frame(id=frame_id, number=number, parent_id=parent_id, session_id=session_id, context=context)
     children = page.children
     if parent_id is not None:
         children = children.set(parent_id, children.get(parent_id, NONE).set(frame_id, None))
     turn.tell(changes.FrameAdded(frame_id=frame_id, target_id=page.id, parent_id=parent_id))
-    return turn.put_page(replace(page, frames=page.frames.set(frame_id, frame), children=children, last_frame=number))
+    frames = page.frames.set(frame_id, frame)
+    return turn.put_page(replace(page, frames=frames, children=children, last_frame=number, early=early))
 
 
 def _not_found(turn: Turn, page: Page, attachment: Attachment, found: Container[str]) -> list[str]:
@@ -292,9 +317,7 @@ def _drop(turn: Turn, page: Page, frame_ids: list[str], reason: str) -> Page:
         if frame is None:
             continue
         frames = frames.delete(frame_id)
-        if frame.session_id is not None and frame.session_id in contexts:
-            known = contexts[frame.session_id]
-            contexts = contexts.set(frame.session_id, _ended(known, known.of_frame.get(frame_id, "")))
+        contexts = _without(contexts, frame.context)
         dropped.append(frame_id)
         siblings = None if frame.parent_id is None else children.get(frame.parent_id)
         if siblings is not None and frame.parent_id is not None and frame_id in siblings:

@@ -126,8 +126,7 @@ def session_closed(turn: Turn, closed: SessionClosed) -> None:
 
 
 def _forget_session(turn: Turn, page: Page, session_id: SessionId) -> None:
-    if session_id in page.contexts:
-        page = turn.put_page(replace(page, contexts=page.contexts.delete(session_id)))
+    page = frames.session_forgotten(turn, page, session_id)
     if session_id in page.silent:
         page = turn.put_page(replace(page, silent=page.silent.delete(session_id)))
     if session_id in page.busy:
@@ -434,7 +433,7 @@ def link_lost(turn: Turn) -> None:
         dialogs.link_or_session_lost(turn, page)
         page = _now(turn, page.id)  # noqa: PLW2901 - the same page, as it is now
         cleared = replace(page, session_id=None, blocked=None, stale=True, curing=False)
-        turn.put_page(replace(cleared, contexts=Map(), silent=Map(), busy=Map()))
+        turn.put_page(replace(cleared, contexts=Map(), early=Map(), clearings=Map(), silent=Map(), busy=Map()))
         turn.calm(f"target:{page.id}")
     for attachment in turn.state.sessions.values():
         turn.calm(f"setup:{attachment.session_id}")

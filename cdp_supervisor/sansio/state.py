@@ -26,7 +26,7 @@ from cdp_supervisor.sansio.questions import Call
 __all__ = [
     "Attachment",
     "CallRecord",
-    "Contexts",
+    "ContextMade",
     "Deadline",
     "Dialog",
     "Extension",
@@ -100,14 +100,16 @@ class Frame(Struct, frozen=True, kw_only=True, gc=False):
     oopif: bool = False
     told: bool = False
     """Whether its own session has said what it shows: what others say of it is older."""
+    context: str = ""
+    """The one that was told of last, ended or not, by its unique id."""
 
 
-class Contexts(Struct, frozen=True, kw_only=True, gc=False):
-    """Where the scripts of those frames run that one session tells of: execution contexts, by their unique ids."""
+class ContextMade(Struct, frozen=True, kw_only=True, gc=False):
+    """Where scripts of a frame run: an execution context, which ends when that is told, or with all of its session."""
 
-    of_frame: Map[str, str] = Map()
-    frames: Map[str, str] = Map()
-    """The same the other way round: who tells of an end says only which."""
+    session_id: SessionId
+    after: int
+    """So many times had all of that session ended before."""
 
 
 class Page(Struct, frozen=True, kw_only=True, gc=False):
@@ -130,7 +132,12 @@ class Page(Struct, frozen=True, kw_only=True, gc=False):
     last_frame: int = 0
     left_out: int = 0
     """Frames beyond the limit."""
-    contexts: Map[SessionId, Contexts] = Map()
+    contexts: Map[str, ContextMade] = Map()
+    """By their unique ids: those of frames that are there, or are still to be told of."""
+    early: Map[str, str] = Map()
+    """The contexts of the latter."""
+    clearings: Map[SessionId, int] = Map()
+    """How often all contexts of a session ended together."""
     crashed: Instant | None = None
     blocked: Instant | None = None
     """Since when its setup is unanswered, with no dialog of it seen."""

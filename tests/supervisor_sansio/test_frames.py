@@ -251,13 +251,6 @@ def test_a_context_that_was_destroyed_is_not_used() -> None:
     assert context_of(fold, "A") == "3.3"
 
 
-def test_where_no_context_is_known_none_is_cleared() -> None:
-    fold = with_tree("A")
-    before = fold.page()
-    fold.says("Runtime.executionContextsCleared", on="s-P")
-    assert fold.page() is before
-
-
 @pytest.mark.parametrize("unique", ["9.9", ""])
 def test_the_end_of_another_context_changes_nothing(unique: str) -> None:
     fold = with_tree("A")
@@ -281,7 +274,7 @@ def test_a_context_is_its_session_s() -> None:
     created(fold, "A", "1.1")
     fold.says("Page.frameDetached", on="s-P", frameId="A", reason="swap")
     attached(fold, "A")
-    assert context_of(fold, "A") == "1.1"
+    assert context_of(fold, "A") == "1.1"  # nobody said that it has ended
     oopif(fold, "A")
     fold.ask(Call(method="Runtime.evaluate", frame_id="A"))
     assert "uniqueContextId" not in (fold.sent("Runtime.evaluate").params or {})
@@ -290,14 +283,36 @@ def test_a_context_is_its_session_s() -> None:
 def test_of_contexts_no_more_is_kept_than_of_frames() -> None:
     fold = with_tree("A", "B", limits=Limits(frames_kept=3))
     for number in range(3):
-        for frame in "ABCDE":
+        for frame in "ABCDEF":
             created(fold, frame, f"{frame}.{number}")
-    [kept] = fold.page().contexts.values()
-    assert {*kept.of_frame.items()} == {(frame, f"{frame}.2") for frame in "ABC"}
-    assert {*kept.frames.items()} == {(context, frame) for frame, context in kept.of_frame.items()}
+    page = fold.page()
+    assert {*page.contexts} == {f"{frame}.2" for frame in "ABCDE"}
+    assert {*page.early} == {"C", "D", "E"}
     fold.says("Page.frameDetached", on="s-P", frameId="A", reason="remove")
-    [kept] = fold.page().contexts.values()
-    assert {*kept.of_frame} == {"B", "C"} == {*kept.frames.values()}
+    attached(fold, "C")
+    page = fold.page()
+    assert {*page.contexts} == {f"{frame}.2" for frame in "BCDE"}
+    assert {*page.early} == {"D", "E"}
+
+
+@pytest.mark.parametrize("ends", ["cleared", "detached"])
+def test_what_was_told_early_ends_with_its_session_s(ends: str) -> None:
+    fold = with_tree("A")
+    oopif(fold, "A")
+    created(fold, "B", "1.1")
+    created(fold, "D", "1.2")
+    destroyed(fold, "1.2")
+    context = {"uniqueId": "2.2", "auxData": {"frameId": "C", "isDefault": True}}
+    fold.says("Runtime.executionContextCreated", on="s-A", context=context)
+    if ends == "cleared":
+        fold.says("Runtime.executionContextsCleared", on="s-A")
+        left = {"1.1"}
+    else:
+        fold.says("Runtime.executionContextsCleared", on="s-P")
+        left = {"2.2"}
+    assert {*fold.page().contexts} == {*fold.page().early.values()} == left
+    fold.detach("s-A")
+    assert {*fold.page().contexts} == left - {"2.2"}
 
 
 # ── processes of their own ───────────────────────────────────────────────────────────────────────────────────────────

@@ -241,11 +241,10 @@ def test_the_end_of_an_unknown_session_means_nothing() -> None:
 
 def test_a_page_whose_session_ended_is_shown_detached_and_attached_to_again() -> None:
     fold = on_a_page()
-    context = {"uniqueId": "1.1", "auxData": {"frameId": "P", "isDefault": True}}
-    fold.says("Runtime.executionContextCreated", on="s-P", context=context)
+    fold.says("Runtime.executionContextsCleared", on="s-P")
     fold.detach("s-P")
     assert fold.health() == "detached"
-    assert not fold.page().contexts
+    assert not fold.page().clearings
     fold.passes(1.0)
     assert fold.sent(REOPEN).params == {"targetId": "P", "flatten": True}
     fold.attach("P", session="s-P2")
