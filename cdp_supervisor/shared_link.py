@@ -22,7 +22,7 @@ class SharedLink:
         self._browser = browser
         self._owned = owned
         self._opened: list[SessionId] = []
-        self._leases: dict[SessionId, list[Callable[[], None]]] = {}
+        self._leases: dict[SessionId, dict[str, Callable[[], None]]] = {}
         self._held = ExitStack()
 
     def tap(self, on_output: Callable[[Output], None]) -> tuple[Output, ...]:
@@ -37,9 +37,7 @@ class SharedLink:
         elif isinstance(effect, AutoAttach) and effect.session_id is None:
             self._held.callback(self._browser.targets.hold_auto_attach())
         elif isinstance(effect, Enable):
-            session = self._browser.sessions.get(effect.session_id)
-            if session is not None:
-                self._leases.setdefault(effect.session_id, []).append(session.lease(effect.domain))
+            self._enable(effect)
         elif isinstance(effect, Detach) and self._owned:
             self._detach(effect)
 
@@ -54,7 +52,7 @@ class SharedLink:
     def let_go(self) -> None:
         """Give everything back. Idempotent."""
         for releases in self._leases.values():
-            for release in releases:
+            for release in releases.values():
                 release()
         self._leases.clear()
         self._held.close()
@@ -66,6 +64,17 @@ class SharedLink:
             if session is not None and not session.holders:
                 with suppress(CdpError):
                     self._browser.send_nowait("Target.detachFromTarget", {"sessionId": session_id}).on_end()
+
+    def _enable(self, effect: Enable) -> None:
+        """Lease a domain; or, where that was done and its renderer may not have heard of it, say it again."""
+        session = self._browser.sessions.get(effect.session_id)
+        if session is None:
+            return
+        leases = self._leases.setdefault(effect.session_id, {})
+        if effect.domain in leases:
+            session.send_nowait(f"{effect.domain}.enable").on_end()
+        else:
+            leases[effect.domain] = session.lease(effect.domain)
 
     def _detach(self, effect: Detach) -> None:
         """End a session that is out of scope, unless somebody else attaches to everything on this link of ours."""

@@ -183,12 +183,10 @@ def _listen(turn: Turn, attachment: Attachment) -> None:
 
 def _set_up(turn: Turn, attachment: Attachment) -> None:
     session_id = attachment.session_id
-    if attachment.primary and attachment.type in WITH_FRAMES:
-        turn.order(effects.Enable(session_id=session_id, domain="Page"))
-        request_tree(turn, attachment)  # before the contexts are told, which name frames
-        turn.wake(f"setup:{session_id}", turn.state.limits.setup_patience, "a setup is unanswered")
-    if attachment.primary and attachment.type in SCRIPTED:
-        turn.order(effects.Enable(session_id=session_id, domain="Runtime"))
+    if attachment.primary:
+        _ask_for_all(turn, attachment)
+        if attachment.type in WITH_FRAMES:
+            turn.wake(f"setup:{session_id}", turn.state.limits.setup_patience, "a setup is unanswered")
     if not turn.state.adopting:
         turn.order(effects.AutoAttach(session_id=session_id))
         turn.order(effects.Resume(session_id=session_id))
@@ -196,6 +194,15 @@ def _set_up(turn: Turn, attachment: Attachment) -> None:
         turn.order(
             effects.Resume(session_id=session_id)
         )  # whoever asked to wait will say so, nobody else would (fact 7)
+
+
+def _ask_for_all(turn: Turn, attachment: Attachment) -> None:
+    session_id = attachment.session_id
+    if attachment.type in WITH_FRAMES:
+        turn.order(effects.Enable(session_id=session_id, domain="Page"))
+        request_tree(turn, attachment)
+    if attachment.type in SCRIPTED:
+        turn.order(effects.Enable(session_id=session_id, domain="Runtime"))
 
 
 def request_tree(turn: Turn, attachment: Attachment) -> None:
@@ -212,9 +219,11 @@ def tree_ended(turn: Turn, ticket: Ticket, outcome: Any) -> None:
     if isinstance(outcome, Result):
         frames.read_tree(turn, page, attachment, value_of(outcome))
     elif isinstance(outcome, Refusal) and attachment.tries < turn.state.limits.retries:
-        attachment = replace(attachment, tries=attachment.tries + 1)  # a navigation broke it off (fact 55)
+        # A navigation broke it off (fact 55); or the page had crashed before we came, and what comes back in its place has
+        # heard nothing of what was asked (docs/cdp/a-crash-ends-no-session.md).
+        attachment = replace(attachment, tries=attachment.tries + 1)
         turn.put(sessions=turn.state.sessions.set(attachment.session_id, attachment))
-        request_tree(turn, attachment)
+        _ask_for_all(turn, attachment)
 
 
 def renderer_answered(turn: Turn, ticket: Ticket, number: int) -> None:

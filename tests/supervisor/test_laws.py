@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cdp_core.testing.fake.world import PROFILES
-from cdp_core.testing.steps import AddFrame, Cut, Dialog, Navigate, NavigateFrame, Popup, Script, Wait
+from cdp_core.testing.steps import AddFrame, Crash, Cut, Dialog, Navigate, NavigateFrame, Popup, Script, Wait
 from cdp_core.testing.strategies import is_race_free, scripts
 
 Json = dict[str, Any]
@@ -99,7 +99,12 @@ THERE: Json = {"call": "Page.navigate", "params": {"url": "https://ads.example/1
 AGAIN: Json = {"call": "Page.reload", "params": {}, "page": 0}
 
 
+COME_BACK = Script(timeline=(Crash(),))
+"""A page that had crashed when somebody came is shown again."""
+
+
 @given(script=scripts(), profile=PROFILE, policy=POLICY, asks=ASKS, seed=SEED)
+@example(script=COME_BACK, profile="headless-new", policy="must_respond", asks=[ELSEWHERE], seed=0)
 @example(script=SWAPPED, profile="headless-shell", policy="must_respond", asks=[], seed=0)
 @example(script=ADRIFT, profile="headless-new", policy="must_respond", asks=[], seed=0)
 @example(script=TWICE, profile="headless-new", policy="must_respond", asks=[], seed=9197)

@@ -558,6 +558,13 @@ def test_a_tree_that_a_navigation_broke_off_is_asked_for_again_and_not_for_ever(
     assert len(fold.all_sent(TREE)) == 3
 
 
+def test_where_a_tree_is_refused_all_is_asked_for_again() -> None:
+    """The page had crashed before we came: nothing of the setup was done (docs/cdp/a-crash-ends-no-session.md)."""
+    fold = on_a_page()
+    fold.refuse(TREE)
+    assert orders(fold) == ["s-P Page.enable", "s-P Page.getFrameTree", "s-P Runtime.enable"]
+
+
 def test_a_tree_whose_answer_is_lost_is_not_asked_for_again() -> None:
     fold = on_a_page()
     fold.lose(TREE)

@@ -113,8 +113,14 @@ class RightClient:
             self.on_answered(key)
 
     def on_refusal(self, key: Any, session: str | None, method: str, error: Json) -> None:
-        if error["code"] == -32001 and session is not None:
+        if session is None:
+            return
+        if error["code"] == -32001:
             self.end_session(session)
+        elif method == "Page.enable" and error["code"] == -32000 and session in self.sessions:
+            self.set_up(
+                session, self.sessions[session]["info"]
+            )  # it had crashed before, and will not say that it is back
         if method == "Page.handleJavaScriptDialog":
             self.answering.pop(key, None)
 

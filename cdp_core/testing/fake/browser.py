@@ -353,7 +353,10 @@ class FakeBrowser(Books):
         target = session.target
         if not session.open or request.id not in session.in_flight:
             return
-        if command.by_renderer and target is not None and (target.crashed or target.closed):
+        nobody = target is not None and (
+            target.closed or (target.crashed and request.method not in table.BEGUN_BY_BROWSER)
+        )
+        if command.by_renderer and nobody:
             return
         since = None if command.by_renderer else session.client.streams.numbered
         by_both = request.method in table.ANSWERED_BY_RENDERER and target is not None

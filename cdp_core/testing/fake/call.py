@@ -27,6 +27,7 @@ from cdp_core.testing.fake.world import World
 __all__ = [
     "ANSWERED_BY_RENDERER",
     "ANYWHERE",
+    "BEGUN_BY_BROWSER",
     "COMMANDS",
     "FIRST",
     "FRAMES",
@@ -41,6 +42,8 @@ __all__ = [
 
 ANSWERED_BY_RENDERER: Final = frozenset(("Target.setAutoAttach",))
 """Carried out by the browser, and answered when the renderer has been asked (fact 15)."""
+BEGUN_BY_BROWSER: Final = frozenset(("Page.enable",))
+"""The browser does its part of it also where the renderer is dead."""
 LATER: Final[Json] = {}
 """In place of a result: the command answers by itself, or never."""
 

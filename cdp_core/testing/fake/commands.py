@@ -14,10 +14,30 @@ from cdp_core.testing.fake import (
     target_commands,
     world_commands,
 )
-from cdp_core.testing.fake.call import ANSWERED_BY_RENDERER, COMMANDS, FIRST, LATER, Call, Modelled, find
+from cdp_core.testing.fake.call import (
+    ANSWERED_BY_RENDERER,
+    BEGUN_BY_BROWSER,
+    COMMANDS,
+    FIRST,
+    LATER,
+    Call,
+    Modelled,
+    find,
+)
 from cdp_core.testing.fake.target_commands import dispose
 
-__all__ = ["ANSWERED_BY_RENDERER", "COMMANDS", "FAMILIES", "FIRST", "LATER", "Call", "Modelled", "dispose", "find"]
+__all__ = [
+    "ANSWERED_BY_RENDERER",
+    "BEGUN_BY_BROWSER",
+    "COMMANDS",
+    "FAMILIES",
+    "FIRST",
+    "LATER",
+    "Call",
+    "Modelled",
+    "dispose",
+    "find",
+]
 
 FAMILIES = (target_commands, page_commands, history_commands, script_commands, world_commands, fetch_commands, accepted)
 """Each has put its commands into the table when it was imported."""

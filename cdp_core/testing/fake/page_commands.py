@@ -33,14 +33,16 @@ def _page_enable(call: Call) -> Json:
     if frame is not None and frame.begun is not None and "Page" not in call.session.domains:
         call.world.emit(call.session, "Page.frameStartedNavigating", frame.begun, frame)
     call.session.domains.add("Page")
-    call.session.half = "browser" if call.target.is_on_its_way or call.target.renderer.absent else ""
+    alone = call.target.is_on_its_way or call.target.renderer.absent or call.target.crashed
+    call.session.half = "browser" if alone else ""
 
     def enable() -> None:
         call.session.half = ""
         call.session.domains.add("Page")
         call.answer({"result": {}})
 
-    dialogs.when_free(call.target, enable)
+    if not call.target.crashed:  # the renderer that comes will not hear of it (fact 49)
+        dialogs.when_free(call.target, enable)
     return LATER
 
 

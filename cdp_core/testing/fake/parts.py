@@ -430,6 +430,8 @@ class Session:
     """Which of the two alone knows now that it has Page enabled; the other is still to be told, of that or of its end."""
     page_disabled: int = 0
     """How often it gave Page up."""
+    saw_crash: bool = False
+    """It was there when the renderer died, which was not replaced yet."""
     browser_id: str = ""
     """Of the target that a further session of the browser is of."""
     left_over: dict[int, list[Callable[[], bool]]] = attrs.Factory(dict["int", "list[Callable[[], bool]]"])

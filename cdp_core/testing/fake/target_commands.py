@@ -97,11 +97,10 @@ def _set_auto_attach(call: Call) -> Json:
     since = call.world.moments
     session.auto_attach = AutoAttach(wait=call.params["waitForDebuggerOnStart"], filter=chosen, since=since)
     sessions.auto_attach_existing(call.world, session)
-    if session.target is None:
+    if session.target is None or session.target.crashed:
         return {}
-    if not session.target.crashed:
-        # It is for the renderer that is there, whatever is on its way.
-        dialogs.when_free(session.target.frame or session.target, lambda: call.answer({"result": {}}))
+    # It is for the renderer that is there, whatever is on its way.
+    dialogs.when_free(session.target.frame or session.target, lambda: call.answer({"result": {}}))
     return LATER
 
 

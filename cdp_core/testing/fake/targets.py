@@ -364,6 +364,7 @@ def crash(world: World, target: Target) -> None:
 
 def _tell_crash(world: World, target: Target) -> None:
     for session in tuple(target.sessions):
+        session.saw_crash = True
         world.emit(session, "Inspector.targetCrashed", {}, target)
     left = () if target.frame is None else target.frame.subtree()
     world.when_left([(frame, frame.document) for frame in left], False)
@@ -388,7 +389,9 @@ def revive(world: World, target: Target) -> None:
     target.renderer.revived = True
     break_off(world, target, "Target crashed", target_died=True)
     for session in tuple(target.sessions):
-        world.emit(session, "Inspector.targetReloadedAfterCrash", {}, target)
+        if session.saw_crash:  # who came later hears nothing
+            session.saw_crash = False
+            world.emit(session, "Inspector.targetReloadedAfterCrash", {}, target)
 
 
 ENDED_BY_NAVIGATION = frozenset(

@@ -213,3 +213,34 @@ async def test_browser_close(last_scenario: Any) -> None:
     scenario.send("Browser.close")
     scenario.ends()
     await scenario.conforms()
+
+
+async def test_who_comes_to_a_page_that_has_crashed(scenario: Any) -> None:
+    scenario.page("/main", AddFrame("f", "{a}/inner"))
+    scenario.send("Target.setDiscoverTargets", {"discover": True})
+    scenario.open("p", "{a}/main", enable=["Page"])
+    scenario.send("Page.crash", on="p", wait=False)
+    scenario.expect("Target.targetCrashed")
+    scenario.attach("q", "p")
+    for method in ("Page.enable", "Page.getFrameTree", "Runtime.enable"):
+        scenario.send(method, on="q", wait=False)
+    scenario.send(
+        "Target.setAutoAttach",
+        {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True},
+        on="q",
+        wait=False,
+    )
+    scenario.send("Runtime.runIfWaitingForDebugger", on="q", wait=False)
+    scenario.send(
+        "Target.setAutoAttach",
+        {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True},
+        on="p",
+        wait=False,
+    )
+    scenario.settle()
+    scenario.send("Page.reload", on="p")
+    scenario.settle()
+    scenario.evaluate("console.log('on')", on="q")
+    scenario.evaluate("alert('on')", on="q", wait=False)
+    scenario.settle()
+    await scenario.conforms()

@@ -183,6 +183,20 @@ async def test_a_crash_is_told_and_a_reload_heals(stage: Any, pages: Pages) -> N
     assert await stage.sup.evaluate("1 + 1", target_id=target) == 2
 
 
+async def test_a_page_that_had_crashed_when_we_came(open_stage: Any, pages: Pages) -> None:
+    async with open_stage() as first:
+        target = await first.open(pages(f'<iframe src="{pages("near")}"></iframe>'))
+        page = await first.attach(target)
+        page.send_nowait("Page.crash").on_end()
+        await first.until(lambda s: s.page(target).health.state == "crashed")
+        async with open_stage(scoped=False) as late:
+            await late.until(lambda s: any(each.target_id == target for each in s.sessions))
+            await page.send("Page.reload")
+            await late.until(lambda s: s.page(target).health.state == "ok" and s.page(target).frame_count == 2)
+            await late.sup.evaluate("console.log('heard'), document.querySelector('iframe').remove()", target_id=target)
+            await late.until(lambda s: "heard" in lines_of(s, target) and s.page(target).frame_count == 1)
+
+
 async def test_a_frame_out_of_process_crashes_alone(stage: Any, pages: Pages) -> None:
     far = pages("far", THERE)
     target = await stage.open(pages(f'<iframe src="{far}"></iframe>'))
