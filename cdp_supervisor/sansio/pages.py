@@ -210,7 +210,7 @@ def request_tree(turn: Turn, attachment: Attachment) -> None:
     turn.send(attachment.session_id, "Page.getFrameTree", purpose="tree", page_id=attachment.page_id)
 
 
-def tree_ended(turn: Turn, ticket: Ticket, outcome: Any) -> None:
+def tree_ended(turn: Turn, ticket: Ticket, number: int, outcome: Any) -> None:
     """The frame tree, or why there is none."""
     attachment = None if ticket.session_id is None else turn.state.sessions.get(ticket.session_id)
     page = turn.page(ticket.page_id)
@@ -218,6 +218,9 @@ def tree_ended(turn: Turn, ticket: Ticket, outcome: Any) -> None:
         return
     if isinstance(outcome, Result):
         frames.read_tree(turn, page, attachment, value_of(outcome))
+        page = _now(turn, page.id)
+        if page.crashed is not None and number > page.crashed_after and page.session_id == attachment.session_id:
+            turn.put_page(replace(page, crashed=None))  # who came after a crash hears no other word of its end
     elif isinstance(outcome, Refusal) and attachment.tries < turn.state.limits.retries:
         # A navigation broke it off (fact 55); or the page had crashed before we came, and what comes back in its place has
         # heard nothing of what was asked (docs/cdp/a-crash-ends-no-session.md).
@@ -369,7 +372,8 @@ def target_crashed(turn: Turn, params: Json) -> None:
 
 def _mark_crashed(turn: Turn, page: Page) -> None:
     if page.crashed is None:
-        turn.put_page(replace(page, crashed=turn.at, blocked=None, busy=Map()))
+        last = turn.state.last_ticket
+        turn.put_page(replace(page, crashed=turn.at, crashed_after=last, blocked=None, busy=Map()))
         turn.tell(changes.PageCrashed(target_id=page.id))
 
 

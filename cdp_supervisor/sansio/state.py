@@ -139,6 +139,8 @@ class Page(Struct, frozen=True, kw_only=True, gc=False):
     clearings: Map[SessionId, int] = Map()
     """How often all contexts of a session ended together."""
     crashed: Instant | None = None
+    crashed_after: int = 0
+    """The last ticket before that was known: an answer to a later one is of another process."""
     blocked: Instant | None = None
     """Since when its setup is unanswered, with no dialog of it seen."""
     silent: Map[SessionId, Instant] = Map()

@@ -306,7 +306,7 @@ def _targets_told(turn: Turn, _ticket: Ticket, _number: int, outcome: Any) -> No
 
 
 ENDS: Final[dict[str, Callable[[Turn, Ticket, int, Any], None]]] = {
-    "tree": lambda turn, ticket, _number, outcome: pages.tree_ended(turn, ticket, outcome),
+    "tree": pages.tree_ended,
     "answer": lambda turn, ticket, _number, outcome: dialogs.answer_ended(turn, ticket, outcome),
     "call": lambda turn, ticket, _number, outcome: calls.call_ended(turn, ticket, outcome),
     "cure": cures.cure_ended,

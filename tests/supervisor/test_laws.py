@@ -103,7 +103,18 @@ COME_BACK = Script(timeline=(Crash(),))
 """A page that had crashed when somebody came is shown again."""
 
 
+CUT_AFTER = Script(timeline=(Wait(1), Popup("x1", "https://pay.example/", noopener=True), Crash("x1"), Wait(1), Cut()))
+"""The same, but the crash was heard of, and the link broke after it."""
+
+
 @given(script=scripts(), profile=PROFILE, policy=POLICY, asks=ASKS, seed=SEED)
+@example(
+    script=CUT_AFTER,
+    profile="headless-new",
+    policy="must_respond",
+    asks=[{"respond": "accept", "rank": 0}, {**ELSEWHERE, "page": 1}],
+    seed=0,
+)
 @example(script=COME_BACK, profile="headless-new", policy="must_respond", asks=[ELSEWHERE], seed=0)
 @example(script=SWAPPED, profile="headless-shell", policy="must_respond", asks=[], seed=0)
 @example(script=ADRIFT, profile="headless-new", policy="must_respond", asks=[], seed=0)

@@ -565,6 +565,23 @@ def test_where_a_tree_is_refused_all_is_asked_for_again() -> None:
     assert orders(fold) == ["s-P Page.enable", "s-P Page.getFrameTree", "s-P Runtime.enable"]
 
 
+def test_an_answer_to_what_was_asked_after_a_crash_says_that_it_is_over() -> None:
+    """Who comes after a crash is told of no reload."""
+    fold = on_a_page()
+    fold.says("Target.targetCrashed", targetId="P")
+    fold.reply(TREE, {"frameTree": folding.tree_of("P")})
+    assert fold.health() == "crashed"  # it was on its way before
+    fold.attach("F", "iframe", of="s-P")
+    fold.reply(TREE, {"frameTree": folding.tree_of("F")}, on="s-F")
+    assert fold.health() == "crashed"
+    fold.detach("s-P")
+    fold.attach("P", session="s-P2")
+    fold.refuse(TREE)
+    assert fold.health() == "crashed"
+    fold.reply(TREE, {"frameTree": folding.tree_of("P")})
+    assert fold.health() == "ok"
+
+
 def test_a_tree_whose_answer_is_lost_is_not_asked_for_again() -> None:
     fold = on_a_page()
     fold.lose(TREE)
