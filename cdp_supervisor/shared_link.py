@@ -23,6 +23,7 @@ class SharedLink:
         self._owned = owned
         self._opened: list[SessionId] = []
         self._leases: dict[SessionId, dict[str, Callable[[], None]]] = {}
+        self._resumed: set[SessionId] = set()
         self._held = ExitStack()
 
     def tap(self, on_output: Callable[[Output], None]) -> tuple[Output, ...]:
@@ -38,6 +39,8 @@ class SharedLink:
             self._held.callback(self._browser.targets.hold_auto_attach())
         elif isinstance(effect, Enable):
             self._enable(effect)
+        elif isinstance(effect, Resume):
+            self._resume(effect)
         elif isinstance(effect, Detach) and self._owned:
             self._detach(effect)
 
@@ -48,6 +51,7 @@ class SharedLink:
     def session_closed(self, session_id: SessionId) -> None:
         """Its leases have ended with it."""
         self._leases.pop(session_id, None)
+        self._resumed.discard(session_id)
 
     def let_go(self) -> None:
         """Give everything back. Idempotent."""
@@ -75,6 +79,14 @@ class SharedLink:
             session.send_nowait(f"{effect.domain}.enable").on_end()
         else:
             leases[effect.domain] = session.lease(effect.domain)
+
+    def _resume(self, effect: Resume) -> None:
+        """The bridge lets each session go on by itself, once; what comes back after a crash has to be told again."""
+        session = self._browser.sessions.get(effect.session_id)
+        if session is not None and effect.session_id in self._resumed:
+            session.resume()
+        elif session is not None:
+            self._resumed.add(effect.session_id)
 
     def _detach(self, effect: Detach) -> None:
         """End a session that is out of scope, unless somebody else attaches to everything on this link of ours."""

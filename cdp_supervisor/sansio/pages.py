@@ -183,10 +183,12 @@ def _listen(turn: Turn, attachment: Attachment) -> None:
 
 def _set_up(turn: Turn, attachment: Attachment) -> None:
     session_id = attachment.session_id
-    if attachment.primary:
-        _ask_for_all(turn, attachment)
-        if attachment.type in WITH_FRAMES:
-            turn.wake(f"setup:{session_id}", turn.state.limits.setup_patience, "a setup is unanswered")
+    if attachment.primary and attachment.type in WITH_FRAMES:
+        turn.order(effects.Enable(session_id=session_id, domain="Page"))
+        request_tree(turn, attachment)
+        turn.wake(f"setup:{session_id}", turn.state.limits.setup_patience, "a setup is unanswered")
+    if attachment.primary and attachment.type in SCRIPTED:
+        turn.order(effects.Enable(session_id=session_id, domain="Runtime"))
     if not turn.state.adopting:
         turn.order(effects.AutoAttach(session_id=session_id))
         turn.order(effects.Resume(session_id=session_id))
@@ -194,15 +196,6 @@ def _set_up(turn: Turn, attachment: Attachment) -> None:
         turn.order(
             effects.Resume(session_id=session_id)
         )  # whoever asked to wait will say so, nobody else would (fact 7)
-
-
-def _ask_for_all(turn: Turn, attachment: Attachment) -> None:
-    session_id = attachment.session_id
-    if attachment.type in WITH_FRAMES:
-        turn.order(effects.Enable(session_id=session_id, domain="Page"))
-        request_tree(turn, attachment)
-    if attachment.type in SCRIPTED:
-        turn.order(effects.Enable(session_id=session_id, domain="Runtime"))
 
 
 def request_tree(turn: Turn, attachment: Attachment) -> None:
@@ -226,7 +219,7 @@ def tree_ended(turn: Turn, ticket: Ticket, number: int, outcome: Any) -> None:
         # heard nothing of what was asked (docs/cdp/a-crash-ends-no-session.md).
         attachment = replace(attachment, tries=attachment.tries + 1)
         turn.put(sessions=turn.state.sessions.set(attachment.session_id, attachment))
-        _ask_for_all(turn, attachment)
+        _set_up(turn, attachment)
 
 
 def renderer_answered(turn: Turn, ticket: Ticket, number: int) -> None:
@@ -383,7 +376,7 @@ def reload_after_crash(turn: Turn, page: Page, session_id: SessionId) -> None:
     if attachment is not None and attachment.primary:
         if page.session_id == session_id:
             turn.put_page(replace(page, crashed=None))
-        request_tree(turn, attachment)
+        _set_up(turn, attachment)  # what was asked when it died was refused, and not done
 
 
 # ── the whole browser ────────────────────────────────────────────────────────────────────────────────────────────────

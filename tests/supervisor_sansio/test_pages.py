@@ -562,7 +562,10 @@ def test_where_a_tree_is_refused_all_is_asked_for_again() -> None:
     """The page had crashed before we came: nothing of the setup was done (docs/cdp/a-crash-ends-no-session.md)."""
     fold = on_a_page()
     fold.refuse(TREE)
-    assert orders(fold) == ["s-P Page.enable", "s-P Page.getFrameTree", "s-P Runtime.enable"]
+    again = ["s-P Page.enable", "s-P Page.getFrameTree", "s-P Runtime.enable", "s-P autoattach", "s-P resume"]
+    assert orders(fold) == again
+    fold.says("Inspector.targetReloadedAfterCrash", on="s-P")  # whatever was asked when it died was not done either
+    assert orders(fold) == again
 
 
 def test_an_answer_to_what_was_asked_after_a_crash_says_that_it_is_over() -> None:
@@ -854,7 +857,8 @@ def test_the_reload_of_a_frame_s_process_reads_the_frame_and_not_the_page() -> N
     fold.attach("F", "iframe", of="s-P")
     fold.says("Inspector.targetCrashed", on="s-P")
     fold.says("Inspector.targetReloadedAfterCrash", on="s-F")
-    assert orders(fold) == ["s-F Page.getFrameTree"]
+    assert {each.partition(" ")[0] for each in orders(fold)} == {"s-F"}
+    assert "s-F Page.getFrameTree" in orders(fold)
     assert fold.health() == "crashed"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import trio.testing
 
 from cdp_core import InvalidArgument, Missed, open_browser_session
 from cdp_core.sansio.wire import SessionId
-from cdp_core.testing.steps import Console, Dialog, Popup
+from cdp_core.testing.steps import Console, Crash, Dialog, Popup
 from cdp_supervisor import (
     AmbiguousTarget,
     BlockedByDialog,
@@ -376,3 +377,27 @@ async def test_link_changes_are_told(site: Any, bounded: trio.abc.Clock) -> None
             site.fake.cut()
             phases = [(await changes.receive()).phase for _ in range(2)]  # type: ignore[union-attr]
         assert phases == ["down", "up"]
+
+
+@pytest.mark.parametrize("borrowed", [False, True])
+async def test_a_page_that_had_crashed_when_we_came_is_heard_when_it_is_back(
+    site: Any, bounded: trio.abc.Clock, borrowed: bool
+) -> None:
+    site.fake.play(Crash())
+    async with AsyncExitStack() as held:
+        where = await held.enter_async_context(open_browser_session(await site.dial())) if borrowed else site.dial
+        supervisor = await held.enter_async_context(open_supervisor(where))
+        found = await site.shop(supervisor)
+        assert found.pages[0].health.state == "ok"
+        await supervisor.evaluate("log()")
+        await supervisor.wait_for(lambda seen: "'line'" in str(seen.extensions["console"]))
+        leases = supervisor.browser.sessions[found.pages[0].session_id].statistics().leases
+        assert leases == {"Page": 1, "Runtime": 1}
+
+
+async def test_a_window_that_died_before_it_ran_is_let_run_when_it_is_back(site: Any, bounded: trio.abc.Clock) -> None:
+    async with open_supervisor(site.dial) as supervisor:
+        site.fake.play(Popup("x", SHOP, noopener=True), Crash("x"))
+        found = await supervisor.wait_for(lambda seen: len(seen.pages) == 2)
+        await supervisor.call("Page.navigate", {"url": SHOP}, target_id=found.pages[1].target_id)
+        await supervisor.wait_for(lambda seen: seen.pages[1].health.state == "ok" and seen.pages[1].frame_count == 3)
