@@ -159,11 +159,10 @@ def contexts_cleared(turn: Turn, page: Page, session_id: SessionId) -> None:
 
 def session_forgotten(turn: Turn, page: Page, session_id: SessionId) -> Page:
     """A session has ended, and with it what its scripts ran in."""
-    if page.early:
-        page = turn.put_page(_without_early(page, session_id))
+    left = _without_early(page, session_id)
     if session_id in page.clearings:
-        page = turn.put_page(replace(page, clearings=page.clearings.delete(session_id)))
-    return page
+        left = replace(left, clearings=page.clearings.delete(session_id))
+    return page if left is page else turn.put_page(left)
 
 
 def context_of(page: Page, frame: Frame) -> str:
@@ -178,6 +177,8 @@ def context_of(page: Page, frame: Frame) -> str:
 
 
 def _without_early(page: Page, session_id: SessionId) -> Page:
+    if not page.early:
+        return page
     early, contexts = page.early, page.contexts
     for frame_id, context in page.early.items():
         made = contexts.get(context)
