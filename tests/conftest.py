@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -45,6 +46,17 @@ FDS = Path("/proc/self/fd")
 def pytest_xdist_auto_num_workers() -> int:
     """`-n auto`: twice as many as there are processors, since the tests with a real browser mostly wait for it."""
     return 2 * (os.cpu_count() or 1)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Who has no tests left takes some of another's: those with a browser take seconds, most others milliseconds.
+
+    xdist's own way hands out hundreds at a time, and the last worker is alone with those of `tests/live`.
+    """
+    from xdist.scheduler import WorkStealingScheduling  # loaded by whoever calls this
+
+    return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
 
 
 def open_descriptors() -> set[str]:

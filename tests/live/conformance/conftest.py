@@ -17,8 +17,9 @@ What came back is compared message by message, after the ids were given labels:
 * **order** counts between messages to one client that share a session or a subject (a frame, a target, a session). It
   does not between like events of several targets on one session, nor between the two that tell of attaching: Chromium
   goes through its targets by their addresses in memory, so that one process has always the same order, and another one
-  another. Nor between two replies on one session (fact 56), or messages of two sessions (fact 38), that the fake might
-  deliver either way.
+  another. Nor between what is told of one frame's way to a process of its own and of another frame's: two navigations,
+  each in its own time, which one machine takes in turn every time, and another one side by side. Nor between two replies
+  on one session (fact 56), or messages of two sessions (fact 38), that the fake might deliver either way.
 
 What differs from run to run is learned, not listed: a first run that shows no deviation is enough, since more runs only
 require less and allow more; else Chromium runs again, up to `RUNS` times, and only what then remains is a deviation. The
@@ -84,8 +85,8 @@ PAINTED = (
     "firstMeaningfulPaintCandidate",
 )
 """How far a document has come, where that is told by what was painted: the fake paints nothing."""
-ATTACHING = {"Target.attachedToTarget", "Target.targetInfoChanged"}
-"""What is told of each target that is attached to by itself."""
+ATTACHING = ("Target.attachedToTarget", "Target.targetInfoChanged")
+"""What is told of each target that is attached to by itself, also on a frame's way to a process of its own."""
 IDLE = ("networkAlmostIdle", "networkIdle")
 """The same, told by half a second without a request: these are compared, but for where they stand among the others."""
 
@@ -880,7 +881,7 @@ def _disordered(
             together = first[1] == second[1] or shared
             if first[1:3] == second[1:3] and first[2].startswith("Target."):
                 continue  # see the module
-            if not shared and first[1] == second[1] and {first[2], second[2]} == ATTACHING:
+            if not shared - {first[1]} and _is_way_out(made_up[first]) and _is_way_out(made_up[second]):
                 continue  # likewise
             chance = first[1] != second[1] or (first[2].startswith("answer") and second[2].startswith("answer"))
             if chance and frozenset((made_up[first].place, made_up[second].place)) in free:
@@ -888,6 +889,11 @@ def _disordered(
             if together and all(run[first] < run[second] for run in runs) and mine[first] > mine[second]:
                 yield f"order: {_name(first)} comes before {_name(second)}"
                 break
+
+
+def _is_way_out(message: Message) -> bool:
+    """Whether it tells of a target that is attached to, or of a frame on its way there."""
+    return message.key[2] in ATTACHING or message.fields.get("params.reason") == "swap"
 
 
 def _name(key: Key) -> str:
