@@ -1,24 +1,48 @@
 """The pages of the scenarios, in a program of its own: `python site_server.py` prints its port and serves until its input ends.
 
-Each line of its input is JSON, path → HTML, which replaces the one before, and is answered with a line; `{a}` and `{b}` in the HTML become its two
-addresses, which are two sites. A path that it was not told of has an empty document, or an
-empty text.
+Each line of its input is JSON, `[{path: HTML}, number]`, which replaces the one before, and is answered with a line. A
+path that it was not told of has an empty document, or an empty text.
+
+With the number 0 all is there at once; with any other each request waits for its turn, which is another one for each of
+three numbers that follow each other.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-PAGES: dict[str, str] = {}
+TURNS = 3
+TURN = 0.1
+"""Seconds from one turn to the next."""
+
+
+class Run:
+    """What is served, and when."""
+
+    def __init__(self, pages: dict[str, str], late: int) -> None:
+        self.pages = pages
+        self._late = late
+        self._requests = itertools.count()
+
+    def wait(self) -> None:
+        """The next request waits for its turn."""
+        if self._late:
+            time.sleep(TURN * ((next(self._requests) + self._late) % TURNS))
 
 
 class Page(BaseHTTPRequestHandler):
+    run = Run({}, 0)
+
     def do_GET(self) -> None:
+        run = self.run
         empty = "" if self.path.endswith((".txt", ".js")) else "<!doctype html>"
-        body = PAGES.get(self.path, empty).encode()
+        body = run.pages.get(self.path, empty).encode()
+        run.wait()
         self.send_response_only(200)
         kind = "text/javascript" if self.path.endswith(".js") else "text/html"
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
@@ -37,8 +61,7 @@ def main() -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_port, flush=True)  # noqa: T201
     for line in sys.stdin:
-        PAGES.clear()
-        PAGES.update(json.loads(line))
+        Page.run = Run(*json.loads(line))
         print("known", flush=True)  # noqa: T201
 
 
