@@ -18,10 +18,9 @@ What came back is compared message by message, after the ids were given labels:
   does not between like events of several targets on one session, nor between the two that tell of attaching: Chromium
   goes through its targets by their addresses in memory, so that one process has always the same order, and another one
   another. Nor between what is told of one frame's way to a process of its own and of another frame's: two navigations,
-  each in its own time, which one machine takes in turn every time, and another one side by side. Nor between a request
-  that is held, of which the browser tells, and the end of the parsing that asked for it, of which the renderer does. Nor
-  between two replies on one session (fact 56), or messages of two sessions (fact 38), that the fake might deliver either
-  way.
+  each in its own time, which one machine takes in turn every time, and another one side by side. Nor between the end of
+  a document's parsing and what is told of the frames in it, which come to their documents meanwhile or later. Nor between
+  two replies on one session (fact 56), or messages of two sessions (fact 38), that the fake might deliver either way.
 
 What differs from run to run is learned, not listed: a first run that shows no deviation is enough, since more runs only
 require less and allow more; else Chromium runs again, up to `RUNS` times, and only what then remains is a deviation. The
@@ -96,8 +95,8 @@ PAINTED = (
 """How far a document has come, where that is told by what was painted: the fake paints nothing."""
 ATTACHING = ("Target.attachedToTarget", "Target.targetInfoChanged")
 """What is told of each target that is attached to by itself, also on a frame's way to a process of its own."""
-HELD_WHILE_PARSED = {"Fetch.requestPaused", "Page.domContentEventFired"}
-"""What is told by two processes of a document that asks for something while it is parsed."""
+PARSED = "Page.domContentEventFired"
+"""What tells of the end of parsing."""
 IDLE = ("networkAlmostIdle", "networkIdle")
 """The same, told by half a second without a request: these are compared, but for where they stand among the others."""
 
@@ -905,7 +904,7 @@ def _disordered(
                 continue  # see the module
             if not shared - {first[1]} and _is_way_out(made_up[first]) and _is_way_out(made_up[second]):
                 continue  # likewise
-            if {first[2], second[2]} == HELD_WHILE_PARSED:
+            if PARSED in (first[2], second[2]) and _are_of_frames_inside(shared, made_up[first], made_up[second]):
                 continue  # likewise
             chance = first[1] != second[1] or (first[2].startswith("answer") and second[2].startswith("answer"))
             if chance and frozenset((made_up[first].place, made_up[second].place)) in free:
@@ -918,6 +917,12 @@ def _disordered(
 def _is_way_out(message: Message) -> bool:
     """Whether it tells of a target that is attached to, or of a frame on its way there."""
     return message.key[2] in ATTACHING or message.fields.get("params.reason") == "swap"
+
+
+def _are_of_frames_inside(shared: AbstractSet[str], *messages: Message) -> bool:
+    """Whether one of them is about another frame than the one whose session tells of both."""
+    about = set[str]().union(*(message.subjects for message in messages)) - shared
+    return bool(about) and messages[0].key[1].removeprefix("session ").removeprefix("of ") not in about
 
 
 def _name(key: Key) -> str:

@@ -121,6 +121,20 @@ def test_what_is_told_of_two_frames_on_their_ways_has_none(found: Any, told: Any
     assert found(moved(told.messages, other, swapped)) == []
 
 
+def test_the_end_of_parsing_and_the_frames_inside_have_none(found: Any, told: Any) -> None:
+    parsed = place_of(told.messages, "Page.domContentEventFired")
+    inside = place_of(told.messages, "Page.frameStartedLoading", frame=1)
+    assert inside < parsed
+    assert found(moved(told.messages, parsed, inside)) == []
+
+
+def test_the_end_of_parsing_comes_after_what_is_parsed(found: Any, told: Any) -> None:
+    parsed = place_of(told.messages, "Page.domContentEventFired")
+    navigated = place_of(told.messages, "Page.frameNavigated")
+    early = found(moved(told.messages, parsed, navigated))
+    assert any(each.startswith("order:") and "Page.frameNavigated p" in each for each in early)
+
+
 def test_what_one_session_tells_has_an_order(found: Any, told: Any) -> None:
     navigated = place_of(told.messages, "Page.frameNavigated")
     loaded = place_of(told.messages, "Page.loadEventFired")
