@@ -4,6 +4,8 @@
 blocked by a dialog both are answered only afterwards (fact 15), and what the page answers later stands behind them
 anyway. Not so what the browser answers by itself: a `Page.navigate` to another process overtakes an `enable` that is not
 answered yet, and the events of its load are lost; who waits for these first sends an `enable` of their own, and waits.
+An `enable` that was asked of a process that is gone was not done, and is asked again of the one in its place
+(docs/cdp/a-crash-ends-no-session.md); any other refusal is counted and logged, since nobody hears it.
 `Page.disable` is put off while a dialog of this session is open: a browser without a native handler would dismiss the
 dialog (fact 24), and one with a native handler would leave it up with nobody able to answer.
 """
@@ -13,19 +15,25 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Final, Protocol
 
 from trio.lowlevel import checkpoint
 
 from cdp_core.errors import Gone, InvalidArgument, LocalProtocolError
 from cdp_core.replies import PendingReply
-from cdp_core.sansio.wire import Event
+from cdp_core.sansio.router import Loss, Outcome
+from cdp_core.sansio.wire import Event, Refusal
 from cdp_core.subscriptions import Sink
 
 __all__ = ["Leases"]
 
 _DOMAIN = "[A-Z][A-Za-z0-9]*"
 OPENING, CLOSED = "Page.javascriptDialogOpening", "Page.javascriptDialogClosed"
+PROCESS_GONE: Final = frozenset({"Target crashed", "Inspected target navigated or closed"})
+"""What is said of a command whose process is gone, when there is another one (facts 49, 55)."""
+TRIES: Final = 3
+"""How often an `enable` is asked again, for a peer that says so each time."""
 
 
 class LeaseSession(Protocol):
@@ -41,10 +49,11 @@ class LeaseSession(Protocol):
 
 
 class Leases:
-    """Who holds which domain of a session enabled."""
+    """Who holds which domain of a session enabled; `report` is told of a refusal that nobody hears."""
 
-    def __init__(self, session: LeaseSession) -> None:
+    def __init__(self, session: LeaseSession, report: Callable[[str, Refusal], None]) -> None:
         self._session = session
+        self._report = report
         self._holders: dict[str, int] = {}
         self._open_dialogs = 0
         self._watching = self._disable_later = False
@@ -89,9 +98,20 @@ class Leases:
         if domain == "Page":
             self._watch_dialogs()
         if not (domain == "Page" and self._disable_later):
-            self._session.send_nowait(f"{domain}.enable")
+            self._enable(domain, TRIES)
         self._disable_later = False if domain == "Page" else self._disable_later
         self._holders[domain] = 1
+
+    def _enable(self, domain: str, tries: int) -> None:
+        self._session.send_nowait(f"{domain}.enable").on_end(partial(self._answered, domain, tries))
+
+    def _answered(self, domain: str, tries: int, outcome: Outcome) -> None:
+        if tries and domain in self._holders and _is_undone(outcome):
+            with suppress(Gone, LocalProtocolError):
+                self._enable(domain, tries - 1)
+                return
+        if isinstance(outcome, Refusal):
+            self._report(f"{domain}.enable", outcome)
 
     def _release(self, domain: str) -> None:
         self._holders[domain] -= 1
@@ -128,6 +148,13 @@ class Leases:
         """See Sink."""
         self._open_dialogs = 0
         self._disable_later = False
+
+
+def _is_undone(outcome: Outcome) -> bool:
+    """Whether the process that was asked is gone, and its page may get another one."""
+    if isinstance(outcome, Loss):
+        return outcome.kind == "crash"
+    return isinstance(outcome, Refusal) and outcome.message in PROCESS_GONE
 
 
 def _check(domains: tuple[str, ...]) -> tuple[str, ...]:

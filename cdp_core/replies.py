@@ -14,7 +14,7 @@ from cdp_core.link import Link
 from cdp_core.sansio.router import Outcome, failure_of
 from cdp_core.sansio.wire import CommandId, Refusal, Result, SessionId, shown_id
 
-__all__ = ["PendingReply", "Reply"]
+__all__ = ["PendingReply", "Reply", "report_refusal"]
 
 R = TypeVar("R")
 
@@ -142,6 +142,11 @@ class PendingReply(Reply[R]):
 
     def __del__(self) -> None:
         if type(self._outcome) is Refusal and not self._heard:
-            self._link.unheard_refusals += 1
-            told = (self.method, shown_id(self.session_id), self._outcome.code)
-            log.warning("%s on session %s was refused (code %d), and nobody waited for the reply", *told)
+            report_refusal(self._link, self.session_id, self.method, self._outcome)
+
+
+def report_refusal(link: Link[Any], session_id: SessionId | None, method: str, refusal: Refusal) -> None:
+    """Nobody heard that a command was refused: that is counted, and logged."""
+    link.unheard_refusals += 1
+    told = (method, shown_id(session_id), refusal.code)
+    log.warning("%s on session %s was refused (code %d), and nobody waited for the reply", *told)

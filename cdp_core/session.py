@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any, Final, Literal, TypeVar, overload
 
 from trio.lowlevel import checkpoint_if_cancelled, current_task, wait_task_rescheduled
@@ -18,7 +19,7 @@ from trio.lowlevel import checkpoint_if_cancelled, current_task, wait_task_resch
 from cdp_core.errors import InvalidArgument
 from cdp_core.leases import Leases
 from cdp_core.link import Link
-from cdp_core.replies import PendingReply, Reply
+from cdp_core.replies import PendingReply, Reply, report_refusal
 from cdp_core.sansio.records import Struct
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.wire import Event, Json, SessionId, TypedCommand, TypedEvent
@@ -50,7 +51,7 @@ class Session:
         self._link = link
         self._session_id = session_id
         self._loss: Loss | None = None
-        self._leases = Leases(self)
+        self._leases = Leases(self, partial(report_refusal, link, session_id))
 
     # ── sending ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

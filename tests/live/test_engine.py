@@ -329,6 +329,24 @@ async def test_a_crash_ends_what_was_in_flight_and_not_the_session(
         assert await evaluate(page, "life") == second_life
 
 
+async def test_what_a_crashed_page_was_asked_to_enable_is_enabled_when_it_is_back(
+    browser: BrowserSession, new_page: NewPage, evaluate: Evaluate
+) -> None:
+    page = await new_page("<p>lively")
+    with page.expect("Inspector.targetCrashed") as crashed:
+        await page.send("Inspector.enable")
+        page.send_nowait("Page.crash").on_end()
+        await crashed.wait()
+    late = await browser.targets.attach(page.target_id)
+    async with late.enabled("Runtime"):
+        with page.expect("Inspector.targetReloadedAfterCrash") as back:
+            await page.send("Page.reload")
+            await back.wait()
+        with late.expect("Runtime.consoleAPICalled") as said:
+            await evaluate(late, "console.log('heard')")
+        assert _line(await said.wait()) == "heard"
+
+
 async def test_a_closed_target_ends_what_was_in_flight(browser: BrowserSession, new_page: NewPage) -> None:
     page = await new_page()
     pending = page.send_nowait("Runtime.evaluate", NEVER)

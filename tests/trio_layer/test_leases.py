@@ -150,6 +150,79 @@ async def test_a_domain_that_cannot_be_taken_gives_the_others_back(peer: Any) ->
         assert page.statistics().leases == {}
 
 
+# ── a process that is gone (facts 49, 55) ────────────────────────────────────────────────────────────────────────────
+
+
+GONE_SAYINGS = ["Target crashed", "Inspected target navigated or closed"]
+
+
+@pytest.mark.parametrize("said", GONE_SAYINGS)
+async def test_what_a_process_did_not_do_is_asked_of_the_next(peer: Any, said: str) -> None:
+    async with peer.open() as browser:
+        page = await page_of(peer, browser)
+        async with page.enabled("Runtime"):
+            await heard(peer)
+            peer.refuse(peer.of("Runtime.enable")[0], -32000, said)
+            assert await heard(peer) == ["Runtime.enable", "Runtime.enable"]
+            peer.reply(peer.of("Runtime.enable")[1])
+            await wait_all_tasks_blocked()
+        assert await heard(peer) == ["Runtime.enable", "Runtime.enable", "Runtime.disable"]
+        assert browser.statistics().unheard_refusals == 0
+
+
+async def test_a_crash_takes_an_enable_that_was_on_its_way(peer: Any) -> None:
+    async with peer.open() as browser:
+        page = await page_of(peer, browser)
+        async with page.enabled("Runtime"):
+            await heard(peer)
+            peer.event("Inspector.targetCrashed", {}, "S1")
+            assert await heard(peer) == ["Runtime.enable", "Runtime.enable"]
+            peer.refuse(peer.of("Runtime.enable")[1], -32000, "Target crashed")  # it was reloaded
+            assert await heard(peer) == ["Runtime.enable"] * 3
+
+
+async def test_who_holds_it_no_more_asks_no_more(peer: Any) -> None:
+    async with peer.open() as browser:
+        page = await page_of(peer, browser)
+        async with page.enabled("Runtime"):
+            await heard(peer)
+        peer.refuse(peer.of("Runtime.enable")[0], -32000, "Target crashed")
+        assert await heard(peer) == ["Runtime.enable", "Runtime.disable"]
+        assert browser.statistics().unheard_refusals == 1
+
+
+async def test_a_peer_that_never_does_it_is_not_asked_for_ever(peer: Any, caplog: pytest.LogCaptureFixture) -> None:
+    peer.rules["Runtime.enable"] = lambda command: peer.refuse(command, -32000, "Target crashed")
+    async with peer.open() as browser:
+        page = await page_of(peer, browser)
+        async with page.enabled("Runtime"):
+            assert await heard(peer) == ["Runtime.enable"] * 4
+        assert browser.statistics().unheard_refusals == 1
+    assert "Runtime.enable on session S1 was refused (code -32000)" in caplog.text
+
+
+async def test_any_other_refusal_is_told_once(peer: Any, caplog: pytest.LogCaptureFixture) -> None:
+    peer.rules["Nothing.enable"] = lambda command: peer.refuse(command, -32601, "'Nothing.enable' wasn't found")
+    async with peer.open() as browser:
+        page = await page_of(peer, browser)
+        async with page.enabled("Nothing"):
+            assert await heard(peer) == ["Nothing.enable"]
+        assert browser.statistics().unheard_refusals == 1
+    assert "Nothing.enable on session S1 was refused (code -32601)" in caplog.text
+
+
+async def test_a_session_that_ends_as_it_is_asked_again(peer: Any) -> None:
+    async with peer.open() as browser:
+        page = await page_of(peer, browser)
+        async with page.enabled("Runtime"):
+            await heard(peer)
+            peer.event("Inspector.targetCrashed", {}, "S1")
+            peer.detached("S1")
+            assert await heard(peer) == ["Runtime.enable", "Runtime.enable"]
+        assert page.statistics().closed == "detached"
+        assert browser.statistics().router.in_flight == 0
+
+
 # ── Page and dialogs (fact 24) ───────────────────────────────────────────────────────────────────────────────────────
 
 
