@@ -9,7 +9,8 @@ sessions whose messages overtake each other (fact 38), so the rules are made to 
   (docs/cdp/the-frames-of-a-left-document-go-unsaid.md).
 * A frame whose own session is ended is gone with it: it comes back by an event of its own where it only changed its
   process (demotion), and by nothing where it was removed (facts 39, 42). Where the session ended because of another one, or
-  of the link, the frame stays, adrift, until it is attached to again, or its target is known to be gone.
+  of the link, the frame stays, adrift, until it is attached to again, or its target is known to be gone. One of a document
+  that its page has left meanwhile may be kept with it (fact 43), and nothing tells of that: its page's tree does.
 * `Page.getFrameTree` says what a session really has: at attach, when a document came back from the back/forward cache
   (docs/cdp/a-document-comes-back-with-frames-unsaid.md), after a crash (facts 41, 49). What it does not name, and that session told of, is gone.
 * A frame may be told of before the one above it; it is shown when that one is known.
@@ -252,6 +253,9 @@ def read_tree(turn: Turn, page: Page, attachment: Attachment, result: Json) -> N
     if text(member(root, "frame"), "id") != attachment.target_id:
         return
     page = _drop(turn, page, _not_found(turn, page, attachment, found), "frame_gone")
+    if attachment.target_id == page.id:
+        left = _left_behind(turn, page, found[page.id][1].loader_id)
+        page = _drop(turn, page, [each for each in left if each not in found], "navigation")
     for frame_id, (parent_id, shown) in found.items():
         known = page.frames.get(frame_id)
         if known is None:
@@ -308,6 +312,14 @@ def _not_found(turn: Turn, page: Page, attachment: Attachment, found: Container[
     return missing + [each for each in below if not _is_others(turn, page.frames[each], attachment.session_id)]
 
 
+def _left_behind(turn: Turn, page: Page, loader: str) -> list[str]:
+    """What no session tells of, where the page has another document than the one that it was below."""
+    main = page.frames.get(page.id)
+    if main is None or main.loader in ("", loader):
+        return []
+    return [each for each in _below(page, page.id) if page.frames[each].session_id not in turn.state.sessions]
+
+
 def _drop(turn: Turn, page: Page, frame_ids: list[str], reason: str) -> Page:
     if not frame_ids:
         return page
@@ -346,6 +358,7 @@ def _showing(frame: Frame, session_id: SessionId, shown: FrameShown) -> Frame:
         name=shown.name or frame.name,
         origin=shown.security_origin,
         told=True,
+        loader=shown.loader_id,
     )
 
 

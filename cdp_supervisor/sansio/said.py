@@ -50,6 +50,7 @@ class FrameShown(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
 
     id: str = ""
     parent_id: str = ""
+    loader_id: str = ""
     url: str = ""
     url_fragment: str = ""
     name: str = ""

@@ -102,6 +102,8 @@ class Frame(Struct, frozen=True, kw_only=True, gc=False):
     """Whether its own session has said what it shows: what others say of it is older."""
     context: str = ""
     """The one that was told of last, ended or not, by its unique id."""
+    loader: str = ""
+    """Of its document: another one is another document."""
 
 
 class ContextMade(Struct, frozen=True, kw_only=True, gc=False):

@@ -452,6 +452,21 @@ def test_what_a_tree_does_not_name_is_gone_but_not_what_has_its_own_process() ->
     assert "H" in fold.page().frames  # its own session, which is open, tells of it
 
 
+@pytest.mark.parametrize("loader", ["1", "2"], ids=["the same document", "another one"])
+def test_an_adrift_frame_stays_with_its_document_alone(loader: str) -> None:
+    """The document that was left may be kept, and its frames with it: no target's end is told then (fact 43)."""
+    fold = with_tree()
+    navigated(fold, "P", loaderId="1")
+    for frame in ("F", "G"):
+        attached(fold, frame)
+        oopif(fold, frame)
+    fold.detach("s-F", "parent_ended")
+    tree = folding.tree_of("P", "A")
+    tree["frame"]["loaderId"] = loader
+    read(fold, tree)
+    assert fold.tree() == {"P": {"F": {}, "G": {}, "A": {}} if loader == "1" else {"G": {}, "A": {}}}
+
+
 def test_a_tree_that_names_no_parents_says_them_by_its_shape() -> None:
     fold = folding.on_a_page()
     fold.reply(TREE, {"frameTree": {"frame": {"id": "P"}, "childFrames": [{"frame": {"id": "A"}}]}}, on="s-P")
