@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from cdp_core.testing.endpoint import FakeEndpoint
     from cdp_core.testing.fake.browser import FakeBrowser
-    from cdp_core.testing.serving import FakeEndpoint
 
 __all__ = ["fake_browser", "fake_browser_endpoint", "fake_browser_url", "pytest_configure"]
 
@@ -48,7 +48,7 @@ def fake_browser(request: pytest.FixtureRequest) -> FakeBrowser:
 @pytest.fixture
 def fake_browser_endpoint(request: pytest.FixtureRequest) -> Generator[FakeEndpoint, None, None]:
     """A fake browser at a real address, in a thread of its own."""
-    from cdp_core.testing.threads import start_fake_browser  # noqa: PLC0415 - imports stay cheap
+    from cdp_core.testing.thread import start_fake_browser  # noqa: PLC0415 - imports stay cheap
 
     with start_fake_browser(_make(request)) as endpoint:
         yield endpoint

@@ -30,20 +30,8 @@ from cdp_core.errors import (
     TargetGone,
 )
 from cdp_core.link import Batches, LinkStatistics, Tap
-from cdp_core.page_session import PageSession
 from cdp_core.replies import PendingReply
-from cdp_core.sansio.router import (
-    Anomaly,
-    CommandDone,
-    Loss,
-    Output,
-    Router,
-    RouterStatistics,
-    SessionClosed,
-    SessionOpened,
-)
-from cdp_core.sansio.targets import TargetChanged, TargetCreated, TargetDestroyed, TargetInfo
-from cdp_core.sansio.wire import (
+from cdp_core.sansio.messages import (
     BrowserContextId,
     CommandId,
     Event,
@@ -57,9 +45,21 @@ from cdp_core.sansio.wire import (
     TypedCommand,
     TypedEvent,
 )
+from cdp_core.sansio.router import (
+    Anomaly,
+    CommandDone,
+    Loss,
+    Output,
+    Router,
+    RouterStatistics,
+    SessionClosed,
+    SessionOpened,
+)
+from cdp_core.sansio.target_table import TargetChanged, TargetCreated, TargetDestroyed, TargetInfo
 from cdp_core.session import SessionStatistics
 from cdp_core.subscriptions import Expectation, Missed, Overflow, Received, Subscription, SubscriptionStatistics
-from cdp_core.target_bridge import Arm, BridgeStatistics, TargetBridge
+from cdp_core.target_session import PageSession
+from cdp_core.targets import Arm, BridgeStatistics, TargetBridge
 from cdp_core.transports import DirectTransport, Transport
 
 if TYPE_CHECKING:
@@ -73,11 +73,11 @@ if TYPE_CHECKING:
         TraceHeader,
         TraceRecord,
     )
+    from cdp_core.tracing.file import TraceStatistics, TraceWriter, read_trace
+    from cdp_core.tracing.replayed import RecordedTransport, TeeTransport
     from cdp_core.transports.memory import MemoryStatistics, MemoryTransport, memory_pair
     from cdp_core.transports.pipe import PipeStatistics
-    from cdp_core.transports.recorded import RecordedTransport, TeeTransport
-    from cdp_core.transports.tracefile import TraceStatistics, TraceWriter, read_trace
-    from cdp_core.transports.upgraded import WebSocketStatistics
+    from cdp_core.transports.websocket.connection import WebSocketStatistics
 
 __all__ = [
     "Address",
@@ -172,16 +172,16 @@ _LATER = {
     "MessageRecord": "cdp_core.sansio.trace",
     "OtherRecord": "cdp_core.sansio.trace",
     "PipeStatistics": "cdp_core.transports.pipe",
-    "RecordedTransport": "cdp_core.transports.recorded",
-    "TeeTransport": "cdp_core.transports.recorded",
+    "RecordedTransport": "cdp_core.tracing.replayed",
+    "TeeTransport": "cdp_core.tracing.replayed",
     "TraceDecoder": "cdp_core.sansio.trace",
     "TraceHeader": "cdp_core.sansio.trace",
     "TraceRecord": "cdp_core.sansio.trace",
-    "TraceStatistics": "cdp_core.transports.tracefile",
-    "TraceWriter": "cdp_core.transports.tracefile",
-    "WebSocketStatistics": "cdp_core.transports.upgraded",
+    "TraceStatistics": "cdp_core.tracing.file",
+    "TraceWriter": "cdp_core.tracing.file",
+    "WebSocketStatistics": "cdp_core.transports.websocket.connection",
     "memory_pair": "cdp_core.transports.memory",
-    "read_trace": "cdp_core.transports.tracefile",
+    "read_trace": "cdp_core.tracing.file",
 }
 """Names that most programs never use; their modules are imported at the first touch."""
 

@@ -16,19 +16,19 @@ import trio
 from cdp_core.discovery import Address, find_websocket
 from cdp_core.errors import Gone, InvalidArgument
 from cdp_core.link import Batches, Link, LinkStatistics, Tap, check_tap
-from cdp_core.page_session import PageSession
-from cdp_core.sansio.endpoints import check_headers
+from cdp_core.nurseries import add_note, background_tasks, check_timeout
+from cdp_core.sansio.addresses import check_headers
+from cdp_core.sansio.messages import Event, SessionId, TypedEvent
 from cdp_core.sansio.router import Output
-from cdp_core.sansio.wire import Event, SessionId, TypedEvent
-from cdp_core.sansio.wsframes import check_limit
-from cdp_core.scopes import add_note, background_tasks, check_timeout
+from cdp_core.sansio.websocket_client import check_limit
 from cdp_core.session import E1, E2, MAX_BYTES, Session, event_readers
 from cdp_core.subscriptions import Missed, Overflow, Received, Subscription
-from cdp_core.target_bridge import TargetBridge
+from cdp_core.target_session import PageSession
+from cdp_core.targets import TargetBridge
 from cdp_core.transports import MAX_MESSAGE_BYTES, Transport
 
 if TYPE_CHECKING:
-    from cdp_core.transports.tracefile import TraceWriter
+    from cdp_core.tracing.file import TraceWriter
 
 __all__ = ["BrowserSession", "open_browser_session", "open_pipe_session"]
 
@@ -221,7 +221,7 @@ async def open_browser_session(
     browser_id: str | None = None
     async with AsyncExitStack() as stack:
         if isinstance(where, (str, os.PathLike)):
-            from cdp_core.transports.websocket import open_websocket  # noqa: PLC0415 - not everyone dials: imports stay cheap
+            from cdp_core.transports.websocket.open import open_websocket  # noqa: PLC0415 - not everyone dials: imports stay cheap
 
             address = await find_websocket(
                 where, headers=headers, ssl_context=ssl_context, connect_timeout=connect_timeout
@@ -335,7 +335,7 @@ def _check_options(*, ssl_context: object = None, taps: object, trace: object, s
     for tap in cast("Sequence[object]", taps):
         check_tap(tap)
     if trace is not None and not isinstance(trace, (str, os.PathLike)):
-        from cdp_core.transports.tracefile import TraceWriter  # noqa: PLC0415 - as below: imports stay cheap
+        from cdp_core.tracing.file import TraceWriter  # noqa: PLC0415 - as below: imports stay cheap
 
         if not isinstance(trace, TraceWriter):
             raise InvalidArgument(f"trace must be a path or a TraceWriter, not {type(trace).__name__}.")
@@ -348,8 +348,8 @@ def _tracing(transport: Transport, trace: TraceWriter | Path | None) -> Generato
     if trace is None:
         yield transport
         return
-    from cdp_core.transports.recorded import TeeTransport  # noqa: PLC0415 - not everyone records: imports stay cheap
-    from cdp_core.transports.tracefile import TraceWriter  # noqa: PLC0415
+    from cdp_core.tracing.file import TraceWriter  # noqa: PLC0415 - not everyone records: imports stay cheap
+    from cdp_core.tracing.replayed import TeeTransport  # noqa: PLC0415
 
     if isinstance(trace, TraceWriter):
         yield TeeTransport(transport, trace)

@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from cdp_core.bindings import page, runtime
 from cdp_core.browser_session import open_browser_session
 from cdp_core.errors import ConnectionLost
-from cdp_core.page_session import PageSession
 from cdp_core.subscriptions import Subscription
+from cdp_core.target_session import PageSession
 from cdp_core.testing.fake.browser import FakeBrowser
-from cdp_core.testing.fake_transport import FakeTransport
 from cdp_core.testing.steps import AddFrame, Answer, Console, Dialog, Script
+from cdp_core.testing.transport import FakeTransport
 
 __all__ = ["run_demo"]
 

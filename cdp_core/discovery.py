@@ -10,7 +10,7 @@ is the key to a browser, and is not handed to a proxy that was configured for so
 
 Whatever goes wrong is a DiscoveryError that says how far the attempt came, within `connect_timeout` seconds for the
 whole of it. Cancellation passes through, and leaves no socket behind. What an address means, what may be
-shown of it, and what an answer says is decided in `cdp_core.sansio.endpoints`.
+shown of it, and what an answer says is decided in `cdp_core.sansio.addresses`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from typing import Final, cast
 import trio
 
 from cdp_core.errors import DiscoveryError, InvalidArgument
-from cdp_core.sansio.endpoints import (
+from cdp_core.nurseries import check_timeout, leaves
+from cdp_core.sansio.addresses import (
     MAX_ANSWER_BYTES,
     MAX_PROTOCOL_BYTES,
     EndpointAddress,
@@ -44,8 +45,7 @@ from cdp_core.sansio.endpoints import (
     parse_protocol,
     parse_version,
 )
-from cdp_core.sansio.wire import Json
-from cdp_core.scopes import check_timeout, leaves
+from cdp_core.sansio.messages import Json
 
 __all__ = ["Address", "fetch_protocol", "find_websocket", "list_targets_http", "open_stream"]
 

@@ -8,7 +8,7 @@ from typing import Final
 import h11
 import trio
 
-from cdp_core.sansio.records import Struct
+from cdp_core.sansio.structs import Struct
 
 __all__ = ["Answer", "Fault", "exchange"]
 

@@ -22,8 +22,8 @@ from trio.lowlevel import checkpoint
 
 from cdp_core.errors import Gone, InvalidArgument, LocalProtocolError
 from cdp_core.replies import PendingReply
+from cdp_core.sansio.messages import Event, Refusal
 from cdp_core.sansio.router import Loss, Outcome
-from cdp_core.sansio.wire import Event, Refusal
 from cdp_core.subscriptions import Sink
 
 __all__ = ["Leases"]

@@ -27,7 +27,7 @@ import trio
 from trio.lowlevel import Abort, current_task, reschedule, wait_task_rescheduled
 
 from cdp_core.errors import ConnectionLost, InvalidArgument, LocalProtocolError, RemoteProtocolError, TapFailed
-from cdp_core.sansio.records import Struct
+from cdp_core.sansio.messages import CommandId, Event, SessionId, shown_id
 from cdp_core.sansio.router import (
     Anomaly,
     CommandDone,
@@ -39,7 +39,7 @@ from cdp_core.sansio.router import (
     SessionClosed,
     SessionOpened,
 )
-from cdp_core.sansio.wire import CommandId, Event, SessionId, shown_id
+from cdp_core.sansio.structs import Struct
 from cdp_core.subscriptions import Routes
 from cdp_core.transports import DirectTransport, JoiningTransport, Transport
 

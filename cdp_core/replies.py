@@ -11,8 +11,8 @@ from trio.lowlevel import Abort, checkpoint, current_task, reschedule, wait_task
 
 from cdp_core.errors import LocalProtocolError
 from cdp_core.link import Link
+from cdp_core.sansio.messages import CommandId, Refusal, Result, SessionId, shown_id
 from cdp_core.sansio.router import Outcome, failure_of
-from cdp_core.sansio.wire import CommandId, Refusal, Result, SessionId, shown_id
 
 __all__ = ["PendingReply", "Reply", "report_refusal"]
 

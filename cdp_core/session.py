@@ -20,9 +20,9 @@ from cdp_core.errors import InvalidArgument
 from cdp_core.leases import Leases
 from cdp_core.link import Link
 from cdp_core.replies import PendingReply, Reply, report_refusal
-from cdp_core.sansio.records import Struct
+from cdp_core.sansio.messages import Event, Json, SessionId, TypedCommand, TypedEvent
 from cdp_core.sansio.router import Loss
-from cdp_core.sansio.wire import Event, Json, SessionId, TypedCommand, TypedEvent
+from cdp_core.sansio.structs import Struct
 from cdp_core.subscriptions import Expectation, Missed, Overflow, Routes, Sink, Subscription
 
 __all__ = ["Session", "SessionStatistics", "event_readers"]

@@ -29,8 +29,8 @@ import trio
 from trio.lowlevel import Abort, checkpoint, checkpoint_if_cancelled, current_task, reschedule, wait_task_rescheduled
 
 from cdp_core.errors import InvalidArgument, SubscriberLagged
-from cdp_core.sansio.records import Struct
-from cdp_core.sansio.wire import Event, SessionId
+from cdp_core.sansio.messages import Event, SessionId
+from cdp_core.sansio.structs import Struct
 
 __all__ = [
     "Expectation",

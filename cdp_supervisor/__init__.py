@@ -47,7 +47,7 @@ from cdp_supervisor.sansio.health import Health
 from cdp_supervisor.sansio.inputs import BrowserEvent, Instant, TimePassed
 from cdp_supervisor.sansio.machines import KeepingMachine, Machine
 from cdp_supervisor.sansio.options import DialogPolicy, DialogType, Limits, Policy, Reconnect, Scope
-from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
+from cdp_supervisor.sansio.requests import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.state import Deadline
 from cdp_supervisor.sansio.step import StopReport
 from cdp_supervisor.sansio.view import DialogView, FrameView, LinkView, PageView, SessionView, Snapshot

@@ -13,7 +13,7 @@ from cdp_core import CdpError
 from cdp_supervisor.demo import run_demo
 from cdp_supervisor.opening import open_supervisor
 from cdp_supervisor.sansio.options import Scope
-from cdp_supervisor.telling import tell_changes
+from cdp_supervisor.watching import tell_changes
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,13 +12,13 @@ from collections.abc import Callable
 import trio
 
 from cdp_core.testing.fake.browser import FakeBrowser
-from cdp_core.testing.fake_transport import FakeTransport
 from cdp_core.testing.steps import AddFrame, Answer, Console, Dialog, Script
+from cdp_core.testing.transport import FakeTransport
 from cdp_supervisor.errors import BlockedByDialog
 from cdp_supervisor.opening import open_supervisor
 from cdp_supervisor.sansio.view import PageView, Snapshot
 from cdp_supervisor.supervisor import Supervisor
-from cdp_supervisor.telling import tell_changes
+from cdp_supervisor.watching import tell_changes
 
 __all__ = ["run_demo"]
 

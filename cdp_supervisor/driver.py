@@ -45,13 +45,12 @@ from cdp_core import (
     Transport,
     open_browser_session,
 )
+from cdp_supervisor.change_feed import Listeners
 from cdp_supervisor.errors import UnsupportedBackend
-from cdp_supervisor.feeding import closed_input, opened_input
-from cdp_supervisor.listeners import Listeners
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio import effects
-from cdp_supervisor.sansio.agenda import first_at
 from cdp_supervisor.sansio.changes import Change
+from cdp_supervisor.sansio.deadlines import first_at
 from cdp_supervisor.sansio.effects import Answer, Disconnect, Effect, Forget, LetGo, Note, Send, Tell
 from cdp_supervisor.sansio.inputs import (
     Ask,
@@ -65,11 +64,12 @@ from cdp_supervisor.sansio.inputs import (
     NotSent,
     TimePassed,
 )
-from cdp_supervisor.sansio.outcomes import value_of
-from cdp_supervisor.sansio.questions import Question, Stop
+from cdp_supervisor.sansio.replies import value_of
+from cdp_supervisor.sansio.requests import Question, Stop
 from cdp_supervisor.sansio.state import State
 from cdp_supervisor.sansio.step import StopReport, events_wanted, quiet_events
 from cdp_supervisor.shared_link import SharedLink
+from cdp_supervisor.translation import closed_input, opened_input
 
 __all__ = ["Connect", "Driver", "LinkOptions"]
 

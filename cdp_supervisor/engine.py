@@ -22,9 +22,8 @@ from contextlib import suppress
 from typing import Any, Literal
 
 from cdp_core.errors import CdpError, InvalidArgument
+from cdp_core.sansio.messages import CommandId, Event, Payload, SessionId
 from cdp_core.sansio.router import CommandDone, Loss, Output, Router, SessionClosed, SessionOpened
-from cdp_core.sansio.wire import CommandId, Event, Payload, SessionId
-from cdp_supervisor.feeding import closed_input, commands_of, opened_input
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.console import ConsoleRing
@@ -43,10 +42,11 @@ from cdp_supervisor.sansio.inputs import (
 )
 from cdp_supervisor.sansio.machines import Machine
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
-from cdp_supervisor.sansio.questions import Question
+from cdp_supervisor.sansio.requests import Question
 from cdp_supervisor.sansio.state import Deadline, State, initial_state
 from cdp_supervisor.sansio.step import events_wanted, quiet_events
 from cdp_supervisor.sansio.view import Snapshot
+from cdp_supervisor.translation import closed_input, commands_of, opened_input
 
 __all__ = ["Moment", "SupervisorEngine"]
 

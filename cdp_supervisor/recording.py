@@ -21,9 +21,7 @@ from typing import Any, Final
 import attrs
 
 from cdp_core.errors import InvalidArgument, RemoteProtocolError
-from cdp_core.sansio.router import Loss
-from cdp_core.sansio.trace import MessageRecord, OtherRecord, TraceRecord
-from cdp_core.sansio.wire import (
+from cdp_core.sansio.messages import (
     BrowserContextId,
     Event,
     Json,
@@ -35,9 +33,11 @@ from cdp_core.sansio.wire import (
     decode,
     is_object,
 )
-from cdp_core.transports.tracefile import TraceWriter, read_trace
+from cdp_core.sansio.router import Loss
+from cdp_core.sansio.trace import MessageRecord, OtherRecord, TraceRecord
+from cdp_core.tracing.file import TraceWriter, read_trace
 from cdp_supervisor.runner import Runner
-from cdp_supervisor.sansio import questions
+from cdp_supervisor.sansio import requests
 from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.effects import Effect
 from cdp_supervisor.sansio.inputs import (
@@ -140,16 +140,16 @@ INPUTS: Final[Mapping[str, tuple[Any, Mapping[str, _Form]]]] = {
 QUESTIONS: Final[Mapping[str, tuple[Any, Mapping[str, _Form]]]] = {
     kind.__name__: (kind, forms)
     for kind, forms in (
-        (questions.RespondToDialog, {"action": _TEXT, "prompt_text": _HIDDEN, "dialog_id": _TEXT_OR_NONE}),
+        (requests.RespondToDialog, {"action": _TEXT, "prompt_text": _HIDDEN, "dialog_id": _TEXT_OR_NONE}),
         (
-            questions.Call,
+            requests.Call,
             dict.fromkeys(("frame_id", "target_id", "session_id"), _TEXT_OR_NONE)
             | {"method": _TEXT, "params": _PARAMS, "timeout": _SECONDS, "when_blocked": _TEXT},
         ),
-        (questions.AwaitCall, {"call_id": _TEXT, "timeout": _SECONDS}),
-        (questions.Focus, {"target_id": _TEXT_OR_NONE}),
-        (questions.Recover, {"target_id": _TEXT, "cure": _TEXT}),
-        (questions.Stop, {"timeout": _NUMBER}),
+        (requests.AwaitCall, {"call_id": _TEXT, "timeout": _SECONDS}),
+        (requests.Focus, {"target_id": _TEXT_OR_NONE}),
+        (requests.Recover, {"target_id": _TEXT, "cure": _TEXT}),
+        (requests.Stop, {"timeout": _NUMBER}),
     )
 }
 
@@ -246,7 +246,7 @@ def _raw(message: Event | Result) -> bytes:
 
 def _question_to_json(question: Any) -> Json:
     name = type(question).__name__
-    if isinstance(question, questions.SetPolicy):
+    if isinstance(question, requests.SetPolicy):
         return {"type": name, "policy": _policy_to_json(question.policy)}
     return {"type": name, **(_fields_of(question, QUESTIONS[name][1]) if name in QUESTIONS else {})}
 
@@ -384,12 +384,12 @@ def _read_outcome(fields: Json, text: bytes | None) -> Result | Refusal | Loss |
     return Malformed(reason="recorded", size=0)
 
 
-def _read_question(fields: object) -> questions.Question:
+def _read_question(fields: object) -> requests.Question:
     if not is_object(fields):
         raise TypeError
     name = fields["type"]
     if name == "SetPolicy":
-        return questions.SetPolicy(policy=Policy.from_mapping(fields["policy"]))
+        return requests.SetPolicy(policy=Policy.from_mapping(fields["policy"]))
     make, forms = QUESTIONS[name]
-    made: questions.Question = make(**_read_fields(fields, forms))
+    made: requests.Question = make(**_read_fields(fields, forms))
     return made

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Final
 
-from cdp_core.sansio.wire import Event
+from cdp_core.sansio.messages import Event
 from cdp_supervisor.sansio.effects import Effect
 from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant
 from cdp_supervisor.sansio.state import Deadline, State

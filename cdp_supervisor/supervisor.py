@@ -25,15 +25,14 @@ from cdp_core import (
     Subscription,
     TypedCommand,
 )
-from cdp_core.sansio.wire import CommandId, WholeResult
+from cdp_core.sansio.messages import CommandId, WholeResult
 from cdp_supervisor.driver import Driver
 from cdp_supervisor.errors import AmbiguousTarget, BlockedByDialog, SupervisorStopped, UnknownTarget
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.health import Health
 from cdp_supervisor.sansio.options import Policy
-from cdp_supervisor.sansio.outcomes import read_evaluation
-from cdp_supervisor.sansio.places import session_of
-from cdp_supervisor.sansio.questions import (
+from cdp_supervisor.sansio.replies import read_evaluation
+from cdp_supervisor.sansio.requests import (
     AwaitCall,
     Call,
     Cure,
@@ -43,6 +42,7 @@ from cdp_supervisor.sansio.questions import (
     SetPolicy,
     WhenBlocked,
 )
+from cdp_supervisor.sansio.routing import session_of
 from cdp_supervisor.sansio.state import State
 from cdp_supervisor.sansio.step import StopReport
 from cdp_supervisor.sansio.view import DialogView, Snapshot

@@ -5,7 +5,7 @@
 
 It watches the whole browser, answers every dialog with yes, and
 
-* prints what it believes as `{"observed": {…}}` lines, which are compared with the truth (`cdp_core/testing/judge.py`);
+* prints what it believes as `{"observed": {…}}` lines, which are compared with the truth (`cdp_core/testing/judge/observation.py`);
 * does what it is asked over its standard input, a line `{"ask": {…}}` each;
 * goes on when a command is refused, and ends with 0 when its browser has gone, whatever went wrong before.
 

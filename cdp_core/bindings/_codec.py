@@ -15,8 +15,8 @@ from cdp_core.bindings import _catalog, _drift
 from cdp_core.bindings._domain import OWN_NAMES, Domain
 from cdp_core.bindings._values import Command, EnumValue, EventValue, Value, make_value, set_source
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.records import DECODE_ERRORS
-from cdp_core.sansio.wire import Event, Json
+from cdp_core.sansio.messages import Event, Json
+from cdp_core.sansio.structs import DECODE_ERRORS
 
 __all__ = ["from_json", "parse_command", "parse_event", "parse_result"]
 

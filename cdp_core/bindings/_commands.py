@@ -17,8 +17,8 @@ from cdp_core.bindings import _drift, _strict
 from cdp_core.bindings._shapes import FieldSpec, Spec, take, to_json
 from cdp_core.bindings._values import NULL, Command, Value, make_value
 from cdp_core.errors import InvalidArgument, RemoteProtocolError
-from cdp_core.sansio.records import DECODE_ERRORS
-from cdp_core.sansio.wire import Json, Result, is_object
+from cdp_core.sansio.messages import Json, Result, is_object
+from cdp_core.sansio.structs import DECODE_ERRORS
 
 __all__ = ["CommandSpec"]
 

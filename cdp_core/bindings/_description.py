@@ -10,8 +10,8 @@ import trio
 
 from cdp_core import discovery
 from cdp_core.errors import CdpError, InvalidArgument
-from cdp_core.sansio.endpoints import looks_like_address
-from cdp_core.sansio.wire import Json, is_object
+from cdp_core.sansio.addresses import looks_like_address
+from cdp_core.sansio.messages import Json, is_object
 
 __all__ = ["load_description", "origin_of"]
 

@@ -33,7 +33,7 @@ from cdp_core.bindings._shapes import (
 from cdp_core.bindings._tables import Table, Texts
 from cdp_core.bindings._values import Command, EnumValue, EventValue, Value
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio import wire
+from cdp_core.sansio import messages
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 __all__ = ["OWN_NAMES", "PAGES", "STUB_TYPES", "Domain", "page_of"]
 
 OWN_NAMES: Final[Mapping[str, Any]] = {
-    "Browser.BrowserContextID": wire.BrowserContextId,
-    "Target.SessionID": wire.SessionId,
-    "Target.TargetID": wire.TargetId,
+    "Browser.BrowserContextID": messages.BrowserContextId,
+    "Target.SessionID": messages.SessionId,
+    "Target.TargetID": messages.TargetId,
 }
 """Ids that the engine itself speaks of: one type each, whichever way it was read."""
 

@@ -35,8 +35,8 @@ from cdp_core.bindings._values import (
     source_of,
 )
 from cdp_core.errors import InvalidArgument, RemoteProtocolError
-from cdp_core.sansio.records import DECODE_ERRORS
-from cdp_core.sansio.wire import Event, Json, is_object
+from cdp_core.sansio.messages import Event, Json, is_object
+from cdp_core.sansio.structs import DECODE_ERRORS
 
 __all__ = [
     "ArrayShape",

@@ -22,7 +22,7 @@ import attrs
 from cdp_core.bindings._description import load_description, origin_of
 from cdp_core.bindings._tables import Table, read_protocol
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.wire import is_object
+from cdp_core.sansio.messages import is_object
 
 __all__ = ["NPM_PACKAGE", "Source", "npm_source", "source_of", "working_folder"]
 

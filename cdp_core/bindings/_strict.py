@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from cdp_core.sansio.records import HAVE_MSGSPEC, decoder
-from cdp_core.sansio.wire import Json
+from cdp_core.sansio.messages import Json
+from cdp_core.sansio.structs import HAVE_MSGSPEC, decoder
 
 __all__ = ["UNSET", "Twin", "define", "finish", "finished", "set_or_none", "strict_decoder", "to_builtins"]
 

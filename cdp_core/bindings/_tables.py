@@ -26,7 +26,7 @@ import attrs
 
 from cdp_core.bindings._names import class_name, enum_name, field_name, member_name, result_name
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.wire import Json, is_object
+from cdp_core.sansio.messages import Json, is_object
 
 __all__ = ["PLAIN_TYPES", "Field", "Table", "parse_field", "read_protocol"]
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, get_ty
 import attrs
 
 from cdp_core.errors import InvalidArgument, MissingField
-from cdp_core.sansio.wire import Event, Json, Result
+from cdp_core.sansio.messages import Event, Json, Result
 
 if TYPE_CHECKING:
     from typing_extensions import Self

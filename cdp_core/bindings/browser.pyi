@@ -17,7 +17,7 @@ from cdp_core.bindings import Value as _Value
 from cdp_core.bindings import page as _page
 from cdp_core.bindings import target as _target
 from cdp_core.bindings._domain import Domain as _Domain
-from cdp_core.sansio.wire import BrowserContextId as _BrowserContextId
+from cdp_core.sansio.messages import BrowserContextId as _BrowserContextId
 
 DOMAIN: Final[_Domain]
 

@@ -17,8 +17,8 @@ from cdp_core.bindings import Value as _Value
 from cdp_core.bindings import browser as _browser
 from cdp_core.bindings import page as _page
 from cdp_core.bindings._domain import Domain as _Domain
-from cdp_core.sansio.wire import SessionId as _SessionId
-from cdp_core.sansio.wire import TargetId as _TargetId
+from cdp_core.sansio.messages import SessionId as _SessionId
+from cdp_core.sansio.messages import TargetId as _TargetId
 
 DOMAIN: Final[_Domain]
 

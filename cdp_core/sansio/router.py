@@ -39,8 +39,7 @@ from cdp_core.errors import (
     SessionGone,
     TargetCrashed,
 )
-from cdp_core.sansio.records import Struct
-from cdp_core.sansio.wire import (
+from cdp_core.sansio.messages import (
     EVENT_MARK,
     MAX_COMMAND_ID,
     UNUSUAL,
@@ -63,6 +62,7 @@ from cdp_core.sansio.wire import (
     shown_method,
     shown_type,
 )
+from cdp_core.sansio.structs import Struct
 
 __all__ = [
     "MAX_SEND_BYTES",

@@ -33,8 +33,8 @@ from typing import Final, Literal, NoReturn
 import attrs
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.records import DECODE_ERRORS, Struct, decoder, encode
-from cdp_core.sansio.wire import Json, Payload, _to_plain, is_object
+from cdp_core.sansio.messages import Json, Payload, _to_plain, is_object
+from cdp_core.sansio.structs import DECODE_ERRORS, Struct, decoder, encode
 
 __all__ = [
     "FORMAT_VERSION",

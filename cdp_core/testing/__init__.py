@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cdp_core.testing import faults, schedules, steps
+    from cdp_core.testing.endpoint import FakeEndpoint, serve_fake_browser
     from cdp_core.testing.fake.browser import FakeBrowser
     from cdp_core.testing.fake.client_end import ClientEnd
     from cdp_core.testing.fake.truth import Truth
-    from cdp_core.testing.fake_transport import FakeTransport
-    from cdp_core.testing.hunts import Example, Find, hunt
-    from cdp_core.testing.laws import Complaint
-    from cdp_core.testing.pump import DeliveryOrder, Pump, Run
+    from cdp_core.testing.fuzz.search import Example, Find, hunt
+    from cdp_core.testing.judge.laws import Complaint
     from cdp_core.testing.schedules import Schedule
-    from cdp_core.testing.serving import FakeEndpoint, serve_fake_browser
+    from cdp_core.testing.simulation import DeliveryOrder, Pump, Run
     from cdp_core.testing.steps import Answer, Script
-    from cdp_core.testing.threads import start_fake_browser
+    from cdp_core.testing.thread import start_fake_browser
+    from cdp_core.testing.transport import FakeTransport
     from cdp_core.testing.transport_check import TransportPair, check_transport
 
 __all__ = [
@@ -58,23 +58,23 @@ __all__ = [
 _HOMES = {
     "Answer": "steps",
     "ClientEnd": "fake.client_end",
-    "Complaint": "laws",
-    "DeliveryOrder": "pump",
-    "Example": "hunts",
+    "Complaint": "judge.laws",
+    "DeliveryOrder": "simulation",
+    "Example": "fuzz.search",
     "FakeBrowser": "fake.browser",
-    "FakeEndpoint": "serving",
-    "FakeTransport": "fake_transport",
-    "Find": "hunts",
-    "Pump": "pump",
-    "Run": "pump",
+    "FakeEndpoint": "endpoint",
+    "FakeTransport": "transport",
+    "Find": "fuzz.search",
+    "Pump": "simulation",
+    "Run": "simulation",
     "Schedule": "schedules",
     "Script": "steps",
     "TransportPair": "transport_check",
     "Truth": "fake.truth",
     "check_transport": "transport_check",
-    "hunt": "hunts",
-    "serve_fake_browser": "serving",
-    "start_fake_browser": "threads",
+    "hunt": "fuzz.search",
+    "serve_fake_browser": "endpoint",
+    "start_fake_browser": "thread",
 }
 """Where each name comes from when it is first used: who imports this package may want one thing of it."""
 

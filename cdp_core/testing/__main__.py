@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from cdp_core.testing.fuzz_command import add_fuzz
+from cdp_core.testing.fuzz.command import add_fuzz
 from cdp_core.testing.serve_command import OneLineParser, add_serve
 
 __all__ = ["main"]

@@ -19,8 +19,8 @@ import attrs
 
 from cdp_core.bindings import _catalog
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.wire import Json
-from cdp_core.testing.plain import Plain, a_name, a_number, a_text, from_json, one_of, some_seconds, to_json
+from cdp_core.sansio.messages import Json
+from cdp_core.testing.literal_values import Plain, a_name, a_number, a_text, from_json, one_of, some_seconds, to_json
 
 __all__ = [
     "LEGALITIES",
@@ -246,7 +246,7 @@ def faults_from_json(content: Iterable[object]) -> tuple[Fault, ...]:
 
 @attrs.frozen
 class Struck:
-    """What became of the faults of one connection: for who judges its client (excuses.py)."""
+    """What became of the faults of one connection: for who judges its client (allowances.py)."""
 
     faults: tuple[Fault, ...] = ()
     """Those that met their message, in that order."""

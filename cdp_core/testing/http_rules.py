@@ -28,11 +28,11 @@ from urllib.parse import unquote
 import attrs
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.wire import Json, is_object
+from cdp_core.sansio.messages import Json, is_object
 from cdp_core.testing import steps as kinds
-from cdp_core.testing.fake import targets
 from cdp_core.testing.fake.browser import FakeBrowser
-from cdp_core.testing.fake.parts import Target
+from cdp_core.testing.fake.model import targets
+from cdp_core.testing.fake.model.parts import Target
 from cdp_core.testing.protocol_json import describe_protocol
 from cdp_core.testing.websocket_peer import Deflate, deflate_of
 

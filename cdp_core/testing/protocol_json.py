@@ -13,7 +13,7 @@ from functools import cache
 from cdp_core.bindings._catalog import domain_named, domain_names
 from cdp_core.bindings._names import enum_name, result_name
 from cdp_core.bindings._tables import PLAIN_TYPES, Table, Texts, parse_field
-from cdp_core.sansio.wire import Json
+from cdp_core.sansio.messages import Json
 
 __all__ = ["describe_protocol", "write_protocol"]
 

@@ -7,11 +7,11 @@ A run of a fake browser and its clients is a row of turns, and nothing else deci
     Advance(seconds)          time passes, and what is due happens
     Ask(client, question)     somebody asks the client something, and it may write
 
-`pump.py` takes the turns. A turn that cannot be taken is passed over, and after the last one everything goes its default
+`simulation.py` takes the turns. A turn that cannot be taken is passed over, and after the last one everything goes its default
 way: any list of turns is a schedule, and a shorter list is a simpler one.
 
 `edges` says which orders there may be at all: `observed` those that Chromium was seen to send, `causal` every one in which
-causes precede effects, which is hostile, and legal (fake/streams.py, docs/cdp/sessions-overtake-each-other.md).
+causes precede effects, which is hostile, and legal (fake/delivery_order.py, docs/cdp/sessions-overtake-each-other.md).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import Any, Final, get_args
 import attrs
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake.streams import EDGES, Edges
-from cdp_core.testing.plain import Plain, a_number, from_json, object_of, one_of, some_seconds, to_json
+from cdp_core.sansio.messages import Json
+from cdp_core.testing.fake.delivery_order import EDGES, Edges
+from cdp_core.testing.literal_values import Plain, a_number, from_json, object_of, one_of, some_seconds, to_json
 
 __all__ = ["Advance", "Ask", "Chance", "Consume", "Deliver", "Schedule", "Turn", "a_schedule", "some_edges"]
 

@@ -23,14 +23,14 @@ from typing import Final, NoReturn
 import trio
 
 from cdp_core.errors import CdpError, InvalidArgument
-from cdp_core.scopes import background_tasks
+from cdp_core.nurseries import background_tasks
+from cdp_core.testing.endpoint import open_server
 from cdp_core.testing.fake.browser import FakeBrowser
-from cdp_core.testing.fake.streams import Edges
+from cdp_core.testing.fake.delivery_order import Edges
 from cdp_core.testing.fake.world import PROFILES
-from cdp_core.testing.pipe_peer import COMMANDS_FD, MESSAGES_FD, serve_pipe
+from cdp_core.testing.pipe import COMMANDS_FD, MESSAGES_FD, serve_pipe
 from cdp_core.testing.schedules import Schedule
 from cdp_core.testing.served_client import Order
-from cdp_core.testing.serving import open_server
 from cdp_core.testing.steps import Script
 
 __all__ = ["PROGRAM", "SCHEDULES", "OneLineParser", "add_serve", "read_schedule", "run_serve"]

@@ -18,8 +18,8 @@ import trio
 
 from cdp_core.testing.byte_stream import ByteStream
 from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
-from cdp_core.testing.fake.streams import Edges
-from cdp_core.testing.pump import DeliveryOrder
+from cdp_core.testing.fake.delivery_order import Edges
+from cdp_core.testing.simulation import DeliveryOrder
 
 __all__ = ["ORDERS", "Order", "Outbox", "RealClock", "ServedClient", "Write"]
 

@@ -16,8 +16,8 @@ from typing import Any, Final, TypeVar, cast, get_args
 import attrs
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.wire import Json, is_object
-from cdp_core.testing.plain import (
+from cdp_core.sansio.messages import Json, is_object
+from cdp_core.testing.literal_values import (
     Members,
     Plain,
     a_flag,

@@ -23,7 +23,7 @@ import attrs
 from cdp_core.errors import InvalidArgument
 from cdp_core.testing import faults as wrong
 from cdp_core.testing import schedules as turns
-from cdp_core.testing.fake.streams import Edges
+from cdp_core.testing.fake.delivery_order import Edges
 from cdp_core.testing.steps import (
     CONSOLE,
     MAIN,
@@ -409,7 +409,7 @@ _ON: Final = st.sampled_from((1, 0, 2, 1))
 
 
 def questions(*, max_questions: int = 6) -> st.SearchStrategy[tuple[Any, ...]]:
-    """What a client may be asked at any moment (hunts.py)."""
+    """What a client may be asked at any moment (search.py)."""
     return _FLAG.flatmap(
         lambda asked: st.lists(_QUESTION, min_size=asked, max_size=max_questions if asked else 0).map(tuple)
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Protocol, runtime_checkable
 
-from cdp_core.sansio.wire import Payload
+from cdp_core.sansio.messages import Payload
 
 __all__ = ["MAX_MESSAGE_BYTES", "DirectTransport", "JoiningTransport", "Payload", "Transport"]
 

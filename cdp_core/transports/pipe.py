@@ -37,10 +37,10 @@ from cdp_core.errors import (
     LocalProtocolError,
     RemoteProtocolError,
 )
-from cdp_core.sansio.framing import PipeReader, frame_pipe
+from cdp_core.nurseries import background_tasks, check_timeout
+from cdp_core.sansio.messages import Payload
+from cdp_core.sansio.pipe_framing import PipeReader, frame_pipe
 from cdp_core.sansio.router import Loss
-from cdp_core.sansio.wire import Payload
-from cdp_core.scopes import background_tasks, check_timeout
 from cdp_core.transports import MAX_MESSAGE_BYTES
 
 if sys.platform != "win32":

@@ -13,9 +13,9 @@ import trio
 import trio_websocket
 
 from cdp_core.errors import RemoteProtocolError
-from cdp_core.sansio.wire import Payload
-from cdp_core.sansio.wsframes import Violation
-from cdp_core.transports.upgraded import UpgradedTransport
+from cdp_core.sansio.messages import Payload
+from cdp_core.sansio.websocket_client import Violation
+from cdp_core.transports.websocket.connection import UpgradedTransport
 
 __all__ = ["PlainTransport"]
 

@@ -13,13 +13,14 @@ from math import inf
 from typing import Any, Final
 
 from cdp_core.errors import CdpError, InvalidArgument
-from cdp_core.sansio.records import replace
-from cdp_core.sansio.wire import TargetId
+from cdp_core.sansio.messages import TargetId
+from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownCall, UnknownTarget
 from cdp_supervisor.sansio.health import view_health
 from cdp_supervisor.sansio.inputs import Ask
-from cdp_supervisor.sansio.outcomes import result_of
-from cdp_supervisor.sansio.places import (
+from cdp_supervisor.sansio.replies import result_of
+from cdp_supervisor.sansio.requests import AwaitCall, Call, Focus
+from cdp_supervisor.sansio.routing import (
     DECIDED_BY_LEAVING,
     NAVIGATIONS,
     Place,
@@ -30,9 +31,8 @@ from cdp_supervisor.sansio.places import (
     stops,
     wrong_timeout,
 )
-from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus
 from cdp_supervisor.sansio.state import CallRecord, Dialog, Page, Ticket
-from cdp_supervisor.sansio.turn import Turn
+from cdp_supervisor.sansio.transition import Turn
 
 __all__ = [
     "await_call",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cdp_core.sansio.records import Struct
-from cdp_core.sansio.wire import TargetId
+from cdp_core.sansio.messages import TargetId
+from cdp_core.sansio.structs import Struct
 
 __all__ = [
     "Change",

@@ -13,8 +13,8 @@ from typing import Any, Final
 from immutables import Map
 
 from cdp_core.errors import RemoteProtocolError
-from cdp_core.sansio.records import Struct
-from cdp_core.sansio.wire import Event, Json, TargetId
+from cdp_core.sansio.messages import Event, Json, TargetId
+from cdp_core.sansio.structs import Struct
 from cdp_supervisor.sansio.effects import Effect
 from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant
 from cdp_supervisor.sansio.params import member, members, text

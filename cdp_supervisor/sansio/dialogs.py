@@ -19,9 +19,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.records import amend, replace
+from cdp_core.sansio.messages import Json, Malformed, Refusal, Result, SessionId
 from cdp_core.sansio.router import Loss
-from cdp_core.sansio.wire import Json, Malformed, Refusal, Result, SessionId
+from cdp_core.sansio.structs import amend, replace
 from cdp_supervisor.errors import (
     AmbiguousDialog,
     DialogAnswerRefused,
@@ -32,11 +32,11 @@ from cdp_supervisor.errors import (
 )
 from cdp_supervisor.sansio import changes
 from cdp_supervisor.sansio.dialog_table import TABLE, Move, Trigger
+from cdp_supervisor.sansio.event_params import DialogClosing, DialogOpening
 from cdp_supervisor.sansio.inputs import Ask, NotSent
-from cdp_supervisor.sansio.questions import RespondToDialog, SetPolicy
-from cdp_supervisor.sansio.said import DialogClosing, DialogOpening
+from cdp_supervisor.sansio.requests import RespondToDialog, SetPolicy
 from cdp_supervisor.sansio.state import Dialog, Page, Ticket
-from cdp_supervisor.sansio.turn import Turn
+from cdp_supervisor.sansio.transition import Turn
 from cdp_supervisor.sansio.view import cures_of, view_dialog
 
 __all__ = [

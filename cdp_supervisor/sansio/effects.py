@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal
 
-from cdp_core.sansio.records import Struct
-from cdp_core.sansio.wire import SessionId
+from cdp_core.sansio.messages import SessionId
+from cdp_core.sansio.structs import Struct
 from cdp_supervisor.sansio.changes import Change
 
 __all__ = [

@@ -23,11 +23,10 @@ from typing import Final
 
 from immutables import Map
 
-from cdp_core.sansio.records import replace
-from cdp_core.sansio.wire import Json, SessionId, TargetId
+from cdp_core.sansio.messages import Json, SessionId, TargetId
+from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio import changes, dialogs
-from cdp_supervisor.sansio.params import member, members, text
-from cdp_supervisor.sansio.said import (
+from cdp_supervisor.sansio.event_params import (
     ContextCreated,
     ContextDestroyed,
     FrameAttaching,
@@ -37,8 +36,9 @@ from cdp_supervisor.sansio.said import (
     NavigatedWithin,
     frame_shown,
 )
+from cdp_supervisor.sansio.params import member, members, text
 from cdp_supervisor.sansio.state import Attachment, ContextMade, Frame, Page
-from cdp_supervisor.sansio.turn import Turn
+from cdp_supervisor.sansio.transition import Turn
 
 __all__ = [
     "attached",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import attrs
 
-from cdp_core.sansio.wire import Json, SessionId
+from cdp_core.sansio.messages import Json, SessionId
 from cdp_supervisor.sansio.state import Page, State
 
 __all__ = ["Health", "view_health"]

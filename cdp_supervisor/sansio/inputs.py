@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from cdp_core.sansio.records import Struct
+from cdp_core.sansio.messages import Event, SessionId, TargetId
 from cdp_core.sansio.router import Outcome
-from cdp_core.sansio.wire import Event, SessionId, TargetId
+from cdp_core.sansio.structs import Struct
 
 __all__ = [
     "Ask",

@@ -12,13 +12,13 @@ from typing import Final
 
 from immutables import Map
 
-from cdp_core.sansio.records import replace
+from cdp_core.sansio.messages import Refusal
 from cdp_core.sansio.router import Loss
-from cdp_core.sansio.wire import Refusal
+from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import SupervisorStopped
-from cdp_supervisor.sansio import calls, changes, cures, effects, pages
+from cdp_supervisor.sansio import calls, changes, effects, pages, recovery
 from cdp_supervisor.sansio.inputs import LinkDown, LinkUp
-from cdp_supervisor.sansio.turn import Turn
+from cdp_supervisor.sansio.transition import Turn
 
 __all__ = ["alive", "keepalive_due", "link_down", "link_up", "redial", "unsupported"]
 
@@ -139,4 +139,4 @@ def _end_tickets(turn: Turn, reason: str) -> None:
         if ticket.purpose == "call":
             calls.call_ended(turn, ticket, loss)
         elif ticket.purpose == "cure":
-            cures.cure_ended(turn, ticket, number, loss)
+            recovery.cure_ended(turn, ticket, number, loss)

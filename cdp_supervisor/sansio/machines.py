@@ -23,7 +23,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from cdp_core.sansio.wire import Json, is_object
+from cdp_core.sansio.messages import Json, is_object
 
 if TYPE_CHECKING:
     from cdp_supervisor.sansio.effects import Effect

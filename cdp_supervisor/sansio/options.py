@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, get_args
 
 import attrs
 
-from cdp_core.sansio.wire import BrowserContextId, TargetId
+from cdp_core.sansio.messages import BrowserContextId, TargetId
 from cdp_supervisor.errors import InvalidPolicy
 
 __all__ = ["DialogPolicy", "DialogType", "Limits", "Policy", "Reconnect", "Scope", "is_finite", "is_time", "shown"]

@@ -18,15 +18,15 @@ from typing import Any, Final
 
 from immutables import Map
 
-from cdp_core.sansio.records import replace
+from cdp_core.sansio.messages import BrowserContextId, Json, Refusal, Result, SessionId, TargetId
 from cdp_core.sansio.router import Loss
-from cdp_core.sansio.wire import BrowserContextId, Json, Refusal, Result, SessionId, TargetId
+from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio import changes, dialogs, effects, frames
 from cdp_supervisor.sansio.inputs import SessionClosed, SessionOpened
-from cdp_supervisor.sansio.outcomes import value_of
 from cdp_supervisor.sansio.params import member, members, text
+from cdp_supervisor.sansio.replies import value_of
 from cdp_supervisor.sansio.state import Attachment, Dialog, Page, Ticket
-from cdp_supervisor.sansio.turn import Turn
+from cdp_supervisor.sansio.transition import Turn
 
 __all__ = [
     "attached_to_target",

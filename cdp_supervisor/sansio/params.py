@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from cdp_core.sansio.wire import Json, is_object
+from cdp_core.sansio.messages import Json, is_object
 
 __all__ = ["ID", "flag", "member", "members", "site_of", "text"]
 

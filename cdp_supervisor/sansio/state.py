@@ -13,15 +13,15 @@ from typing import Any, Final
 import attrs
 from immutables import Map
 
-from cdp_core.sansio.records import Struct
-from cdp_core.sansio.wire import BrowserContextId, SessionId, TargetId
+from cdp_core.sansio.messages import BrowserContextId, SessionId, TargetId
+from cdp_core.sansio.structs import Struct
 from cdp_supervisor.errors import InvalidPolicy
-from cdp_supervisor.sansio.agenda import Agenda, Entry, entries
+from cdp_supervisor.sansio.deadlines import Agenda, Entry, entries
 from cdp_supervisor.sansio.dialog_table import Phase
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.machines import Machine
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope, is_time, shown
-from cdp_supervisor.sansio.questions import Call
+from cdp_supervisor.sansio.requests import Call
 
 __all__ = [
     "Attachment",

@@ -28,12 +28,24 @@ import attrs
 from immutables import Map
 
 from cdp_core.errors import InvalidArgument, RemoteProtocolError
-from cdp_core.sansio.records import Struct, replace
+from cdp_core.sansio.messages import Event, Json, Refusal, Result, SessionId, TargetId
 from cdp_core.sansio.router import Loss
-from cdp_core.sansio.wire import Event, Json, Refusal, Result, SessionId, TargetId
+from cdp_core.sansio.structs import Struct, replace
 from cdp_supervisor.errors import SupervisorStopped
-from cdp_supervisor.sansio import calls, cures, dialogs, effects, frames, link, pages, strangers
-from cdp_supervisor.sansio.agenda import first_at
+from cdp_supervisor.sansio import calls, dialogs, effects, extensions, frames, link, pages, recovery
+from cdp_supervisor.sansio.deadlines import first_at
+from cdp_supervisor.sansio.event_params import (
+    ContextCreated,
+    ContextDestroyed,
+    DialogClosing,
+    DialogOpening,
+    FrameAttaching,
+    FrameDetaching,
+    FrameNavigating,
+    NavigatedWithin,
+    Nothing,
+    reader,
+)
 from cdp_supervisor.sansio.inputs import (
     Ask,
     AskDropped,
@@ -49,22 +61,10 @@ from cdp_supervisor.sansio.inputs import (
     TimePassed,
 )
 from cdp_supervisor.sansio.options import is_time
-from cdp_supervisor.sansio.outcomes import value_of
-from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
-from cdp_supervisor.sansio.said import (
-    ContextCreated,
-    ContextDestroyed,
-    DialogClosing,
-    DialogOpening,
-    FrameAttaching,
-    FrameDetaching,
-    FrameNavigating,
-    NavigatedWithin,
-    Nothing,
-    reader,
-)
+from cdp_supervisor.sansio.replies import value_of
+from cdp_supervisor.sansio.requests import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.state import Deadline, Dialog, Page, State, Ticket
-from cdp_supervisor.sansio.turn import Turn
+from cdp_supervisor.sansio.transition import Turn
 
 __all__ = [
     "EVENTS",
@@ -125,7 +125,7 @@ def take(state: State, input: Input) -> tuple[State, Sequence[effects.Effect]]:
         if rule is not None:
             rule(turn, input)
         if for_machines:
-            strangers.feed(turn, input)
+            extensions.feed(turn, input)
     else:
         turn.count("inputs_of_older_links")
     agenda = turn.state.agenda
@@ -153,12 +153,12 @@ def _kept_by_machines(state: State, input: BrowserEvent) -> State | None:
         return None
     session_id = input.event.session_id
     page = None if session_id is None else state.page_of.get(session_id)
-    return strangers.fold(state, (input if input.page == page else replace(input, page=page),))
+    return extensions.fold(state, (input if input.page == page else replace(input, page=page),))
 
 
 def fold(state: State, inputs: Sequence[BrowserEvent]) -> tuple[State, Sequence[effects.Effect]]:
     """`take` of one after the other, for events that were all `quiet_events` before `quiet_until`, with their pages."""
-    after = strangers.fold(state, inputs)
+    after = extensions.fold(state, inputs)
     if after is not None:
         return after, NOTHING
     orders: list[effects.Effect] = []
@@ -309,7 +309,7 @@ ENDS: Final[dict[str, Callable[[Turn, Ticket, int, Any], None]]] = {
     "tree": pages.tree_ended,
     "answer": lambda turn, ticket, _number, outcome: dialogs.answer_ended(turn, ticket, outcome),
     "call": lambda turn, ticket, _number, outcome: calls.call_ended(turn, ticket, outcome),
-    "cure": cures.cure_ended,
+    "cure": recovery.cure_ended,
     "reopen": lambda turn, ticket, _number, outcome: pages.reopen_ended(turn, ticket, outcome),
     "targets": _targets_told,
 }
@@ -341,7 +341,7 @@ def _ask(turn: Turn, ask: Ask) -> None:
         asked: object = ask.question
         rule = QUESTIONS.get(type(asked))
         if rule is None:
-            wrong = f"{type(asked).__name__} is nothing that can be asked of a supervisor; see questions.py."
+            wrong = f"{type(asked).__name__} is nothing that can be asked of a supervisor; see requests.py."
             turn.answer(ask.ask_id, error=InvalidArgument(wrong))
         else:
             rule(turn, ask, ask.question)
@@ -353,7 +353,7 @@ QUESTIONS: Final[dict[type, Callable[[Turn, Ask, Any], None]]] = {
     Call: calls.call,
     AwaitCall: calls.await_call,
     Focus: calls.focus,
-    Recover: cures.recover,
+    Recover: recovery.recover,
 }
 
 
@@ -391,7 +391,7 @@ def _finish_stop(turn: Turn) -> None:
         for ask_id in each.ask_ids:
             turn.answer(ask_id, error=SupervisorStopped("stopped"))
     calls.end_all(turn, lambda: SupervisorStopped("stopped"))
-    cures.end_all(turn, lambda: SupervisorStopped("stopped"))
+    recovery.end_all(turn, lambda: SupervisorStopped("stopped"))
     if state.link.phase == "up" and not state.adopting:
         ours = sorted(each.session_id for each in state.sessions.values() if each.parent is None)
         turn.order(effects.LetGo(sessions=tuple(ours)))
@@ -437,10 +437,10 @@ DUE: Final[dict[str, Callable[[Turn, str], None]]] = {
     "call": calls.call_due,
     "stall": calls.stall_due,
     "waiter": calls.waiter_due,
-    "cure": cures.cure_due,
+    "cure": recovery.cure_due,
     "keepalive": lambda turn, _name: link.keepalive_due(turn),
     "redial": lambda turn, _name: link.redial(turn),
-    "machine": strangers.due,
+    "machine": extensions.due,
     "stop": lambda _turn, _name: None,
 }
 """What is done when a deadline has come, by its kind."""

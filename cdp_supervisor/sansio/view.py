@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import attrs
 
-from cdp_core.sansio.wire import BrowserContextId, Json, SessionId, TargetId
+from cdp_core.sansio.messages import BrowserContextId, Json, SessionId, TargetId
 from cdp_supervisor.sansio.health import Health, view_health
 from cdp_supervisor.sansio.machines import MachineViews
 from cdp_supervisor.sansio.state import Dialog, Frame, Page, State

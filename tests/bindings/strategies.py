@@ -27,8 +27,8 @@ from cdp_core.bindings._catalog import domain_named
 from cdp_core.bindings._domain import Domain
 from cdp_core.bindings._names import class_name, field_name, result_name
 from cdp_core.bindings._tables import Field, parse_field
-from cdp_core.sansio.records import Raw
-from cdp_core.sansio.wire import Event
+from cdp_core.sansio.messages import Event
+from cdp_core.sansio.structs import Raw
 
 # ── what there is ────────────────────────────────────────────────────────────────────────────────────────────────────
 

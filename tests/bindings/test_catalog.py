@@ -42,7 +42,7 @@ from cdp_core.bindings import (
 from cdp_core.bindings._catalog import domain_named
 from cdp_core.bindings._version import MODULES
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.wire import Event, decode
+from cdp_core.sansio.messages import Event, decode
 
 VENDOR = Path(__file__).with_name("vendor")
 FINDING = {"frameId": "F", "resource": "XHR", "severity": "high", "causes": []}

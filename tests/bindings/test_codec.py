@@ -33,8 +33,8 @@ from cdp_core.bindings import (
 )
 from cdp_core.bindings._domain import Domain
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.records import Raw
-from cdp_core.sansio.wire import Event
+from cdp_core.sansio.messages import Event
+from cdp_core.sansio.structs import Raw
 
 # ── from_json and to_json ────────────────────────────────────────────────────────────────────────────────────────────
 

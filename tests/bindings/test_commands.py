@@ -30,7 +30,7 @@ from cdp_core.bindings import input as input_domain
 from cdp_core.bindings._domain import Domain
 from cdp_core.bindings._names import field_name
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.wire import CommandId, TypedCommand, encode_command
+from cdp_core.sansio.messages import CommandId, TypedCommand, encode_command
 
 # ── what is sent ─────────────────────────────────────────────────────────────────────────────────────────────────────
 

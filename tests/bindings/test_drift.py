@@ -33,8 +33,8 @@ from cdp_core.bindings import (
     target,
 )
 from cdp_core.errors import BindingDrift, InvalidArgument
-from cdp_core.sansio.records import Raw
-from cdp_core.sansio.wire import Event, WholeEvent
+from cdp_core.sansio.messages import Event, WholeEvent
+from cdp_core.sansio.structs import Raw
 
 DIALOG = {"url": "u", "frameId": "F", "message": "?", "type": "alert", "hasBrowserHandler": True}
 

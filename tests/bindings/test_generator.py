@@ -32,7 +32,7 @@ from cdp_core.bindings import _catalog, _generate, _source, from_json, parse_com
 from cdp_core.bindings.__main__ import main as bindings_main
 from cdp_core.bindings._tables import PLAIN_TYPES, Table, Texts, parse_field, read_protocol
 from cdp_core.bindings._version import MODULES
-from cdp_core.sansio.wire import Event, decode
+from cdp_core.sansio.messages import Event, decode
 
 Json = dict[str, Any]
 Npm = Callable[..., None]

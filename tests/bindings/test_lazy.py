@@ -92,8 +92,8 @@ print(json.dumps([before, after, command, event, frame]))
 def test_a_class_is_made_when_what_it_is_in_is_read() -> None:
     program = """
 from cdp_core.bindings import from_json, page, parse_event
-from cdp_core.sansio.records import Raw
-from cdp_core.sansio.wire import Event
+from cdp_core.sansio.structs import Raw
+from cdp_core.sansio.messages import Event
 parse_event(Event(method="Page.frameResized", raw=Raw(b"{}")))
 resized = loaded(), made(page)
 from_json(page.FrameNavigated, {"frame": {}, "type": "Navigation"})
@@ -110,8 +110,8 @@ def test_only_domains_that_are_needed_are_imported() -> None:
     program = """
 import importlib
 from cdp_core.bindings import parse_command, parse_event
-from cdp_core.sansio.records import Raw
-from cdp_core.sansio.wire import Event
+from cdp_core.sansio.structs import Raw
+from cdp_core.sansio.messages import Event
 seen = []
 parse_event(Event(method="Vendor.happened", raw=Raw(b"{}")))
 seen.append(loaded())

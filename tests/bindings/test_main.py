@@ -18,7 +18,7 @@ import pytest
 from cdp_core.bindings import PROTOCOL
 from cdp_core.bindings.__main__ import main
 from cdp_core.bindings._catalog import domain_names
-from cdp_core.sansio.endpoints import MAX_PROTOCOL_BYTES
+from cdp_core.sansio.addresses import MAX_PROTOCOL_BYTES
 
 Json = dict[str, Any]
 Diff = Callable[..., tuple[int, list[str], str]]

@@ -31,7 +31,7 @@ from cdp_core.bindings import (
 from cdp_core.bindings._domain import Domain
 from cdp_core.bindings._names import field_name
 from cdp_core.bindings._values import Loose, source_of
-from cdp_core.sansio.records import HAVE_MSGSPEC
+from cdp_core.sansio.structs import HAVE_MSGSPEC
 
 chances = st.randoms(use_true_random=False)
 

@@ -44,8 +44,8 @@ from cdp_core.bindings import network as network_domain
 from cdp_core.bindings._domain import Domain
 from cdp_core.bindings._values import Loose, source_of
 from cdp_core.errors import BindingDrift
-from cdp_core.sansio.records import HAVE_MSGSPEC, Raw
-from cdp_core.sansio.wire import CommandId, Event, Result, WholeEvent, WholeResult
+from cdp_core.sansio.messages import CommandId, Event, Result, WholeEvent, WholeResult
+from cdp_core.sansio.structs import HAVE_MSGSPEC, Raw
 
 chances = st.randoms(use_true_random=False)
 ONE = CommandId(1)

@@ -19,10 +19,10 @@ import pytest
 
 from cdp_core.bindings import Command, Value, drift, forget_drift, parse_command, parse_event, parse_result, to_json
 from cdp_core.bindings._values import Loose, source_of
-from cdp_core.sansio.records import HAVE_MSGSPEC, Raw
+from cdp_core.sansio.messages import Event, Result, WholeEvent, decode
+from cdp_core.sansio.structs import HAVE_MSGSPEC, Raw
 from cdp_core.sansio.trace import MessageRecord
-from cdp_core.sansio.wire import Event, Result, WholeEvent, decode
-from cdp_core.transports.tracefile import read_trace
+from cdp_core.tracing.file import read_trace
 
 TRACES = sorted((Path(__file__).parents[1] / "traces").glob("*.jsonl"))
 

@@ -30,8 +30,8 @@ from cdp_core.bindings import (
 from cdp_core.bindings._domain import Domain
 from cdp_core.bindings._values import MISSING
 from cdp_core.errors import BindingDrift, InvalidArgument, MissingField
-from cdp_core.sansio.records import Raw
-from cdp_core.sansio.wire import Event
+from cdp_core.sansio.messages import Event
+from cdp_core.sansio.structs import Raw
 
 DIALOG = {"url": "u", "frameId": "F", "message": "?", "type": "alert", "hasBrowserHandler": True}
 

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CARD = "docs/cdp/lone-surrogates-arrive.md"
 INDEX = "docs/cdp/INDEX.md"
-WIRE = "cdp_core/sansio/wire.py"
+WIRE = "cdp_core/sansio/messages.py"
 
 
 def index_cards(root: Path, *arguments: str) -> tuple[int, str]:
@@ -58,10 +58,10 @@ def replaced(old: str, new: str) -> Callable[[str], str]:
         (CARD, replaced("```python chromium\n", "```python\n"), "its evidence is not"),
         (
             CARD,
-            replaced("](../../cdp_core/sansio/wire.py)", "](../../tests/traces/wire_ids.md)"),
+            replaced("](../../cdp_core/sansio/messages.py)", "](../../tests/traces/wire_ids.md)"),
             "no file of the code",
         ),
-        (CARD, replaced("](../../cdp_core/sansio/wire.py)", "](../../cdp_core/sansio/wires.py)"), "a dead link to"),
+        (CARD, replaced("](../../cdp_core/sansio/messages.py)", "](../../cdp_core/sansio/wires.py)"), "a dead link to"),
         (INDEX, replaced("](../../tests/cards/conftest.py)", "](conftest.py)"), "a dead link to"),
         (INDEX, replaced("* [Lone surrogates arrive](lone-surrogates-arrive.md)\n", ""), "the list is not"),
         (WIRE, replaced("docs/cdp/lone-surrogates-arrive.md", ""), "lone-surrogates-arrive.md: no code cites it"),

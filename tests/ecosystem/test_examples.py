@@ -12,8 +12,8 @@ import pytest
 
 from cdp_core.testing.__main__ import main
 from cdp_core.testing.faults import Refuse
-from cdp_core.testing.hunts import Example
-from cdp_core.testing.program_runs import try_program
+from cdp_core.testing.fuzz.program import try_program
+from cdp_core.testing.fuzz.search import Example
 from cdp_core.testing.steps import Close, Popup, Script, Wait
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -36,7 +36,7 @@ import pytest
 import trio
 
 from cdp_core import BrowserContextId, BrowserSession, PageSession, open_browser_session, open_pipe_session
-from cdp_core.transports.websocket import open_websocket
+from cdp_core.transports.websocket.open import open_websocket
 
 LIMIT = 60.0
 """Far above what any test takes on a machine that is busy with something else: only what hangs is ended by it."""

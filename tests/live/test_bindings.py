@@ -74,7 +74,7 @@ from cdp_core.bindings import page as page_domain
 from cdp_core.bindings.__main__ import main as bindings_main
 from cdp_core.bindings._catalog import domain_named
 from cdp_core.bindings._values import Loose, source_of
-from cdp_core.sansio.records import HAVE_MSGSPEC
+from cdp_core.sansio.structs import HAVE_MSGSPEC
 
 Evaluate = Callable[..., Awaitable[Any]]
 Load = Callable[[PageSession, str], Awaitable[None]]

@@ -17,8 +17,8 @@ from cdp_core import (
     open_browser_session,
 )
 from cdp_core.discovery import list_targets_http
+from cdp_core.sansio.messages import CommandId, encode_command
 from cdp_core.sansio.router import MAX_SEND_BYTES
-from cdp_core.sansio.wire import CommandId, encode_command
 
 pytestmark = pytest.mark.chromium
 

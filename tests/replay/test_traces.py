@@ -33,10 +33,10 @@ from typing import Any
 import attrs
 import pytest
 
+from cdp_core.sansio.messages import CommandId, Refusal, Result, SessionId
 from cdp_core.sansio.router import Anomaly, CommandDone, Loss, Output, Router, SessionClosed
 from cdp_core.sansio.trace import LinkRecord, MessageRecord, TraceRecord
-from cdp_core.sansio.wire import CommandId, Refusal, Result, SessionId
-from cdp_core.transports.tracefile import read_trace
+from cdp_core.tracing.file import read_trace
 
 TRACES = sorted((Path(__file__).parents[1] / "traces").glob("*.jsonl"))
 

@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cdp_core.errors import DiscoveryError, InvalidArgument
-from cdp_core.sansio.endpoints import (
+from cdp_core.sansio.addresses import (
     EndpointAddress,
     check_headers,
     check_status,

@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.framing import PipeReader, frame_pipe
-from cdp_core.sansio.wire import Payload
-from cdp_core.sansio.wsframes import LARGE
+from cdp_core.sansio.messages import Payload
+from cdp_core.sansio.pipe_framing import PipeReader, frame_pipe
+from cdp_core.sansio.websocket_client import LARGE
 
 LIMIT = 1024
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cdp_core.sansio import records
+from cdp_core.sansio import structs
 
 JSON = st.recursive(
     st.none()
@@ -31,7 +31,7 @@ def load(monkeypatch: pytest.MonkeyPatch, *, msgspec: bool) -> ModuleType:
     if not msgspec:
         monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "msgspec" else find_spec(name))
     name = f"records_{'with' if msgspec else 'without'}_msgspec"
-    spec = importlib.util.spec_from_file_location(name, records.__file__)
+    spec = importlib.util.spec_from_file_location(name, structs.__file__)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -99,7 +99,7 @@ def test_what_is_written_is_read_the_same(value: Any) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         without = load(patch, msgspec=False)
-    assert json.loads(without.encode(value)) == json.loads(records.encode(value)) == value
+    assert json.loads(without.encode(value)) == json.loads(structs.encode(value)) == value
 
 
 def test_the_stdlib_writer_refuses_what_json_cannot_say(monkeypatch: pytest.MonkeyPatch) -> None:

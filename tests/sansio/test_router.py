@@ -43,19 +43,7 @@ from cdp_core.errors import (
     SessionGone,
     TargetCrashed,
 )
-from cdp_core.sansio.records import replace
-from cdp_core.sansio.router import (
-    MAX_SEND_BYTES,
-    Anomaly,
-    CommandDone,
-    Loss,
-    Output,
-    Router,
-    SessionClosed,
-    SessionOpened,
-    failure_of,
-)
-from cdp_core.sansio.wire import (
+from cdp_core.sansio.messages import (
     MAX_COMMAND_ID,
     CommandId,
     Event,
@@ -67,6 +55,18 @@ from cdp_core.sansio.wire import (
     decode,
     encode_command,
 )
+from cdp_core.sansio.router import (
+    MAX_SEND_BYTES,
+    Anomaly,
+    CommandDone,
+    Loss,
+    Output,
+    Router,
+    SessionClosed,
+    SessionOpened,
+    failure_of,
+)
+from cdp_core.sansio.structs import replace
 
 ATTACHED, DETACHED = "Target.attachedToTarget", "Target.detachedFromTarget"
 CRASHED, SOME_CRASHED = "Inspector.targetCrashed", "Target.targetCrashed"

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cdp_core.sansio.targets import (
+from cdp_core.sansio.messages import Event, TargetId, decode
+from cdp_core.sansio.target_table import (
     TARGET_METHODS,
     TargetChanged,
     TargetCreated,
@@ -17,7 +18,6 @@ from cdp_core.sansio.targets import (
     TargetInfo,
     TargetTable,
 )
-from cdp_core.sansio.wire import Event, TargetId, decode
 
 CREATED, CHANGED, DESTROYED, ATTACHED = (
     "Target.targetCreated",

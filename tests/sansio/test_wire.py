@@ -20,9 +20,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from cdp_core.errors import InvalidArgument, RemoteProtocolError
-from cdp_core.sansio import wire
-from cdp_core.sansio.records import DECODE_ERRORS, HAVE_MSGSPEC, Raw
-from cdp_core.sansio.wire import (
+from cdp_core.sansio import messages
+from cdp_core.sansio.messages import (
     EVENT_MARK,
     UNUSUAL,
     CommandId,
@@ -40,6 +39,7 @@ from cdp_core.sansio.wire import (
     shown_method,
     shown_type,
 )
+from cdp_core.sansio.structs import DECODE_ERRORS, HAVE_MSGSPEC, Raw
 
 ONE = CommandId(1)
 
@@ -64,7 +64,7 @@ def by_buffer(octets: bytes) -> Incoming:
 
 
 def by_tolerant_rung(octets: bytes) -> Incoming:
-    return wire._decode_tolerantly(octets)
+    return messages._decode_tolerantly(octets)
 
 
 WAYS: list[Callable[[bytes], Incoming]] = [by_bytes, by_bytearray, by_buffer, by_tolerant_rung]
@@ -208,17 +208,17 @@ def test_every_way_says_the_same_of_any_json(message: Any) -> None:
 def test_the_strict_rung_says_what_the_tolerant_one_says(message: dict[str, Any]) -> None:
     octets = text_of(message)
     try:
-        strict = wire.decode_event(octets) if octets[2] == EVENT_MARK else wire.decode_result(octets)
+        strict = messages.decode_event(octets) if octets[2] == EVENT_MARK else messages.decode_result(octets)
     except UNUSUAL:
         return
-    assert meaning(strict) == meaning(wire._decode_tolerantly(octets))
+    assert meaning(strict) == meaning(messages._decode_tolerantly(octets))
 
 
 @pytest.mark.skipif(not HAVE_MSGSPEC, reason="the strict rung declines everything without msgspec")
 def test_the_strict_rung_takes_what_browsers_write() -> None:
-    assert isinstance(wire.decode_event(b'{"method":"M.m","params":{"a":1},"sessionId":"S"}'), Event)
-    assert isinstance(wire.decode_event(b'{"method":"M.m"}'), Event)
-    assert isinstance(wire.decode_result(b'{"id":1,"result":{"a":"\xc3\xa9"},"sessionId":"S"}'), Result)
+    assert isinstance(messages.decode_event(b'{"method":"M.m","params":{"a":1},"sessionId":"S"}'), Event)
+    assert isinstance(messages.decode_event(b'{"method":"M.m"}'), Event)
+    assert isinstance(messages.decode_result(b'{"id":1,"result":{"a":"\xc3\xa9"},"sessionId":"S"}'), Result)
 
 
 @pytest.mark.parametrize(
@@ -607,9 +607,9 @@ def test_messages_are_frozen() -> None:
 
 def test_what_decoders_decline_is_named() -> None:
     with pytest.raises(DECODE_ERRORS):
-        wire.decode_event(b"nonsense")
+        messages.decode_event(b"nonsense")
     with pytest.raises(DECODE_ERRORS):
-        wire.decode_result(b"[" * 100_000)
+        messages.decode_result(b"[" * 100_000)
 
 
 # ── what may be shown ────────────────────────────────────────────────────────────────────────────────────────────────

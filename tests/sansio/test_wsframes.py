@@ -22,8 +22,8 @@ from wsproto import events
 from wsproto.connection import Connection, ConnectionType
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio import wsframes
-from cdp_core.sansio.wsframes import KEPT_BUFFER, LARGE, OWN_BUFFER, FrameReader, frame_text
+from cdp_core.sansio import websocket_client
+from cdp_core.sansio.websocket_client import KEPT_BUFFER, LARGE, OWN_BUFFER, FrameReader, frame_text
 
 LIMIT = 1 << 20
 TEXT, BINARY, CONTINUATION, CLOSE, PING, PONG = 1, 2, 0, 8, 9, 10
@@ -541,7 +541,7 @@ def test_a_little_longer_message_needs_no_buffer_of_its_own() -> None:
 
 def test_a_huge_buffer_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     assert KEPT_BUFFER > LARGE
-    monkeypatch.setattr(wsframes, "KEPT_BUFFER", LARGE + 50)
+    monkeypatch.setattr(websocket_client, "KEPT_BUFFER", LARGE + 50)
     reader = FrameReader(max_message_bytes=LIMIT)
     huge = grow(reader, text_of(LARGE + 51, 1))[0]
     assert len(reader._buffer) == 0

@@ -17,8 +17,8 @@ import pytest
 import cdp_core
 from cdp_core import errors
 from cdp_core.errors import CdpError
+from cdp_core.nurseries import add_note
 from cdp_core.sansio.router import Loss
-from cdp_core.scopes import add_note
 
 SECRET = "p4yl0ad"
 FIELDS: dict[str, dict[str, Any]] = {

@@ -23,7 +23,7 @@ NAMED_BY_OTHERS = {
     ("errors.py", "data"),
     ("dispatch_errors.py", "data"),
     ("plain.py", "data"),
-    ("tapped.py", "data"),
+    ("fast.py", "data"),
     ("pipe.py", "process"),
 }
 """Parameters with the protocol's own word for a member of an error, with trio's in `send_all`, and a trio.Process."""

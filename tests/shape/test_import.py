@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 REQUIRED = ("attrs", "h11", "msgspec", "ssl", "trio", "trio_websocket")
 """What these do at their own import is theirs: trio looks for a C library, trio-websocket for its version."""
 NEVER = ("asyncio", "cdp_core.testing", "hypothesis", "multiprocessing", "pytest", "_pytest", "sybil", "unittest")
-LATER = ("cdp_core.demo", "cdp_core.transports.pipe", "cdp_core.transports.recorded", "cdp_core.sansio.trace")
-LATER += ("cdp_core.http_exchange", "cdp_core.transports.websocket", "h11", "trio_websocket", "wsproto")
+LATER = ("cdp_core.demo", "cdp_core.transports.pipe", "cdp_core.tracing.replayed", "cdp_core.sansio.trace")
+LATER += ("cdp_core.http_exchange", "cdp_core.transports.websocket.open", "h11", "trio_websocket", "wsproto")
 """Not everyone needs these; they come with the first touch."""
 FORBIDDEN = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.system", "os.putenv", "ftplib.")
 FORBIDDEN += ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "shutil.", "tempfile.", "urllib.", "http.client")
@@ -79,7 +79,7 @@ def test_no_test_package_comes_along() -> None:
 def test_what_few_need_comes_later() -> None:
     assert not loaded("cdp_core") & set(LATER)
     touched = loaded("cdp_core", "cdp_core.RecordedTransport, cdp_core.TraceHeader")
-    assert {"cdp_core.transports.recorded", "cdp_core.sansio.trace"} <= touched
+    assert {"cdp_core.tracing.replayed", "cdp_core.sansio.trace"} <= touched
 
 
 def test_testing_imports_no_test_package_by_itself() -> None:

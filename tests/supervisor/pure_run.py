@@ -17,8 +17,8 @@ import attrs
 
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.truth import TrueDialog, Truth
-from cdp_core.testing.pump import Pump, Run
 from cdp_core.testing.schedules import Advance, Ask, Turn
+from cdp_core.testing.simulation import Pump, Run
 from cdp_core.testing.steps import Script
 from cdp_supervisor.engine import SupervisorEngine
 from cdp_supervisor.sansio.changes import DialogClosed
@@ -26,7 +26,7 @@ from cdp_supervisor.sansio.effects import Answer, Effect
 from cdp_supervisor.sansio.frames import context_of
 from cdp_supervisor.sansio.inputs import Input, Instant
 from cdp_supervisor.sansio.options import Policy, Reconnect
-from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Question, Recover, RespondToDialog, SetPolicy, Stop
+from cdp_supervisor.sansio.requests import AwaitCall, Call, Focus, Question, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.state import Dialog
 
 Json = dict[str, Any]

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from cdp_core.sansio.messages import Refusal
 from cdp_core.sansio.router import Loss
-from cdp_core.sansio.wire import Refusal
 from cdp_supervisor.sansio.inputs import (
     Ask,
     AskDropped,
@@ -30,7 +30,7 @@ from cdp_supervisor.sansio.inputs import (
     SessionOpened,
     TimePassed,
 )
-from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, Stop
+from cdp_supervisor.sansio.requests import AwaitCall, Call, Focus, Recover, RespondToDialog, Stop
 
 MANY = 40
 """More than any limit of `SMALL`."""

@@ -18,10 +18,10 @@ import attrs
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from cdp_core.sansio.records import replace
+from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import DialogAnswerRefused, DialogUnanswerable, SupervisorStopped
 from cdp_supervisor.sansio import calls, dialogs, effects, frames, step
-from cdp_supervisor.sansio.turn import Turn
+from cdp_supervisor.sansio.transition import Turn
 from cdp_supervisor.sansio.view import DialogView
 
 HERE: Final = Path(__file__).parent

@@ -15,8 +15,8 @@ from cdp_core.testing.fake.world import PROFILES
 from cdp_core.testing.faults import Cut
 from cdp_supervisor.sansio import calls, dialogs, frames, link, pages, step
 from cdp_supervisor.sansio.dialog_table import TABLE, Move
+from cdp_supervisor.sansio.event_params import ContextCreated
 from cdp_supervisor.sansio.inputs import Instant, LinkDown, LinkUp
-from cdp_supervisor.sansio.said import ContextCreated
 from cdp_supervisor.sansio.state import initial_state
 
 Patch = pytest.MonkeyPatch

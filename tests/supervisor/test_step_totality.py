@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.records import replace
+from cdp_core.sansio.messages import Event, Malformed, Refusal, Result, decode
 from cdp_core.sansio.router import Loss
-from cdp_core.sansio.wire import Event, Malformed, Refusal, Result, decode
+from cdp_core.sansio.structs import replace
 from cdp_supervisor.runner import KEPT, Runner
 from cdp_supervisor.runner import SMALL as SMALL_EVENT
 from cdp_supervisor.sansio import step as machine
@@ -42,7 +42,7 @@ from cdp_supervisor.sansio.inputs import (
     TimePassed,
 )
 from cdp_supervisor.sansio.options import Limits, Policy, Scope
-from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
+from cdp_supervisor.sansio.requests import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.state import State, initial_state
 from cdp_supervisor.sansio.step import EVENTS, next_deadline, quiet_events, step
 from cdp_supervisor.sansio.view import snapshot

@@ -18,7 +18,6 @@ from trio.testing import MockClock
 
 from cdp_core import InvalidArgument, TraceWriter, open_browser_session, read_trace
 from cdp_core.testing.fake.browser import FakeBrowser
-from cdp_core.testing.fake_transport import FakeTransport
 from cdp_core.testing.steps import (
     AddFrame,
     Answer,
@@ -34,6 +33,7 @@ from cdp_core.testing.steps import (
     Wait,
 )
 from cdp_core.testing.strategies import scripts
+from cdp_core.testing.transport import FakeTransport
 from cdp_supervisor import (
     AwaitCall,
     BlockedByDialog,

@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from cdp_core.sansio.messages import Event, Refusal, Result, SessionId, TargetId, decode
 from cdp_core.sansio.router import Loss
-from cdp_core.sansio.wire import Event, Refusal, Result, SessionId, TargetId, decode
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.effects import Answer, Effect, Note, Send, Tell
 from cdp_supervisor.sansio.inputs import (
@@ -27,7 +27,7 @@ from cdp_supervisor.sansio.inputs import (
     SessionOpened,
     TimePassed,
 )
-from cdp_supervisor.sansio.questions import Call, Question, RespondToDialog
+from cdp_supervisor.sansio.requests import Call, Question, RespondToDialog
 from cdp_supervisor.sansio.state import Dialog, Page, initial_state
 from cdp_supervisor.sansio.step import next_deadline, step
 from cdp_supervisor.sansio.view import DialogView, Snapshot, snapshot

@@ -6,8 +6,8 @@ from typing import Any
 
 from immutables import Map
 
-from cdp_core.sansio.records import replace
-from cdp_core.sansio.wire import SessionId, TargetId
+from cdp_core.sansio.messages import SessionId, TargetId
+from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.state import Attachment, Dialog, Frame, LinkState, Page, State, initial_state
 

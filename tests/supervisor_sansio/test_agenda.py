@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cdp_supervisor.sansio.agenda import BLOCK, added, entries, first_at, without
+from cdp_supervisor.sansio.deadlines import BLOCK, added, entries, first_at, without
 
 MOVES = st.lists(st.tuples(st.booleans(), st.integers(0, 40), st.integers(0, 30)), max_size=200)
 

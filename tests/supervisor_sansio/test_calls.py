@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from cdp_core.errors import CommandRefused, ConnectionLost, InvalidArgument, RemoteProtocolError, TargetCrashed
-from cdp_core.sansio.records import replace
+from cdp_core.sansio.messages import Malformed, Refusal, decode
 from cdp_core.sansio.router import Loss
-from cdp_core.sansio.wire import Malformed, Refusal, decode
+from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import (
     AmbiguousTarget,
     BlockedByDialog,
@@ -24,8 +24,8 @@ from cdp_supervisor.sansio import calls
 from cdp_supervisor.sansio.effects import Forget
 from cdp_supervisor.sansio.inputs import NotSent
 from cdp_supervisor.sansio.options import Limits
-from cdp_supervisor.sansio.questions import AwaitCall, Focus, Stop
-from cdp_supervisor.sansio.turn import Turn
+from cdp_supervisor.sansio.requests import AwaitCall, Focus, Stop
+from cdp_supervisor.sansio.transition import Turn
 
 SPEC = importlib.util.spec_from_file_location("folding", Path(__file__).with_name("folding.py"))
 assert SPEC is not None

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from cdp_core.sansio.wire import TargetId
+from cdp_core.sansio.messages import TargetId
 from cdp_supervisor.sansio import changes
 from cdp_supervisor.sansio.changes import (
     Change,

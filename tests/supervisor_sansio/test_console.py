@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cdp_core.sansio.records import replace
-from cdp_core.sansio.wire import Event, TargetId, decode
+from cdp_core.sansio.messages import Event, TargetId, decode
+from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio import console
 from cdp_supervisor.sansio.console import ARGUMENTS, LARGE, LINES, TEXT, ConsoleRing, Read
 from cdp_supervisor.sansio.inputs import BrowserEvent, Instant, TimePassed

@@ -10,11 +10,11 @@ import pytest
 
 from cdp_core.errors import CommandRefused, ConnectionLost, InvalidArgument
 from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownTarget
-from cdp_supervisor.sansio import cures
+from cdp_supervisor.sansio import recovery
 from cdp_supervisor.sansio.effects import Forget
 from cdp_supervisor.sansio.options import Policy, Scope
-from cdp_supervisor.sansio.questions import Recover, Stop
-from cdp_supervisor.sansio.turn import Turn
+from cdp_supervisor.sansio.requests import Recover, Stop
+from cdp_supervisor.sansio.transition import Turn
 
 SPEC = importlib.util.spec_from_file_location("folding", Path(__file__).with_name("folding.py"))
 assert SPEC is not None
@@ -236,7 +236,7 @@ def test_a_cure_without_an_answer_ends_in_its_time() -> None:
 def test_the_time_of_a_cure_that_has_ended_means_nothing() -> None:
     fold = blocked()
     turn = Turn(fold.state, fold.at)
-    cures.cure_due(turn, "99")
+    recovery.cure_due(turn, "99")
     assert not turn.effects
 
 
@@ -257,6 +257,6 @@ def test_a_call_under_way_at_the_end_is_no_cure() -> None:
     cured(fold, "reload")
     folding.called(fold, when_blocked="wait")
     turn = Turn(fold.state, fold.at)
-    cures.end_all(turn, lambda: CallTimedOut("The cure", waited=0.0, health=None))
+    recovery.end_all(turn, lambda: CallTimedOut("The cure", waited=0.0, health=None))
     assert [each.purpose for each in turn.state.tickets.values()].count("cure") == 0
     assert "call" in [each.purpose for each in turn.state.tickets.values()]

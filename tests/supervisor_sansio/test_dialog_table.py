@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 
 from cdp_supervisor.sansio.dialog_table import PHASES, TABLE, TRIGGERS, Move
-from cdp_supervisor.sansio.questions import RespondToDialog
+from cdp_supervisor.sansio.requests import RespondToDialog
 
 SPEC = importlib.util.spec_from_file_location("folding", Path(__file__).with_name("folding.py"))
 assert SPEC is not None

@@ -8,14 +8,14 @@ from typing import Any, Final
 
 import pytest
 
-from cdp_core.sansio.records import replace
+from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import AmbiguousDialog, DialogAnswerRefused, DialogUnanswerable, UnknownDialog
 from cdp_supervisor.sansio import dialogs
 from cdp_supervisor.sansio.changes import DialogClosed, DialogOpened
 from cdp_supervisor.sansio.dialog_table import TABLE
 from cdp_supervisor.sansio.options import Limits, Policy, Scope
-from cdp_supervisor.sansio.questions import Call, Recover, SetPolicy, Stop
-from cdp_supervisor.sansio.turn import Turn
+from cdp_supervisor.sansio.requests import Call, Recover, SetPolicy, Stop
+from cdp_supervisor.sansio.transition import Turn
 from cdp_supervisor.sansio.view import DialogView
 
 SPEC = importlib.util.spec_from_file_location("folding", Path(__file__).with_name("folding.py"))

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from cdp_core.sansio.wire import SessionId
+from cdp_core.sansio.messages import SessionId
 from cdp_supervisor.sansio import effects
 from cdp_supervisor.sansio.changes import LinkChanged
 from cdp_supervisor.sansio.effects import (

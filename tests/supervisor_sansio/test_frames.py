@@ -10,7 +10,7 @@ import pytest
 
 from cdp_supervisor.sansio.changes import FrameAdded, FrameNavigated, FrameRemoved
 from cdp_supervisor.sansio.options import Limits
-from cdp_supervisor.sansio.questions import Call
+from cdp_supervisor.sansio.requests import Call
 
 SPEC = importlib.util.spec_from_file_location("folding", Path(__file__).with_name("folding.py"))
 assert SPEC is not None

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from immutables import Map
 
-from cdp_core.sansio.records import replace
-from cdp_core.sansio.wire import SessionId, TargetId
+from cdp_core.sansio.messages import SessionId, TargetId
+from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio.health import view_health
 from cdp_supervisor.sansio.state import Page
 from cdp_supervisor.sansio.view import snapshot

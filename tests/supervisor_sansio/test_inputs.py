@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from cdp_core.sansio.wire import Event, SessionId, TargetId
+from cdp_core.sansio.messages import Event, SessionId, TargetId
 from cdp_supervisor.sansio import inputs
 from cdp_supervisor.sansio.inputs import (
     Ask,
@@ -22,7 +22,7 @@ from cdp_supervisor.sansio.inputs import (
     SessionOpened,
     TimePassed,
 )
-from cdp_supervisor.sansio.questions import Stop
+from cdp_supervisor.sansio.requests import Stop
 from cdp_supervisor.sansio.step import RULES
 
 AT = Instant(mono=3.0, wall=1_000.0)

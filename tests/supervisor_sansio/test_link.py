@@ -8,8 +8,8 @@ import pytest
 from immutables import Map
 
 from cdp_core.errors import ConnectionLost
-from cdp_core.sansio.records import replace
-from cdp_core.sansio.wire import Refusal, SessionId, TargetId
+from cdp_core.sansio.messages import Refusal, SessionId, TargetId
+from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import SupervisorStopped
 from cdp_supervisor.sansio import link
 from cdp_supervisor.sansio.changes import LinkChanged
@@ -17,7 +17,7 @@ from cdp_supervisor.sansio.effects import Answer, AutoAttach, Dial, Disconnect, 
 from cdp_supervisor.sansio.inputs import Instant, LinkDown, LinkUp
 from cdp_supervisor.sansio.options import Reconnect
 from cdp_supervisor.sansio.state import Attachment, CallRecord, LinkState, Page, State, Ticket, initial_state
-from cdp_supervisor.sansio.turn import Turn
+from cdp_supervisor.sansio.transition import Turn
 
 T, S = TargetId("T"), SessionId("S")
 

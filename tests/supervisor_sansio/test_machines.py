@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from cdp_core.sansio.wire import Event
+from cdp_core.sansio.messages import Event
 from cdp_supervisor.sansio.effects import Effect, Send
 from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant
 from cdp_supervisor.sansio.machines import MAX_SENDS, Machine, MachineViews

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from cdp_core.errors import CommandRefused, ConnectionLost, InvalidArgument, RemoteProtocolError
+from cdp_core.sansio.messages import Malformed, Refusal, SessionId, decode
 from cdp_core.sansio.router import Loss
-from cdp_core.sansio.wire import Malformed, Refusal, SessionId, decode
 from cdp_supervisor.errors import ScriptFailed
 from cdp_supervisor.sansio.inputs import NotSent
-from cdp_supervisor.sansio.outcomes import error_of, read_evaluation, result_of, value_of
+from cdp_supervisor.sansio.replies import error_of, read_evaluation, result_of, value_of
 
 SPEC = importlib.util.spec_from_file_location("folding", Path(__file__).with_name("folding.py"))
 assert SPEC is not None

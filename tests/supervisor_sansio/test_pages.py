@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import pytest
 
-from cdp_core.sansio.wire import Malformed, SessionId
+from cdp_core.sansio.messages import Malformed, SessionId
 from cdp_supervisor.sansio import pages
 from cdp_supervisor.sansio.changes import PageCrashed, PageGone, PageOpened
 from cdp_supervisor.sansio.effects import AutoAttach, Detach, Enable, Resume, Send
 from cdp_supervisor.sansio.options import Limits, Scope
-from cdp_supervisor.sansio.questions import Focus, Stop
-from cdp_supervisor.sansio.turn import Turn
+from cdp_supervisor.sansio.requests import Focus, Stop
+from cdp_supervisor.sansio.transition import Turn
 
 SPEC = importlib.util.spec_from_file_location("folding", Path(__file__).with_name("folding.py"))
 assert SPEC is not None

@@ -17,8 +17,8 @@ from cdp_supervisor.errors import (
     UnknownFrame,
     UnknownTarget,
 )
-from cdp_supervisor.sansio.places import session_of
-from cdp_supervisor.sansio.questions import Focus
+from cdp_supervisor.sansio.requests import Focus
+from cdp_supervisor.sansio.routing import session_of
 
 SPEC = importlib.util.spec_from_file_location("folding", Path(__file__).with_name("folding.py"))
 assert SPEC is not None

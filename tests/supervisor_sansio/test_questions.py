@@ -10,7 +10,7 @@ import pytest
 
 from cdp_core.errors import InvalidArgument
 from cdp_supervisor.sansio.options import Policy
-from cdp_supervisor.sansio.questions import (
+from cdp_supervisor.sansio.requests import (
     AwaitCall,
     Call,
     Focus,

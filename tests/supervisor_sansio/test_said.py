@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cdp_core.errors import RemoteProtocolError
-from cdp_core.sansio.records import Raw
-from cdp_core.sansio.wire import Event, decode
-from cdp_supervisor.sansio import said
-from cdp_supervisor.sansio.params import ID
-from cdp_supervisor.sansio.said import (
+from cdp_core.sansio.messages import Event, decode
+from cdp_core.sansio.structs import Raw
+from cdp_supervisor.sansio import event_params
+from cdp_supervisor.sansio.event_params import (
     ContextCreated,
     DialogClosing,
     DialogOpening,
@@ -27,6 +26,7 @@ from cdp_supervisor.sansio.said import (
     frame_shown,
     reader,
 )
+from cdp_supervisor.sansio.params import ID
 
 KINDS = (
     ContextCreated,
@@ -60,7 +60,7 @@ def event(params: Any) -> Event:
 def test_both_ways_of_reading_see_the_same(params: Any, kind: Any) -> None:
     with pytest.MonkeyPatch.context() as patched:
         quick = reader(kind)(event(params), MOST)
-        patched.setattr(said, "ID", 0)
+        patched.setattr(event_params, "ID", 0)
         assert reader(kind)(event(params), MOST) == quick
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import attrs
 import pytest
 
-from cdp_core.sansio.records import replace
-from cdp_core.sansio.wire import SessionId, TargetId
+from cdp_core.sansio.messages import SessionId, TargetId
+from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import InvalidPolicy
 from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.records import replace
-from cdp_core.sansio.wire import Event, decode
+from cdp_core.sansio.messages import Event, decode
+from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio.effects import Dial, Disconnect, LetGo, Note
 from cdp_supervisor.sansio.inputs import Ask, BrowserEvent, Instant, LinkDown, SessionOpened, TimePassed
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
-from cdp_supervisor.sansio.questions import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
+from cdp_supervisor.sansio.requests import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.state import Deadline, initial_state
 from cdp_supervisor.sansio.step import (
     EVENTS,

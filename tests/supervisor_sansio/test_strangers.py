@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from cdp_core.sansio.records import replace
-from cdp_supervisor.sansio import strangers
-from cdp_supervisor.sansio.agenda import added
+from cdp_core.sansio.structs import replace
+from cdp_supervisor.sansio import extensions
+from cdp_supervisor.sansio.deadlines import added
 from cdp_supervisor.sansio.effects import Answer, Dial, Effect, Note, Send
 from cdp_supervisor.sansio.inputs import BrowserEvent, Input, TimePassed
 
@@ -292,7 +292,7 @@ def test_a_machine_that_was_switched_off_is_not_woken() -> None:
 def test_what_only_keeps_is_fed_several_at_once() -> None:
     keeper, other = folding.Keeper(), folding.Keeper(name="other", events={LOG, "X.y"})
     fold = on_a_page(machines=(keeper, other))
-    after = strangers.fold(fold.state, [*folding.lines(fold, "a"), *folding.lines(fold, "b", method="X.y")])
+    after = extensions.fold(fold.state, [*folding.lines(fold, "a"), *folding.lines(fold, "b", method="X.y")])
     assert after is not None
     assert [each.state for each in after.extensions] == [("a",), ("a", "b")]
     assert after.sequence == fold.state.sequence + 2
@@ -302,9 +302,9 @@ def test_what_only_keeps_is_fed_several_at_once() -> None:
 def test_what_fails_or_is_more_than_keeping_is_not_fed_at_once(text: str) -> None:
     more = () if text == "fatal" else (Stranger(events={LOG}),)
     fold = on_a_page(machines=(folding.Keeper(), *more))
-    assert strangers.fold(fold.state, folding.lines(fold, text)) is None
+    assert extensions.fold(fold.state, folding.lines(fold, text)) is None
 
 
 def test_what_is_kept_by_nobody_makes_no_state() -> None:
     fold = on_a_page(machines=(folding.Keeper(ignores="x"), folding.Keeper(name="deaf", events={"Z.z"})))
-    assert strangers.fold(fold.state, folding.lines(fold, "x")) is fold.state
+    assert extensions.fold(fold.state, folding.lines(fold, "x")) is fold.state

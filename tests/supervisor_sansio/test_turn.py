@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from immutables import Map
 
-from cdp_core.sansio.records import replace
-from cdp_core.sansio.wire import SessionId, TargetId
+from cdp_core.sansio.messages import SessionId, TargetId
+from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio.changes import PageCrashed
 from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.effects import Answer, Forget, Note, Send, Tell
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.options import Limits
 from cdp_supervisor.sansio.state import Attachment, Frame, Page, initial_state
-from cdp_supervisor.sansio.turn import Turn, later
+from cdp_supervisor.sansio.transition import Turn, later
 
 T, U = TargetId("T"), TargetId("U")
 S, CHILD, WORKER = SessionId("S"), SessionId("child"), SessionId("worker")

@@ -11,8 +11,8 @@ import attrs
 import pytest
 from immutables import Map
 
-from cdp_core.sansio.records import replace
-from cdp_core.sansio.wire import BrowserContextId, SessionId, TargetId
+from cdp_core.sansio.messages import BrowserContextId, SessionId, TargetId
+from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.state import CallRecord, LinkState, Page, State, initial_state
 from cdp_supervisor.sansio.view import (

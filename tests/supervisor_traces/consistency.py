@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from cdp_core.sansio.wire import Event
+from cdp_core.sansio.messages import Event
 from cdp_supervisor.sansio import inputs
 from cdp_supervisor.sansio.effects import Answer
 from cdp_supervisor.sansio.inputs import Instant
-from cdp_supervisor.sansio.questions import Stop
+from cdp_supervisor.sansio.requests import Stop
 from cdp_supervisor.sansio.state import Page, State
 from cdp_supervisor.sansio.step import StopReport, next_deadline, step
 from cdp_supervisor.sansio.view import Snapshot, snapshot

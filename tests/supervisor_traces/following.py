@@ -23,19 +23,19 @@ from typing import Any
 
 import attrs
 
+from cdp_core.sansio.messages import Event, Refusal, Result
 from cdp_core.sansio.router import CommandDone, Output, SessionClosed, SessionOpened
 from cdp_core.sansio.trace import LinkRecord, MessageRecord, TraceRecord
-from cdp_core.sansio.wire import Event, Refusal, Result
-from cdp_supervisor.feeding import closed_input, opened_input
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio import inputs
 from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.effects import Answer, Dial, Effect, Forget, Send
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.options import Limits, Reconnect
-from cdp_supervisor.sansio.questions import RespondToDialog
+from cdp_supervisor.sansio.requests import RespondToDialog
 from cdp_supervisor.sansio.state import State, initial_state
 from cdp_supervisor.sansio.step import events_wanted, next_deadline
+from cdp_supervisor.translation import closed_input, opened_input
 
 observing = sys.modules["trace_observer"]
 

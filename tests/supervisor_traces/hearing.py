@@ -25,8 +25,8 @@ from typing import Any
 
 import attrs
 
+from cdp_core.sansio.messages import Event, Refusal, Result
 from cdp_core.sansio.router import CommandDone, SessionClosed, SessionOpened
-from cdp_core.sansio.wire import Event, Refusal, Result
 
 following = sys.modules["trace_following"]
 

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from cdp_core.sansio.trace import LinkRecord
-from cdp_core.transports.tracefile import read_trace
+from cdp_core.tracing.file import read_trace
 from cdp_supervisor.sansio.view import Snapshot
 
 TRACES = Path(__file__).parents[1] / "traces"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cdp_core.transports.tracefile import read_trace
+from cdp_core.tracing.file import read_trace
 
 TRACES = Path(__file__).parents[1] / "traces"
 LEAST = 0.95

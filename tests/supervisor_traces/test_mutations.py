@@ -15,13 +15,13 @@ from typing import Any
 import attrs
 import pytest
 
-from cdp_core.sansio.records import Raw
-from cdp_core.sansio.wire import Event
-from cdp_core.transports.tracefile import read_trace
+from cdp_core.sansio.messages import Event
+from cdp_core.sansio.structs import Raw
+from cdp_core.tracing.file import read_trace
 from cdp_supervisor.sansio import dialogs, frames, pages, params, step
 from cdp_supervisor.sansio.dialog_table import TABLE, Move
 from cdp_supervisor.sansio.state import Attachment
-from cdp_supervisor.sansio.turn import Turn
+from cdp_supervisor.sansio.transition import Turn
 
 TRACES = Path(__file__).parents[1] / "traces"
 

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from cdp_core.transports.tracefile import read_trace
+from cdp_core.tracing.file import read_trace
 
 TRACES = Path(__file__).parents[1] / "traces"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trio.testing import MockClock
 
 from cdp_core import Event, open_browser_session
-from cdp_core.sansio.records import Raw
+from cdp_core.sansio.structs import Raw
 from cdp_core.transports.memory import memory_pair
 from cdp_supervisor.driver import Driver, LinkOptions
 from cdp_supervisor.sansio.state import initial_state

@@ -12,7 +12,7 @@ import trio
 import trio.testing
 
 from cdp_core import InvalidArgument, Missed, open_browser_session
-from cdp_core.sansio.wire import SessionId
+from cdp_core.sansio.messages import SessionId
 from cdp_core.testing.steps import Console, Crash, Dialog, Popup
 from cdp_supervisor import (
     AmbiguousTarget,

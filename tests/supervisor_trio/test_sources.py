@@ -18,9 +18,9 @@ import trio.testing
 
 from cdp_core import open_browser_session
 from cdp_core.testing import FakeBrowser, FakeTransport, serve_fake_browser
-from cdp_core.testing.pipe_peer import serve_pipe
-from cdp_core.testing.pump import Pump
+from cdp_core.testing.pipe import serve_pipe
 from cdp_core.testing.schedules import Ask, Schedule
+from cdp_core.testing.simulation import Pump
 from cdp_supervisor import Call, Instant, RespondToDialog, Snapshot, Supervisor, SupervisorEngine
 from cdp_supervisor.driver import Driver, LinkOptions
 from cdp_supervisor.sansio.console import ConsoleRing

@@ -13,7 +13,7 @@ import pytest
 from cdp_core.errors import InvalidArgument
 from cdp_core.testing import Example, FakeBrowser, Schedule, Script, hunt
 from cdp_core.testing.faults import Refuse
-from cdp_core.testing.hunts import try_example
+from cdp_core.testing.fuzz.search import try_example
 from cdp_core.testing.schedules import Ask
 from cdp_core.testing.steps import AddFrame, Answer, Console, Dialog, Override, Popup, RemoveFrame, Served, Wait
 from cdp_core.testing.strategies import faults

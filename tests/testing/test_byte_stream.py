@@ -14,7 +14,7 @@ from cdp_core import open_browser_session
 from cdp_core.testing import FakeBrowser, FakeTransport, serve_fake_browser
 from cdp_core.testing.byte_stream import ByteStream
 from cdp_core.testing.faults import Fault, Merge, Split
-from cdp_core.testing.pipe_peer import serve_pipe
+from cdp_core.testing.pipe import serve_pipe
 from cdp_core.testing.steps import Console
 
 LIMIT = 10.0

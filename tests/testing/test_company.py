@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from cdp_core.testing.company import keep_company
 from cdp_core.testing.fake.browser import FakeBrowser
-from cdp_core.testing.judge import judge
-from cdp_core.testing.pump import Pump
+from cdp_core.testing.judge.observation import judge
+from cdp_core.testing.second_client import keep_company
+from cdp_core.testing.simulation import Pump
 from cdp_core.testing.steps import Close, Dialog, Navigate, Script, Wait
 
 SHOP = "https://shop.example/"

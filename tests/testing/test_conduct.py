@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 
-from cdp_core.testing import FakeBrowser, Script, laws
+from cdp_core.testing import FakeBrowser, Script
 from cdp_core.testing.faults import Drop, Refuse
-from cdp_core.testing.judge import judge
-from cdp_core.testing.laws import LAWS
+from cdp_core.testing.judge import laws
+from cdp_core.testing.judge.laws import LAWS
+from cdp_core.testing.judge.observation import judge
 from cdp_core.testing.steps import Dialog, Navigate, Popup, Wait
 
 SHOP = "https://shop.example/"
 DOCUMENTS = {"resourceType": "Document"}
-HERE = Path(laws.__file__).parent
+HERE = Path(laws.__file__).parents[1]
 
 
 class Talk:
@@ -181,7 +182,7 @@ LAW = re.compile(r'\blaw(?:: Final)?\s*=\s*"([^"]+)"')
 
 
 def test_every_law_that_anybody_complains_of_is_in_the_list_and_carries_a_fact() -> None:
-    text = "\n".join(path.read_text() for path in HERE.glob("*.py"))
+    text = "\n".join(path.read_text() for path in HERE.rglob("*.py"))
     named = {*LAW.findall(text), *re.findall(r'NEVER_CONNECTS: Final = "([^"]+)"', text)}
     named |= set(re.findall(r'_difference\(\s*"[^"]+", "([^"]+)"', text))
     assert len(named) > 20

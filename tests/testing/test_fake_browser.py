@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 
 from cdp_core.bindings import parse_event, parse_result, strict
 from cdp_core.errors import InvalidArgument
+from cdp_core.sansio.messages import CommandId, Event, Result, SessionId
 from cdp_core.sansio.router import Anomaly, CommandDone, Router
-from cdp_core.sansio.wire import CommandId, Event, Result, SessionId
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.world import PROFILES
-from cdp_core.testing.pump import Pump, Run
 from cdp_core.testing.schedules import Ask, Schedule
+from cdp_core.testing.simulation import Pump, Run
 from cdp_core.testing.steps import (
     AddFrame,
     Answer,
@@ -596,7 +596,7 @@ EVERYTHING = Script(
 DIGEST = """
 import hashlib, importlib.util, json, sys
 from cdp_core.testing.fake.browser import FakeBrowser
-from cdp_core.testing.pump import Pump
+from cdp_core.testing.simulation import Pump
 from cdp_core.testing.steps import Script
 spec = importlib.util.spec_from_file_location("naive_client", sys.argv[1])
 naive = importlib.util.module_from_spec(spec)

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from cdp_core import open_browser_session
 from cdp_core.errors import ConnectionLost
 from cdp_core.testing.fake.browser import FakeBrowser
-from cdp_core.testing.fake_transport import FakeTransport
 from cdp_core.testing.faults import Cut
 from cdp_core.testing.schedules import Consume, Deliver, Schedule
 from cdp_core.testing.steps import AddFrame, Console, Script, Wait
 from cdp_core.testing.steps import Cut as CutStep
+from cdp_core.testing.transport import FakeTransport
 
 BUSY = Script(timeline=[Wait(1), AddFrame("a", "https://ads.example/"), AddFrame("b", "https://pay.example/")])
 DISCOVER = b'{"id":1,"method":"Target.setDiscoverTargets","params":{"discover":true}}'

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from cdp_core.errors import InvalidArgument
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.world import PROFILES
-from cdp_core.testing.pump import Pump
+from cdp_core.testing.simulation import Pump
 from cdp_core.testing.steps import (
     AddFrame,
     Close,

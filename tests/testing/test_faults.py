@@ -28,7 +28,7 @@ from cdp_core.testing.faults import (
     faults_from_json,
     faults_to_json,
 )
-from cdp_core.testing.pump import Pump
+from cdp_core.testing.simulation import Pump
 from cdp_core.testing.steps import AddFrame, Close, Console, Script, Wait
 from cdp_core.testing.strategies import faults, scripts
 

@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 from cdp_core.errors import InvalidArgument
 from cdp_core.testing import Answer, Script
 from cdp_core.testing.__main__ import main
-from cdp_core.testing.campaigns import Campaign, Shard, open_database
 from cdp_core.testing.faults import Refuse
-from cdp_core.testing.hunts import Example, examples_of
-from cdp_core.testing.judge import Complaint
-from cdp_core.testing.program_runs import Limits, Outcome
+from cdp_core.testing.fuzz.campaign import Campaign, Shard, open_database
+from cdp_core.testing.fuzz.program import Limits, Outcome
+from cdp_core.testing.fuzz.search import Example, examples_of
+from cdp_core.testing.judge.observation import Complaint
 from cdp_core.testing.schedules import Consume, Schedule
 from cdp_core.testing.steps import Console, Popup, ScriptError, Wait
 
@@ -67,7 +67,7 @@ def test_what_only_a_fault_finds_is_printed_written_and_happens_again(
         wanted.append(how)
         return st.builds(Example, faults=st.sampled_from([(), (Refuse("Target.setAutoAttach"),)]))
 
-    monkeypatch.setattr("cdp_core.testing.fuzz_command.examples_of", few)
+    monkeypatch.setattr("cdp_core.testing.fuzz.command.examples_of", few)
     found = tmp_path / "found.json"
     save = ["--runs", "9", "--shrinks", "2", "--save", str(found)]
     assert fuzz("insists", *save, "--faults", "legal") == 1
@@ -92,7 +92,7 @@ def test_what_was_asked_is_asked_again(tmp_path: Path, monkeypatch: pytest.Monke
         tried.append((example, asked))
         return broken("x") if example.asks else broken()
 
-    monkeypatch.setattr("cdp_core.testing.fuzz_command.try_program", note)
+    monkeypatch.setattr("cdp_core.testing.fuzz.command.try_program", note)
     save = ["--save", str(tmp_path / "found.json")]
     assert fuzz("well", "--runs", "9", *save) == 0
     assert not any(asked or example.asks or example.faults for example, asked in tried)
@@ -269,7 +269,7 @@ def test_what_a_program_never_does_is_waited_for_once(
         waited.append(getattr(limits, limit))
         return broken(law)
 
-    monkeypatch.setattr("cdp_core.testing.fuzz_command.try_program", note)
+    monkeypatch.setattr("cdp_core.testing.fuzz.command.try_program", note)
     assert fuzz("stays", "--runs", "5", "--shrinks", "5", "--save", str(tmp_path / "found.json")) == 1
     assert waited[0] == before
     assert set(waited[1:]) == {after}
@@ -283,8 +283,8 @@ def test_a_program_that_is_slow_to_end_is_given_more_than_it_took(monkeypatch: p
         given.append(limits.ending)
         return attrs.evolve(broken("nothing-waits-for-ever") if len(given) > 3 else broken(), ending=0.5)
 
-    monkeypatch.setattr("cdp_core.testing.fuzz_command.try_program", note)
-    monkeypatch.setattr("cdp_core.testing.fuzz_command._write", lambda *_given: None)
+    monkeypatch.setattr("cdp_core.testing.fuzz.command.try_program", note)
+    monkeypatch.setattr("cdp_core.testing.fuzz.command._write", lambda *_given: None)
     assert fuzz("stays", "--runs", "9", "--shrinks", "2") == 1
     assert (given[3], given[4]) == (10.0, 2.0)
 
@@ -299,7 +299,7 @@ def test_a_find_is_printed_before_it_is_tried_again(
             printed.append(capsys.readouterr().out)
         return broken("x")
 
-    monkeypatch.setattr("cdp_core.testing.fuzz_command.try_program", note)
+    monkeypatch.setattr("cdp_core.testing.fuzz.command.try_program", note)
     fuzz("stays", "--runs", "1", "--shrinks", "1", "--save", str(tmp_path / "found.json"))
     assert "the client does wrong" in printed[0]
     assert "it happened again 10 times of 10" in capsys.readouterr().out

@@ -12,9 +12,9 @@ import pytest
 
 from cdp_core.testing import steps
 from cdp_core.testing.fake.browser import FakeBrowser
-from cdp_core.testing.hunts import Example, examples_of, hunt, hunt_with, try_example
-from cdp_core.testing.judge import LAWS, Complaint, judge
-from cdp_core.testing.pump import Pump
+from cdp_core.testing.fuzz.search import Example, examples_of, hunt, hunt_with, try_example
+from cdp_core.testing.judge.observation import LAWS, Complaint, judge
+from cdp_core.testing.simulation import Pump
 from cdp_core.testing.steps import AddFrame, Answer, Close, Crash, Cut, Dialog, Navigate, Popup, Script, Wait, Worker
 
 pytest.importorskip("hypothesis")

@@ -16,7 +16,7 @@ import trio
 from cdp_core import ConnectionLost, open_pipe_session
 from cdp_core.testing import FakeBrowser, Script
 from cdp_core.testing import served_client as served_client_module
-from cdp_core.testing.pipe_peer import serve_pipe
+from cdp_core.testing.pipe import serve_pipe
 from cdp_core.testing.steps import Answer, Console, Cut, Dialog, Wait
 
 LIMIT = 20.0

@@ -13,10 +13,10 @@ import pytest
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.testing import Script
-from cdp_core.testing.conducting import Hear, Leave, Pass, Put, Tell, decisions_from_json, decisions_to_json
 from cdp_core.testing.faults import Cut, Delay, Drop, Duplicate, Fault, Merge, Refuse, Silence, Split
-from cdp_core.testing.hunts import Example
-from cdp_core.testing.program_runs import Limits, Outcome, octets_at, try_program
+from cdp_core.testing.fuzz.decisions import Hear, Leave, Pass, Put, Tell, decisions_from_json, decisions_to_json
+from cdp_core.testing.fuzz.program import Limits, Outcome, octets_at, try_program
+from cdp_core.testing.fuzz.search import Example
 from cdp_core.testing.schedules import Ask, Consume, Deliver, Schedule
 from cdp_core.testing.steps import Answer, Console, Dialog, Popup, Wait
 

@@ -15,8 +15,8 @@ from cdp_core.errors import InvalidArgument, LocalProtocolError
 from cdp_core.testing import schedules as turns
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.world import PROFILES
-from cdp_core.testing.pump import DeliveryOrder, Pump, Run
 from cdp_core.testing.schedules import Advance, Ask, Chance, Consume, Deliver, Schedule
+from cdp_core.testing.simulation import DeliveryOrder, Pump, Run
 from cdp_core.testing.steps import AddFrame, Answer, Close, Console, Dialog, Popup, Script, Wait
 from cdp_core.testing.strategies import schedules, scripts
 

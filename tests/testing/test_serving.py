@@ -20,8 +20,8 @@ from cdp_core.bindings._catalog import domain_named, domain_names
 from cdp_core.bindings._tables import Table, read_protocol
 from cdp_core.discovery import fetch_protocol, list_targets_http
 from cdp_core.testing import FakeBrowser, FakeEndpoint, Script, serve_fake_browser
+from cdp_core.testing import endpoint as serving_module
 from cdp_core.testing import served_client as served_client_module
-from cdp_core.testing import serving as serving_module
 from cdp_core.testing.fake.truth import Truth
 from cdp_core.testing.protocol_json import write_protocol
 from cdp_core.testing.schedules import Consume, Deliver, Schedule

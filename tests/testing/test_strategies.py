@@ -16,8 +16,8 @@ from cdp_core.testing import steps as kinds
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.player import GoneError, Player
 from cdp_core.testing.fake.world import PROFILES
-from cdp_core.testing.pump import Pump
 from cdp_core.testing.schedules import Advance, Consume, Deliver, Schedule
+from cdp_core.testing.simulation import Pump
 from cdp_core.testing.steps import AddFrame, Crash, Cut, Dialog, Go, Navigate, Popup, RemoveFrame, Script, Wait
 from cdp_core.testing.strategies import is_race_free, schedules, scripts
 
@@ -213,7 +213,7 @@ def test_without_hypothesis_the_extra_is_named_and_the_rest_works() -> None:
     program = """
 import sys
 sys.modules["hypothesis"] = None
-import cdp_core.testing.pump, cdp_core.testing.faults, cdp_core.testing.fake_transport
+import cdp_core.testing.simulation, cdp_core.testing.faults, cdp_core.testing.transport
 try:
     import cdp_core.testing.strategies
 except ImportError as missing:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cdp_core.testing.fake.streams import EDGES, Delivery, Edges, Streams
+from cdp_core.testing.fake.delivery_order import EDGES, Delivery, Edges, Streams
 
 SESSIONS = ("s1", "s2", None)
 THINGS = ("frame", "target")

@@ -20,9 +20,9 @@ import trio
 
 from cdp_core import InvalidArgument, LocalProtocolError, open_browser_session
 from cdp_core.testing import FakeBrowser, FakeEndpoint, Script, start_fake_browser
-from cdp_core.testing.fake.books import Books
+from cdp_core.testing.fake.inspection import Books
 from cdp_core.testing.steps import Answer, Console, Cut, Dialog, RemoveFrame, Wait
-from cdp_core.testing.threads import FakeElsewhere
+from cdp_core.testing.thread import FakeElsewhere
 
 LIMIT = 10.0
 HEAD = (

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from cdp_core.sansio.trace import MessageRecord
 from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
-from cdp_core.testing.fake.dispatch_errors import (
+from cdp_core.testing.fake.commands.shapes import params_of
+from cdp_core.testing.fake.model.dispatch_errors import (
     MAX_MESSAGE_BYTES,
     Refused,
     Request,
@@ -27,9 +28,8 @@ from cdp_core.testing.fake.dispatch_errors import (
     check_params,
     read_request,
 )
-from cdp_core.testing.fake.json_text import Doubled, JsonFault, read_json
-from cdp_core.testing.fake.shapes import params_of
-from cdp_core.transports.tracefile import read_trace
+from cdp_core.testing.fake.model.json_text import Doubled, JsonFault, read_json
+from cdp_core.tracing.file import read_trace
 
 Json = dict[str, Any]
 TRACES = Path(__file__).parents[1] / "traces"

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from cdp_core import ConnectionLost, Transport, memory_pair, open_browser_session
-from cdp_core.scopes import leaves
+from cdp_core.nurseries import leaves
 from cdp_core.testing import check_transport
 
 

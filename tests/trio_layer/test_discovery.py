@@ -22,7 +22,7 @@ import trustme
 
 from cdp_core.discovery import find_websocket, list_targets_http, open_stream
 from cdp_core.errors import DiscoveryError, InvalidArgument
-from cdp_core.sansio.endpoints import parse_address
+from cdp_core.sansio.addresses import parse_address
 
 SECRET = "s3cr3t-t0ken"
 PATH = f"/devtools/browser/{SECRET}"

@@ -22,7 +22,7 @@ from cdp_core.errors import (
     LocalProtocolError,
     RemoteProtocolError,
 )
-from cdp_core.sansio.wire import Payload
+from cdp_core.sansio.messages import Payload
 from cdp_core.transports import DirectTransport, pipe
 from cdp_core.transports.pipe import PipeTransport, open_pipe
 

@@ -29,10 +29,10 @@ from cdp_core.sansio.trace import (
     TraceHeader,
     TraceRecord,
 )
+from cdp_core.tracing.file import FLUSH_RECORDS, TraceWriter, read_trace
+from cdp_core.tracing.replayed import RecordedTransport, TeeTransport
 from cdp_core.transports import DirectTransport, Payload
 from cdp_core.transports.memory import MemoryTransport, memory_pair
-from cdp_core.transports.recorded import RecordedTransport, TeeTransport
-from cdp_core.transports.tracefile import FLUSH_RECORDS, TraceWriter, read_trace
 
 TRACES = Path(__file__).parents[1] / "traces"
 

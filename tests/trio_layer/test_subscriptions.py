@@ -30,7 +30,7 @@ from cdp_core import (
     SubscriberLagged,
     Subscription,
 )
-from cdp_core.sansio.records import Raw
+from cdp_core.sansio.structs import Raw
 from cdp_core.subscriptions import LONGEST_TURN, Routes
 
 

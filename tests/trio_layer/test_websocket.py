@@ -27,12 +27,13 @@ from wsproto.connection import Connection, ConnectionType
 from wsproto.events import CloseConnection, Pong, TextMessage
 
 from cdp_core import ConnectionLost, DiscoveryError, InvalidArgument, RemoteProtocolError, open_browser_session
-from cdp_core.sansio.endpoints import parse_address
-from cdp_core.scopes import leaves
-from cdp_core.transports import DirectTransport, tapped
-from cdp_core.transports.tapped import PIECE, TappedTransport
-from cdp_core.transports.upgraded import UpgradedTransport, WebSocketOptions
-from cdp_core.transports.websocket import open_websocket
+from cdp_core.nurseries import leaves
+from cdp_core.sansio.addresses import parse_address
+from cdp_core.transports import DirectTransport
+from cdp_core.transports.websocket import fast
+from cdp_core.transports.websocket.connection import UpgradedTransport, WebSocketOptions
+from cdp_core.transports.websocket.fast import PIECE, TappedTransport
+from cdp_core.transports.websocket.open import open_websocket
 
 SECRET = "s3cr3t-t0ken"
 PATH = f"/devtools/browser/{SECRET}"
@@ -961,12 +962,12 @@ async def test_what_is_here_of_a_large_message_is_read_at_one_look(link: Link, m
         looks.append(raw)
         await wait_readable(raw)
 
-    watched, wait_readable, looks = trio.Event(), tapped.wait_readable, list[Any]()
+    watched, wait_readable, looks = trio.Event(), fast.wait_readable, list[Any]()
     text = b"x" * (PIECE + 1000)
     whole = frame(text)
     async with link.open(script, close_timeout=SOON) as (transport, _peer):
         transport._socket = ScriptedSocket(transport._socket, whole[:PIECE])
-        monkeypatch.setattr(tapped, "wait_readable", look)
+        monkeypatch.setattr(fast, "wait_readable", look)
         watched.set()
         assert await receive(transport, 1) == [text]
         assert len(looks) == 1

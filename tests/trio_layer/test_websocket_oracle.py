@@ -24,12 +24,12 @@ from wsproto.connection import Connection, ConnectionType
 from wsproto.events import CloseConnection, Pong
 
 from cdp_core import ConnectionLost, DiscoveryError, RemoteProtocolError
-from cdp_core.sansio.endpoints import parse_address
-from cdp_core.sansio.framing import PipeReader
-from cdp_core.scopes import background_tasks
+from cdp_core.nurseries import background_tasks
+from cdp_core.sansio.addresses import parse_address
+from cdp_core.sansio.pipe_framing import PipeReader
 from cdp_core.transports.plain import PlainTransport
-from cdp_core.transports.tapped import TappedTransport
-from cdp_core.transports.upgraded import WebSocketOptions
+from cdp_core.transports.websocket.connection import WebSocketOptions
+from cdp_core.transports.websocket.fast import TappedTransport
 
 ADDRESS = parse_address("ws://127.0.0.1:9222/devtools/browser/x")
 LIMIT = 4096

@@ -18,7 +18,7 @@ from functools import partial
 
 from cdp_core.sansio.router import Router
 from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
-from cdp_core.testing.pump import Pump
+from cdp_core.testing.simulation import Pump
 from cdp_core.testing.steps import (
     AddFrame,
     Close,

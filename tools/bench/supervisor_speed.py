@@ -28,8 +28,8 @@ from typing import Any
 import trio
 from fake_messages import MIX, event
 
-from cdp_core.sansio.records import Raw
-from cdp_core.sansio.wire import Event, SessionId, TargetId
+from cdp_core.sansio.messages import Event, SessionId, TargetId
+from cdp_core.sansio.structs import Raw
 from cdp_core.testing import FakeBrowser, FakeTransport
 from cdp_core.testing.steps import Dialog
 from cdp_supervisor import Policy, open_supervisor

@@ -10,7 +10,7 @@ Several clients may connect. What they are told waits in streams: `fake.ready()`
 act, `fake.advance(to)` lets time pass, `fake.truth()` is what is really so, whatever any client was told, and `fake.ledger()`
 what became of each command.
 
-`faults` say what goes wrong on purpose (faults.py); `schedule` is for whoever drives it (pump.py), but for its edges, which
+`faults` say what goes wrong on purpose (faults.py); `schedule` is for whoever drives it (simulation.py), but for its edges, which
 are the browser's own choice of what may cross over.
 """
 
@@ -26,19 +26,26 @@ from typing import TYPE_CHECKING, Any, Final, overload
 import attrs
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.wire import Json, is_object
-from cdp_core.testing import conduct
+from cdp_core.sansio.messages import Json, is_object
 from cdp_core.testing import faults as kinds
 from cdp_core.testing.fake import commands as table
-from cdp_core.testing.fake import dialogs, fetching, sessions, targets
-from cdp_core.testing.fake.books import Books
 from cdp_core.testing.fake.client_end import ClientEnd, Due
-from cdp_core.testing.fake.dispatch_errors import MAX_MESSAGE_BYTES, Refused, Request, Unreadable, read_request, refuse
-from cdp_core.testing.fake.ledger import FakeStatistics, ReceivedCommand
-from cdp_core.testing.fake.parts import Client, Session
+from cdp_core.testing.fake.command_log import FakeStatistics, ReceivedCommand
+from cdp_core.testing.fake.delivery_order import Delivery, Edges, Streams
+from cdp_core.testing.fake.inspection import Books
+from cdp_core.testing.fake.model import dialogs, fetching, sessions, targets
+from cdp_core.testing.fake.model.dispatch_errors import (
+    MAX_MESSAGE_BYTES,
+    Refused,
+    Request,
+    Unreadable,
+    read_request,
+    refuse,
+)
+from cdp_core.testing.fake.model.parts import Client, Session
 from cdp_core.testing.fake.player import Player
-from cdp_core.testing.fake.streams import Delivery, Edges, Streams
 from cdp_core.testing.fake.world import PROFILES, Profile, World, addressed, lines_of, packed
+from cdp_core.testing.judge import behaviour
 from cdp_core.testing.schedules import Schedule, a_schedule, some_edges
 from cdp_core.testing.steps import MAIN, Script, Step, a_script, some_steps
 
@@ -121,7 +128,7 @@ class FakeBrowser(Books):
     def transport(self, path: str | None = None) -> Transport:
         """A connection as a transport under trio: see FakeTransport."""
         # It needs an event loop, which nobody has to have who uses the rest.
-        made: Callable[..., Transport] = import_module("cdp_core.testing.fake_transport").FakeTransport
+        made: Callable[..., Transport] = import_module("cdp_core.testing.transport").FakeTransport
         return made(self, path)
 
     # ── what is to be delivered ──────────────────────────────────────────────────────────────────────────────────────
@@ -197,9 +204,9 @@ class FakeBrowser(Books):
         """Raise AssertionError that names what clients left behind, or should not have sent.
 
         Paused targets, open dialogs, malformed messages; requests that they hold, ids used twice, words to sessions that never
-        were; what those have switched on that are still connected (conduct.py).
+        were; what those have switched on that are still connected (behaviour.py).
         """
-        left = [*self.unfinished(), *map(str, conduct.unclean(self))]
+        left = [*self.unfinished(), *map(str, behaviour.unclean(self))]
         if left:
             raise AssertionError("left behind: " + "; ".join(sorted(left)))
 

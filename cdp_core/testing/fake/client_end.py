@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cdp_core.testing import faults as kinds
-from cdp_core.testing.fake.ledger import ToldSoFar
-from cdp_core.testing.fake.parts import Client
-from cdp_core.testing.fake.streams import Delivery
+from cdp_core.testing.fake.command_log import ToldSoFar
+from cdp_core.testing.fake.delivery_order import Delivery
+from cdp_core.testing.fake.model.parts import Client
 from cdp_core.testing.fake.world import lines_of, packed
 
 if TYPE_CHECKING:

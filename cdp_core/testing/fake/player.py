@@ -12,25 +12,14 @@ from typing import Any
 from urllib.parse import urljoin
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.wire import Json
+from cdp_core.sansio.messages import Json
 from cdp_core.testing import steps as kinds
-from cdp_core.testing.fake import (
-    asking,
-    contexts,
-    dialogs,
-    discards,
-    frames,
-    moves,
-    prerenders,
-    targets,
-    thrown,
-    traversals,
-    unloading,
-    workers,
-)
-from cdp_core.testing.fake.addresses import joined
-from cdp_core.testing.fake.calculating import number_text
-from cdp_core.testing.fake.parts import Frame, Further, Target
+from cdp_core.testing.fake.model import contexts, dialogs, targets, unloading, workers
+from cdp_core.testing.fake.model.addresses import joined
+from cdp_core.testing.fake.model.parts import Frame, Further, Target
+from cdp_core.testing.fake.navigation import discards, frames, moves, prerenders, traversals
+from cdp_core.testing.fake.script import asking, thrown
+from cdp_core.testing.fake.script.calculating import number_text
 from cdp_core.testing.fake.world import World
 
 __all__ = ["Player"]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from cdp_core.testing.fake.parts import Dialog, Frame, Session, Target
+from cdp_core.testing.fake.model.parts import Dialog, Frame, Session, Target
 from cdp_core.testing.fake.player import Player
 from cdp_core.testing.fake.world import World
 

@@ -12,12 +12,12 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
-from cdp_core.sansio.wire import Json
-from cdp_core.testing.fake.ids import Ids
-from cdp_core.testing.fake.parts import Client, Context, Dialog, Frame, Manners, Renderer, Session, Target, Terms
+from cdp_core.sansio.messages import Json
+from cdp_core.testing.fake.model.ids import Ids
+from cdp_core.testing.fake.model.parts import Client, Context, Dialog, Frame, Manners, Renderer, Session, Target, Terms
 
 if TYPE_CHECKING:
-    from cdp_core.testing.fake.fetching import Request
+    from cdp_core.testing.fake.model.fetching import Request
 
 __all__ = ["ERROR_PAGE", "MAX_REMEMBERED", "PROFILES", "Clock", "Profile", "World", "addressed", "lines_of", "packed"]
 

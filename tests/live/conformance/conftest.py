@@ -56,7 +56,7 @@ from cdp_core.errors import Gone
 from cdp_core.testing import steps as kinds
 from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
 from cdp_core.testing.fake.world import Profile
-from cdp_core.transports.websocket import open_websocket
+from cdp_core.transports.websocket.open import open_websocket
 
 Json = dict[str, Any]
 

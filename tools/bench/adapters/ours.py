@@ -14,7 +14,7 @@ from typing import Any
 from job import Job
 
 from cdp_core import BrowserSession, Event, PageSession, open_browser_session
-from cdp_core.transports.websocket import open_websocket
+from cdp_core.transports.websocket.open import open_websocket
 
 LOOP = "trio"
 SWITCHES = {"stream": {"direct": False}, "plain": {"tap": False}}

@@ -1,0 +1,157 @@
+"""Which targets the browser has, folded from its `Target.*` events.
+
+A target is a page, a frame in a process of its own, a worker, and so on. The table is exact once discovery is on: a
+target's creation is announced before anything else about it, its end last. Without discovery it knows what was attached.
+
+Unknown and missing fields are normal: the browser is newer or older than this file.
+
+Not known here: sessions (the router's), who asked, what a target is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from cdp_core.errors import RemoteProtocolError
+from cdp_core.sansio.messages import BrowserContextId, Event, Json, TargetId, _raw, is_object
+from cdp_core.sansio.structs import Struct, replace
+
+__all__ = [
+    "AUTO_ATTACH",
+    "DISCOVER",
+    "TARGET_METHODS",
+    "TargetChanged",
+    "TargetCreated",
+    "TargetDestroyed",
+    "TargetInfo",
+    "TargetTable",
+]
+
+
+class TargetInfo(Struct, frozen=True, kw_only=True):
+    """What the browser says of a target; empty where it said nothing."""
+
+    target_id: TargetId
+    type: str = ""
+    title: str = ""
+    url: str = ""
+    attached: bool = False
+    subtype: str | None = None
+    opener_id: TargetId | None = None
+    parent_id: TargetId | None = None
+    parent_frame_id: str | None = None
+    browser_context_id: BrowserContextId | None = None
+
+    @classmethod
+    def read(cls, info: Json) -> TargetInfo | None:
+        """Read `targetInfo`; None where it names no target."""
+
+        def text(name: str) -> str | None:
+            value = info.get(name)
+            return value if isinstance(value, str) and value else None
+
+        target_id, opener, parent = text("targetId"), text("openerId"), text("parentId")
+        context = text("browserContextId")
+        if target_id is None:
+            return None
+        return cls(
+            target_id=TargetId(target_id),
+            type=text("type") or "",
+            title=text("title") or "",
+            url=text("url") or "",
+            attached=info.get("attached") is True,
+            subtype=text("subtype"),
+            opener_id=None if opener is None else TargetId(opener),
+            parent_id=None if parent is None else TargetId(parent),
+            parent_frame_id=text("parentFrameId"),
+            browser_context_id=None if context is None else BrowserContextId(context),
+        )
+
+
+class TargetCreated(Struct, frozen=True, kw_only=True):
+    """A target is there."""
+
+    target: TargetInfo
+
+
+class TargetChanged(Struct, frozen=True, kw_only=True):
+    """A target's info changed: its URL or title, or somebody attached or left."""
+
+    target: TargetInfo
+
+
+class TargetDestroyed(Struct, frozen=True, kw_only=True):
+    """A target is gone; `target` is what was last known of it."""
+
+    target: TargetInfo
+
+
+TargetEvent = TargetCreated | TargetChanged | TargetDestroyed
+
+FILTER: Final[list[Json]] = [
+    {"type": "browser", "exclude": True},
+    {"type": "tab", "exclude": True},
+    {"type": "browser_ui", "exclude": True},
+    {},
+]
+"""Everything but the browser's own interface, which can be evaluated in and closed like a page (fact 46)."""
+AUTO_ATTACH: Final[Json] = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, "filter": FILTER}
+DISCOVER: Final[Json] = {"discover": True, "filter": FILTER}
+
+TARGET_METHODS = (
+    "Target.targetCreated",
+    "Target.targetInfoChanged",
+    "Target.targetDestroyed",
+    "Target.attachedToTarget",
+)
+
+
+class TargetTable:
+    """The live targets of one browser."""
+
+    def __init__(self) -> None:
+        self._targets: dict[TargetId, TargetInfo] = {}
+        self._told: dict[TargetId, Json] = {}
+
+    @property
+    def targets(self) -> Mapping[TargetId, TargetInfo]:
+        """Every live target by its id, in the order of their making."""
+        return MappingProxyType(self._targets)
+
+    def announcements(self) -> tuple[Event, ...]:
+        """The live targets, each as the event that would announce it now, in the order of their making."""
+        return tuple(
+            Event(method="Target.targetCreated", raw=_raw({"targetInfo": info})) for info in self._told.values()
+        )
+
+    def apply(self, event: Event) -> TargetEvent | None:
+        """Fold one event in; say what changed, None where nothing did or the event cannot be read."""
+        try:
+            params = event.params
+        except RemoteProtocolError:
+            return None
+        if event.method == "Target.targetDestroyed":
+            target_id = params.get("targetId")
+            if not isinstance(target_id, str):
+                return None
+            self._told.pop(TargetId(target_id), None)
+            gone = self._targets.pop(TargetId(target_id), None)
+            return None if gone is None else TargetDestroyed(target=gone)
+        if event.method not in TARGET_METHODS:
+            return None
+        info = params.get("targetInfo")
+        target = TargetInfo.read(info) if is_object(info) else None
+        if target is None or not is_object(info):
+            return None
+        known = self._targets.get(target.target_id)
+        if known is not None and event.method == "Target.attachedToTarget" and not target.url:
+            # At the attach of a frame the browser does not know its URL yet (fact 40); what was known stays.
+            target = replace(target, url=known.url, title=target.title or known.title)
+            info = {**info, "url": target.url, "title": target.title}
+        self._targets[target.target_id] = target
+        self._told[target.target_id] = info
+        if known is None:
+            return TargetCreated(target=target)
+        return None if known == target else TargetChanged(target=target)

@@ -1,0 +1,346 @@
+"""A fake browser at a real address: HTTP and WebSocket on one port of this machine, for any client of any kind.
+
+    async with serve_fake_browser(FakeBrowser()) as endpoint:
+        async with open_browser_session(endpoint.ws_url) as browser: ...
+
+What a client can tell from Chromium's own port is as Chromium has it: what HTTP is answered with is decided in
+`http_rules`, what a WebSocket's octets mean in `websocket_peer`, and
+
+* a link ends without a close frame, whoever's doing it is: 1006 is the normal end (fact 58). Only a client's own close
+  frame is answered, always with 1000;
+* what is no text ends the link without a word (fact 53), and so does a text of 100 MiB (fact 57);
+* a connection that says nothing is left alone, and one that does not read delays nobody: what waits for it is kept, up
+  to `MAX_BACKLOG_BYTES`, and then its link breaks.
+
+Virtual time follows the real clock, from the moment of serving. Where time was let pass by hand, the clock goes on from
+there.
+
+A script that cannot be played is its author's mistake: InvalidArgument leaves the block.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
+from typing import Final, Protocol
+
+import attrs
+import h11
+import trio
+
+from cdp_core.errors import InvalidArgument
+from cdp_core.nurseries import background_tasks
+from cdp_core.testing.byte_stream import ByteStream
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.http_rules import MAX_BODY_BYTES, MAX_HEAD_BYTES, HttpRequest, Upgrade, answer
+from cdp_core.testing.served_client import ORDERS, Order, RealClock, ServedClient, Write
+from cdp_core.testing.websocket_peer import Ended, WebSocketPeer
+
+__all__ = [
+    "FakeEndpoint",
+    "FakeServer",
+    "Join",
+    "Speaker",
+    "open_server",
+    "serve_fake_browser",
+]
+
+LOOPBACK: Final = "127.0.0.1"
+LINGER: Final = 1.0
+"""How long a client may take to read what was said before the end."""
+_CHUNK: Final = 1 << 16
+_OPENING: Final = re.compile(rb"[\r\n]*[A-Za-z]{0,15}( .*)?", re.DOTALL)
+"""How a request begins."""
+_OPENING_BYTES: Final = 16
+_GONE: Final = (trio.BrokenResourceError, trio.ClosedResourceError)
+
+
+@attrs.frozen
+class FakeEndpoint:
+    """Where a fake browser can be reached, and the fake itself."""
+
+    ws_url: str
+    http_url: str
+    fake: FakeBrowser
+
+
+@asynccontextmanager
+async def serve_fake_browser(
+    fake: FakeBrowser | None = None, /, *, port: int = 0, control: bool = False, order: Order = "arising"
+) -> AsyncGenerator[FakeEndpoint, None]:
+    """Serve a fake browser on this machine for the body; port 0 is any that is free.
+
+    With `control`, clients may also ask and tell the fake what a browser has no words for, under `/fake/`. `order` is how
+    messages may cross over on their way to a client: by chance, which the fake's seed decides.
+
+    Raises OSError where the port is taken, InvalidArgument where it is none.
+    """
+    async with open_server(FakeBrowser() if fake is None else fake, port=port, control=control, order=order) as server:
+        yield server.endpoint
+
+
+class Speaker(Protocol):
+    """One client, as its link sees it."""
+
+    @property
+    def stream(self) -> ByteStream:
+        """In which pieces it is written to."""
+        ...
+
+    def receive(self, text: bytes, /) -> None:
+        """The client sent a text."""
+        ...
+
+    def lost(self) -> None:
+        """The client has gone. Idempotent."""
+        ...
+
+    async def tell(self) -> None:
+        """Write what there is for it, until its connection has ended."""
+        ...
+
+
+Join = Callable[[Write, str], Speaker]
+"""Takes up a client that has come: how it is written to, and to which path it has come."""
+
+
+@asynccontextmanager
+async def open_server(
+    fake: FakeBrowser, *, port: int, control: bool, order: Order = "arising", join: Join | None = None
+) -> AsyncGenerator[FakeServer, None]:
+    """The same, for who wants to know when the browser was closed, or to `join` clients in a way of its own.
+
+    Then time is that of whoever joins them, too.
+    """
+    if type(port) is not int or not 0 <= port < 1 << 16:
+        raise InvalidArgument(f"A port is a number from 0 to 65535, not {port!r}.")
+    if order not in ORDERS:
+        raise InvalidArgument(f"{order!r} is no order; there are {', '.join(ORDERS)}.")
+    [listener] = await trio.open_tcp_listeners(port, host=LOOPBACK)
+    async with background_tasks() as nursery:
+        clock = RealClock(fake) if join is None else None
+        if clock is not None:
+            nursery.start_soon(clock.run)
+        server = FakeServer(fake, listener, clock, control=control, join=join or _join_by_itself(fake, clock, order))
+        nursery.start_soon(server.listen, nursery)
+        yield server
+
+
+def _join_by_itself(fake: FakeBrowser, clock: RealClock | None, order: Order) -> Join:
+    def join(write: Write, path: str) -> Speaker:
+        assert clock is not None
+        return ServedClient(fake, clock, write, path=path, order=order)
+
+    return join
+
+
+# ── the endpoint ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class FakeServer:
+    """One listening port."""
+
+    def __init__(
+        self, fake: FakeBrowser, listener: trio.SocketListener, clock: RealClock | None, *, control: bool, join: Join
+    ) -> None:
+        self.fake = fake
+        self.connections = 0
+        """How many WebSockets there were."""
+        self.ended: Counter[Ended] = Counter()
+        """How clients ended theirs, where it was their doing."""
+        self._clock = clock
+        self._join = join
+        self._closed = trio.Event()
+        self._speaking = 0
+        self._silent = trio.Event()
+        self._listener = listener
+        self._port: int = listener.socket.getsockname()[1]
+        self._control = control
+        self._asking: set[trio.CancelScope] = set()
+        self._listening = trio.CancelScope()
+
+    @property
+    def endpoint(self) -> FakeEndpoint:
+        """Where it is reached."""
+        at = f"{LOOPBACK}:{self._port}"
+        return FakeEndpoint(f"ws://{at}{self.fake.path}", f"http://{at}", self.fake)
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return self._port
+
+    async def wait_ended(self) -> None:
+        """Until a client has closed the browser, and every client was told what it is to be told."""
+        await self._closed.wait()
+        with trio.move_on_after(2 * LINGER):
+            while self._speaking:
+                self._silent = trio.Event()
+                await self._silent.wait()
+
+    def stop_listening(self) -> None:
+        """Nobody more can come: the browser has gone."""
+        self._listening.cancel()
+
+    async def listen(self, nursery: trio.Nursery) -> None:
+        """Attend to whoever comes. When the browser is closed nobody can, but to ask the fake where that was wanted."""
+        with self._listening:
+            await trio.serve_listeners(self._attend, [self._listener], handler_nursery=nursery)
+
+    async def _attend(self, stream: trio.SocketStream) -> None:
+        try:
+            with suppress(*_GONE):
+                granted = await self._answer(stream)
+                if granted is not None:
+                    await self._speak(stream, *granted)
+        finally:
+            await trio.aclose_forcefully(stream)
+
+    async def _answer(self, stream: trio.SocketStream) -> tuple[Upgrade, bytes] | None:
+        """Answer over HTTP, until a WebSocket is granted; with what has come of it already."""
+        http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
+        with trio.CancelScope() as scope:
+            self._asking.add(scope)
+            try:
+                while (request := await _read_request(stream, http)) is not None:
+                    if self._closed.is_set() and not request.path.startswith("/fake/"):
+                        break
+                    if self._clock is not None:
+                        self._clock.catch_up()
+                    said = answer(self.fake, request, port=self._port, control=self._control)
+                    if isinstance(said, Upgrade):
+                        return said, http.trailing_data[0]
+                    await stream.send_all(said.octets)
+                    if not _begin_again(http):
+                        await _wait_eof(stream)
+                        break
+            finally:
+                self._asking.discard(scope)
+        return None
+
+    async def _speak(self, stream: trio.SocketStream, granted: Upgrade, early: bytes) -> None:
+        """Be the browser's side of a WebSocket until it ends."""
+        peer = WebSocketPeer(granted.deflate)
+        wire = _Wire(stream, peer)
+        client = self._join(wire.tell, granted.path)
+        wire.pieces = client.stream.pieces
+        self._speaking += 1
+        self.connections += 1
+        try:
+            async with background_tasks() as nursery:
+                # A scope of its own: what a nursery cancels in its own body would leave it, and end much more.
+                with trio.CancelScope() as speaking:
+                    await wire.write(granted.octets)
+                    nursery.start_soon(self._tell, client, wire, speaking)
+                    with suppress(*_GONE):
+                        await self._listen_to(client, stream, wire, peer, early)
+        finally:
+            if peer.ended is not None:
+                self.ended[peer.ended] += 1
+            client.lost()
+            self._speaking -= 1
+            self._silent.set()
+
+    async def _listen_to(
+        self, client: Speaker, stream: trio.SocketStream, wire: _Wire, peer: WebSocketPeer, early: bytes
+    ) -> None:
+        octets = early or await stream.receive_some(_CHUNK)
+        while octets:
+            for text in peer.receive(bytes(octets)):
+                client.receive(text)
+            answer = peer.take_answer()
+            if answer:
+                await wire.write(answer)
+            if peer.ended is not None:
+                return
+            octets = await stream.receive_some(_CHUNK)
+
+    async def _tell(self, client: Speaker, wire: _Wire, speaking: trio.CancelScope) -> None:
+        await client.tell()
+        if self.fake._world.closed and not self._closed.is_set():
+            self._closed.set()
+            for asking in self._asking if not self._control else ():
+                asking.cancel()
+            if not self._control:
+                self._listening.cancel()
+        # What was not read here would break the connection before the client has read what was said.
+        with suppress(*_GONE):
+            await wire.end()
+            await trio.sleep(LINGER)  # the reader ends all this when the client has gone
+        speaking.cancel()
+
+
+async def _read_request(stream: trio.abc.Stream, http: h11.Connection) -> HttpRequest | None:
+    """The next request with its body; None at the end, and where what came is none."""
+    head, body = h11.Request(method=b"GET", target=b"/", headers=[("Host", "")]), bytearray()
+    opening = b""
+    try:
+        while len(body) <= MAX_BODY_BYTES:
+            event = http.next_event()
+            if event is h11.NEED_DATA:
+                chunk = bytes(await stream.receive_some(_CHUNK))
+                opening = (opening + chunk)[:_OPENING_BYTES]
+                if not _OPENING.fullmatch(opening):  # of TLS, say: the parser would wait for the end of a line
+                    break
+                http.receive_data(chunk)
+            elif isinstance(event, h11.Request):
+                head = event
+                if head.http_version != b"1.1":
+                    break
+            elif isinstance(event, h11.Data):
+                body += event.data
+            elif isinstance(event, h11.EndOfMessage):
+                return HttpRequest(
+                    method=head.method.decode("ascii"),
+                    target=head.target.decode("ascii"),
+                    headers={name.decode("ascii"): value.decode("latin-1") for name, value in head.headers},
+                    body=bytes(body),
+                )
+            else:
+                break
+    except h11.RemoteProtocolError:
+        pass
+    return None
+
+
+def _begin_again(http: h11.Connection) -> bool:
+    """Tell the parser that the request was answered; whether another may come on this connection."""
+    http.send(h11.Response(status_code=404, headers=[("Content-Length", "0")]))
+    http.send(h11.EndOfMessage())
+    if http.our_state is not h11.DONE:
+        return False
+    http.start_next_cycle()
+    return True
+
+
+async def _wait_eof(stream: trio.abc.Stream) -> None:
+    while await stream.receive_some(_CHUNK):
+        pass
+
+
+class _Wire:
+    """The socket of one client, written to by whole frames only."""
+
+    def __init__(self, stream: trio.SocketStream, peer: WebSocketPeer) -> None:
+        self._stream = stream
+        self._peer = peer
+        self._turn = trio.Lock()
+        self.pieces: Callable[[list[bytes]], Iterable[bytes]] = ByteStream((), 1).pieces
+
+    async def tell(self, texts: list[bytes]) -> None:
+        """Send texts."""
+        async with self._turn:
+            for piece in self.pieces([*map(self._peer.frame, texts)]):
+                await self._stream.send_all(piece)
+
+    async def write(self, octets: bytes) -> None:
+        """Send what is no text."""
+        async with self._turn:
+            await self._stream.send_all(octets)
+
+    async def end(self) -> None:
+        """Say that nothing more will come, without a close frame."""
+        async with self._turn:
+            await self._stream.send_eof()

@@ -1,0 +1,200 @@
+"""The commands that clients send at their start and that change nothing here: what they set, nothing in a fake browser has.
+
+There is no layout, no network, no fonts and no downloads; so a viewport, headers or an emulated medium are taken note of
+and no more. Which kinds of target take a command, and whether it waits while a dialog stops the renderer (fact 15), is as
+Chromium has it; so are the refusals. A client that relies on what one of these does needs a real browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Final
+
+from cdp_core.sansio.messages import Json
+from cdp_core.testing.fake.commands.call import FRAMES, LATER, ROOT, SCRIPTED, Call, modelled
+from cdp_core.testing.fake.commands.settings_checks import CHECKS, Check, find_context, of_a_context
+from cdp_core.testing.fake.model import dialogs, tabs, unloading, viewports
+from cdp_core.testing.fake.model.dispatch_errors import Refused
+
+
+def _nothing(_call: Call) -> None:
+    pass
+
+
+def _demand_top(call: Call) -> None:
+    call.demand_top()
+
+
+def _demand_document(call: Call) -> None:
+    if call.target.type not in FRAMES:
+        raise Refused(-32000, "Operation is only supported for pages, not workers")
+
+
+def _demand_both(call: Call) -> None:
+    _demand_document(call)
+    _demand_top(call)
+
+
+def _check_downloads(call: Call) -> None:
+    find_context(call)
+    if call.params["behavior"] in ("allow", "allowAndName") and not call.params.get("downloadPath"):
+        raise Refused(-32602, "downloadPath not provided")
+
+
+def _accept(
+    methods: Iterable[str], where: frozenset[str], check: Check = _nothing, *, by_renderer: bool = True
+) -> None:
+    for method in methods:
+        modelled(method, where, by_renderer=by_renderer)(_setting(check, CHECKS.get(method, _nothing)))
+
+
+def _setting(allowed: Check, fits: Check) -> Callable[[Call], Json]:
+    """Takes note of something, where the target has it and the parameters fit."""
+
+    def run(call: Call) -> Json:
+        allowed(call)
+        fits(call)
+        return {}
+
+    return run
+
+
+DOCUMENTS: Final = (
+    "DOMStorage.enable",
+    "DOMStorage.disable",
+    "Page.setFontFamilies",
+    "Page.setInterceptFileChooserDialog",
+    "WebMCP.enable",
+    "WebMCP.disable",
+)
+WORKERS_TOO: Final = (
+    "Audits.enable",
+    "Audits.disable",
+    "Debugger.setAsyncCallStackDepth",
+    "Emulation.setLocaleOverride",
+    "Emulation.setTimezoneOverride",
+    "Emulation.setUserAgentOverride",
+    "Network.setBypassServiceWorker",
+    "Network.setCacheDisabled",
+    "Network.setExtraHTTPHeaders",
+    "Network.setUserAgentOverride",
+    "Runtime.setAsyncCallStackDepth",
+)
+NOT_WORKERS: Final = (
+    "Emulation.setAutoDarkModeOverride",
+    "Emulation.setCPUThrottlingRate",
+    "Emulation.setDefaultBackgroundColorOverride",
+    "Emulation.setEmulatedMedia",
+    "Emulation.setEmulatedVisionDeficiency",
+    "Emulation.setFocusEmulationEnabled",
+    "Emulation.setScriptExecutionDisabled",
+    "Emulation.setTouchEmulationEnabled",
+)
+OF_THE_BROWSER: Final = (
+    "Emulation.clearGeolocationOverride",
+    "Emulation.clearIdleOverride",
+    "Emulation.setGeolocationOverride",
+    "Emulation.setIdleOverride",
+    "Input.cancelDragging",
+    "Input.imeSetComposition",
+    "Input.setIgnoreInputEvents",
+    "Page.setAdBlockingEnabled",
+    "ServiceWorker.enable",
+)
+OF_THE_BROWSER_FOR_PAGES: Final = (
+    "Emulation.setEmitTouchEventsForMouse",
+    "Page.setDownloadBehavior",
+    "Page.setPrerenderingAllowed",
+    "Page.setWebLifecycleState",
+)
+OF_THE_ROOT_TOO: Final = (
+    "Browser.grantPermissions",
+    "Browser.setDockTile",
+    "Storage.clearCookies",
+    "Browser.resetPermissions",
+    "Security.setIgnoreCertificateErrors",
+)
+
+
+@modelled("Input.dispatchKeyEvent", FRAMES)
+def _dispatch_key(call: Call) -> Json:
+    _check_kind(call, ("keyDown", "keyUp", "rawKeyDown", "char"))
+    return _input(call, touches=call.params["type"] in ("keyDown", "rawKeyDown") and call.params.get("key") != "Escape")
+
+
+@modelled("Input.dispatchMouseEvent", FRAMES)
+def _dispatch_mouse(call: Call) -> Json:
+    _check_kind(call, ("mousePressed", "mouseReleased", "mouseMoved", "mouseWheel"))
+    if call.params.get("button", "none") not in ("none", "left", "middle", "right", "back", "forward"):
+        raise Refused(-32602, "Invalid mouse button")
+    return _input(call, touches=call.params["type"] == "mousePressed")
+
+
+def _check_kind(call: Call, kinds: Iterable[str]) -> None:
+    if call.params["type"] not in kinds:
+        raise Refused(-32602, f"Unexpected event type '{call.params['type']}'")
+
+
+def _input(call: Call, *, touches: bool) -> Json:
+    """What a user does is not seen, but that there is one: that matters where a document asks before it is left."""
+    if touches and call.target.frame is not None:
+        unloading.touch(call.target.frame)
+    return {}
+
+
+@modelled("Storage.getCookies", FRAMES | ROOT)
+def _storage_cookies(call: Call) -> Json:
+    of_a_context(call)
+    return {"cookies": []}
+
+
+@modelled("Network.getCookies", FRAMES)
+def _network_cookies(_call: Call) -> Json:
+    return {"cookies": []}
+
+
+@modelled("Browser.getWindowForTarget", FRAMES | ROOT)
+def _window(call: Call) -> Json:
+    if call.session.target is None and "targetId" not in call.params:
+        raise Refused(-32000, "No web contents in the target")
+    target = tabs.found(call.world, call.params["targetId"]) if "targetId" in call.params else call.target
+    if target is None:
+        raise Refused(-32000, "No target with given id")
+    pages = [each.id for each in call.world.pages()]
+    bounds = {"left": 10, "top": 10, "width": 780, "height": 580, "windowState": "normal"}
+    return {"windowId": 1 + pages.index(target.page.id), "bounds": bounds}
+
+
+@modelled("Emulation.clearDeviceMetricsOverride", SCRIPTED, by_renderer=True, parks=False)
+def _clear_metrics(call: Call) -> Json:
+    _demand_both(call)
+    # Where there is nothing to clear, nobody asks the renderer.
+    if call.session.resizes:
+        dialogs.when_free(call.target, partial(_give_up_size, call))
+    else:
+        call.answer({"result": {}})
+    return LATER
+
+
+def _give_up_size(call: Call) -> None:
+    viewports.give_up(call.world, call.target, call.session)
+    call.answer({"result": {}})
+
+
+@modelled("Emulation.setDeviceMetricsOverride", SCRIPTED, by_renderer=True)
+def _set_metrics(call: Call) -> Json:
+    _demand_both(call)
+    CHECKS["Emulation.setDeviceMetricsOverride"](call)
+    viewports.resize(call.world, call.target, call.session, (call.params["width"], call.params["height"]))
+    return {}
+
+
+_accept(DOCUMENTS, FRAMES)
+_accept(WORKERS_TOO, SCRIPTED)
+_accept(NOT_WORKERS, SCRIPTED, _demand_document)
+_accept(("Input.insertText",), FRAMES)
+_accept(OF_THE_BROWSER, FRAMES, by_renderer=False)
+_accept(OF_THE_BROWSER_FOR_PAGES, FRAMES, _demand_top, by_renderer=False)
+_accept(OF_THE_ROOT_TOO, FRAMES | ROOT, by_renderer=False)
+_accept(("Browser.setDownloadBehavior",), FRAMES | ROOT, _check_downloads, by_renderer=False)

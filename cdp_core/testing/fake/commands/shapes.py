@@ -1,0 +1,65 @@
+"""What the parameters of a command must look like, out of the tables of the protocol."""
+
+from __future__ import annotations
+
+from cdp_core.bindings import _catalog
+from cdp_core.bindings._tables import Table, parse_field
+from cdp_core.testing.fake.model.dispatch_errors import Shape
+
+__all__ = ["enum_of", "params_of"]
+
+BINARY = frozenset(
+    (
+        ("Browser.setDockTile", "image"),
+        ("Fetch.continueRequest", "postData"),
+        ("Fetch.continueResponse", "binaryResponseHeaders"),
+        ("Fetch.fulfillRequest", "binaryResponseHeaders"),
+        ("Fetch.fulfillRequest", "body"),
+    )
+)
+"""Texts that must be base64; the tables do not tell them from others."""
+FREE = frozenset((("Network", "Headers"),))
+"""Objects whose members may have any name."""
+DEEPEST = 4
+"""Types hold types of their own kind; nobody is refused for what lies deeper."""
+
+
+def params_of(method: str) -> dict[str, tuple[Shape, bool]]:
+    """The parameters of a method that the protocol has: name → shape, and whether it must be there."""
+    domain, _, name = method.partition(".")
+    _, params, _ = _table(domain).commands[name]
+    fields = _fields(domain, params, DEEPEST)
+    return {name: ("binary" if (method, name) in BINARY else shape, needed) for name, (shape, needed) in fields.items()}
+
+
+def enum_of(domain: str, name: str) -> frozenset[str]:
+    """The values of an enumeration; of one that any text is taken for, those that mean something."""
+    return frozenset(_table(domain).enums[name]) - {"", "~"}
+
+
+def _fields(domain: str, texts: tuple[str, ...], depth: int) -> dict[str, tuple[Shape, bool]]:
+    return {field.wire: (_shape(domain, field.type, depth), not field.optional) for field in map(parse_field, texts)}
+
+
+def _shape(domain: str, kind: str, depth: int) -> Shape:
+    if kind.startswith("["):
+        return [_shape(domain, kind[1:-1], depth)]
+    owner, found, name = kind.rpartition(".")
+    if found:
+        return _shape(owner, name, depth)
+    if name == "obj" or (domain, name) in FREE:
+        return {}
+    table = _table(domain)
+    if name in table.names:
+        return _shape(domain, table.names[name][1], depth)
+    if name in table.enums:
+        return "str"  # any text is taken; the command itself may refuse it
+    if name in table.objects:
+        return _fields(domain, table.objects[name][1:], depth - 1) if depth else "any"
+    return name
+
+
+def _table(domain: str) -> Table:
+    found = _catalog.domain_named(domain)
+    assert found is not None, domain
+    return found.table

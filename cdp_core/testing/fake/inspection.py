@@ -1,0 +1,121 @@
+"""What is so in a fake browser, and what became of what its clients sent: everything that can be read and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from cdp_core.testing.fake.command_log import FakeStatistics, LedgerEntry, ReceivedCommand, ToldSoFar, entry_of
+from cdp_core.testing.fake.player import Player
+from cdp_core.testing.fake.truth import Truth, truth_of
+from cdp_core.testing.fake.world import World
+from cdp_core.testing.faults import LinkFaults, Struck
+
+__all__ = ["Books"]
+
+
+class Link(Protocol):
+    """One client's connection."""
+
+    faults: LinkFaults
+    told_so_far: ToldSoFar
+
+    @property
+    def connected(self) -> bool:
+        """Whether it stands."""
+        ...
+
+
+class Books:
+    """What a fake browser tells of itself."""
+
+    _world: World
+    _player: Player
+    _commands: list[ReceivedCommand]
+    _delivered: int
+    _refused: int
+    _malformed: int
+
+    def _link(self, client: int) -> Link | None:
+        """The connection of the client of that number."""
+        raise NotImplementedError
+
+    @property
+    def commands(self) -> tuple[ReceivedCommand, ...]:
+        """Every readable command, in the order of arrival."""
+        return tuple(self._commands)
+
+    def ledger(self, client: int | None = None) -> tuple[LedgerEntry, ...]:
+        """The same, each with what became of it; of one client, or of all."""
+        clients = self._world.clients
+        return tuple(
+            entry_of(each, clients[each.client - 1]) for each in self._commands if client in (None, each.client)
+        )
+
+    def told(self, client: int) -> ToldSoFar:
+        """What was delivered to the client of that number."""
+        link = self._link(client)
+        return ToldSoFar() if link is None else link.told_so_far
+
+    def struck(self, client: int) -> Struck:
+        """What became of the faults of the client of that number."""
+        link = self._link(client)
+        return Struck() if link is None else link.faults.account()
+
+    def ended_with(self, client: int) -> Mapping[str, str]:
+        """The sessions of a client that have ended, each with the one whose end was told: itself, or one above."""
+        return {} if self._link(client) is None else dict(self._world.clients[client - 1].ended)
+
+    def truth(self) -> Truth:
+        """What is really so."""
+        return truth_of(self._world, self._player)
+
+    def is_connected(self, client: int) -> bool:
+        """Whether the client of that number still has its connection."""
+        link = self._link(client)
+        return link is not None and link.connected
+
+    def paused(self, client: int | None = None) -> tuple[tuple[str, str], ...]:
+        """The targets, with their types, that wait for `runIfWaitingForDebugger` of somebody, or of that client."""
+        return tuple(
+            (target.id, target.type)
+            for target in self._world.targets.values()
+            if not target.crashed
+            and any(client in (None, each.client.number) for each in target.held if not each.lets_run)
+        )
+
+    def holding(self, client: int) -> tuple[tuple[str, str, str], ...]:
+        """The targets, with their types, that wait for that client's word, and the session on which."""
+        there = [target for target in self._world.targets.values() if not target.crashed]
+        held = [(target, each) for target in there for each in target.held if not each.lets_run]
+        return tuple(
+            sorted((target.id, target.type, str(each.id)) for target, each in held if each.client.number == client)
+        )
+
+    def left_on(self, client: int) -> tuple[tuple[str | None, str], ...]:
+        """What the sessions of that client have switched on that pages meet: `Fetch`, `scripts`."""
+        sessions_of = () if self._link(client) is None else self._world.clients[client - 1].sessions.values()
+        found = [(each.id, "Fetch") for each in sessions_of if each.interceptor is not None]
+        return (*found, *((each.id, "scripts") for each in sessions_of if each.scripts))
+
+    def statistics(self) -> FakeStatistics:
+        """Counts so far."""
+        clients = self._world.clients
+        return FakeStatistics(
+            received=len(self._commands) + self._malformed,
+            delivered=self._delivered,
+            waiting=sum(len(client.streams) for client in clients),
+            refused=self._refused,
+            malformed=self._malformed,
+            never_answered=sum(len(each.in_flight) for client in clients for each in client.sessions.values()),
+            unmodelled=dict(self._world.unmodelled),
+        )
+
+    def unfinished(self) -> list[str]:
+        """What pages wait for, whoever it is that does not do it; and how many messages were malformed."""
+        left: list[str] = []
+        for target in self._world.targets.values():
+            waits_for = [session for session in target.held if not session.lets_run]
+            left += [f"{target.type} {target.id[:8]} waits for {session.name}" for session in waits_for]
+            left += [f"a {dialog.type} is open on page {target.id[:8]}" for dialog in target.dialogs]
+        return [*left, *([f"{self._malformed} messages were malformed"] if self._malformed else [])]

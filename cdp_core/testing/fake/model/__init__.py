@@ -1,0 +1,1 @@
+"""What the fake browser consists of: targets, frames, sessions, dialogs, contexts, requests."""

@@ -1,0 +1,232 @@
+"""Execution contexts of documents: the main world of each, and isolated worlds, in which clients run what pages must not see.
+
+    a document comes ──▶ its main world, then the worlds that scripts for new documents are to run in, in the order of
+                         adding, then those that its frame had before, where the process is still the same
+    a document goes  ──▶ all of them at once where the page itself goes; of a frame inside it, the main world, then the
+                         others, the newest first
+
+A world with a name is one in a document, whichever client asks for it; one without a name is new each time. Ids count up in
+a process. What was given out as an object belongs to a context, and is gone with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from cdp_core.sansio.messages import Json
+from cdp_core.testing.fake.model.addresses import origin_of
+from cdp_core.testing.fake.model.dispatch_errors import Refused
+from cdp_core.testing.fake.model.parts import Frame, IsolatedWorld, Target
+from cdp_core.testing.fake.world import World
+from cdp_core.testing.steps import Override
+
+__all__ = [
+    "all_of",
+    "document_url",
+    "ended",
+    "find",
+    "find_unique",
+    "isolated_world",
+    "keep_object",
+    "kept_object",
+    "main_of",
+    "make",
+    "make_empty",
+    "release_object",
+    "run_script",
+    "run_scripts",
+]
+
+_OBJECT: Final = re.compile(r"(-?\d+)\.(\d+)\.(\d+)")
+_UNIQUE: Final = re.compile(r"-?\d+\.-?\d+")
+NO_CONTEXT: Final = "Cannot find context with specified id"
+
+
+# ── coming and going ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def make(world: World, frame: Frame) -> None:
+    """Those of a document that has come."""
+    earlier = [each for each in frame.worlds if each.renderer is frame.renderer]
+    frame.worlds = []
+    frame.objects.clear()
+    _begin(world, frame)
+    for each in earlier:
+        isolated_world(world, frame, each.name, origin=each.origin)
+
+
+def make_empty(world: World, frame: Frame) -> None:
+    """That of the empty document with which a process begins that is there in the place of one that died."""
+    _make_main(world, frame)
+    about = {"isDefault": True, "type": "default", "frameId": frame.id}
+    told = _described(frame.context, "://", "", frame.context_unique, about)
+    world.emit_to(frame.target, "Runtime", "Runtime.executionContextCreated", {"context": told}, frame)
+
+
+def run_scripts(world: World, frame: Frame) -> None:
+    """Those for new documents: the worlds that they run in, and what they are known to put in the place of dialogs."""
+    for session in frame.target.sessions:
+        run_script(frame, *session.overrides.values())
+        for name in filter(None, session.scripts.values()):
+            isolated_world(world, frame, name)
+
+
+def run_script(frame: Frame, *overrides: Override) -> None:
+    """What scripts in a document's own world put in the place of its dialogs: the last one's stays."""
+    for each in overrides:
+        frame.terms.override = each
+
+
+def isolated_world(world: World, frame: Frame, name: str, *, origin: str | None = None) -> IsolatedWorld:
+    """That of a name, which is made and told of where the document has none yet."""
+    found = next((each for each in frame.worlds if name and each.name == name), None)
+    if found is not None:
+        return found
+    frame.renderer.contexts += 1
+    made = IsolatedWorld(
+        frame.renderer.contexts,
+        world.ids.unique("isolated world"),
+        name,
+        origin_of(document_url(frame)) if origin is None else origin,
+        frame.renderer,
+    )
+    frame.worlds.append(made)
+    world.emit_to(frame.target, "Runtime", "Runtime.executionContextCreated", {"context": _other(frame, made)}, frame)
+    return made
+
+
+def ended(frame: Frame) -> list[Json]:
+    """What is told of the end of each, where they do not end with the whole page; there are none any more."""
+    main = [] if not frame.context else [(frame.context, frame.context_unique)]
+    others = [(each.id, each.unique) for each in reversed(frame.worlds)]
+    frame.objects.clear()
+    frame.context = 0
+    return [{"executionContextId": number, "executionContextUniqueId": unique} for number, unique in main + others]
+
+
+def all_of(world: World, target: Target) -> list[Json]:
+    """Those that `Runtime.enable` tells of (fact 41), of a target's own frames, the newest first.
+
+    Each frame has one when the first client asks; one that comes later has to wait for its document.
+    """
+    own = list(_own_frames(target))
+    if not any("Runtime" in session.domains for session in target.sessions):
+        for frame in own:
+            main_of(world, frame)
+    own = [frame for frame in own if frame.context]
+    found = [_main(frame) for frame in own] + [_other(frame, each) for frame in own for each in frame.worlds]
+    return sorted(found, key=lambda each: -each["id"])
+
+
+def main_of(world: World, frame: Frame) -> int:
+    """The id of the main one, which is there as soon as somebody asks for it, and what runs in each document has run."""
+    if not frame.context:
+        _begin(world, frame)
+    return frame.context
+
+
+def _begin(world: World, frame: Frame) -> None:
+    _make_main(world, frame)
+    world.emit_to(frame.target, "Runtime", "Runtime.executionContextCreated", {"context": _main(frame)}, frame)
+    run_scripts(world, frame)
+
+
+def _make_main(world: World, frame: Frame) -> None:
+    frame.renderer.contexts += 1
+    frame.context = frame.renderer.contexts
+    frame.context_unique = world.ids.unique("execution context")
+
+
+def _main(frame: Frame) -> Json:
+    if frame is frame.target.scope:  # a worker has no document
+        return {"id": frame.context, "origin": frame.url, "name": "", "uniqueId": frame.context_unique}
+    about = {"isDefault": True, "type": "default", "frameId": frame.id}
+    return _described(frame.context, origin_of(document_url(frame)), "", frame.context_unique, about)
+
+
+def _other(frame: Frame, made: IsolatedWorld) -> Json:
+    about = {"isDefault": False, "type": "isolated", "frameId": frame.id}
+    return _described(made.id, made.origin, made.name, made.unique, about)
+
+
+def _described(number: int, origin: str, name: str, unique: str, about: Json) -> Json:
+    return {"id": number, "origin": origin, "name": name, "uniqueId": unique, "auxData": about}
+
+
+def document_url(frame: Frame) -> str:
+    """The URL that a frame's site is of: an empty document is that of its parent, or of who opened it."""
+    while frame.url.startswith("about:"):
+        if frame.maker:
+            return frame.maker
+        target = frame.target
+        maker = frame.parent or (target.opener if target.can_access_opener and frame.loader == "" else None)
+        if maker is None:
+            break
+        frame = maker
+    return frame.url
+
+
+# ── finding ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def find(target: Target, number: int) -> Frame:
+    """The frame that has the context of that id. Raises Refused."""
+    for frame in _own_frames(target):
+        if number in (frame.context, *(each.id for each in frame.worlds)):
+            return frame
+    raise Refused(-32000, NO_CONTEXT)
+
+
+def find_unique(target: Target, unique: str) -> tuple[Frame, int]:
+    """The same by its other id, with the plain one. Raises Refused."""
+    if not _UNIQUE.fullmatch(unique):
+        raise Refused(-32602, "invalid uniqueContextId")
+    for frame in _own_frames(target):
+        both = [(frame.context_unique, frame.context), *((each.unique, each.id) for each in frame.worlds)]
+        for named, number in both:
+            if named == unique and number:
+                return frame, number
+    raise Refused(-32602, "uniqueContextId not found")
+
+
+def _own_frames(target: Target) -> Iterator[Frame]:
+    if target.frame is not None:
+        yield from (frame for frame in target.frame.subtree() if frame.target is target)
+    if target.scope is not None:
+        yield target.scope
+
+
+# ── objects ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def keep_object(world: World, frame: Frame, context: int, value: Json) -> str:
+    """Keep an object that a client is given, under the id that it gets."""
+    renderer = frame.renderer
+    if not renderer.isolate:
+        renderer.isolate = world.ids.unique("isolate").partition(".")[0]
+    renderer.objects_given += 1
+    object_id = f"{renderer.isolate}.{context}.{renderer.objects_given}"
+    frame.objects[object_id] = value
+    return object_id
+
+
+def kept_object(target: Target, object_id: str) -> tuple[Frame, int, Json]:
+    """The frame and the context that an object belongs to, and the object. Raises Refused."""
+    parts = _OBJECT.fullmatch(object_id)
+    if parts is None:
+        raise Refused(-32000, "Invalid remote object id")
+    context = int(parts[2])
+    frame = find(target, context)
+    if frame.renderer.isolate != parts[1]:
+        raise Refused(-32000, NO_CONTEXT)
+    if object_id not in frame.objects:
+        raise Refused(-32000, "Could not find object with given id")
+    return frame, context, frame.objects[object_id]
+
+
+def release_object(target: Target, object_id: str) -> None:
+    """Keep it no more. Raises Refused."""
+    frame, _, _ = kept_object(target, object_id)
+    del frame.objects[object_id]

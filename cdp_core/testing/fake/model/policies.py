@@ -1,0 +1,78 @@
+"""What a document may ask for, before anybody has a say in it: what is stopped here, no interceptor sees (facts 10, 27).
+
+    an insecure address in a secure page          stopped, unless it is the machine itself
+    connect-src, default-src                      what they do not list is stopped, unless a client had them bypassed
+    upgrade-insecure-requests                     http becomes https
+    sync-xhr=() of the Permissions-Policy         no request that a script waits for
+    longer than 2 MiB                             no address
+
+A frame without an address of its own has the policy of the one above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from cdp_core.testing.fake.model.addresses import is_trustworthy, origin_of
+from cdp_core.testing.fake.model.parts import Frame
+
+__all__ = ["allowed"]
+
+LONGEST_ADDRESS: Final = 2 * 2**20
+
+
+def allowed(frame: Frame, url: str, *, sync: bool) -> str | None:
+    """Where a document's request really goes; None for nowhere."""
+    if len(url) > LONGEST_ADDRESS:
+        return None
+    directives = _directives(frame)
+    if "upgrade-insecure-requests" in directives and url.startswith("http://") and not is_trustworthy(url):
+        url = f"https{url.removeprefix('http')}"
+    if url.startswith("http://") and not is_trustworthy(url) and any(_are_secure(frame)):
+        return None
+    sources = directives.get("connect-src", directives.get("default-src"))
+    if sources is not None and not any(_fits(source, frame, url) for source in sources):
+        return None
+    return None if sync and _forbids_waiting(frame) else url
+
+
+def _are_secure(frame: Frame | None) -> Iterator[bool]:
+    while frame is not None:
+        yield frame.url.startswith("https://")
+        frame = frame.parent
+
+
+def _directives(frame: Frame) -> dict[str, list[str]]:
+    owner = _owner(frame)
+    if owner.terms.served is None or owner.terms.unbound:
+        return {}
+    parts = [each.split() for each in owner.terms.served.content.split(";")]
+    return {words[0].lower(): words[1:] for words in reversed(parts) if words}
+
+
+def _forbids_waiting(frame: Frame) -> bool:
+    while True:
+        if frame.terms.served is not None and "sync-xhr=()" in frame.terms.served.permissions.replace(" ", ""):
+            return True
+        if frame.parent is None:
+            return False
+        frame = frame.parent
+
+
+def _owner(frame: Frame) -> Frame:
+    while frame.parent is not None and frame.url.startswith(("about:", "blob:")):
+        frame = frame.parent
+    return frame
+
+
+def _fits(source: str, frame: Frame, url: str) -> bool:
+    if source == "*":
+        return url.startswith("http")
+    if source == "'self'":
+        return origin_of(url) == origin_of(_owner(frame).url) != "://"
+    if source.endswith(":"):
+        return url.startswith(source)
+    scheme, found, host = source.rpartition("://")
+    own_scheme, _, own_host = origin_of(url).partition("://")
+    return host.partition("/")[0] == own_host and (not found or scheme == own_scheme)

@@ -1,0 +1,408 @@
+"""Targets: how they appear, and how they end, with the sessions on them (sessions.py).
+
+What is easily wrong in a client, and therefore exact here:
+
+* `targetCreated` comes before the reply to `createTarget` (fact 47);
+* the commands of a session that ends, or of a target that crashes, are never answered (facts 49, 55);
+* a popup that can reach its opener waits for `runIfWaitingForDebugger` of every browser-level auto-attach, even of one that did not ask to wait, and
+  so does its opener (fact 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from cdp_core.testing.fake.model import dialogs, fetching, fronts, sessions, tabs, unloading
+from cdp_core.testing.fake.model.parts import Context, Frame, Session, Target, house
+from cdp_core.testing.fake.world import World
+
+__all__ = [
+    "break_off",
+    "close",
+    "close_together",
+    "close_worker",
+    "crash",
+    "create_page",
+    "create_prerender",
+    "create_related",
+    "create_worker",
+    "disconnect",
+    "put_in_place",
+    "revive",
+    "script_loaded",
+    "shelve",
+    "shelve_worker",
+]
+
+
+# ── appearing ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def create_page(
+    world: World,
+    context: Context,
+    url: str,
+    *,
+    opener: Frame | None = None,
+    can_access_opener: bool = False,
+    behind: bool = False,
+) -> Target:
+    """A page with an empty document; a popup shares its opener's process where it may reach the opener.
+
+    It is in front of the others, unless it is to be `behind`.
+    """
+    renderer = opener.renderer if opener is not None and can_access_opener else world.new_renderer()
+    tab = tabs.new_tab(world, context)
+    sessions.announce(world, tab)
+    watching: list[Session] = []
+    for root in world.roots():
+        wanted = root.auto_attach
+        if wanted is not None and sessions.matches(wanted.filter, "tab"):
+            session = sessions.attach(world, tab, root, automatic=True, waiting=wanted.wait)
+            watching += [] if sessions.matches(wanted.filter, "page") else [session]
+    target = Target(
+        world.ids.new("target"),
+        "page",
+        context,
+        renderer,
+        url=url,
+        opener=opener,
+        can_access_opener=can_access_opener,
+    )
+    target.frame = Frame(target.id, target, None, renderer)
+    target.tab, tab.tab_of = tab, target
+    if can_access_opener and opener is not None:
+        target.renderers = opener.target.page.renderers
+    if can_access_opener:
+        target.held.update(watching)
+    world.enter(target)
+    world.frames[target.id] = target.frame
+    sessions.announce(world, target)
+    for root in world.roots():
+        wanted = root.auto_attach
+        if wanted is not None and sessions.matches(wanted.filter, "page"):
+            waits = can_access_opener or (wanted.wait and (opener is not None or url == "about:blank"))
+            sessions.attach(world, target, root, automatic=True, waiting=wanted.wait, holds=waits)
+    if not behind:
+        fronts.bring(world, target)
+    return target
+
+
+def create_prerender(world: World, target: Target, watching: Iterable[Session]) -> None:
+    """A page that is rendered in advance: told to those who watch its tab."""
+    world.enter(target)
+    sessions.announce(world, target)
+    sessions.attach_watching(world, target, watching)
+
+
+def put_in_place(world: World, old: Target, new: Target) -> None:
+    """A page is there in the place of another one that goes, in a tab of its own."""
+    assert new.frame is not None
+    tab = tabs.new_tab(world, new.context, instead=old.tab)
+    sessions.announce(world, tab)
+    for root in tuple(world.roots()):
+        wanted = root.auto_attach
+        if wanted is not None and sessions.matches(wanted.filter, "tab"):
+            sessions.attach(world, tab, root, automatic=True, waiting=wanted.wait)
+    new.tab, tab.tab_of = tab, new
+    world.enter(new)
+    world.frames[new.id] = new.frame
+    sessions.announce(world, new)
+    sessions.attach_watching(world, new, world.roots())
+
+
+def create_related(world: World, target: Target, parent: Target) -> None:
+    """An iframe of another target: told to those who watch that one, and did before it set out."""
+    world.enter(target)
+    sessions.announce(world, target)
+    begun = 0 if target.frame is None else target.frame.begun_at
+    watching = [(each, each.auto_attach) for each in parent.sessions]
+    sessions.attach_watching(
+        world, target, [each for each, wanted in watching if wanted is not None and wanted.since < begun]
+    )
+
+
+def create_worker(world: World, target: Target, watching: Iterable[Session]) -> None:
+    """A worker: told to those who watch where it comes from."""
+    world.enter(target)
+    sessions.announce(world, target)
+    if target.scope is not None:
+        target.url = target.scope.url
+        target.title = target.title or (target.url if target.type == "worker" else "")
+    sessions.attach_watching(world, target, watching)
+
+
+def script_loaded(world: World, target: Target) -> None:
+    """The script of a worker has run for the first time."""
+    target.loaded = True
+    for session in tuple(target.sessions):
+        world.emit(session, "Inspector.workerScriptLoaded", {}, target)
+
+
+# ── ending ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def close(
+    world: World, target: Target, *, demoted: bool = False, before_end: Callable[[], None] = lambda: None
+) -> None:
+    """The target is gone, with its dialogs, its sessions and whatever they still waited for.
+
+    Of a frame that came back into the process above (`demoted`) the end of the sessions is told first. What is to be told
+    before that, and after the end of its process, is done by `before_end`.
+    """
+    if target.closed:
+        return
+    _end_document(world, target, demoted=demoted)
+    _take_down(world, target, demoted=demoted, before_end=before_end)
+
+
+def close_together(world: World, pages: Sequence[Target]) -> None:
+    """The pages of a context: the end of every process is told first, and then they go, the last one first."""
+    ending = [each for each in pages if not each.closed]
+    for each in ending:
+        _end_document(world, each)
+    for each in reversed(ending):
+        _take_down(world, each)
+
+
+def _end_document(world: World, target: Target, *, demoted: bool = False) -> None:
+    shared = len(target.renderer.targets) > 1 or any(_shares_renderer(each, target) for each in world.lasting.values())
+    _close_related(world, target)
+    target.closed = True
+    fetching.forget(world, target)
+    world.dismiss(target)
+    if target.type == "page" and world.profile != "headless-shell":
+        dialogs.close_all(world, target)
+    else:
+        dialogs.vanish(target)
+    if not demoted:
+        _tell_end(world, target, shared=shared)
+
+
+def _take_down(
+    world: World, target: Target, *, demoted: bool = False, before_end: Callable[[], None] = lambda: None
+) -> None:
+    before_end()
+    ending = [each for each in target.made.values() if each.type == "worker"]
+    for worker in ending:
+        _end_with_renderer(world, worker)
+    _leave_service_workers(world, target)
+    _end_sessions(world, target, demoted=demoted)
+    _destroy(world, target)
+    for frame in [] if target.frame is None else [*target.frame.subtree()]:
+        world.frames.pop(frame.id, None)
+    if target.prerender is not None and target.prerender.id in world.targets:
+        close(world, target.prerender)
+    if target.tab is not None:
+        _close_tab(world, target.tab)
+    for worker in ending:
+        _destroy(world, worker)
+    world.when_left((), False)
+
+
+def _destroy(world: World, target: Target) -> None:
+    sessions.tell_discoverers(world, target, "targetDestroyed", {"targetId": target.id})
+    world.part(target)
+
+
+def _end_with_renderer(world: World, worker: Target) -> None:
+    """A worker in the process of what is closed: its sessions end, and it is told of as gone behind that."""
+    worker.closed = True
+    world.dismiss(worker)
+    left = {**worker.info(), "attached": False}
+    ending = tuple(worker.sessions)
+    for session in ending:
+        sessions.detach(world, session)
+    if worker.type == "shared_worker":
+        del left["browserContextId"]  # it has no process any more that would tell
+    if ending:
+        sessions.tell_discoverers(world, worker, "targetInfoChanged", {"targetInfo": left})
+
+
+def close_worker(world: World, worker: Target, *, ended: bool = True) -> None:
+    """A shared worker, or a service worker, is gone; that its process has ended is told before that of its sessions."""
+    for session in tuple(worker.sessions) if ended else ():
+        world.emit(session, "Inspector.targetCrashed", {}, worker)
+    _end_with_renderer(world, worker)
+    _destroy(world, worker)
+
+
+def _leave_service_workers(world: World, target: Target) -> None:
+    """Who watched them by this target does not any more."""
+    for session in tuple(target.sessions):
+        watching = [each for each in session.children if each.target is not None and each.target.id in world.workers]
+        for each in watching:
+            sessions.detach(world, each)
+
+
+def _end_sessions(world: World, target: Target, *, demoted: bool) -> None:
+    left = {"targetInfo": {**target.info(), "attached": False}}
+    if target.renderer.absent or target.renderer.empty:
+        left["targetInfo"]["type"] = "page" if target.subtype else "other"
+    ending = tuple(target.sessions)
+    for session in ending:
+        if session is ending[-1] and not demoted:
+            sessions.tell_discoverers(world, target, "targetInfoChanged", left)
+        if session.open and session.parent is None:
+            sessions.end_socket(world, target, session)
+        elif session.open:
+            sessions.detach(world, session)
+    if ending and demoted:
+        sessions.tell_discoverers(world, target, "targetInfoChanged", left)
+
+
+def _close_tab(world: World, tab: Target) -> None:
+    left = {"targetInfo": tabs.end_tab(world, tab)}
+    if tab.sessions:
+        sessions.tell_discoverers(world, tab, "targetInfoChanged", left)
+    for session in tuple(tab.sessions):
+        sessions.detach(world, session)
+    sessions.tell_discoverers(world, tab, "targetDestroyed", {"targetId": tab.id})
+
+
+def _close_related(world: World, target: Target) -> None:
+    for related in [*target.made.values()]:
+        if related.type == "worker":
+            continue
+        gone = {"frameId": related.id, "reason": "remove"}
+        world.emit_to(target, "Page", "Page.frameDetached", gone, related.frame)
+        close(world, related)
+
+
+def _tell_end(world: World, target: Target, *, shared: bool) -> None:
+    """Sessions of a page are told of the end of its process, if it had not ended before; they need no domain for it.
+
+    One that others had a part in goes on, or ends later than anybody is told of it.
+    """
+    if target.frame is not None:
+        target.frame.ended(None)
+    silent = target.crashed or target.renderer.absent or target.subtype
+    heard = target.type == "page" and not silent and unloading.is_heard(target)
+    if heard:
+        unloading.say_goodbye(target)
+    if heard and not target.history.cached:
+        return  # its process ends by itself
+    if target.type == "page" and not silent and world.profile != "headless-shell":
+        if shared:
+            return
+        for session in tuple(target.sessions):
+            world.emit(session, "Inspector.detached", {"reason": "Render process gone."}, target)
+
+
+def disconnect(world: World, target: Target) -> None:
+    """Another target is in the place of it: it is not told of as destroyed."""
+    target.closed = True
+    for related in [*target.made.values()]:
+        close(world, related)
+    if target.sessions:
+        left = {**target.info(), "title": "", "url": "", "attached": False, "subtype": "disconnected"}
+        del left["browserContextId"]
+        for session in tuple(target.sessions):
+            sessions.detach(world, session)
+        sessions.tell_discoverers(world, target, "targetInfoChanged", {"targetInfo": left})
+    fetching.forget(world, target)
+    world.part(target)
+    for frame in [] if target.frame is None else [*target.frame.subtree()]:
+        world.frames.pop(frame.id, None)
+
+
+def _shares_renderer(worker: Target, page: Target) -> bool:
+    """Whether a worker that is of no page alone lives in the process of this one, which goes on then."""
+    uses = any(frame.target is page and frame.document == document for frame, document in worker.users)
+    return uses or (worker.type == "service_worker" and sessions.is_of_origin(worker, page))
+
+
+def shelve_worker(world: World, worker: Target) -> None:
+    """The document that made it is kept, and so is it; its sessions end."""
+    for session in tuple(worker.sessions):
+        if session is worker.sessions[-1]:
+            sessions.tell_discoverers(
+                world, worker, "targetInfoChanged", {"targetInfo": {**worker.info(), "attached": False}}
+            )
+        sessions.detach(world, session, noted=True)
+
+
+def shelve(world: World, target: Target) -> None:
+    """The document it was in may be come back to: its sessions end, the target stays (fact 43)."""
+    if world.profile == "headless-shell":
+        dialogs.vanish(target)
+    dialogs.close_all(world, target)
+    for session in tuple(target.sessions):
+        if session.open:
+            sessions.detach(world, session)
+    for related in [*target.made.values()]:
+        shelve(world, related)
+
+
+def crash(world: World, target: Target) -> None:
+    """The renderer died: sessions stay, and nothing that they asked or ask is answered (fact 49).
+
+    What it had out of process goes first: frames are told of as removed, and they and workers as gone.
+    """
+    inside = [*target.made.values()]
+    for each in (target, *inside):
+        each.crashed = True
+    # Before its dialogs close, or its scripts would go on.
+    further = [act for each in (target, *inside) for act in dialogs.lose_renderer(each)]
+    if target.type == "page":
+        dialogs.close_all(world, target)  # that of a frame stays, and can be answered, to no effect
+        target.renderer.dialog = None
+    fetching.forget(world, target)
+    target.history.lose(target.renderer)
+    for each in inside:
+        frame = each.frame
+        if frame is not None and frame.parent is not None and frame in frame.parent.children:
+            world.emit_to(target, "Page", "Page.frameDetached", {"frameId": frame.id, "reason": "remove"}, frame)
+            frame.parent.children.remove(frame)
+        close(world, each)
+    _tell_crash(world, target)
+    for other in [each for each in target.renderer.targets if not (each.crashed or each.closed)]:
+        crash(world, other)  # it died with the same process
+    for act in further:
+        world.soon(act)
+
+
+def _tell_crash(world: World, target: Target) -> None:
+    for session in tuple(target.sessions):
+        session.saw_crash = True
+        world.emit(session, "Inspector.targetCrashed", {}, target)
+    left = () if target.frame is None else target.frame.subtree()
+    world.when_left([(frame, frame.document) for frame in left], False)
+    if target.prerender is not None and target.prerender.id in world.targets:
+        close(world, target.prerender)
+    code = 5 if target.type == "page" else 0
+    sessions.tell_discoverers(
+        world, target, "targetCrashed", {"targetId": target.id, "status": "crashed", "errorCode": code}
+    )
+    if target.type == "iframe":
+        target.url = target.title = ""
+
+
+def revive(world: World, target: Target) -> None:
+    """A crashed page is to show a document again: only now its sessions hear of what they asked (fact 49)."""
+    if not target.crashed:
+        return
+    target.crashed = False
+    house(target, world.new_renderer())
+    if target.frame is not None:
+        target.frame.renderer = target.renderer
+    target.renderer.revived = True
+    break_off(world, target, "Target crashed", target_died=True)
+    for session in tuple(target.sessions):
+        if session.saw_crash:  # who came later hears nothing
+            session.saw_crash = False
+            world.emit(session, "Inspector.targetReloadedAfterCrash", {}, target)
+
+
+ENDED_BY_NAVIGATION = frozenset(
+    f"Runtime.{name}" for name in ("awaitPromise", "callFunctionOn", "evaluate", "runScript")
+)
+"""The others are asked of the process of the next document."""
+
+
+def break_off(world: World, target: Target, why: str, *, target_died: bool = False) -> None:
+    """What the renderer was to answer it never will (fact 55)."""
+    for session in tuple(target.sessions):
+        for command_id, method in tuple(session.in_flight.items()):
+            if method in ENDED_BY_NAVIGATION or (method and target_died):
+                world.reply(session, command_id, method, {"error": {"code": -32000, "message": why}})

@@ -1,0 +1,177 @@
+"""Workers: scripts without a document, each in a target of its own.
+
+    dedicated   of one document, and ends with it; told to who watches the target that the document is in. It is told of
+                without an address, and has one when somebody attaches
+    shared      one for an address, as long as one of the documents that asked for it is there, though it be kept; told to
+                browser-level sessions only (fact 48)
+    service     one for an address; it outlives every page. Told to browser-level sessions, and to every page of its
+                origin, as soon as that is there, so that a client may have several sessions on it (fact 48)
+
+All tell that their script is loaded, and to who comes later once more. One that waits has not run yet, but its context is
+there, and answers. Only where a service worker waits for who watches the page that registers it there is no process for
+it: it is silent until these let it run, and who else waits is not asked.
+
+A dedicated one of a document that is kept (fact 43) loses its sessions, and comes back with it, though nobody is told. A
+shared one tells of the end of its process before that of its sessions. A service worker that is stopped does, too, and
+stays then for those who are attached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Final
+from urllib.parse import urljoin
+
+from cdp_core.testing.fake.model import contexts, dialogs, sessions, targets
+from cdp_core.testing.fake.model.parts import Frame, Session, Target
+from cdp_core.testing.fake.world import World
+
+__all__ = ["close", "come_to_origin", "leave", "start", "stop"]
+
+TYPES: Final[dict[str, str]] = {"dedicated": "worker", "shared": "shared_worker", "service": "service_worker"}
+Run = Callable[[Frame, Callable[[], None]], None]
+"""Runs what the script of a worker does; then calls what it was given."""
+
+
+# ── coming ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def start(world: World, frame: Frame, kind: str, url: str, run: Run) -> Target:
+    """A document's script asks for one, which comes when that script is over; it may be one that is there."""
+    address = urljoin(contexts.document_url(frame), url)
+    target = None if kind == "dedicated" else _found(world, frame, TYPES[kind], address)
+    if target is None:
+        target = _made(world, frame, TYPES[kind], address)
+        made, document = target, frame.document
+        world.employ(target)
+        world.soon(lambda: _appear(world, made, frame, document, run))
+    if kind == "shared":
+        target.users.append((frame, frame.document))
+    return target
+
+
+def _found(world: World, frame: Frame, kind: str, address: str) -> Target | None:
+    for each in world.lasting.values():
+        same = each.type == kind and each.scope is not None and each.scope.url == address
+        if same and each.context is frame.target.context and not each.crashed:
+            return each
+    return None
+
+
+def _made(world: World, frame: Frame, kind: str, address: str) -> Target:
+    target = Target(world.ids.new("target"), kind, frame.target.context, world.new_renderer())
+    target.scope = Frame(world.ids.new("worker"), target, None, target.renderer, url=address)
+    if kind == "worker":
+        target.parent_frame, target.made_in = frame, frame.document
+    else:
+        target.url = address
+        target.title = f"Service Worker {address}" if kind == "service_worker" else ""
+    return target
+
+
+def _appear(world: World, target: Target, frame: Frame, document: int, run: Run) -> None:
+    """It is there, is told of, and runs as soon as it may."""
+    if frame.target.closed or frame.target.crashed or frame.document != document or frame.id not in world.frames:
+        world.dismiss(target)
+        return
+    assert target.scope is not None
+    contexts.make(world, target.scope)
+    targets.create_worker(world, target, _watching(world, target, frame))
+    if target.type == "service_worker":
+        _wait_for_maker(target, frame.target)
+
+    def begin() -> None:
+        assert target.scope is not None
+        if not target.closed:
+            run(target.scope, lambda: targets.script_loaded(world, target))
+
+    def let_run() -> None:
+        target.renderer.absent = False
+        dialogs.go_on(target.renderer)
+        world.soon(begin)
+
+    if target.held:
+        target.when_run.append(let_run)
+    else:
+        begin()
+
+
+def _wait_for_maker(target: Target, maker: Target) -> None:
+    """Where who watches the page that registers a service worker makes it wait, that decides alone."""
+    deciding = {each for each in target.held if each.parent is not None and each.parent.target is maker}
+    if deciding:
+        target.renderer.absent = True
+        target.held.intersection_update(deciding)
+
+
+def stop(world: World, target: Target) -> None:
+    """A service worker stops: it is silent, and is gone when nobody is attached any more."""
+    target.crashed = True
+    for session in tuple(target.sessions):
+        world.emit(session, "Inspector.targetCrashed", {}, target)
+
+
+def _watching(world: World, target: Target, frame: Frame) -> list[Session]:
+    if target.type == "worker":
+        return list(frame.target.sessions)
+    found = list(world.roots())
+    if target.type == "service_worker":
+        pages = [each for each in world.targets.values() if sessions.is_of_origin(target, each)]
+        found += [session for page in pages for session in page.sessions]
+    return found
+
+
+# ── going ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def leave(world: World, documents: Iterable[tuple[Frame, int]], keep: bool) -> None:
+    """These documents are left; somebody may come back to those that are kept."""
+    if not world.workers:
+        return
+    left = list(documents)
+    for target in [each for frame, document in left for each in frame.workers.values() if each.made_in == document]:
+        if target.id not in world.targets:
+            continue  # it has not appeared yet, and will not
+        if keep:
+            targets.shelve_worker(world, target)
+        else:
+            targets.close(world, target)
+    gone = {(frame.id, document) for frame, document in left}
+    for target in () if keep else tuple(world.lasting.values()):
+        if target.users and target.id in world.targets:
+            target.users[:] = [each for each in target.users if not _is_gone(*each, gone)]
+            if not target.users:
+                world.soon(partial(_end_unused, world, target))
+
+
+def _is_gone(frame: Frame, document: int, gone: set[tuple[str, int]]) -> bool:
+    return (frame.id, document) in gone or frame.target.page.closed
+
+
+def _end_unused(world: World, target: Target) -> None:
+    if not target.users:
+        close(world, target)
+
+
+def close(world: World, target: Target) -> None:
+    """A worker ends by itself, or nobody needs it any more."""
+    if target.type == "worker":
+        targets.close(world, target)
+    elif not target.closed:
+        targets.close_worker(world, target)
+
+
+def come_to_origin(world: World, page: Target) -> None:
+    """A page shows another document: it watches the service workers of that origin, and of no other."""
+    for target in tuple(world.lasting.values()):
+        if target.type != "service_worker" or sessions.is_of_origin(target, page):
+            continue
+        watching = [each for each in target.sessions if each.automatic and each.parent and each.parent.target is page]
+        for session in watching:
+            sessions.detach(world, session)
+        if watching and target.crashed and not target.sessions:
+            targets.close(world, target)
+    if any(target.type == "service_worker" for target in world.lasting.values()):
+        for session in page.sessions[:1]:
+            sessions.auto_attach_existing(world, session, only="service_worker")

@@ -1,0 +1,1 @@
+"""How the frames of the fake browser get documents, and lose them."""

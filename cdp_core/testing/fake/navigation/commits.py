@@ -1,0 +1,300 @@
+"""A navigation's document comes to its frame, and to the history of its page.
+
+Where it belongs is settled by its site: in the process of the frame above, in one of its own, or, for the document of a
+page, in the one that the page has. A page's document that is left may be kept, and one that was kept is there again as it
+was (fact 43).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from cdp_core.testing.fake.model import contexts, dialogs, sessions, targets, unloading, workers
+from cdp_core.testing.fake.model.addresses import is_same, origin_of, site_of, title_of
+from cdp_core.testing.fake.model.contexts import document_url
+from cdp_core.testing.fake.model.frame_shapes import described
+from cdp_core.testing.fake.model.parts import Frame, Renderer
+from cdp_core.testing.fake.navigation import cache, discards, leaving, lifecycle, loading, prerenders, swaps
+from cdp_core.testing.fake.navigation.loading import Loaded
+from cdp_core.testing.fake.navigation.navigations import RELOADS, Navigation
+from cdp_core.testing.fake.world import World
+
+__all__ = ["commit", "restore", "show"]
+
+
+def commit(world: World, going: Navigation, url: str, loaded: Loaded) -> None:
+    """It is settled where the document belongs: it comes there, in the place of the one that is left."""
+    frame, loader = going.frame, going.loader
+    if frame.load is not None:
+        frame.load.again = going.kind in RELOADS
+    own = frame.target.type == "iframe" and frame.target.frame is frame
+    outside = frame.parent is not None and _is_outside(frame, frame.parent, going, url)
+    frame.maker = _maker_of(going, url)
+    waiting = leaving.own_target(world, frame)
+    if waiting is not None and not own and not outside:  # it was to change its process, and has not yet
+        waiting.frame = None
+        targets.close(world, waiting)
+    if frame.parent is not None:
+        _record_inside(going)
+    if outside and not own:
+        swaps.promote(world, frame, url, loader, loaded)
+    elif own and not outside:
+        swaps.demote(world, frame, url, loader, loaded)
+    elif frame.parent is not None:
+        show(world, frame, url, loader, loaded, keep=False)
+    elif not prerenders.activate(world, going, url):
+        reasons = None if going.entry is None else going.entry.reasons
+        keep = _leave(world, going, _go_in_history)
+        if frame.renderer.empty:
+            frame.renderer.empty = False
+            prerenders.show_first(world, frame, url, loader, loaded)
+        else:
+            show(world, frame, url, loader, loaded, keep=keep, reasons=reasons)
+        prerenders.cancel(world, frame.target)
+
+
+def _maker_of(going: Navigation, url: str) -> str:
+    """Whose the document is in the eyes of the platform, where it is empty, and not of the one above or of an opener."""
+    frame = going.frame
+    if not is_same(url, "about:blank") or going.entry is not None or going.by_script is (frame.parent is not None):
+        return ""
+    return contexts.document_url(frame) if going.by_script else url
+
+
+def _is_outside(frame: Frame, parent: Frame, going: Navigation, url: str) -> bool:
+    """Whether a document is of another site than the one above it; one that an address holds is of the site that asks for it."""
+    if url.startswith("data:") and going.by_script:
+        return False
+    url = frame.unreachable or url
+    site, above = site_of(url), site_of(document_url(parent))
+    page = frame.target.page.frame
+    if site and not above and page is not None and page.adopts:
+        above = page.adopted = page.adopted or site
+    return site not in ("", above)
+
+
+def restore(world: World, going: Navigation) -> None:
+    """A document that was kept is there again, as it was (fact 43)."""
+    frame, entry = going.frame, going.entry
+    assert entry is not None
+    frame.navigating, frame.begun, frame.left = "", None, False
+    targets.break_off(world, frame.target, "Inspected target navigated or closed")
+    document, keep = frame.document, _leave(world, going, _go_in_history)
+    left = leaving.drop_children(world, frame)
+    world.when_left([(frame, document), *((each, each.document) for each in left)], keep)
+    frame.load = None
+    leaving.forget(world, frame.target, left, keep=keep)
+    cache.put_back(world, frame, entry, going.url)
+    workers.come_to_origin(world, frame.target)
+    prerenders.cancel(world, frame.target)
+
+
+# ── the history ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _leave(world: World, going: Navigation, go: Callable[[Navigation, bool], bool]) -> bool:
+    """The page goes to another place in its history; whether the document that is left is kept."""
+    frame, history = going.frame, going.frame.target.history
+    here, reasons = history.current, cache.why_not(world, frame)
+    if here is not None and going.entry is not None and going.entry.instance == here.instance:
+        reasons.append("BrowsingInstanceNotSwapped")
+    kept = cache.taken(frame)
+    went = go(going, not reasons)
+    history.lost = False
+    if here is None or not went:
+        return False
+    here.reasons = reasons
+    if not reasons:
+        cache.keep(world, frame.target, here, kept)
+    return not reasons
+
+
+def _go_in_history(going: Navigation, swapped: bool) -> bool:
+    """Whether the entry is another one then, and the one before is still there."""
+    history, failed = going.frame.target.history, going.frame.unreachable
+    here = history.current
+    if going.entry is not None:
+        history.go_to(going.entry)
+        return True
+    if going.kind in (*RELOADS, "restore") and here is not None:
+        if not going.by_script:  # a script that loads its own document again changes nothing
+            here.transition = "reload"
+        return False
+    instead = here is not None and (going.instead or here.url == going.url)
+    title = origin_of(failed).partition("://")[2].partition(":")[0] if failed else ""
+    history.come_to(going.url, going.transition, instead=instead, swaps=swapped and not instead, title=title)
+    return not instead
+
+
+def _record_inside(going: Navigation) -> None:
+    frame, history = going.frame, going.frame.target.page.history
+    if going.entry is not None:
+        history.go_to(going.entry)
+        return
+    first = not frame.loader or frame.url == "about:blank"
+    instead = first or going.instead or (going.url == frame.url and not going.anew)
+    history.move_inside(frame.id, going.url, instead=instead)
+
+
+# ── another document ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def show(
+    world: World,
+    frame: Frame,
+    url: str,
+    loader: str,
+    loaded: Loaded,
+    *,
+    keep: bool,
+    reasons: list[str] | None = None,
+    parted: bool = False,
+) -> None:
+    """The new document is there: told where the frame is, on the sessions of its own target.
+
+    `reasons` are those for which one that is come back to was not kept. It may have parted from the one before already.
+    """
+    if not parted and _is_held_up(frame, url):
+        targets.break_off(world, frame.target, "Inspected target navigated or closed")
+        world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
+        again = partial(show, world, frame, url, loader, loaded, keep=keep, reasons=reasons, parted=True)
+        unloading.part(world, frame, again)
+        return
+    left = leaving.drop_children(world, frame)
+    world.when_left([(each, each.document) for each in (frame, *left)], keep)
+    kept_window = _keeps_window(frame, url)
+    reloads = frame.load is not None and frame.load.again
+    forwarded: list[Callable[[], None]] = []
+    if kept_window:
+        leaving.forget(world, frame.target, left, keep=False)
+        lifecycle.begin(world, frame, loader)
+    elif frame is frame.target.frame:
+        forwarded = _leave_top(world, frame, url, loader, left, keep=keep, parted=parted)
+    else:
+        leaving.end_contexts(world, frame.target, frame)
+        leaving.forget(world, frame.target, left, keep=False)
+        lifecycle.begin(world, frame, loader)
+    frame.url, frame.loader = url, loader
+    world.new_document(frame)
+    if not kept_window:
+        frame.context = 0
+    navigated = {"frame": described(world, frame), "type": "Navigation"}
+    world.emit_to(frame.target, "Page", "Page.frameNavigated", navigated, frame, *left)
+    if not reloads:
+        loading.break_off_inside(world, frame.target, left)
+    if reasons is not None:
+        cache.tell_unused(world, frame, reasons)
+    if frame is frame.target.frame:
+        _tell_address(world, frame)
+    if frame.navigating:
+        _give_way(world, frame)
+    else:
+        _go_on(world, frame, loaded, forwarded, in_new_window=frame is frame.target.frame and not kept_window)
+
+
+def _leave_top(
+    world: World, frame: Frame, url: str, loader: str, left: list[Frame], *, keep: bool, parted: bool
+) -> list[Callable[[], None]]:
+    """A target's own document gives way; what its process was asked, and the next one answers."""
+    forwarded: list[Callable[[], None]] = []
+    if not parted:
+        targets.break_off(world, frame.target, "Inspected target navigated or closed")
+    reloads = frame.load is not None and frame.load.again
+    if not reloads:
+        loading.break_off(world, frame, left)
+    frame.target.said.clear()
+    if _swaps_renderer(frame, url):
+        forwarded = _taken_over(frame.renderer)
+        page = frame.target.page
+        if frame is page.frame and not page.can_access_opener and not page.opened:
+            page.renderers = {}  # what is left may be kept, with its processes
+        swaps.move(
+            frame,
+            swaps.renderer_of(world, page, site_of(url)) if frame.parent else world.renderer_for(page, site_of(url)),
+        )
+    if not parted and not (frame.target.opener is not None and not frame.loader and not frame.target.can_access_opener):
+        world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
+    if reloads:
+        loading.break_off(world, frame, left)
+        loading.break_off_inside(world, frame.target, left)
+    if frame.renderer.revived:
+        frame.renderer.revived = False
+        contexts.make_empty(world, frame)
+    leaving.forget(world, frame.target, left, keep=keep)
+    lifecycle.begin(world, frame, loader)
+    # Once for the process that is left, once for the one that is come to.
+    world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
+    return forwarded
+
+
+def _swaps_renderer(frame: Frame, url: str) -> bool:
+    """Whether it is of another site; an empty page is of none, and an empty window that can reach its opener, of that one's."""
+    if frame.url != "about:blank" or frame.target.type == "iframe":
+        return site_of(url) != site_of(frame.url)
+    return frame.target.can_access_opener and site_of(url) != site_of(document_url(frame))
+
+
+def _tell_address(world: World, frame: Frame) -> None:
+    address = frame.unreachable or frame.url
+    frame.target.url, frame.target.title = address, title_of(address) if frame.parent is None else address
+    sessions.changed(world, frame.target)
+    workers.come_to_origin(world, frame.target)
+
+
+def _go_on(
+    world: World, frame: Frame, loaded: Loaded, forwarded: list[Callable[[], None]], *, in_new_window: bool
+) -> None:
+    """The document loads, and its process answers what was asked meanwhile when it has; at once where there is none."""
+    target = frame.target
+    if not frame.context:
+        contexts.make(world, frame)
+    for act in (*forwarded, *discards.asked_before(frame)):
+        act()
+    if frame is target.frame and frame.unreachable:
+        dialogs.has_come(target)
+    for session in target.sessions if in_new_window else ():
+        for waiting in session.left_over.values():
+            if waiting and waiting[0]():
+                waiting.pop(0)
+    loading.begin(world, frame, loaded)
+    if frame is target.frame:
+        dialogs.has_come(target)
+
+
+def _is_held_up(frame: Frame, url: str) -> bool:
+    """Whether the document that is left opens a dialog now, which it can before one of its own site (fact 22)."""
+    return frame.parent is None and frame.manners.parting is not None and site_of(url) == site_of(frame.url)
+
+
+def _give_way(world: World, frame: Frame) -> None:
+    """While the way here was held up, somebody asked for another document: this one does not load, and answers nothing."""
+    loading_on = {"frameId": frame.id}
+    world.soon(partial(world.emit_to, frame.target, "Page", "Page.frameStartedLoading", loading_on, frame))
+    parked, frame.renderer.parked = frame.renderer.parked, []
+    for session in frame.target.sessions:
+        session.in_flight.update(dict.fromkeys(session.in_flight, ""))  # nothing breaks these off
+    world.soon(partial(world.soon, partial(_do_all, parked)))
+
+
+def _do_all(acts: list[Callable[[], None]]) -> None:
+    for act in acts:
+        act()
+
+
+def _taken_over(left: Renderer) -> list[Callable[[], None]]:
+    """What a process was asked that a script holds: the process of the next document answers it."""
+    if not left.stopped:
+        return []
+    parked, left.parked = left.parked, []
+    return parked
+
+
+def _keeps_window(frame: Frame, url: str) -> bool:
+    """The empty document of a frame or popup is its parent's or opener's, and the first from the same place takes it over.
+
+    Scripts keep the window that they had before (docs/cdp/a-first-document-takes-over-the-context.md).
+    """
+    top = frame is frame.target.frame
+    empty = frame.url == "about:blank" and not frame.loader and (not top or frame.target.can_access_opener)
+    return empty and origin_of(url) == origin_of(document_url(frame)) != "://"

@@ -1,0 +1,462 @@
+"""Frames: how they come, ask for a document, and go.
+
+The order of what one frame's life says is fixed (fact 38); between frames it is not, which is why every message here is
+about its frame, and about nothing else. No `frameNavigated` is told at a child that nobody paused in time (fact 40).
+
+A navigation begins, is answered, and is committed after that (`World.soon`): how the document comes then is told in
+`commits.py`, how a frame changes its process on the way in `swaps.py`, what the one before leaves behind in `leaving.py`,
+and how it loads in `loading.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from cdp_core.testing.fake.model import contexts, dialogs, fetching, sessions, targets, unloading
+from cdp_core.testing.fake.model.addresses import failure_of, is_within, site_of, title_of
+from cdp_core.testing.fake.model.fetching import Answered, Asked
+from cdp_core.testing.fake.model.frame_shapes import described
+from cdp_core.testing.fake.model.history import Entry
+from cdp_core.testing.fake.model.parts import Frame, Load, Target
+from cdp_core.testing.fake.navigation import cache, commits, discards, leaving, lifecycle, loading, moves
+from cdp_core.testing.fake.navigation.loading import Loaded
+from cdp_core.testing.fake.navigation.navigations import (
+    RELOADS,
+    Navigation,
+    failure_by,
+    has_no_script,
+    is_own_wish,
+    referrer_of,
+    tell_begin,
+    tell_begin_of_wish,
+    tell_end_of_wish,
+    tell_scheduled,
+    tell_wish,
+    type_of,
+)
+from cdp_core.testing.fake.world import ERROR_PAGE, World
+
+__all__ = ["abort", "add_frame", "give_up", "navigate", "navigate_by_script", "open_document", "remove_frame", "stop"]
+
+
+NOT_LOADED: Final = ("javascript:", "blob:")
+"""Addresses at which a script finds no document: one is a script itself, and of what the other names there is nothing here.
+Nor does a page go to what its address holds because a script wants that."""
+
+# ── asking for a document ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def navigate_by_script(
+    world: World,
+    frame: Frame,
+    url: str,
+    loaded: Loaded,
+    go_on: Callable[[], None],
+    *,
+    reason: str = "scriptInitiated",
+    instead: bool = False,
+    by_itself: bool = False,
+) -> None:
+    """A script wants another document in its own frame (`by_itself`), or in one inside; it goes on when that was asked about."""
+    own = is_own_wish(frame, by_itself=by_itself)
+    if own and (url.startswith(NOT_LOADED) or (frame.parent is None and url.startswith("data:"))):
+        tell_scheduled(world, frame, url, reason)
+        tell_end_of_wish(world, frame)
+        go_on()
+        return
+    if reason == "scriptInitiated" and is_within(frame.url, url):
+        if own:
+            moves.go_within(world, frame, url, reason, instead=instead)
+        else:
+            moves.go_within_from_above(world, frame, url, reason)
+        go_on()
+        return
+    begin_at = partial(
+        navigate,
+        world,
+        frame,
+        url,
+        loaded,
+        reason=reason,
+        kind="reload" if reason == "reload" else "differentDocument",
+        instead=instead,
+    )
+    if not own:
+        begin_at()
+        go_on()
+        return
+    tell_wish(world, frame, url, reason, own=True)
+
+    def begin() -> None:
+        if frame.navigating and frame.wished_by_browser:
+            _pass_over(world, frame)
+        else:
+            begin_at(wished=True)
+        go_on()
+
+    def stay() -> None:
+        tell_end_of_wish(world, frame)
+        go_on()
+
+    unloading.ask(world, frame, begin, stay, at_once=True)
+
+
+def _pass_over(world: World, frame: Frame) -> None:
+    """A script wants to go elsewhere while somebody outside has sent the frame on its way already.
+
+    Nothing comes of it, but that a document that was loaded is not loaded any further.
+    """
+    tell_end_of_wish(world, frame)
+    if frame.load is not None:
+        frame.load = None
+        loading_on = {"frameId": frame.id}
+        world.soon(partial(world.emit_to, frame.target, "Page", "Page.frameStartedLoading", loading_on, frame))
+
+
+def navigate(
+    world: World,
+    frame: Frame,
+    url: str,
+    loaded: Loaded,
+    *,
+    reason: str = "",
+    kind: str = "differentDocument",
+    transition: str = "",
+    entry: Entry | None = None,
+    wished: bool = False,
+    instead: bool = False,
+    started: Callable[[str, str | None], None] = lambda _loader, _failure: None,
+) -> None:
+    """Begin a navigation; it is committed when that was answered, and its target may run, and nothing stops its process.
+
+    `started` is told the loader, and the failure if it comes to nothing: the reply to a command comes before what it leads
+    to (fact 56), and after the dialogs that it closes. `reason` is why, where no command asked for it; `entry` is the place
+    in the history that it goes to. One that was `wished` was told of, and nobody is asked any more.
+    """
+    abort(world, frame)
+    going = Navigation(
+        frame,
+        frame.target,
+        url,
+        world.ids.new("loader"),
+        kind,
+        transition or ("link" if reason else "typed"),
+        instead=instead or (bool(reason) and frame.load is not None),
+        entry=entry,
+        by_script=bool(reason),
+        anew=reason == "scriptInitiated" and not wished,
+    )
+    _begin(world, going, reason, wished=wished)
+    tell = started
+    if kind in RELOADS or entry is not None:
+        started(going.loader, None)
+        tell = _nobody
+    asked = unloading.open_question(frame.target.page)
+    if frame.parent is None and any(each is not asked for each in frame.target.dialogs):
+        _overtake(world, going)
+    closed = frame.parent is None and dialogs.close_all(world, frame.target, but=asked)
+
+    def stay() -> None:
+        if frame.navigating == going.loader:
+            abort(world, frame)
+            _stay(world, frame, going.target)
+
+    def leave() -> None:
+        if frame.navigating == going.loader:
+            _set_out(world, going, partial(_request, world, going, loaded, tell))
+
+    if closed or wished:
+        leave()
+    else:
+        frame.ended = partial(tell, "")  # of what was not asked for no loader is told
+        unloading.ask(world, frame, leave, stay)
+
+
+def _overtake(world: World, going: Navigation) -> None:
+    """A script that a dialog stops goes on when that closes; the next document may be there before its load is at an end."""
+    frame, url = going.frame, going.url
+    if world.profile == "headless-shell":
+        return
+    if url == "about:blank":  # that is there at once, before any script goes on
+        for each in frame.subtree():
+            each.left = each.renderer is frame.renderer
+    asked = Asked(url=url, kind="Document", frame=frame, target=going.target, referrer=frame.referrer)
+    far = site_of(url) not in ("", site_of(frame.url)) and failure_of(url) is None
+    if not (far or world.latency(url) or (url.startswith("http") and fetching.concerned(world, asked))):
+        loading.hold_back(frame)
+        if frame.load is not None:
+            near = url.startswith("http") and failure_of(url) is None
+            frame.load.unheard = near and going.kind not in RELOADS
+
+
+def _begin(world: World, going: Navigation, reason: str, *, wished: bool) -> None:
+    frame = going.frame
+    if frame.parent is None:
+        targets.revive(world, frame.target)
+    frame.navigating, frame.begun, frame.wished_by_browser = going.loader, going.begun, not reason
+    world.moments += 1
+    frame.begun_at, frame.set_out = world.moments, False
+    if going.kind not in RELOADS:
+        frame.referrer = referrer_of(frame, reason)
+    if reason and not wished:
+        tell_wish(world, frame, going.url, reason, own=False)
+    if reason:
+        tell_begin_of_wish(world, going, own=wished)
+    else:
+        tell_begin(world, going)
+    discards.wake(world, frame)
+
+
+def _set_out(world: World, going: Navigation, request: Callable[[], None]) -> None:
+    """Nobody has to be asked any more; it goes on as soon as its target may run."""
+    going.frame.set_out = True
+    if going.frame.target.held:
+        going.frame.target.when_run.append(partial(world.soon, request))
+    else:
+        request()
+
+
+def _request(world: World, going: Navigation, loaded: Loaded, tell: Callable[[str, str | None], None]) -> None:
+    """The document is asked for."""
+    frame, url, seconds = going.frame, going.url, world.latency(going.url)
+
+    def answered(came: Answered) -> None:
+        frame.ended = lambda _why: None
+        tell(going.loader, failure_by(came))
+        world.soon(partial(_arrive, world, going, loaded, came))
+
+    # A frame has what its element says in place of an address.
+    failure = None if url == "about:srcdoc" and frame.parent is not None else failure_of(url)
+    asked = Asked(url=url, kind="Document", frame=frame, target=going.target, referrer=frame.referrer)
+    if url.startswith("http") and not _is_kept(going) and fetching.concerned(world, asked):
+        frame.ended = partial(tell, going.loader)
+        world.soon(partial(_ask, world, going, asked, answered))
+    elif seconds and not _is_kept(going):
+        frame.ended = partial(tell, going.loader)
+        world.after(seconds, partial(_come_late, going, partial(answered, Answered(failure=failure))))
+    else:
+        answered(Answered(failure=failure))
+
+
+def abort(world: World, frame: Frame) -> None:
+    """A navigation that somebody has a say in, and that is not answered yet, comes to nothing."""
+    fetching.drop(world, frame)
+    ended, frame.ended = frame.ended, _of_no_interest
+    ended("net::ERR_ABORTED")
+
+
+def give_up(world: World, frame: Frame) -> None:
+    """The same, in favour of another place in the same document."""
+    abort(world, frame)
+    frame.navigating, frame.begun = "", None
+    _has_come(frame)
+
+
+def _has_come(frame: Frame) -> None:
+    if frame is frame.target.frame:
+        dialogs.has_come(frame.target)
+
+
+def stop(world: World, frame: Frame) -> None:
+    """The same, with nothing in its place; so it is with the frames inside, and with what is left of loads."""
+    for each in [*frame.subtree()]:
+        if each.begun is not None:
+            abort(world, each)
+            _stay(world, each, each.target)
+        elif each.load is not None and not each.load.parsed:
+            each.load.stopped = True
+
+
+def _of_no_interest(_why: str | None) -> None:
+    """Nobody asked for the navigation, or it was answered."""
+
+
+def _nobody(_loader: str, _failure: str | None) -> None:
+    """Who was answered before is not answered again."""
+
+
+def _come_late(going: Navigation, come: Callable[[], None]) -> None:
+    if not going.target.closed and going.frame.navigating == going.loader:
+        come()
+
+
+def _ask(world: World, going: Navigation, asked: Asked, answered: Callable[[Answered], None]) -> None:
+    if not going.target.closed and going.frame.navigating == going.loader:
+        fetching.ask(world, asked, answered)
+
+
+def _arrive(world: World, going: Navigation, loaded: Loaded, came: Answered) -> None:
+    """The document is there, unless the frame or its wish for it has gone meanwhile."""
+    frame, url, failure = going.frame, going.url, failure_by(came)
+    if going.target.closed or world.frames.get(frame.id) is not frame:
+        return
+    if frame.navigating != going.loader:
+        if frame.left_for[0] == going.loader and not frame.renderer.stopped:
+            frame.left, frame.left_for = False, ("", "")
+            commits.commit(world, going, url, loaded)  # and gives way at once to what was asked for meanwhile
+        return
+    if failure == "net::ERR_ABORTED":
+        _stay(world, frame, going.target)
+        return
+    if frame.parent is not None and frame.renderer.stopped:
+        frame.left = frame is frame.target.frame and site_of(url) == site_of(frame.url)  # its script is heard no more
+        frame.renderer.parked.append(partial(_arrive, world, going, loaded, came))
+        return
+    if _is_kept(going):
+        commits.restore(world, going)
+        return
+    if going.entry is not None and going.entry.kept is not None and frame.parent is None:
+        cache.drop(world, frame.target, going.entry, "ConflictingBrowsingInstance")
+    if frame.renderer.stopped_by is not None and site_of(url) == site_of(frame.url):
+        dialogs.leave_document(frame.target)
+        # The script that waits is not heard of any more, and still holds the process (fact 33).
+        targets.break_off(world, frame.target, "Inspected target navigated or closed")
+        frame.left, frame.left_for = True, (going.loader, url)
+        frame.renderer.parked.insert(0, partial(_arrive, world, going, loaded, came))
+        return
+    frame.navigating, frame.begun, frame.left, frame.left_for = "", None, False, ("", "")
+    frame.unreachable = url if failure else ""
+    frame.mime = "" if failure else type_of(came)
+    if came.body is not None:
+        loaded = has_no_script
+    commits.commit(world, going, ERROR_PAGE if frame.unreachable else url, loaded)
+
+
+def _is_kept(going: Navigation) -> bool:
+    entry, here = going.entry, going.target.history.current
+    if entry is None or entry.kept is None or going.frame.parent is not None:
+        return False
+    return here is not None and entry.instance != here.instance
+
+
+def _stay(world: World, frame: Frame, told: Target) -> None:
+    """The document stays that was there."""
+    frame.navigating, frame.begun = "", None
+    world.emit_to(told, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
+    _has_come(frame)
+    loading.let_go(frame)
+    if frame.parent is not None:
+        world.soon(partial(loading.end, world, frame.parent))
+
+
+def open_document(world: World, frame: Frame, url: str, loaded: Loaded) -> None:
+    """The first document of a page that was opened with it: it loads as soon as the page may run.
+
+    It is there at once, unless its server takes its time: then the page is empty until it comes.
+    """
+    target = frame.target
+    if world.latency(url):
+        navigate(world, frame, url, loaded, transition="auto_toplevel")
+        return
+    target.history.come_to(
+        url, "typed" if world.profile == "headless-shell" else "auto_toplevel", instead=False, swaps=True
+    )
+    if url != "about:blank":
+        frame.url, frame.loader = url, world.ids.new("loader")
+
+    def load() -> None:
+        if target.closed or frame.navigating or frame.url != url:
+            return
+        asked = Asked(url=url, kind="Document", frame=frame, target=target)
+        if url.startswith("http") and fetching.concerned(world, asked):
+            fetching.ask(world, asked, come)
+        else:
+            come(Answered())
+
+    def come(came: Answered) -> None:
+        if target.closed or frame.navigating or frame.url != url or failure_by(came) == "net::ERR_ABORTED":
+            return
+        world.new_document(frame)
+        if failure_by(came) is None:
+            sessions.retitled(world, target, title_of(url))
+            contexts.run_scripts(world, frame)
+            loading.begin(world, frame, loaded if came.body is None else has_no_script)
+        else:
+            frame.unreachable = url
+            commits.show(world, frame, ERROR_PAGE, frame.loader, loaded, keep=False)
+
+    if target.held:
+        target.when_run.append(load)
+    else:
+        world.soon(load)
+
+
+# ── coming and going ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def add_frame(world: World, parent: Frame, url: str, name: str, loaded: Loaded) -> Frame:
+    """A script adds an iframe element."""
+    frame = Frame(world.ids.new("frame"), parent.target, parent, parent.renderer, name=name, source=url)
+    parent.children.append(frame)
+    world.frames[frame.id] = frame
+    call = {"functionName": "", "scriptId": "3", "url": parent.url, "lineNumber": 0, "columnNumber": 8}
+    attached = {"frameId": frame.id, "parentFrameId": parent.id, "stack": {"callFrames": [call]}}
+    world.emit_to(parent.target, "Page", "Page.frameAttached", attached, frame)
+    lifecycle.begin_empty(world, frame)
+    if url == "about:blank":
+        _show_empty(world, frame)
+    elif url.startswith("javascript:"):
+        frame.load = Load()
+        world.soon(partial(_run_script, world, frame))
+    elif not url.startswith(NOT_LOADED):
+        navigate(world, frame, url, loaded, reason="initialFrameNavigation")
+    return frame
+
+
+def _run_script(world: World, frame: Frame) -> None:
+    """Its address is a script, which runs in the empty document."""
+    if world.frames.get(frame.id) is frame and frame.load is not None and frame.parent is not None:
+        frame.load = None
+        contexts.make(world, frame)
+        loading.end(world, frame.parent)
+
+
+def _show_empty(world: World, frame: Frame) -> None:
+    """The empty document of a new frame is there at once."""
+    frame.loader = world.ids.new("loader")
+    requested = {
+        "frameId": frame.id,
+        "reason": "initialFrameNavigation",
+        "url": frame.url,
+        "disposition": "currentTab",
+    }
+    world.emit_to(frame.target, "Page", "Page.frameRequestedNavigation", requested, frame)
+    lifecycle.begin(world, frame, frame.loader)
+    world.emit_to(
+        frame.target, "Page", "Page.frameNavigated", {"frame": described(world, frame), "type": "Navigation"}, frame
+    )
+    world.emit_to(frame.target, "Page", "Page.frameStartedLoading", {"frameId": frame.id}, frame)
+    contexts.make(world, frame)
+    for name in (lifecycle.PARSED, "load"):
+        lifecycle.reach(world, frame, name)
+    world.emit_to(frame.target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
+
+
+def remove_frame(world: World, frame: Frame) -> None:
+    """A script removes an iframe element: children first, and an OOPIF's session after its frame (fact 38)."""
+    assert frame.parent is not None
+    # Only of the one that is removed, and not of those that go with it.
+    leaving_now = {"frameId": frame.id}
+    world.emit_to(frame.parent.target, "Page", "Page.frameSubtreeWillBeDetached", leaving_now, frame)
+    _detach(world, frame, frame.parent)
+
+
+def _detach(world: World, frame: Frame, parent: Frame) -> None:
+    for child in tuple(frame.children):
+        if frame.target is parent.target:
+            _detach(world, child, frame)
+    left = leaving.drop_children(world, frame, for_good=True)  # of a frame out of process nobody is left to tell
+    gone = [(each, each.document) for each in (frame, *left)]
+    detached = {"frameId": frame.id, "reason": "remove"}
+    world.emit_to(parent.target, "Page", "Page.frameDetached", detached, frame, *left)
+    if frame.target is parent.target:
+        leaving.end_contexts(world, frame.target, frame)
+    parent.children.remove(frame)
+    world.frames.pop(frame.id, None)
+    own = leaving.own_target(world, frame)
+    if own is not None:
+        targets.close(world, own)
+    world.when_left(gone, False)
+    world.soon(lambda: loading.end(world, parent))

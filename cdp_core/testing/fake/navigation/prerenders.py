@@ -1,0 +1,148 @@
+"""Pages rendered in advance, as speculation rules have it (fact 45): a document that is there before anybody goes to it.
+
+    asked for    a further target of the type page, of the subtype prerender, attached to the sessions of the tab that
+                 auto-attach. Where these have it wait, it has no process until each has let it run
+    gone to      by a script of its page: the page's own target is `disconnected`, its sessions end, and nobody is told
+                 that it is destroyed; the tab has the other one as its page
+    not gone to  it ends where the page goes elsewhere, or closes; a command that goes to its very address ends it first
+
+There is none where somebody is attached to the page itself, and not through its tab: such a client gets an ordinary
+navigation. No dialog opens in advance. Of a document that was left for one of these nothing is kept, though Chromium does;
+frames out of process are not held back in it, though Chromium holds them back until it is gone to.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from cdp_core.testing.fake.model import contexts, dialogs, sessions, targets
+from cdp_core.testing.fake.model.addresses import origin_of, title_of
+from cdp_core.testing.fake.model.frame_shapes import described
+from cdp_core.testing.fake.model.parts import Frame, Session, Target
+from cdp_core.testing.fake.navigation import lifecycle, loading
+from cdp_core.testing.fake.navigation.loading import Loaded
+from cdp_core.testing.fake.navigation.navigations import Navigation
+from cdp_core.testing.fake.world import World
+
+__all__ = ["activate", "begin", "cancel", "show_first"]
+
+
+# ── asking for one ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def begin(world: World, frame: Frame, url: str, loaded: Loaded) -> Frame | None:
+    """A document wants another one in advance; None where the browser does not do it."""
+    page, tab = frame.target, frame.target.tab
+    if tab is None or frame is not page.frame or page.prerender is not None or not _watching(page, tab):
+        return None
+    if origin_of(url) != frame.origin or frame.origin == "://" or world.profile == "headless-shell":
+        return None
+    target = Target(world.ids.new("target"), "page", page.context, world.new_renderer(), subtype="prerender")
+    target.frame = made = Frame(target.id, target, None, target.renderer)
+    page.prerender, target.prerender_of = target, page
+    document = frame.document
+    world.soon(lambda: _appear(world, frame, document, target, url, loaded))
+    return made
+
+
+def _watching(page: Target, tab: Target) -> list[Session]:
+    """The sessions of the tab that are told of it; nobody where one is attached to the page alone."""
+    if any(each.parent is None or each.parent.target is not tab for each in page.sessions):
+        return []
+    return [each for each in tab.sessions if each.auto_attach and sessions.matches(each.auto_attach.filter, "page")]
+
+
+def _appear(world: World, frame: Frame, document: int, target: Target, url: str, loaded: Loaded) -> None:
+    page, made = frame.target, target.frame
+    assert made is not None
+    tab = page.tab
+    watching = [] if tab is None or page.closed or page.crashed or frame.document != document else _watching(page, tab)
+    if not watching or page.prerender is not target:
+        page.prerender = None
+        return
+    world.frames[made.id] = made
+    targets.create_prerender(world, target, watching)
+    loader = world.ids.new("loader")
+    made.wanted = url
+
+    def load() -> None:
+        if not target.closed:
+            made.begun = None
+            show_first(world, made, url, loader, loaded)
+
+    def let_run() -> None:
+        target.renderer.absent = False
+        dialogs.go_on(target.renderer)
+        world.soon(load)
+
+    if target.held:
+        made.begun = {"frameId": made.id, "url": url, "loaderId": loader, "navigationType": "differentDocument"}
+        target.renderer.absent = True
+        target.when_run.append(let_run)
+    else:
+        load()
+
+
+def show_first(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -> None:
+    """The first document of a process of which only an empty one was told."""
+    target = frame.target
+    world.emit_to(target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
+    lifecycle.begin(world, frame, loader)
+    frame.url, frame.loader, frame.context = url, loader, 0
+    world.new_document(frame)
+    navigated = {"frame": described(world, frame), "type": "Navigation"}
+    world.emit_to(target, "Page", "Page.frameNavigated", navigated, frame)
+    address = frame.unreachable or url
+    target.url, target.title = address, title_of(address)
+    sessions.changed(world, target)
+    contexts.make(world, frame)
+    loading.begin(world, frame, loaded)
+
+
+# ── going to it, or not ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def activate(world: World, going: Navigation, url: str) -> bool:
+    """Whether what is gone to was rendered in advance; then it is shown, or will be as soon as it may run."""
+    page = going.target
+    new = page.prerender
+    if new is None or new.frame is None or going.frame is not page.frame or new.id not in world.targets:
+        return False
+    if going.transition != "link" or new.frame.wanted != url:
+        if new.frame.wanted == url:
+            cancel(world, page)
+        return False
+    if new.held:
+        new.when_run.append(partial(world.soon, partial(world.soon, partial(_show, world, going, new))))
+    else:
+        _show(world, going, new)
+        world.emit_to(new, "Page", "Page.frameStoppedLoading", {"frameId": new.frame.id}, new.frame)
+    return True
+
+
+def _show(world: World, going: Navigation, new: Target) -> None:
+    old = going.target
+    if old.closed or new.closed or old.prerender is not new:
+        return
+    assert old.frame is not None
+    assert new.frame is not None
+    world.when_left([(each, each.document) for each in old.frame.subtree()], False)
+    old.prerender, new.prerender_of = None, None
+    old.history.come_to(going.url, going.transition, instead=going.instead, swaps=True)
+    new.history, new.subtype, new.frame.wanted = old.history, "", ""
+    new.tab, old.tab = old.tab, None
+    if new.tab is not None:
+        new.tab.tab_of = new
+    targets.disconnect(world, old)
+    for session in new.sessions:
+        assert session.parent is not None
+        world.emit(session.parent, "Target.targetInfoChanged", {"targetInfo": new.info()}, new)
+    sessions.changed(world, new)
+    world.when_replaced(old.frame, new.frame)
+
+
+def cancel(world: World, page: Target) -> None:
+    """Nobody will go to it."""
+    new, page.prerender = page.prerender, None
+    if new is not None and new.id in world.targets:
+        targets.close(world, new)

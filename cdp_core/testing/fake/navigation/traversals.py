@@ -1,0 +1,58 @@
+"""Going through the history of a page, by a command or by a script.
+
+to another document     a navigation, which brings the document as it was left, or loads it again
+to another address      of the same document: nothing is loaded
+to what a frame inside was
+                        a navigation of that frame
+"""
+
+from __future__ import annotations
+
+from cdp_core.testing.fake.model.addresses import is_same
+from cdp_core.testing.fake.model.history import Entry
+from cdp_core.testing.fake.model.parts import Frame, Target
+from cdp_core.testing.fake.navigation import frames, moves
+from cdp_core.testing.fake.navigation.loading import Loaded
+from cdp_core.testing.fake.navigation.moves import Started
+from cdp_core.testing.fake.world import World
+
+__all__ = ["go"]
+
+
+def nobody() -> None:
+    """A script is told nothing."""
+
+
+def go(world: World, page: Target, entry: Entry, loaded: Loaded, started: Started = nobody) -> None:
+    """Begin it; `started` is called when it has begun, which is before anything else."""
+    history, frame = page.history, page.frame
+    here = history.current
+    if frame is None or here is None or here is entry:
+        started()
+    elif here.document != entry.document or history.lost:
+        _navigate(world, frame, entry.url, entry, loaded, started)
+    elif here.url != entry.url:
+        moves.move_back(world, frame, entry.url, entry, started)
+    else:
+        _go_inside(world, here, entry, loaded, started)
+
+
+def _go_inside(world: World, here: Entry, entry: Entry, loaded: Loaded, started: Started) -> None:
+    tell = started
+    for name, url in entry.frames.items():
+        frame = world.frames.get(name)
+        if frame is not None and here.frames.get(name) != url:
+            if is_same(frame.url, url):
+                moves.move_back(world, frame, url, entry, tell)
+            else:
+                _navigate(world, frame, url, entry, loaded, tell)
+            tell = nobody
+    if tell is started:
+        started()
+
+
+def _navigate(world: World, frame: Frame, url: str, entry: Entry, loaded: Loaded, started: Started) -> None:
+    def tell(_loader: str, _failure: str | None) -> None:
+        started()
+
+    frames.navigate(world, frame, url, loaded, kind="historyDifferentDocument", entry=entry, started=tell)

@@ -1,0 +1,1 @@
+"""What scripts evaluate to in the fake browser, without a JavaScript engine."""

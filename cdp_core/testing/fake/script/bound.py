@@ -1,0 +1,52 @@
+"""Functions that a client puts into pages, so that a script tells it something: `Runtime.addBinding`.
+
+A binding is put into the documents that are there, and where the session has Runtime enabled into those to come, too; a
+call of it is told to each session of the target that has one of the name. Taken away, the function stays where it was, and
+tells this session no more. One for the worlds of a name is in no page's own world, which is where all scripts run here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from cdp_core.sansio.messages import Json
+from cdp_core.testing.fake.model.parts import Frame, Session
+from cdp_core.testing.fake.world import World
+
+__all__ = ["bind", "called_in", "tell"]
+
+_CALL: Final = re.compile(
+    r"\s*(?:(?:window|globalThis|self)\.)?(?P<name>[\w$]+)\s*"
+    r"\(\s*(?:'(?P<one>[^'\\]*)'|\"(?P<two>[^\"\\]*)\")\s*\)\s*;?\s*"
+)
+
+
+def bind(session: Session, name: str) -> None:
+    """From now on the session is told of calls."""
+    assert session.target is not None
+    session.bound.add(name)
+    top = session.target.frame or session.target.scope
+    for frame in () if top is None else top.subtree():
+        if frame.target is session.target:
+            frame.bound[name] = frame.document
+
+
+def called_in(frame: Frame, expression: str) -> tuple[str, str] | None:
+    """The name and the payload, where an expression calls a binding with one text."""
+    call = _CALL.fullmatch(expression)
+    if call is None:
+        return None
+    name = call["name"]
+    there = frame.bound.get(name) == frame.document or any(
+        name in each.bound and "Runtime" in each.domains for each in frame.target.sessions
+    )
+    return (name, call["two"] if call["one"] is None else call["one"]) if there else None
+
+
+def tell(world: World, frame: Frame, name: str, payload: str) -> None:
+    """A script calls it."""
+    params: Json = {"name": name, "payload": payload, "executionContextId": frame.context}
+    for session in tuple(frame.target.sessions):
+        if name in session.bound:
+            world.emit(session, "Runtime.bindingCalled", params, frame)

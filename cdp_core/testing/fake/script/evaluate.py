@@ -1,0 +1,257 @@
+"""`Runtime.evaluate` without JavaScript: expressions that a script knows, and a few that every test writes.
+
+A script's `answers` come first. Then what literals and operators come to, and where the document is (values.py),
+`'x'.repeat(n)`, `alert(…)`, `confirm(…)`, `prompt(…)`, `console.log(…)`, `window.open(…)`, `history.back()`,
+`history.forward()`, and one of these in `try { … } catch (x) { … }` where what is caught comes to texts, `x.name` and
+`x.message`. What no script could be, or no window has, throws as it does in V8. Anything else brings `undefined`, and is
+counted: a fake that made up values would make tests pass that a browser would fail.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from cdp_core.sansio.messages import Json
+from cdp_core.testing import steps
+from cdp_core.testing.fake.model import unloading, workers
+from cdp_core.testing.fake.model.parts import Frame
+from cdp_core.testing.fake.player import Player, remote
+from cdp_core.testing.fake.script import bound, listeners
+from cdp_core.testing.fake.script.thrown import error, is_thrown, message_of, name_of, network_error
+from cdp_core.testing.fake.script.values import UNDEFINED, comes_to
+
+__all__ = ["UNDEFINED", "by_reference", "evaluate", "is_understood"]
+
+_CALL: Final = re.compile(
+    r"\s*(?:window\.)?(?P<name>alert|confirm|prompt|open|history\.(?P<way>back|forward)"
+    r"|console\.(?P<level>log|debug|info|warn|error|dir|trace|clear|groupCollapsed|groupEnd|group|assert))"
+    r"\s*\((?P<arguments>.*)\)\s*;?\s*",
+    re.DOTALL,
+)
+_NOTHING_THROWN: Final = network_error("")
+_CLOSE: Final = re.compile(r"\s*(?:self\.)?close\(\)\s*;?\s*")
+_LEVELS: Final = {
+    "warn": "warning",
+    "group": "startGroup",
+    "groupCollapsed": "startGroupCollapsed",
+    "groupEnd": "endGroup",
+}
+_NAMED: Final = frozenset(("trace", "clear", "group", "groupCollapsed", "groupEnd", "assert"))
+"""Without anything to write these write their own name."""
+_REPEATED: Final = re.compile(
+    r"(?P<text>'[^'\\]*'|\"[^\"\\]*\")\.repeat\(\s*(?P<times>\d{1,7})\s*(?:<<\s*(?P<shift>\d|1\d|2[0-4])\s*)?\)"
+)
+_TRY: Final = re.compile(
+    r"\s*try\s*\{\s*(?P<tried>.*?)\s*;?\s*\}\s*catch\s*\(\s*(?P<name>[\w$]+)\s*\)\s*\{\s*(?P<caught>[^{}]*?)\s*;?\s*\}\s*;?\s*",
+    re.DOTALL,
+)
+_TOLD: Final = re.compile(r"([\w$]+)\.(?P<part>name|message)(?:\.slice\(\s*(?P<from>\d+)\s*,\s*(?P<to>\d+)\s*\))?")
+_GO_TO: Final = re.compile(
+    r"\s*(?:(?:window|document|self)\.)?location(?:(?:\.href)?\s*=\s*(?P<set>'[^'\\]*'|\"[^\"\\]*\")"
+    r"|\.(?P<how>assign|replace)\(\s*(?P<url>'[^'\\]*'|\"[^\"\\]*\")\s*\)|\.(?P<again>reload)\(\))\s*;?\s*"
+)
+"""A script goes to another document."""
+
+
+def evaluate(
+    player: Player, frame: Frame, expression: str, done: Callable[[Json], None], *, user_gesture: bool = False
+) -> bool:
+    """Run an expression in a frame; `done` gets the remote object, maybe later. Whether it was understood.
+
+    Without a user's gesture no window is opened: the popup blocker is on.
+    """
+    if user_gesture:
+        unloading.touch(frame)
+    known = player.script.answers.get(expression)
+    if known is not None:
+        brought = UNDEFINED if known.value is None else remote(known.value)
+        before, thrown_by = _until_thrown(known.steps, expression)
+        player.play(before, here=frame, done=lambda: done(brought if thrown_by is None else thrown_by))
+        return True
+    tried = _TRY.fullmatch(expression)
+    if tried is not None and is_understood(player, frame, expression):
+
+        def finish(value: Json) -> None:
+            done(remote(_caught(tried, value)) if is_thrown(value) else value)
+
+        return evaluate(player, frame, tried["tried"], finish, user_gesture=user_gesture)
+    if frame is frame.target.scope and _CLOSE.fullmatch(expression):
+        player.world.soon(lambda: workers.close(player.world, frame.target))
+        done(UNDEFINED)
+        return True
+    told = bound.called_in(frame, expression)
+    if told is not None:
+        bound.tell(player.world, frame, *told)
+        done(UNDEFINED)
+        return True
+    call = _call_in(frame, expression)
+    arguments = None if call is None else _literals(call["arguments"])
+    if call is not None and arguments is not None:
+        _run_call(player, frame, call, arguments, done, user_gesture=user_gesture)
+        return True
+    wish = _GO_TO.fullmatch(expression)
+    if wish is not None:
+        _go_to(player, frame, wish, done)
+        return True
+    value = _value_of(player, frame, expression)
+    if value is None:
+        value = listeners.add(frame, expression, lambda where, text: player.console(where, "log", [text]))
+    done(UNDEFINED if value is None else value)
+    return value is not None
+
+
+def _until_thrown(does: Sequence[steps.Step], expression: str) -> tuple[Sequence[steps.Step], Json | None]:
+    """What is done before the expression throws, and what that is: whoever evaluates it catches it."""
+    for number, step in enumerate(does):
+        if isinstance(step, steps.ScriptError) and step.frame == steps.MAIN:
+            return does[:number], error("Error", step.message, expression, 0, traced=True)
+    return does, None
+
+
+def is_understood(player: Player, frame: Frame, expression: str) -> bool:
+    """Whether it is more than `undefined` that `evaluate` would bring of it."""
+    if frame is frame.target.scope and _CLOSE.fullmatch(expression):
+        return True
+    call, tried = _call_in(frame, expression), _TRY.fullmatch(expression)
+    if tried is not None and expression not in player.script.answers:
+        return _caught(tried, _NOTHING_THROWN) is not None and is_understood(player, frame, tried["tried"])
+    if expression in player.script.answers or (call is not None and _literals(call["arguments"]) is not None):
+        return True
+    if _GO_TO.fullmatch(expression) is not None or listeners.is_listener(expression):
+        return True
+    if bound.called_in(frame, expression) is not None:
+        return True
+    value = _value_of(player, frame, expression)
+    return value is not None and not (is_thrown(value) and name_of(value) == "SyntaxError")
+
+
+def _call_in(frame: Frame, expression: str) -> re.Match[str] | None:
+    """One of the calls that are known; of these a worker has the console's alone."""
+    call = _CALL.fullmatch(expression)
+    return None if call is not None and frame is frame.target.scope and not call["level"] else call
+
+
+def by_reference(value: Json) -> Json | None:
+    """How a value is shown that is not sent, as an array or another object is not; None for the others."""
+    content = value.get("value")
+    if isinstance(content, list):
+        named = {"subtype": "array", "className": "Array", "description": f"Array({len(content)})"}  # pyright: ignore[reportUnknownArgumentType]
+    elif isinstance(content, dict):
+        named = {"className": "Object", "description": "Object"}
+    else:
+        return None
+    return {"type": "object", **named}
+
+
+def _run_call(
+    player: Player,
+    frame: Frame,
+    call: re.Match[str],
+    arguments: list[Any],
+    done: Callable[[Json], None],
+    *,
+    user_gesture: bool,
+) -> None:
+    name = call["name"]
+    if call["level"]:
+        if call["level"] == "assert":
+            failed, arguments = not (arguments[:1] or [None])[0], arguments[1:]
+            if not failed:
+                done(UNDEFINED)
+                return
+        if call["level"] in _NAMED and not arguments:
+            arguments = [f"console.{call['level']}"]
+        player.console(frame, _LEVELS.get(call["level"], call["level"]), arguments)
+        done(UNDEFINED)
+    elif call["way"]:
+        player.go(frame, -1 if call["way"] == "back" else 1)
+        done(UNDEFINED)
+    elif name == "open" and not user_gesture:
+        player.ask_for_window(frame, str(arguments[0]) if arguments else "about:blank", user_gesture=False)
+        done(remote(None))
+    elif name == "open":
+        popup = player.popup(frame, str(arguments[0]) if arguments else "about:blank")
+        window = {"type": "object", "className": "Window", "description": "Window", "objectId": "1.1.1"}
+        if popup.held:
+            popup.when_run.append(lambda: player.world.soon(lambda: done(window)))
+        else:
+            done(window)
+    else:
+        message = _shown(arguments[0]) if arguments else ""
+        default = _shown(arguments[1]) if len(arguments) > 1 else ""
+
+        def answered(accepted: bool, text: str) -> None:
+            done(_answered(name, accepted, text))
+
+        player.dialog(frame, name, message, default, answered, done)
+
+
+def _caught(tried: re.Match[str], value: Json) -> str | None:
+    """What the part behind `catch` comes to; None where that is not known."""
+    parts: list[str] = []
+    for written in tried["caught"].split("+"):
+        told, literal = _TOLD.fullmatch(written.strip()), _literals(written)
+        if told is not None and told[1] == tried["name"]:
+            text = name_of(value) if told["part"] == "name" else message_of(value)
+            parts.append(text if told["from"] is None else text[int(told["from"]) : int(told["to"])])
+        elif literal is not None and len(literal) == 1 and isinstance(literal[0], str):
+            parts.append(literal[0])
+        else:
+            return None
+    return "".join(parts)
+
+
+def _go_to(player: Player, frame: Frame, wish: re.Match[str], done: Callable[[Json], None]) -> None:
+    url = (wish["set"] or wish["url"] or "")[1:-1]
+    brought = remote(url) if wish["set"] is not None else UNDEFINED
+    reason = "reload" if wish["again"] else "scriptInitiated"
+    player.go_to(frame, url, reason, lambda: done(brought), instead=wish["how"] == "replace")
+
+
+def _answered(kind: str, accepted: bool, text: str) -> Json:
+    if kind == "alert":
+        return UNDEFINED
+    if kind == "confirm":
+        return remote(accepted)
+    return remote(text if accepted else None)
+
+
+def _value_of(player: Player, frame: Frame, expression: str) -> Json | None:
+    repeated = _REPEATED.fullmatch(expression.strip().rstrip(";"))
+    return remote(_repeated(repeated)) if repeated is not None else comes_to(player, frame, expression)
+
+
+def _repeated(found: re.Match[str]) -> str:
+    """A text as often as it is said."""
+    return found["text"][1:-1] * (int(found["times"]) << int(found["shift"] or 0))
+
+
+_STRING: Final = re.compile(r"'((?:[^'\\]|\\.)*)'")
+_KEPT: Final = re.compile(r"\\(.)|(\")", re.DOTALL)
+
+
+def _as_json(found: re.Match[str]) -> str:
+    def kept(part: re.Match[str]) -> str:
+        return "'" if part[1] == "'" else '\\"' if part[2] else part[0]
+
+    return f'"{_KEPT.sub(kept, found[1])}"'
+
+
+def _literals(text: str) -> list[Any] | None:
+    """The literals of JavaScript that are JSON, but for quotes; None where there is anything else."""
+    as_json = _STRING.sub(_as_json, _REPEATED.sub(lambda found: f'"{_repeated(found)}"', text))
+    try:
+        found: list[Any] = json.loads(f"[{as_json}]")
+    except ValueError:
+        return None
+    return found
+
+
+def _shown(value: Any) -> str:
+    """A value as a dialog shows it."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value)

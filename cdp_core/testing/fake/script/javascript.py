@@ -1,0 +1,461 @@
+"""A little of JavaScript: expressions of literals and operators, whose values need no document.
+
+    read(text)      what an expression comes to, as a function of what names stand for; NotUnderstood for all that is not
+                    here: calls of what a window has, assignments, functions, statements
+    SyntaxFault     a text that no script could be, in V8's own words
+    ThrownError     what evaluating it throws: a name that is not defined, a member of nothing
+
+Nothing is guessed: what is not understood to its end brings no value and no fault.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeGuard
+
+import attrs
+
+from cdp_core.sansio.messages import is_object
+from cdp_core.testing.fake.script.calculating import (
+    UNDEFINED,
+    BigInt,
+    NotUnderstood,
+    Undefined,
+    calculated,
+    signed,
+    text_of,
+    truth,
+)
+
+__all__ = ["SyntaxFault", "ThrownError", "read"]
+
+
+class SyntaxFault(Exception):
+    """It is none."""
+
+    def __init__(self, message: str, place: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+
+
+class ThrownError(Exception):
+    """It throws."""
+
+    def __init__(self, name: str, message: str, place: int) -> None:
+        super().__init__(message)
+        self.name = name
+        self.message = message
+        self.place = place
+
+
+Names = Callable[[str], Any]
+"""What a name stands for. Raises NotUnderstood where that is not known, and KeyError where there is none."""
+Value = Callable[[Names], Any]
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_WORD: Final = re.compile(
+    r"(?P<space>[ \t\n\r\u00a0\ufeff]+|//[^\n]*|/\*.*?\*/)"
+    r"|(?P<bigint>\d+n)"
+    r"|(?P<number>0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<string>'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
+    r"|(?P<template>`[^`\\$]*`)"
+    r"|(?P<name>[A-Za-z_$][\w$]*)"
+    r"|(?P<sign>===|!==|\*\*|=>|==|!=|<=|>=|&&|\|\||\?\?|[-+*/%<>!?:;,.()\[\]{}])",
+    re.DOTALL,
+)
+_BEYOND: Final = re.compile(r"[`=&|^~#]|\?\.|\.\.\.|\+\+|--|<<|>>|\d[\w$]|\\")
+"""What may begin something that is not known here; what else does not fit is in no script."""
+_FAULT: Final = "Invalid or unexpected token"
+KEYWORDS: Final = frozenset(
+    (
+        *(
+            "await",
+            "break",
+            "case",
+            "catch",
+            "class",
+            "const",
+            "continue",
+            "debugger",
+            "default",
+            "delete",
+            "do",
+            "else",
+        ),
+        *(
+            "enum",
+            "export",
+            "extends",
+            "finally",
+            "for",
+            "function",
+            "if",
+            "import",
+            "in",
+            "instanceof",
+            "new",
+            "return",
+        ),
+        *("super", "switch", "this", "throw", "try", "var", "while", "with", "yield", "let", "static", "async", "of"),
+    )
+)
+CONSTANTS: Final[Mapping[str, Any]] = {
+    "true": True,
+    "false": False,
+    "null": None,
+    "undefined": UNDEFINED,
+    "NaN": math.nan,
+    "Infinity": math.inf,
+}
+_ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|x[0-9a-fA-F]{2}|\r\n|.)", re.DOTALL)
+_SHORT: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": ""}
+
+
+@attrs.frozen
+class Word:
+    """One, and where it stands; the last is of the kind `end`."""
+
+    kind: str
+    text: str
+    place: int
+    on_new_line: bool
+
+
+def _words(text: str) -> list[Word]:
+    found: list[Word] = []
+    place, on_new_line = 0, True
+    while place < len(text):
+        match = _WORD.match(text, place)
+        if _is_beyond(text, place, match):
+            raise NotUnderstood(text)
+        if match is None:
+            raise SyntaxFault(_FAULT, place)
+        kind = match.lastgroup
+        assert kind is not None
+        if kind == "space":
+            on_new_line = on_new_line or "\n" in match[0]
+        else:
+            found.append(Word(kind, match[0], place, on_new_line))
+            on_new_line = False
+        place = match.end()
+    found.append(Word("end", "", place, True))
+    return found
+
+
+def _is_beyond(text: str, place: int, match: re.Match[str] | None) -> bool:
+    """Whether something begins there that is not known here, where there seems to be a sign, a number, or nothing."""
+    beyond = _BEYOND.match(text, place)
+    if beyond is None or (match is not None and match.lastgroup not in ("sign", "number", "bigint")):
+        return False
+    if match is None or len(beyond[0]) > len(match[0]):
+        return True
+    return match.lastgroup == "number" and re.match(r"[\w$]", text[match.end() : match.end() + 1]) is not None
+
+
+# ── sentences ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+BINDING: Final[Mapping[str, int]] = {
+    "??": 1,
+    "||": 2,
+    "&&": 3,
+    **dict.fromkeys(("==", "!=", "===", "!=="), 4),
+    **dict.fromkeys(("<", ">", "<=", ">="), 5),
+    **dict.fromkeys(("+", "-"), 6),
+    **dict.fromkeys(("*", "/", "%"), 7),
+    "**": 8,
+}
+_UNARY: Final = 8
+
+
+def read(text: str) -> Value:
+    """What a text comes to. Raises NotUnderstood or SyntaxFault."""
+    return _Reader(_words(text)).script()
+
+
+class _Reader:
+    def __init__(self, words: list[Word]) -> None:
+        self._words = words
+        self._at = 0
+
+    @property
+    def _next(self) -> Word:
+        return self._words[self._at]
+
+    def _is(self, *signs: str) -> bool:
+        return self._next.kind == "sign" and self._next.text in signs
+
+    def _take(self) -> Word:
+        word = self._next
+        self._at += word.kind != "end"
+        return word
+
+    def _demand(self, sign: str) -> None:
+        if not self._is(sign):
+            raise self._fault()
+        self._take()
+
+    def _fault(self) -> Exception:
+        word = self._next
+        shown = {
+            "end": "Unexpected end of input",
+            "number": "Unexpected number",
+            "bigint": "Unexpected number",
+            "string": "Unexpected string",
+            "template": "Unexpected template string",
+            "name": f"Unexpected identifier '{word.text}'",
+        }.get(word.kind, f"Unexpected token '{word.text}'")
+        if word.kind == "name" and (word.text in KEYWORDS or word.text in CONSTANTS):
+            return NotUnderstood(word.text)
+        return SyntaxFault(shown, word.place)
+
+    def script(self) -> Value:
+        last: Value = _constant(UNDEFINED)
+        while self._next.kind != "end":
+            if self._is(";"):
+                self._take()
+                continue
+            if self._is("{"):
+                return self._block()
+            last = self._sequence()
+            if not (self._is(";") or self._next.on_new_line):
+                raise self._fault()
+        return last
+
+    def _block(self) -> Value:
+        """Statements are not known here; that they have no end is known all the same."""
+        depth = 0
+        for word in self._words:
+            depth += (word.text == "{") - (word.text == "}") if word.kind == "sign" else 0
+        if depth > 0:
+            raise SyntaxFault("Unexpected end of input", self._words[-1].place)
+        raise NotUnderstood("{")
+
+    def _sequence(self) -> Value:
+        value = self._choice()
+        while self._is(","):
+            self._take()
+            before, after = value, self._choice()
+            value = _both(before, after)
+        return value
+
+    def _choice(self) -> Value:
+        asked = self._binary(0)
+        if not self._is("?"):
+            return asked
+        self._take()
+        yes = self._choice()
+        self._demand(":")
+        no = self._choice()
+        return lambda names: yes(names) if truth(asked(names)) else no(names)
+
+    def _binary(self, least: int) -> Value:
+        value = self._unary()
+        while self._next.kind == "sign" and BINDING.get(self._next.text, 0) > least:
+            sign = self._take().text
+            # `**` binds to the right, the others to the left.
+            value = _combined(sign, value, self._binary(BINDING[sign] - (sign == "**")))
+        return value
+
+    def _unary(self) -> Value:
+        word = self._next
+        if word.kind == "sign" and word.text in ("!", "-", "+"):
+            self._take()
+            inner = self._binary(_UNARY)
+            if self._is("**"):
+                raise NotUnderstood(word.text)
+            if word.text == "!":
+                return lambda names: not truth(inner(names))
+            factor = -1.0 if word.text == "-" else 1.0
+            return lambda names: signed(inner(names), factor)
+        if word.kind == "name" and word.text in ("typeof", "void"):
+            self._take()
+            inner = self._binary(_UNARY)
+            return _constant_after(inner) if word.text == "void" else lambda names: _type_of(inner, names)
+        return self._members()
+
+    def _members(self) -> Value:
+        value = self._primary()
+        while self._is(".", "[", "("):
+            word = self._take()
+            if word.text == ".":
+                if self._next.kind != "name":
+                    raise self._fault()
+                value = _member(value, _constant(self._take().text), word.place + 1)
+            elif word.text == "[":
+                index = self._sequence()
+                self._demand("]")
+                value = _member(value, index, word.place + 1)
+            else:
+                value = _call(value, self._arguments())
+        return value
+
+    def _arguments(self) -> list[Value]:
+        given: list[Value] = []
+        while not self._is(")"):
+            given.append(self._choice())
+            if self._is(","):
+                self._take()
+            elif not self._is(")"):
+                raise SyntaxFault("missing ) after argument list", self._next.place)
+        self._take()
+        return given
+
+    def _primary(self) -> Value:
+        word = self._next
+        if word.kind == "sign" and word.text in ("(", "[", "{"):
+            self._take()
+            return {"(": self._group, "[": self._list, "{": self._object}[word.text]()
+        if word.kind in ("sign", "end"):
+            if word.text in ("/", "<", "=>"):  # a regular expression, a comment of HTML
+                raise NotUnderstood(word.text)
+            raise self._fault()
+        if word.kind == "name" and word.text in KEYWORDS:
+            raise NotUnderstood(word.text)
+        self._take()
+        if word.kind == "name" and word.text not in CONSTANTS:
+            if self._is("=>"):
+                raise NotUnderstood("=>")
+            return _named(word)
+        return _constant(_literal(word))
+
+    def _group(self) -> Value:
+        if self._is(")"):
+            raise NotUnderstood("()")
+        value = self._sequence()
+        self._demand(")")
+        if self._is("=>"):
+            raise NotUnderstood("=>")
+        return value
+
+    def _list(self) -> Value:
+        given: list[Value] = []
+        while not self._is("]"):
+            given.append(self._choice())
+            if not self._is("]"):
+                self._demand(",")
+        self._take()
+        return lambda names: [each(names) for each in given]
+
+    def _object(self) -> Value:
+        given: dict[str, Value] = {}
+        while not self._is("}"):
+            word = self._take()
+            if word.kind not in ("name", "string", "number") or not self._is(":"):
+                raise NotUnderstood(word.text)
+            self._take()
+            given[word.text if word.kind == "name" else text_of(_literal(word))] = self._choice()
+            if not self._is("}"):
+                self._demand(",")
+        self._take()
+        return lambda names: {name: each(names) for name, each in given.items()}
+
+
+def _literal(word: Word) -> Any:
+    if word.kind == "name":
+        return CONSTANTS[word.text]
+    if word.kind == "template":
+        return word.text[1:-1]
+    if word.kind == "bigint":
+        return BigInt(f"{int(word.text[:-1])}n")
+    if word.kind == "number":
+        if re.fullmatch(r"0\d+", word.text):
+            raise NotUnderstood(word.text)
+        return float(int(word.text, 0)) if word.text[1:2] in tuple("xXbBoO") else float(word.text)
+    return _ESCAPE.sub(_unescaped, word.text[1:-1])
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    text = found[1]
+    if text[0] in "ux" and len(text) > 1:
+        return chr(int(text[1:].strip("{}"), 16))
+    if text.isdigit() and text != "0":
+        raise NotUnderstood(text)
+    return _SHORT.get(text, text)
+
+
+# ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _constant(value: Any) -> Value:
+    return lambda _names: value
+
+
+def _constant_after(inner: Value) -> Value:
+    return lambda names: (inner(names), UNDEFINED)[1]
+
+
+def _both(before: Value, after: Value) -> Value:
+    return lambda names: (before(names), after(names))[1]
+
+
+def _named(word: Word) -> Value:
+    def value(names: Names) -> Any:
+        try:
+            return names(word.text)
+        except KeyError:
+            raise ThrownError("ReferenceError", f"{word.text} is not defined", word.place) from None
+
+    return value
+
+
+def _call(called: Value, given: list[Value]) -> Value:
+    def value(names: Names) -> Any:
+        called(names)  # that may throw before anything is called
+        for each in given:
+            each(names)
+        raise NotUnderstood("a call")
+
+    return value
+
+
+def _member(owner: Value, index: Value, place: int) -> Value:
+    def value(names: Names) -> Any:
+        of, key = owner(names), index(names)
+        if of is None or of is UNDEFINED:
+            shown = "null" if of is None else "undefined"
+            message = f"Cannot read properties of {shown} (reading '{text_of(key)}')"
+            raise ThrownError("TypeError", message, place)
+        if is_object(of):
+            if text_of(key) in of:
+                return of[text_of(key)]
+        elif _is_row(of):
+            if key == "length":
+                return float(len(of.encode("utf-16-le", "surrogatepass")) // 2 if isinstance(of, str) else len(of))
+            there = isinstance(key, float) and key.is_integer() and 0 <= key < len(of)
+            if there and not (isinstance(of, str) and not of.isascii()):
+                return of[int(key)]
+        raise NotUnderstood("a member")
+
+    return value
+
+
+def _is_row(value: Any) -> TypeGuard[Sequence[Any]]:
+    """Whether it is a text or an array."""
+    return isinstance(value, (str, list))
+
+
+def _type_of(inner: Value, names: Names) -> str:
+    try:
+        value: object = inner(names)
+    except ThrownError as thrown:
+        if thrown.name == "ReferenceError":
+            return "undefined"
+        raise
+    if isinstance(value, BigInt):
+        return "bigint"
+    kinds: dict[type[Any], str] = {bool: "boolean", float: "number", str: "string", Undefined: "undefined"}
+    return kinds.get(type(value), "object")
+
+
+def _combined(sign: str, left: Value, right: Value) -> Value:
+    if sign == "&&":
+        return lambda names: right(names) if truth(kept := left(names)) else kept
+    if sign == "||":
+        return lambda names: kept if truth(kept := left(names)) else right(names)
+    if sign == "??":
+        return lambda names: right(names) if (kept := left(names)) is None or kept is UNDEFINED else kept
+    return lambda names: calculated(sign, left(names), right(names))

@@ -1,0 +1,105 @@
+"""What an expression comes to in a document (javascript.py), as a remote object; or what evaluating it throws.
+
+Of what a window has, only the little is known that every test asks for: where it is, and whether it has loaded. A name that
+no window has, and that stands in none of the script's `answers`, is not defined; of any other nothing is said.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from cdp_core.sansio.messages import Json
+from cdp_core.testing.fake.model.parts import Frame
+from cdp_core.testing.fake.player import Player, remote
+from cdp_core.testing.fake.script import calculating, javascript, thrown
+from cdp_core.testing.fake.script.calculating import BigInt, NotUnderstood
+from cdp_core.testing.fake.script.javascript import SyntaxFault, ThrownError
+from cdp_core.testing.fake.script.window_names import WINDOW_NAMES
+
+__all__ = ["UNDEFINED", "comes_to"]
+
+UNDEFINED: Final[Json] = {"type": "undefined"}
+_MOST_EXACT: Final = 2**53
+_LOCATION: Final = re.compile(r"(?:window\.|document\.|self\.)?location\.(?P<part>\w+)")
+_PARTS: Final[dict[str, Callable[[str], str]]] = {
+    "href": lambda url: url,
+    "protocol": lambda url: f"{urlsplit(url).scheme}:",
+    "host": lambda url: urlsplit(url).netloc,
+    "hostname": lambda url: urlsplit(url).hostname or "",
+    "pathname": lambda url: urlsplit(url).path or "/",
+    "search": lambda url: f"?{urlsplit(url).query}" if urlsplit(url).query else "",
+    "hash": lambda url: f"#{urlsplit(url).fragment}" if urlsplit(url).fragment else "",
+}
+
+
+def comes_to(player: Player, frame: Frame, text: str) -> Json | None:
+    """The remote object, or what is thrown; None for what is not understood."""
+    asked = text.strip().rstrip(";")
+    told = _told_of(frame, asked)
+    if told is not None:
+        return remote(told)
+    try:
+        return _remote(javascript.read(text)(lambda name: _named(player, frame, name)))
+    except NotUnderstood:
+        return None
+    except SyntaxFault as fault:
+        return thrown.error("SyntaxError", fault.message, text, fault.place, traced=False)
+    except ThrownError as error:
+        return thrown.error(error.name, error.message, text, error.place, traced=True)
+
+
+def _told_of(frame: Frame, asked: str) -> Any:
+    """What is known of the document itself."""
+    if asked == "document.URL":
+        return frame.url
+    if asked == "document.title":
+        return ""
+    if asked == "document.prerendering":
+        return frame.target.page.subtype == "prerender"
+    if asked == "document.readyState" and not frame.busy:
+        return "complete"
+    if asked == "history.length":
+        return max(len(frame.target.page.history.entries), 1)
+    found = _LOCATION.fullmatch(asked)
+    part = None if found is None else _PARTS.get(found["part"])
+    known = part is not None and (frame.url.startswith("http") or asked.endswith("href"))
+    return part(frame.url) if part is not None and known else None
+
+
+def _named(player: Player, frame: Frame, name: str) -> Any:
+    if name in WINDOW_NAMES or frame is frame.target.scope or name in ("$0", "$", "$$", "$x", "$_"):
+        raise NotUnderstood(name)
+    word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
+    if any(word.search(known) for known in (*player.script.answers, *player.script.overrides)):
+        raise NotUnderstood(name)
+    raise KeyError(name)
+
+
+def _remote(value: Any) -> Json:
+    if isinstance(value, BigInt):
+        return {"type": "bigint", "unserializableValue": value.text, "description": value.text}
+    if value is calculating.UNDEFINED:
+        return UNDEFINED
+    if isinstance(value, float) and (not math.isfinite(value) or str(value) == "-0.0"):
+        shown = "-0" if str(value) == "-0.0" else calculating.number_text(value)
+        return {"type": "number", "unserializableValue": shown, "description": shown}
+    return remote(_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    """A value as it is sent. Raises NotUnderstood for what JSON does not have."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise NotUnderstood("a number that is none")
+        return int(value) if value.is_integer() and abs(value) < _MOST_EXACT else value
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    raise NotUnderstood("a value that JSON does not have")

@@ -1,0 +1,1 @@
+"""The search for scripts and schedules that a client handles wrongly."""

@@ -1,0 +1,192 @@
+"""Searches for what a client program does wrong: many examples, and of each kind of wrong the least example.
+
+A find does not end the campaign: what it broke is known from then on, and the search goes on for other laws. Examples
+come from Hypothesis; those that failed are kept in its database, a folder or a Redis that a fleet shares, under the
+client's name, and are tried first by the next campaign, wherever that runs.
+
+A campaign can be cut into shards: each has its own share of the examples, made of another seed; with a database there is
+no seed, and each searches where chance takes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from cdp_core.errors import InvalidArgument
+from cdp_core.testing.fuzz.program import NEVER_CONNECTS, Outcome
+from cdp_core.testing.fuzz.search import DRAWS, Example, Find, least
+from cdp_core.testing.judge.observation import Complaint
+
+if TYPE_CHECKING:
+    from hypothesis import settings
+    from hypothesis.database import ExampleDatabase
+    from hypothesis.strategies import SearchStrategy
+
+__all__ = ["Campaign", "Shard", "Told", "open_database"]
+
+KEY: Final = "cdp_core.testing fuzz"
+
+
+@attrs.frozen
+class Shard:
+    """The K-th of N parts of a campaign."""
+
+    number: int = 1
+    of: int = 1
+
+    @classmethod
+    def from_text(cls, text: str) -> Shard:
+        """Read `K/N`. Raises InvalidArgument."""
+        match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]):
+            raise InvalidArgument(f"{text!r} is no shard; 3/8 is the third of eight.")
+        return cls(int(match[1]), int(match[2]))
+
+    def share(self, runs: int) -> int:
+        """How many of all runs are its own."""
+        return runs // self.of + (self.number <= runs % self.of)
+
+
+@attrs.frozen(kw_only=True)
+class Told:
+    """A find, with what was decided in the run that showed it."""
+
+    find: Find
+    outcome: Outcome
+    tried: int
+    """How many examples were tried until then, shrinking included."""
+
+
+def open_database(where: str | None) -> ExampleDatabase | None:
+    """The database at a folder or a redis:// address; None for None. Raises InvalidArgument where it cannot be used."""
+    if where is None:
+        return None
+    if re.match(r"rediss?://|unix://", where):
+        return _open_redis(where)
+    from hypothesis.database import DirectoryBasedExampleDatabase  # noqa: PLC0415 - imports stay cheap
+
+    try:
+        Path(where).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidArgument(f"{where!r} can be no database ({error.strerror}).") from None
+    return DirectoryBasedExampleDatabase(where)
+
+
+def _open_redis(where: str) -> ExampleDatabase:
+    try:
+        from hypothesis.extra.redis import RedisExampleDatabase  # noqa: PLC0415 - imports stay cheap
+        from redis import Redis, RedisError  # noqa: PLC0415 - imports stay cheap
+    except ImportError:
+        raise InvalidArgument("A database at a redis:// address needs hypothesis[redis]; install that.") from None
+    try:
+        redis = Redis.from_url(where)  # pyright: ignore[reportUnknownMemberType]
+        redis.ping()  # pyright: ignore[reportUnknownMemberType]
+    except (RedisError, ValueError) as error:
+        raise InvalidArgument(f"The database does not answer ({type(error).__name__}).") from None
+    return RedisExampleDatabase(redis)
+
+
+class Campaign:
+    """One search. `attempt` puts the program to an example; `tried` counts the examples that it was put to.
+
+    for told in Campaign(attempt, examples, runs=200).finds(): ...
+    """
+
+    def __init__(
+        self,
+        attempt: Callable[[Example], Outcome],
+        examples: SearchStrategy[Example],
+        *,
+        runs: int,
+        shrinks: int = 60,
+        seed: int = 0,
+        shard: Shard = Shard(),
+        database: ExampleDatabase | None = None,
+        name: str = "",
+    ) -> None:
+        self.tried = 0
+        self._attempt = attempt
+        self._examples = examples
+        self._runs = shard.share(runs)
+        self._shrinks = shrinks
+        self._seed = seed * shard.of + shard.number
+        self._database = database
+        self._name = name
+        self._outcomes: dict[str, Outcome] = {}
+        """By what the examples print as: each is tried once."""
+        self._known: set[str] = set()
+        """The laws that were found broken."""
+
+    def finds(self) -> Iterator[Told]:
+        """Each kind of wrong, when it was found."""
+        while self._runs and NEVER_CONNECTS not in self._known:  # who never connects does nothing else
+            told = self._find_next()
+            if told is None:
+                return
+            self._known.update(complaint.law for complaint in told.find.complaints)
+            yield told
+
+    def _find_next(self) -> Told | None:
+        from hypothesis import find  # noqa: PLC0415 - imports stay cheap
+        from hypothesis.errors import NoSuchExample  # noqa: PLC0415 - imports stay cheap
+
+        left = self._shrinks // 2
+        wanted: frozenset[str] = frozenset()
+        searched: set[str] = set()
+        seeds: set[int] = set()
+
+        def is_wrong(example: Example) -> bool:
+            """Of the find and what shrinks of it only the same laws count: a find does not slip into another."""
+            nonlocal left, wanted
+            if wanted and repr(example) not in self._outcomes:
+                left -= 1
+                if left < 0 or NEVER_CONNECTS in wanted:
+                    return False
+            if not wanted and repr(example) not in searched:
+                if len(searched) >= self._runs or example.seed in seeds:  # it was made of another (hunts.DRAWS)
+                    return False
+                searched.add(repr(example))
+                seeds.update([example.seed] if example.seed else ())
+            new = self._laws_of(example) - self._known
+            wanted = wanted or frozenset(new)
+            return bool(new & wanted)
+
+        key = "\0".join([KEY, self._name, *sorted(self._known)]).encode("utf-8", "replace")
+        try:
+            # Hypothesis leaves its database alone where it is given a seed.
+            chance = Random(self._seed) if self._database is None else None  # noqa: S311 - of examples, not of secrets
+            example = find(self._examples, is_wrong, settings=self._settings(), random=chance, database_key=key)
+        except NoSuchExample:
+            return None
+        # Hypothesis needs many tries for what a part that is left out shows at once: each has its half of them.
+        left = max(left, 0) + self._shrinks - self._shrinks // 2
+        example = least(example, is_wrong)
+        outcome = self._outcomes[repr(example)]
+        complaints = tuple(each for each in outcome.complaints if each.law not in self._known)
+        return Told(find=Find(example=example, complaints=complaints), outcome=outcome, tried=self.tried)
+
+    def _settings(self) -> settings:
+        import hypothesis  # noqa: PLC0415 - imports stay cheap
+
+        check = hypothesis.HealthCheck
+        return hypothesis.settings(
+            max_examples=DRAWS * self._runs,
+            database=self._database,
+            deadline=None,
+            suppress_health_check=(check.too_slow, check.filter_too_much, check.data_too_large),
+            phases=(hypothesis.Phase.reuse, hypothesis.Phase.generate, hypothesis.Phase.shrink),
+        )
+
+    def _laws_of(self, example: Example) -> set[str]:
+        printed = repr(example)
+        if printed not in self._outcomes:
+            self.tried += 1
+            self._outcomes[printed] = self._attempt(example)
+        complaints: tuple[Complaint, ...] = self._outcomes[printed].complaints
+        return {complaint.law for complaint in complaints}

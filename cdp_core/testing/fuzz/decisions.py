@@ -1,0 +1,455 @@
+"""Decides what happens next between a fake browser and clients over sockets, by what the event is and never by when.
+
+A run is a row of decisions, each about a logical event:
+
+    Hear(client, session, method, nth)  the browser hears the n-th command of a method on a session
+    Tell(client, session, what, nth)    the client is told the n-th event of a method there, or the reply to that command
+    Leave(client)                       the browser notices that the client has gone
+    Put(question)                       the n-th question is put to the program, as its user would
+    Pass(seconds)                       time passes; only when it is quiet
+
+Sessions are counted as the client was told of them, the root is 0. What a client sent is kept until it is to be heard, and
+a message until it is to be told, so that a row that was written down is enforced: whatever the operating system did to the
+octets meanwhile, the browser sees and says the same in the same order. Where the client does not do its part, the rest of
+the row is given up, and `followed` says how far it held.
+
+Which replies may overtake events is the fake's to say (docs/cdp/close-is-answered-before-it-is-told.md).
+
+Without a row a seed decides, by the names of what could come next: the same client meets nearly the same again even so.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from hashlib import blake2b
+from typing import Any, Final, get_args
+
+import attrs
+import trio
+
+from cdp_core.sansio.messages import Json, is_object
+from cdp_core.testing.byte_stream import ByteStream
+from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
+from cdp_core.testing.fake.delivery_order import Delivery, Edges
+from cdp_core.testing.literal_values import Plain, a_number, a_text, from_json, some_seconds, to_json
+from cdp_core.testing.schedules import Ask, Consume, Deliver, Schedule
+from cdp_core.testing.served_client import Outbox, Write
+
+__all__ = [
+    "ConductedClient",
+    "Conductor",
+    "Decision",
+    "Hear",
+    "Leave",
+    "Pass",
+    "Put",
+    "Tell",
+    "decisions_from_json",
+    "decisions_to_json",
+]
+
+ATTACHED: Final = "Target.attachedToTarget"
+HELD: Final = 3
+"""One message in so many is held until the client has said something, or has nothing to say."""
+INTERRUPTION: Final = 24
+"""Once in so many decisions a question is put while something goes on."""
+
+
+# ── the values ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@attrs.frozen(repr=False)
+class Hear(Plain):
+    """The browser hears a command; one that cannot be read has no method."""
+
+    client: int = attrs.field(validator=a_number(1))
+    session: int = attrs.field(validator=a_number())
+    method: str = attrs.field(validator=a_text)
+    nth: int = attrs.field(default=1, validator=a_number(1))
+
+
+@attrs.frozen(repr=False)
+class Tell(Plain):
+    """A client is told something: the event's method, or `reply to` the command's."""
+
+    client: int = attrs.field(validator=a_number(1))
+    session: int = attrs.field(validator=a_number())
+    what: str = attrs.field(validator=a_text)
+    nth: int = attrs.field(default=1, validator=a_number(1))
+
+
+@attrs.frozen(repr=False)
+class Leave(Plain):
+    """A client has gone."""
+
+    client: int = attrs.field(validator=a_number(1))
+
+
+@attrs.frozen(repr=False)
+class Put(Plain):
+    """The n-th question is put to the program."""
+
+    question: int = attrs.field(validator=a_number(1))
+
+
+@attrs.frozen(repr=False)
+class Pass(Plain):
+    """Time passes."""
+
+    seconds: float = attrs.field(validator=some_seconds)
+
+
+Decision = Hear | Tell | Leave | Put | Pass
+KINDS: Final[Mapping[str, type[Decision]]] = {kind.__name__: kind for kind in get_args(Decision)}
+
+
+def decisions_to_json(decisions: Iterable[Decision]) -> list[Json]:
+    """Decisions as JSON."""
+    return [to_json(each, "decision") for each in decisions]
+
+
+def decisions_from_json(content: Iterable[object]) -> tuple[Decision, ...]:
+    """Read decisions. Raises InvalidArgument that names the place."""
+    return tuple(from_json(each, "decision", KINDS, f"decisions[{number}]") for number, each in enumerate(content))
+
+
+# ── one client ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@attrs.frozen
+class _Written:
+    """A command that arrived, and was not heard."""
+
+    text: bytes
+    session_id: str | None
+    method: str
+    id: object
+    nth: int
+
+
+class ConductedClient:
+    """One client and its link: everything about it waits for the conductor."""
+
+    def __init__(self, conductor: Conductor, end: ClientEnd, write: Write) -> None:
+        self.end = end
+        self.stream = ByteStream(end.fake.faults, end.number)
+        self.outbox = Outbox(end, self.stream.together)
+        self.written: deque[_Written] = deque()
+        self.gone = self.left = False
+        self._write = write
+        self._conductor = conductor
+        self._sessions: dict[str | None, int] = {None: 0}
+        self._arrived: Counter[tuple[str | None, str]] = Counter()
+        self._told: Counter[tuple[str | None, str]] = Counter()
+        self._commands: dict[tuple[str | None, object], int] = {}
+        """The number among its like of the command that a reply is to."""
+        self._names: dict[int, Tell] = {}
+        self.spoke = False
+        self.unread = 0
+        """How many answers there were for it when it left."""
+        end.on_message(conductor.wake)
+
+    # ── its link ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def receive(self, text: bytes) -> None:
+        """The client sent a text."""
+        self.spoke = True
+        session_id, method, number = _read(text)
+        self._arrived[session_id, method] += 1
+        nth = self._arrived[session_id, method]
+        self.written.append(_Written(text, session_id, method, number, nth))
+        self._conductor.arrived()
+
+    def lost(self) -> None:
+        """The client has gone. Idempotent."""
+        if not self.gone:
+            self.gone = True
+            self._conductor.arrived()
+
+    async def tell(self) -> None:
+        """Write what it was told, until its connection has ended."""
+        await self.outbox.empty(self._write)
+
+    # ── what could come next ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def hears(self) -> list[tuple[Hear, _Written]]:
+        """What it sent, the oldest first."""
+        number = self.end.number
+        return [(Hear(number, self._session(each.session_id), each.method, each.nth), each) for each in self.written]
+
+    def tells(self) -> list[tuple[Tell, Delivery]]:
+        """What it could be told."""
+        return [(self._name(delivery), delivery) for delivery in self.end.ready()]
+
+    def _name(self, delivery: Delivery) -> Tell:
+        known = self._names.get(delivery.number)
+        if known is not None:
+            return known
+        session, what = delivery.session_id, delivery.what
+        nth = self._told[session, what] + 1
+        if what.startswith("reply to "):
+            nth = self._commands.get((session, json.loads(delivery.payload).get("id")), nth)
+            self._names[delivery.number] = Tell(self.end.number, self._session(session), what, nth)
+        return Tell(self.end.number, self._session(session), what, nth)
+
+    def _session(self, session_id: str | None) -> int:
+        return self._sessions.get(session_id, len(self._sessions))
+
+    # ── what comes next ──────────────────────────────────────────────────────────────────────────────────────────────
+
+    def hear(self, written: _Written) -> None:
+        """The browser hears it."""
+        self.written.remove(written)
+        self._sessions.setdefault(written.session_id, len(self._sessions))
+        self._commands[written.session_id, written.id] = written.nth
+        self._commands.setdefault((None, written.id), written.nth)  # a refusal may have lost its session
+        self.end.receive(written.text)  # what it knew by then, a socket cannot tell
+
+    def say(self, delivery: Delivery) -> None:
+        """It is told that."""
+        self._told[delivery.session_id, delivery.what] += 1
+        payload = self.end.fake.deliver(self.end, delivery)
+        if delivery.what == ATTACHED:
+            session_id: str = json.loads(payload)["params"]["sessionId"]
+            self._sessions.setdefault(session_id, len(self._sessions))
+        self.outbox.put([payload])
+
+    def leave(self) -> None:
+        """The browser notices that it has gone."""
+        self.left = True
+        self.unread = sum(tell.what.startswith("reply to ") for tell, _delivery in self.tells())
+        self.end.lost()
+
+    def settle(self) -> None:
+        """Nothing more comes to it, where its connection has ended."""
+        if not self.end.connected and self.end.first() is None:
+            self.outbox.complete()
+
+
+def _read(text: bytes) -> tuple[str | None, str, object]:
+    try:
+        message: object = json.loads(text)
+    except (ValueError, RecursionError):
+        message = None
+    if not is_object(message) or not isinstance(message.get("method"), str):
+        return None, "", None
+    session: object = message.get("sessionId")
+    return session if isinstance(session, str) and session else None, message["method"], _hashable(message.get("id"))
+
+
+def _hashable(number: object) -> object:
+    return number if isinstance(number, (int, float, str)) else None
+
+
+# ── the conductor ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Conductor:
+    """See the module. Whoever drives it says when it is calm and when quiet, and calls `step` until that is false.
+
+        conductor = Conductor(fake, seed=7)
+        async with open_server(fake, port=0, control=False, join=conductor.join): ...
+
+    `decisions` come first, then those of a `schedule`, then the seed's. The questions of `asks`, and those of the schedule,
+    are given to `ask`, each when its turn has come.
+    """
+
+    def __init__(
+        self,
+        fake: FakeBrowser,
+        *,
+        seed: int = 0,
+        edges: Edges = "observed",
+        schedule: Schedule | None = None,
+        decisions: Iterable[Decision] = (),
+        asks: Iterable[Any] = (),
+        ask: Callable[[Any], None] | None = None,
+    ) -> None:
+        self.fake = fake
+        turns = () if schedule is None else schedule.turns
+        scheduled = [turn.question for turn in turns if isinstance(turn, Ask)]
+        self._questions: list[Any] = [] if ask is None else [*scheduled, *asks]
+        self._put = 0
+        self._ask = ask
+        self.clients: dict[int, ConductedClient] = {}
+        self.taken: list[Decision] = []
+        """What was decided, in order."""
+        self.arrivals = 0
+        self._seed = seed
+        self._edges: Edges = edges if schedule is None else schedule.edges
+        self._wanted = deque(decisions)
+        self._turns = deque(turns)
+        self._enforcing = bool(self._wanted)
+        self._followed = 0
+        self._given_up = False
+        self._held: dict[Decision, int] = {}
+        self._changed = trio.Event()
+
+    # ── what happens to it ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def join(self, write: Write, path: str) -> ConductedClient:
+        """A client has come."""
+        client = ConductedClient(self, self.fake.connect(path, edges=self._edges), write)
+        self.clients[client.end.number] = client
+        return client
+
+    def arrived(self) -> None:
+        """A client sent something, or has gone."""
+        self.arrivals += 1
+        self.wake()
+
+    def wake(self) -> None:
+        """Something changed."""
+        self._changed.set()
+
+    async def changed(self) -> None:
+        """Wait until something has changed since the last step."""
+        await self._changed.wait()
+
+    @property
+    def followed(self) -> tuple[int, int] | None:
+        """How many of the decisions that were given were taken, and how many there were; None where none were given."""
+        return (self._followed, self._followed + len(self._wanted)) if self._enforcing else None
+
+    @property
+    def waits(self) -> bool:
+        """Whether a row is being enforced, and wants something of a client first."""
+        return bool((self._wanted and not self._given_up) or self._turns)
+
+    @property
+    def left(self) -> bool:
+        """Whether all clients that came have gone, and the browser has noticed."""
+        return all(client.left for client in self.clients.values())
+
+    @property
+    def written(self) -> bool:
+        """Whether all that clients were told is on its way."""
+        return all(client.outbox.idle for client in self.clients.values())
+
+    def give_up(self) -> None:
+        """Follow what was given no longer."""
+        self._given_up = True
+        self._turns.clear()
+
+    # ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def step(self, *, calm: bool = False, quiet: bool = False) -> bool:
+        """Take the next decision, if there is one now.
+
+        calm: no client has said anything for a moment. quiet: nor will any, until it is told something.
+        """
+        self._changed = trio.Event()
+        options = self._options()
+        if self._wanted and not self._given_up:
+            decision = self._as_wanted(options, quiet=quiet)
+        elif self._turns:
+            decision = self._as_scheduled(options, quiet=quiet)
+        else:
+            decision = self._by_seed(options, calm=calm, quiet=quiet)
+        if decision is None:
+            return False
+        act = options.get(decision)
+        self.taken.append(decision)
+        if isinstance(decision, Pass):
+            self.fake.advance(self.fake.now + decision.seconds)
+        else:
+            assert act is not None
+            act()
+        self.settle()
+        return True
+
+    def settle(self) -> None:
+        """Let the links end whose connections have ended, when all that was said is told."""
+        for client in self.clients.values():
+            client.settle()
+
+    def _options(self) -> dict[Decision, Callable[[], None]]:
+        """What could be decided, but for time; what a client sent first stands first."""
+        found: dict[Decision, Callable[[], None]] = {}
+        for number, client in self.clients.items():
+            if client.gone and not client.left and not client.written:
+                found[Leave(number)] = client.leave
+            for hear, written in client.hears() if client.end.connected else ():
+                found[hear] = partial(client.hear, written)
+            for tell, delivery in client.tells():
+                found[tell] = partial(client.say, delivery)
+        if self._put < len(self._questions):
+            found[Put(self._put + 1)] = self._put_next
+        return found
+
+    def _put_next(self) -> None:
+        assert self._ask is not None
+        self._put += 1
+        self._ask(self._questions[self._put - 1])
+
+    def _as_wanted(self, options: Mapping[Decision, object], *, quiet: bool) -> Decision | None:
+        wanted = self._wanted[0]
+        if (quiet and self.fake.next_time() is not None) if isinstance(wanted, Pass) else wanted in options:
+            self._wanted.popleft()
+            self._followed += 1
+            return wanted
+        return None
+
+    def _as_scheduled(self, options: Mapping[Decision, object], *, quiet: bool) -> Decision | None:
+        turn = self._turns[0]
+        if isinstance(turn, Consume):
+            hears = [each for each in options if isinstance(each, Hear) and each.client == turn.client]
+            if hears:
+                self._turns.popleft()
+                if turn.commands > 1:
+                    self._turns.appendleft(attrs.evolve(turn, commands=turn.commands - 1))
+            return hears[0] if hears else None
+        if isinstance(turn, Deliver):
+            client = self.clients.get(turn.client)
+            tells = [] if client is None else client.tells()
+            if not tells:
+                return None
+            self._turns.popleft()
+            numbered = [tell for tell, delivery in tells if delivery.number == turn.number]
+            return numbered[0] if numbered else tells[turn.rank % len(tells)][0]
+        if isinstance(turn, Ask):
+            self._turns.popleft()
+            return next((each for each in options if isinstance(each, Put)), None)
+        self._turns.popleft()
+        return self._next_time() if quiet else None
+
+    def _by_seed(self, options: Mapping[Decision, object], *, calm: bool, quiet: bool) -> Decision | None:
+        first: dict[int, Decision] = {}
+        for each in options:
+            if isinstance(each, Hear):  # one socket is one stream: only the oldest can be heard
+                first.setdefault(each.client, each)
+        put = next((each for each in options if isinstance(each, Put)), None)
+        choices = [
+            each for each in options if each != put and (not isinstance(each, Hear) or first[each.client] == each)
+        ]
+        time = self._next_time() if quiet and not choices else None
+        if put is not None and self._puts(put, now=quiet and not choices, instead=time):
+            return put
+        for each in sorted(choices, key=self._rank):
+            if not isinstance(each, Tell) or calm or self._rank(each) % HELD:
+                return each
+            if self.arrivals > self._held.setdefault(each, self.arrivals):
+                return each
+        return time
+
+    def _puts(self, put: Put, *, now: bool, instead: Decision | None) -> bool:
+        """Whether the next question is put at this moment: when all is quiet, or seldom in between."""
+        chance = self._rank((put, len(self.taken)))
+        return (instead is None or not chance % 2) if now else bool(self.arrivals) and not chance % INTERRUPTION
+
+    def _rank(self, decision: object) -> int:
+        text = f"{self._seed}/{decision!r}"
+        return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
+
+    def _next_time(self) -> Decision | None:
+        at, now = self.fake.next_time(), self.fake.now
+        if at is None:
+            return None
+        seconds = max(at - now, 0.0)
+        while now + seconds < at:  # a difference is rounded, and what is due must be
+            seconds = math.nextafter(seconds, math.inf)
+        return Pass(seconds)

@@ -1,0 +1,60 @@
+"""A fake browser at the far end of a pipe: what `--remote-debugging-pipe` is to a browser.
+
+Texts that end with a NUL byte come in on one descriptor and go out on another. They are split and merged at will; a
+newline separates nothing; an empty text is refused as no JSON, and the talk goes on (fact 60). When the client closes its
+end, or closes the browser, the browser exits; what the pipe still held without its NUL was never said.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+import trio
+
+from cdp_core.nurseries import background_tasks
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.served_client import Order, RealClock, ServedClient
+
+__all__ = ["COMMANDS_FD", "MESSAGES_FD", "serve_pipe"]
+
+COMMANDS_FD: Final = 3
+MESSAGES_FD: Final = 4
+_CHUNK: Final = 1 << 16
+
+
+async def serve_pipe(
+    fake: FakeBrowser, *, read_fd: int = COMMANDS_FD, write_fd: int = MESSAGES_FD, order: Order = "arising"
+) -> None:
+    """Be the browser of whoever is at the other end, until there is nobody, or it has closed the browser.
+
+    Both descriptors are closed then. Raises OSError where they are none.
+    """
+    async with trio.lowlevel.FdStream(read_fd) as commands, trio.lowlevel.FdStream(write_fd) as messages:
+
+        async def write(texts: list[bytes]) -> None:
+            for piece in client.stream.pieces([text + b"\0" for text in texts]):
+                await messages.send_all(piece)
+
+        clock = RealClock(fake)
+        client = ServedClient(fake, clock, write, order=order)
+        try:
+            async with background_tasks() as nursery:
+                nursery.start_soon(clock.run)
+                with trio.CancelScope() as serving:
+                    nursery.start_soon(_listen, commands, client, serving)
+                    await client.tell()
+        finally:
+            client.lost()
+
+
+async def _listen(stream: trio.abc.ReceiveStream, client: ServedClient, serving: trio.CancelScope) -> None:
+    begun: list[bytes] = []
+    with suppress(trio.BrokenResourceError):
+        while chunk := bytes(await stream.receive_some(_CHUNK)):
+            first, *others = chunk.split(b"\0")
+            begun.append(first)
+            for part in others:
+                client.receive(b"".join(begun))
+                begun = [part]
+    serving.cancel()

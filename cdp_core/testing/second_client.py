@@ -1,0 +1,83 @@
+"""Another client that was there before: somebody who has the first page open in a tool of their own, say.
+
+It saw a dialog open there, and answers when it likes. Who comes meanwhile is told nothing of that dialog but its end, cannot
+answer it, and has its `Page.enable` answered only then (fact 18).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from cdp_core.sansio.messages import Json
+from cdp_core.testing.schedules import Ask
+from cdp_core.testing.simulation import Pump
+
+__all__ = ["keep_company"]
+
+LOOKS: Final = 6
+"""How often it looks whether there is a dialog to answer, before it answers at once."""
+
+
+def keep_company(pump: Pump) -> list[Ask]:
+    """Let it come, and see a dialog if there will be one; then it is to be asked these things, each when all is quiet.
+
+    Nobody comes where there is no page.
+    """
+    pages = pump.fake.truth().pages
+    if not pages:
+        return []
+    other = _Other(pages[0])
+    number = pump.join(other).number
+    pump.run(until=lambda: bool(other.open))
+    return [Ask(number, "answer")] * LOOKS
+
+
+class _Other:
+    """One session on one page; it does nothing but answer the dialogs that it saw, one at a time."""
+
+    def __init__(self, page: str) -> None:
+        self.open: list[str] = []
+        """The frames that asked, in that order, and have no answer."""
+        self._page = page
+        self._session = ""
+        self._last = self._looked = 0
+
+    def start(self) -> list[bytes]:
+        return [self._command("Target.attachToTarget", {"targetId": self._page, "flatten": True})]
+
+    def receive(self, payload: bytes, /) -> list[bytes]:
+        message: Json = json.loads(payload)
+        method, params = message.get("method"), message.get("params", {})
+        if method == "Target.attachedToTarget" and not self._session:
+            self._session = params["sessionId"]
+            return [self._command("Page.enable")]
+        if method == "Target.detachedFromTarget":
+            self._session = ""
+            self._page = ""
+            self.open.clear()
+        elif method == "Page.javascriptDialogOpening":
+            self.open.append(params["frameId"])
+            return self._answer() if self._looked == LOOKS else []
+        elif method == "Page.javascriptDialogClosed" and params["frameId"] in self.open:
+            self.open.remove(params["frameId"])
+        return []
+
+    def ask(self, _question: Any, /) -> list[bytes]:
+        self._looked += 1
+        answered = self._answer()
+        while self.open and self._looked == LOOKS:
+            answered += self._answer()
+        return answered
+
+    def _answer(self) -> list[bytes]:
+        """Each opening has one answer (docs/cdp/of-two-dialogs-one-cannot-be-answered.md)."""
+        if not self.open:
+            return []
+        self.open.pop(0)
+        return [self._command("Page.handleJavaScriptDialog", {"accept": True})]
+
+    def _command(self, method: str, params: Json | None = None) -> bytes:
+        self._last += 1
+        message: Json = {"id": self._last, "method": method, "params": params or {}}
+        return json.dumps(message | ({"sessionId": self._session} if self._session else {})).encode()

@@ -1,0 +1,388 @@
+"""Runs a fake browser and clients without sockets, turn by turn, and writes down what it did.
+
+`Pump` takes the turns of a schedule, or those that a seed chooses, and then the rest in the default order, until nothing is
+left to do: consume at once, deliver the oldest, ask when quiet, let time pass when there is nothing else. What it took is a
+schedule again, exact: the same turns give the same run.
+
+`DeliveryOrder` is the same for who cannot be pumped: a transport or an endpoint that asks what it may send now.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, Protocol, runtime_checkable
+
+import attrs
+
+from cdp_core.errors import InvalidArgument, LocalProtocolError
+from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
+from cdp_core.testing.fake.delivery_order import Delivery, Edges
+from cdp_core.testing.schedules import Advance, Ask, Chance, Consume, Deliver, Schedule, Turn
+
+__all__ = ["AskableClient", "DeliveryOrder", "Pump", "PureClient", "Run", "StartingClient"]
+
+MOST_TURNS: Final = 100_000
+INTERRUPTION: Final = 24
+"""Once in so many turns somebody may ask in between."""
+
+
+# ── the clients ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class PureClient(Protocol):
+    """A client without a socket: what it is told comes in, what it writes goes out."""
+
+    def receive(self, payload: bytes, /) -> Iterable[bytes]:
+        """The browser said this; what is written because of it."""
+        ...
+
+
+@runtime_checkable
+class StartingClient(Protocol):
+    """A client that writes first."""
+
+    def start(self) -> Iterable[bytes]:
+        """It is connected; what is written at once."""
+        ...
+
+
+@runtime_checkable
+class AskableClient(Protocol):
+    """A client that can be asked something."""
+
+    def ask(self, question: Any, /) -> Iterable[bytes]:
+        """Somebody asks; what is written because of it."""
+        ...
+
+
+@attrs.define(eq=False)
+class _Party:
+    """A client, its end at the browser, and what it wrote and was not heard."""
+
+    client: PureClient
+    end: ClientEnd
+    written: deque[bytes] = attrs.Factory(deque["bytes"])
+    knew: deque[int] = attrs.Factory(deque["int"])
+    """How much it had been told when it wrote each of them."""
+    octets: int = 0
+    """Of the first that is written, how much was heard."""
+
+    def write(self, payloads: Iterable[bytes]) -> None:
+        self.written.extend(payloads)
+        self.knew.extend([self.end.told] * (len(self.written) - len(self.knew)))
+
+
+@attrs.frozen(kw_only=True)
+class Run:
+    """What became of a run."""
+
+    schedule: Schedule
+    """The turns that were taken: run again with these, everything is the same."""
+    told: tuple[tuple[int, bytes], ...] = attrs.field(repr=False)
+    """Every message that was delivered, with the number of the client."""
+    heard: tuple[tuple[int, bytes], ...] = attrs.field(repr=False)
+    """Every message that the browser heard."""
+    hostile: int
+    """How many messages came before one that a browser was always seen to send earlier."""
+    passed_over: int
+    """Turns of the schedule that could not be taken."""
+    quiet: bool
+    """Whether it came to rest; if not, the turns ran out."""
+
+
+# ── the pump ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Pump:
+    """Runs a fake browser and pure clients, without an event loop.
+
+        run = Pump(FakeBrowser(script), [client], seed=7).run()
+        again = Pump(FakeBrowser(script), [another], schedule=run.schedule, exact=True).run()
+
+    With a `seed`, chance chooses among all turns that can be taken; time passes only when it is quiet, unless `hurry`.
+    `asks` are asked in their order, when it is quiet, or with `interrupt` also in between. With a `schedule` (else that of
+    the browser) its turns come first, its asks among them. `watch` is called after each turn.
+    """
+
+    def __init__(
+        self,
+        fake: FakeBrowser,
+        clients: Sequence[PureClient],
+        *,
+        schedule: Schedule | None = None,
+        seed: int | None = None,
+        edges: Edges | None = None,
+        asks: Iterable[Ask] = (),
+        exact: bool = False,
+        hurry: bool = False,
+        interrupt: bool = False,
+        watch: Callable[[Turn], None] | None = None,
+        most_turns: int = MOST_TURNS,
+    ) -> None:
+        if schedule is not None and (seed is not None or edges is not None):
+            raise InvalidArgument("A pump takes a schedule, or a seed with its edges; give one of the two.")
+        self.fake = fake
+        self._given = schedule if schedule is not None else None if seed is not None else fake.schedule
+        self._edges: Edges = edges or ("observed" if self._given is None else self._given.edges)
+        self._chance = None if seed is None else Chance(seed)
+        self._row = deque(() if self._given is None or self._chance is not None else self._given.turns)
+        """The turns of the schedule that were not tried yet."""
+        self._asks = deque(asks)
+        self._exact = exact
+        self._hurry = hurry
+        self._interrupt = interrupt
+        self._watch = watch
+        self._most_turns = most_turns
+        self._taken: list[Turn] = []
+        self._told: list[tuple[int, bytes]] = []
+        self._heard: list[tuple[int, bytes]] = []
+        self._hostile = self._passed_over = 0
+        self._parties: dict[int, _Party] = {}
+        for client in clients:
+            self.join(client)
+
+    def join(self, client: PureClient, path: str | None = None) -> ClientEnd:
+        """Connect one client more."""
+        end = self.fake.connect(path, edges=self._edges)
+        party = self._parties[end.number] = _Party(client, end)
+        if isinstance(client, StartingClient):
+            party.write(client.start())
+        return end
+
+    @property
+    def ends(self) -> tuple[ClientEnd, ...]:
+        """The clients' ends at the browser, in the order of connecting."""
+        return tuple(party.end for party in self._parties.values())
+
+    def ask(self, asks: Iterable[Ask]) -> None:
+        """Ask these things, too, in their order."""
+        self._asks.extend(asks)
+
+    def run(self, *, until: Callable[[], bool] | None = None) -> Run:
+        """Take turns until nothing is left to do, or `until` holds; then it can be gone on with."""
+        quiet = True
+        for turn in self._turns():
+            quiet = self._took(turn)
+            if not quiet or (until is not None and until()):
+                break
+        return Run(
+            schedule=Schedule(tuple(self._taken), self._edges),
+            told=tuple(self._told),
+            heard=tuple(self._heard),
+            hostile=self._hostile,
+            passed_over=self._passed_over,
+            quiet=quiet,
+        )
+
+    def _turns(self) -> Iterator[Turn]:
+        while self._row:
+            turn = self._row.popleft()
+            if self._can(turn):
+                yield turn
+            elif self._exact:
+                raise LocalProtocolError(
+                    f"Turn {len(self._taken) + 1} of the schedule cannot be taken: {turn!r}; the clients or the script "
+                    "are not those that it was recorded with.",
+                    reason="schedule",
+                )
+            else:
+                self._passed_over += 1
+        choose = self._by_default if self._chance is None else self._by_chance
+        while (chosen := choose()) is not None:
+            yield chosen
+
+    def _took(self, turn: Turn) -> bool:
+        if len(self._taken) >= self._most_turns:
+            return False
+        self._taken.append(self._take(turn))
+        if self._watch is not None:
+            self._watch(turn)
+        return True
+
+    # ── choosing ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _by_default(self) -> Turn | None:
+        for number, party in self._parties.items():
+            if self._writes(party):
+                return Consume(number)
+        for number, party in self._parties.items():
+            first = party.end.first()
+            if first is not None:
+                return Deliver(number, first.number)
+        return self._asks.popleft() if self._asks else self._next_time()
+
+    def _by_chance(self) -> Turn | None:
+        assert self._chance is not None
+        turns: list[Turn] = [Consume(number) for number, party in self._parties.items() if self._writes(party)]
+        ready = [(number, party.end, party.end.ready_count) for number, party in self._parties.items()]
+        waiting = sum(count for _, _, count in ready)
+        quiet = not (turns or waiting)
+        if self._asks and (self._hurry or quiet or (self._interrupt and not self._chance.below(INTERRUPTION))):
+            turns.append(self._asks[0])
+        if self._hurry or quiet:
+            time = self._next_time()
+            turns += [] if time is None else [time]
+        if not turns and not waiting:
+            return None
+        place = self._chance.below(len(turns) + waiting)
+        if place < len(turns):
+            return self._asks.popleft() if isinstance(turns[place], Ask) else turns[place]
+        place -= len(turns)
+        for number, end, count in ready:
+            if place < count:
+                return Deliver(number, end.ready_at(place).number)
+            place -= count
+        raise AssertionError("a place beyond all there is")
+
+    def _next_time(self) -> Turn | None:
+        at, now = self.fake.next_time(), self.fake.now
+        if at is None:
+            return None
+        seconds = at - now
+        while now + seconds < at:  # a difference is rounded, and what is due must be
+            seconds = math.nextafter(seconds, math.inf)
+        return Advance(seconds)
+
+    # ── taking ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _can(self, turn: Turn) -> bool:
+        if isinstance(turn, Advance):
+            return True
+        party = self._parties.get(turn.client)
+        if party is None:
+            return False
+        if isinstance(turn, Deliver):
+            return self._named(party, turn) is not None
+        if isinstance(turn, Consume):
+            return self._writes(party) and (not self._exact or len(party.written) >= turn.commands)
+        return isinstance(party.client, AskableClient)
+
+    def _writes(self, party: _Party) -> bool:
+        if not party.end.connected:
+            party.written.clear()
+            party.knew.clear()
+        return bool(party.written)
+
+    def _named(self, party: _Party, turn: Deliver) -> Delivery | None:
+        if turn.number:
+            return party.end.ready_one(turn.number)
+        return _at_rank(party.end, turn)
+
+    def _take(self, turn: Turn) -> Turn:
+        """Take it. The answer is the turn, exact."""
+        if isinstance(turn, Advance):
+            self.fake.advance(self.fake.now + turn.seconds)
+            return turn
+        party = self._parties[turn.client]
+        if isinstance(turn, Deliver):
+            return self._deliver(party, turn)
+        if isinstance(turn, Consume):
+            return self._consume(party, turn)
+        if isinstance(party.client, AskableClient):
+            party.write(party.client.ask(turn.question))
+        return turn
+
+    def _deliver(self, party: _Party, turn: Deliver) -> Turn:
+        delivery = self._named(party, turn)
+        assert delivery is not None
+        self._hostile += party.end.is_early(delivery)
+        payload = self.fake.deliver(party.end, delivery)
+        self._told.append((turn.client, payload))
+        party.write(party.client.receive(payload))
+        return Deliver(turn.client, delivery.number)
+
+    def _consume(self, party: _Party, turn: Consume) -> Turn:
+        heard = 0
+        party.octets += turn.octets
+        while party.written and party.end.connected:
+            if heard >= turn.commands:
+                if party.octets < len(party.written[0]):
+                    break
+                party.octets -= len(party.written[0])
+            payload = party.written.popleft()
+            self._heard.append((turn.client, payload))
+            party.end.receive(payload, knew=party.knew.popleft())
+            heard += 1
+        return Consume(turn.client, heard)
+
+
+# ── for who cannot be pumped ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class DeliveryOrder:
+    """What one client is told next, for a transport or an endpoint that brings it there.
+
+    `take()` is a batch that may be sent now. A schedule is enforced: where it wants more of the client's commands first,
+    nothing is given out, and `waits_for_client` is true; `go_on()` gives the rest of it up, for a client that does not
+    behave as when the schedule was made. Time and asks are the program's own there, and passed over.
+    """
+
+    def __init__(self, end: ClientEnd, *, schedule: Schedule | None = None, seed: int | None = None) -> None:
+        if schedule is not None and seed is not None:
+            raise InvalidArgument("The order of delivery is a schedule's or a seed's; give one of the two.")
+        self._end = end
+        given = schedule if schedule is not None else end.fake.schedule if seed is None else None
+        turns = () if given is None else given.turns
+        self._turns = deque(
+            turn for turn in turns if isinstance(turn, (Deliver, Consume)) and turn.client == end.number
+        )
+        self._chance = None if seed is None else Chance(seed)
+        self._commands = self._octets = 0
+        """What the client sent, beyond what the schedule has consumed."""
+
+    def sent(self, octets: int) -> None:
+        """The client sent a command of this size."""
+        self._commands += 1
+        self._octets += octets
+
+    @property
+    def waits_for_client(self) -> bool:
+        """Whether there is something to deliver, and the schedule wants commands first."""
+        self._pass()
+        return bool(self._turns) and not isinstance(self._turns[0], Deliver) and self._end.first() is not None
+
+    def go_on(self) -> None:
+        """Keep to the schedule no longer."""
+        self._turns.clear()
+
+    def take(self) -> list[bytes]:
+        """What may be sent now; nothing where nothing may."""
+        taken: list[bytes] = []
+        while True:
+            self._pass()
+            delivery = self._next()
+            if delivery is None:
+                return taken
+            taken.append(self._end.fake.deliver(self._end, delivery))
+            if self._chance is not None and not self._chance.below(4):
+                return taken
+
+    def _pass(self) -> None:
+        """Leave the turns behind that need nothing any more."""
+        while self._turns:
+            turn = self._turns[0]
+            if not isinstance(turn, Consume) or self._commands < turn.commands or self._octets < turn.octets:
+                return
+            self._turns.popleft()
+            self._commands -= turn.commands
+            self._octets = self._octets - turn.octets if turn.octets else self._octets
+
+    def _next(self) -> Delivery | None:
+        if self._chance is not None:
+            count = self._end.ready_count
+            return self._end.ready_at(self._chance.below(count)) if count else None
+        if not self._turns:
+            return self._end.first()
+        turn = self._turns[0]
+        if not isinstance(turn, Deliver) or self._end.first() is None:
+            return None
+        self._turns.popleft()
+        named = self._end.ready_one(turn.number)
+        return _at_rank(self._end, turn) if named is None else named
+
+
+def _at_rank(end: ClientEnd, turn: Deliver) -> Delivery | None:
+    count = end.ready_count
+    return end.ready_at(turn.rank % count) if count else None

@@ -1,0 +1,248 @@
+"""A fake browser in a thread of its own: for blocking programs, for asyncio, for clients in another process.
+
+    with start_fake_browser() as endpoint:
+        subprocess.run(["node", "client.js", endpoint.ws_url])
+        assert endpoint.fake.truth().dialogs == ()
+
+The thread runs trio and the endpoint of `serving`; its clock is the real one. `endpoint.fake` may be used from any thread:
+each of its calls is carried out in the fake's thread, between two messages, and waited for.
+
+A script that cannot be played raises InvalidArgument where the block ends.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import trio
+
+from cdp_core.errors import LocalProtocolError
+from cdp_core.testing.endpoint import FakeEndpoint, serve_fake_browser
+from cdp_core.testing.fake.browser import ClientEnd, Due, FakeBrowser, FakeStatistics
+from cdp_core.testing.fake.command_log import LedgerEntry, ReceivedCommand, ToldSoFar
+from cdp_core.testing.fake.truth import Truth
+from cdp_core.testing.faults import Struck
+from cdp_core.testing.served_client import Order
+from cdp_core.testing.steps import Script, Step
+from cdp_core.transports import Transport
+
+__all__ = ["FakeElsewhere", "start_fake_browser"]
+
+T = TypeVar("T")
+LOOK: Final = 0.1
+"""How often a waiting caller looks whether the thread still runs."""
+
+
+@contextmanager
+def start_fake_browser(
+    fake: FakeBrowser | None = None, /, *, port: int = 0, control: bool = False, order: Order = "arising"
+) -> Generator[FakeEndpoint, None, None]:
+    """Serve a fake browser in a thread of its own for the body. The fake that is given is the thread's until then.
+
+    Raises what `serve_fake_browser` does.
+    """
+    thread = _Thread(FakeBrowser() if fake is None else fake, port=port, control=control, order=order)
+    endpoint = thread.start()
+    try:
+        yield FakeEndpoint(endpoint.ws_url, endpoint.http_url, FakeElsewhere(endpoint.fake, thread.call))
+    finally:
+        thread.stop()
+    thread.raise_failure()
+
+
+class _Thread:
+    """The thread and the way into it."""
+
+    def __init__(self, fake: FakeBrowser, *, port: int, control: bool, order: Order) -> None:
+        self._open = partial(serve_fake_browser, fake, port=port, control=control, order=order)
+        self._serving: Future[FakeEndpoint] = Future()
+        self._token: trio.lowlevel.TrioToken | None = None
+        self._scope = trio.CancelScope()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="fake browser", daemon=True)
+
+    def start(self) -> FakeEndpoint:
+        """Start it; the endpoint once it is there. Raises what serving raised."""
+        self._thread.start()
+        try:
+            return self._serving.result()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """End it, if it has not ended, and wait for that."""
+        if self._token is not None:
+            with suppress(trio.RunFinishedError):
+                self._token.run_sync_soon(self._scope.cancel)
+        self._thread.join()
+
+    def raise_failure(self) -> None:
+        """Raise what ended it, if that was no wish."""
+        if self._failure is not None:
+            raise self._failure
+
+    def call(self, run: Callable[[], T]) -> T:
+        """Run something in it and wait for that. Raises what it raised."""
+        done: Future[T] = Future()
+        assert self._token is not None
+        try:
+            self._token.run_sync_soon(_run_into, done, run)
+            while True:
+                try:
+                    return done.result(LOOK)
+                except NotYet:
+                    if done.done():
+                        raise  # it was `run` that raised it
+                    if not self._thread.is_alive():
+                        break
+        except trio.RunFinishedError:
+            pass
+        raise LocalProtocolError(
+            "The fake browser's thread has ended; ask it before the block of start_fake_browser ends.", reason="closed"
+        )
+
+    def _run(self) -> None:
+        try:
+            trio.run(self._serve)
+        except BaseException as error:  # noqa: BLE001 - raised in the thread that waits
+            if self._serving.done():
+                self._failure = error
+            else:
+                self._serving.set_exception(error)
+
+    async def _serve(self) -> None:
+        self._token = trio.lowlevel.current_trio_token()
+        with self._scope:
+            async with self._open() as endpoint:
+                self._serving.set_result(endpoint)
+                await trio.sleep_forever()
+
+
+def _run_into(done: Future[T], run: Callable[[], T]) -> None:
+    try:
+        done.set_result(run())
+    except Exception as error:  # noqa: BLE001 - it is the caller's
+        done.set_exception(error)
+
+
+class FakeElsewhere(FakeBrowser):
+    """A fake browser that lives in another thread; everything that is asked of it is asked there."""
+
+    def __init__(self, fake: FakeBrowser, call: Callable[[Callable[[], Any]], Any]) -> None:
+        self._there = fake
+        self._call = call
+        self.script = fake.script
+        self.schedule = fake.schedule
+        self.faults = fake.faults
+        self.seed = fake.seed
+
+    @property
+    def path(self) -> str:
+        """See FakeBrowser."""
+        return self._there.path
+
+    @property
+    def now(self) -> float:
+        """See FakeBrowser."""
+        return self._ask(lambda: self._there.now)
+
+    @property
+    def commands(self) -> tuple[ReceivedCommand, ...]:
+        """See FakeBrowser."""
+        return self._ask(lambda: self._there.commands)
+
+    def play(self, *steps: Step | Script) -> None:
+        """See FakeBrowser."""
+        self._ask(lambda: self._there.play(*steps))
+
+    def advance(self, to: float) -> None:
+        """See FakeBrowser."""
+        self._ask(lambda: self._there.advance(to))
+
+    def next_time(self) -> float | None:
+        """See FakeBrowser."""
+        return self._ask(self._there.next_time)
+
+    def cut(self) -> None:
+        """See FakeBrowser."""
+        self._ask(self._there.cut)
+
+    def ledger(self, client: int | None = None) -> tuple[LedgerEntry, ...]:
+        """See FakeBrowser."""
+        return self._ask(lambda: self._there.ledger(client))
+
+    def told(self, client: int) -> ToldSoFar:
+        """See FakeBrowser."""
+        return self._ask(lambda: self._there.told(client))
+
+    def struck(self, client: int) -> Struck:
+        """See FakeBrowser."""
+        return self._ask(lambda: self._there.struck(client))
+
+    def ended_with(self, client: int) -> Mapping[str, str]:
+        """See FakeBrowser."""
+        return self._ask(lambda: self._there.ended_with(client))
+
+    def truth(self) -> Truth:
+        """See FakeBrowser."""
+        return self._ask(self._there.truth)
+
+    def statistics(self) -> FakeStatistics:
+        """See FakeBrowser."""
+        return self._ask(self._there.statistics)
+
+    def assert_clean(self) -> None:
+        """See FakeBrowser."""
+        self._ask(self._there.assert_clean)
+
+    def is_connected(self, client: int) -> bool:
+        """See FakeBrowser."""
+        return self._ask(lambda: self._there.is_connected(client))
+
+    def paused(self, client: int | None = None) -> tuple[tuple[str, str], ...]:
+        """See FakeBrowser."""
+        return self._ask(lambda: self._there.paused(client))
+
+    def holding(self, client: int) -> tuple[tuple[str, str, str], ...]:
+        """See FakeBrowser."""
+        return self._ask(lambda: self._there.holding(client))
+
+    def left_on(self, client: int) -> tuple[tuple[str | None, str], ...]:
+        """See FakeBrowser."""
+        return self._ask(lambda: self._there.left_on(client))
+
+    def unfinished(self) -> list[str]:
+        """See FakeBrowser."""
+        return self._ask(self._there.unfinished)
+
+    def connect(self, path: str | None = None, **_options: Any) -> ClientEnd:  # noqa: ARG002
+        """Refused: an end belongs to the thread of its fake. Raises LocalProtocolError."""
+        raise self._refusal()
+
+    def ready(self) -> tuple[Due, ...]:
+        """Refused, as `connect` is. Raises LocalProtocolError."""
+        raise self._refusal()
+
+    def deliver(self, *_what: Any) -> Any:
+        """Refused, as `connect` is. Raises LocalProtocolError."""
+        raise self._refusal()
+
+    def transport(self, path: str | None = None) -> Transport:  # noqa: ARG002
+        """Refused, as `connect` is. Raises LocalProtocolError."""
+        raise self._refusal()
+
+    def _refusal(self) -> LocalProtocolError:
+        return LocalProtocolError(
+            "This fake browser lives in another thread; connect to it over its address.", reason="elsewhere"
+        )
+
+    def _ask(self, run: Callable[[], T]) -> T:
+        answered: T = self._call(run)
+        return answered

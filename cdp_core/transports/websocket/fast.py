@@ -1,0 +1,352 @@
+"""The fast WebSocket link: data frames never reach trio-websocket.
+
+    socket ── our reader: FrameReader ── data messages → the session
+                     └── handshake, pings, closes → the inbox of TapStream ── trio-websocket, by its public API
+
+trio-websocket spends its time per data frame in parsing objects, a memory channel and a scheduler pass. Here one reader
+task of ours owns reading: `receive()` reads the real stream, parses, and returns every message that the wake-up brought.
+What is not data goes into the inbox of `TapStream`; trio-websocket's own reader parks on that inbox and sees nothing
+else. Nobody else calls the real stream's `receive_some`.
+
+Before the end of a 101 every byte goes to the inbox; the first byte after it is ours. The inbox holds at most one
+unanswered ping, the newest (RFC 6455, 5.5.3), and one close, so a flood of pings stays bounded.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from typing import Final
+
+import trio
+import trio_websocket
+from trio.lowlevel import wait_readable
+
+from cdp_core.errors import ConnectionLost, RemoteProtocolError
+from cdp_core.sansio.addresses import EndpointAddress
+from cdp_core.sansio.messages import Payload
+from cdp_core.sansio.websocket_client import CLOSE, PING, ControlFrame, FrameReader, Violation
+from cdp_core.transports.websocket.connection import BROKEN, CHUNK, Refused, UpgradedTransport, WebSocketOptions
+
+__all__ = ["TappedTransport"]
+
+MAX_HEAD: Final = 1 << 16
+CLOSE_CODES: Final = frozenset((*range(1000, 1004), *range(1007, 1014), *range(3000, 5000)))
+HESITATION: Final = 0.1
+PIECE: Final = 1 << 16
+"""One read: above this the allocator takes fresh pages for each, which costs more than a whole round trip."""
+LARGE_STEP: Final = 1 << 20
+LARGE_STEPS_PER_YIELD: Final = 4
+
+
+class TappedTransport(UpgradedTransport):
+    """Our reader reads; trio-websocket sees the handshake and control frames."""
+
+    def __init__(self, stream: trio.abc.Stream, address: EndpointAddress, options: WebSocketOptions) -> None:
+        super().__init__(stream, address, options)
+        self._frames = FrameReader(max_message_bytes=options.max_message_bytes)
+        self._tap = TapStream(self)
+        self._early: list[Payload] = []
+        self._receiving = False
+        self._fault: OSError | None = None
+        """What reading met behind messages that were still to be handed out."""
+        self._peer_close: int | None = None
+
+    def stream_below(self) -> trio.abc.Stream:
+        """See UpgradedTransport."""
+        return self._tap
+
+    async def receive(self) -> Sequence[Payload]:
+        """See Transport."""
+        self._receiving = True
+        try:
+            while True:
+                frames = self._frames
+                if self._ended is not None or self._peer_close is not None or frames.violation is not None:
+                    await self._end_as_told()
+                try:
+                    raw = self._socket
+                    if raw is None or self._early or self._fault or frames.refused:
+                        messages = await self._read_otherwise()
+                    else:  # the usual case, in this frame: each one between the task and its trap costs every wake-up
+                        await wait_readable(raw)
+                        messages = self._read_socket(raw)
+                except (EOFError, OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
+                    self._end_by(error)
+                    continue
+                if frames.controls:
+                    self._take_controls()
+                if messages and self._closing is None:
+                    return messages
+                self.dropped_after_close += len(messages)
+        finally:
+            self._receiving = False
+
+    async def _end_as_told(self) -> None:
+        """Raise the end that is known; what was whole before a fault or a close is delivered first."""
+        if self._ended is not None:
+            raise self.again()
+        if self._closing is not None or self._early:
+            return
+        if self._frames.violation is not None:
+            self._receiving = False
+            raise await self.end_by_violation(self._frames.violation)
+        raise self.end_by_peer(self._peer_close)
+
+    # ── the handshake ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def await_handshake(self) -> None:
+        """See UpgradedTransport: read until the head is whole, and hand it over."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._read_head)
+            await self._settled.wait()
+            nursery.cancel_scope.cancel()
+
+    async def _read_head(self) -> None:
+        head, end = b"", -1
+        failure: Exception | None = None
+        while failure is None and end < 0:
+            try:
+                data = await self.stream.receive_some(PIECE)
+            except (OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
+                failure = error
+                break
+            head += data
+            end = head.find(b"\r\n\r\n")
+            failure = _fault_in_head(head, ended=not data)
+        if failure is not None:
+            self.fail_handshake(failure)
+            return
+        self._early = self._frames.feed(head[end + 4 :])
+        self._take_controls()
+        self._tap.put(head[: end + 4])
+
+    # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _read_otherwise(self) -> list[Payload]:
+        """What came with the handshake; a fault; what a stream gives; or the rest of a message that is too big."""
+        if self._early:
+            messages, self._early = self._early, []
+            return messages
+        if self._fault is not None:
+            raise self._fault
+        if not self._frames.hesitates:
+            return await self._read()
+        # The header has told all but which command it was; who sent it owes the rest, but is not waited for long.
+        with trio.move_on_after(HESITATION):
+            return await self._read()
+        self._frames.judge()
+        return []
+
+    async def _read(self) -> list[Payload]:
+        raw = self._socket
+        if raw is None:
+            return await self._read_stream()
+        await wait_readable(raw)
+        return self._read_socket(raw)
+
+    def _end_by(self, error: Exception) -> None:
+        """Raise the end of the link as reading told it; of a message that is too big only the first bytes mattered."""
+        if isinstance(error, EOFError) and self._frames.hesitates:
+            self._frames.judge()
+        elif isinstance(error, trio.ClosedResourceError):
+            if self._closing is not None:
+                raise self.end("closed", "The link was closed here.") from None
+            # trio-websocket closes the stream by itself when a control frame breaks the protocol.
+            text = "The peer sent a control frame that breaks the WebSocket protocol."
+            raise self.end("protocol_error", text, 1002) from None
+        else:
+            self._tap.end()
+            if isinstance(error, EOFError):
+                raise self.end_by_peer(self._peer_close) from None
+            if self._closing is not None:
+                raise self.end_by_peer(None) from None
+            raise self.end("broken", BROKEN, 1006) from None
+
+    async def _read_stream(self) -> list[Payload]:
+        data = bytes(await self.stream.receive_some(PIECE))
+        if not data:
+            raise EOFError
+        return self._frames.feed(data)
+
+    def _read_socket(self, raw: socket.socket) -> list[Payload]:
+        """Piece after piece while there is more, for one chunk before others may run."""
+        frames = self._frames
+        if frames.large_frame:
+            return self._read_large(raw)
+        try:
+            data = raw.recv(PIECE)
+        except BlockingIOError:
+            return []
+        if not data:
+            raise EOFError
+        messages = frames.feed(data)
+        size = len(data)
+        while len(data) == PIECE and size < CHUNK and not frames.lent and not frames.large_frame:
+            try:
+                data = raw.recv(PIECE)
+            except BlockingIOError:
+                break
+            except OSError as error:  # the kernel tells it once
+                self._fault = error
+                break
+            messages += frames.feed(data)
+            size += len(data)
+        if frames.large_frame and not messages:
+            return self._read_large(raw)  # most of it is here already
+        return messages
+
+    def _read_large(self, raw: socket.socket) -> list[Payload]:
+        """Straight into the large frame's own buffer, for a few megabytes before others may run."""
+        for _step in range(LARGE_STEPS_PER_YIELD):
+            wanted = self._frames.wanted()
+            if wanted is None:
+                break
+            try:
+                count = raw.recv_into(wanted[:LARGE_STEP])
+            except BlockingIOError:
+                break
+            finally:
+                wanted.release()
+            if not count:
+                raise EOFError
+            messages = self._frames.filled(count)
+            if messages:
+                return messages
+        return []
+
+    def _take_controls(self) -> None:
+        for control in self._frames.take_controls():
+            if control.opcode == CLOSE and self._peer_close is None:
+                self._frames.violation = self._frames.violation or _fault_in_close(control.octets[2:])
+                if self._frames.violation is not None:
+                    break
+                code = control.octets[2:4]
+                self._peer_close = int.from_bytes(code, "big") if len(code) == 2 else 1005
+            self._tap.put_control(control)
+
+    # ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def close_politely(self, websocket: trio_websocket.WebSocketConnection, code: int) -> None:
+        """See UpgradedTransport; reads on meanwhile, or the peer's answer would never be seen."""
+        self._tap.forget_pings()
+        await trio.lowlevel.checkpoint()  # a reader that was cancelled together with us has its turn, and leaves
+        async with trio.open_nursery() as nursery:
+            if not self._receiving:
+                nursery.start_soon(self._drain)
+            if self._peer_close is not None:
+                await self._tap.close_answered.wait()  # or our own close would overtake the answer
+            await super().close_politely(websocket, code)
+            nursery.cancel_scope.cancel()
+
+    async def end_by_violation(self, violation: Violation) -> ConnectionLost | RemoteProtocolError:
+        """See UpgradedTransport; what follows a fault cannot be read, so no answer to the close is awaited."""
+        self._tap.end_after_send()
+        return await super().end_by_violation(violation)
+
+    async def _drain(self) -> None:
+        try:
+            while True:
+                messages = await self._read()
+                self.dropped_after_close += len(messages)
+                self._take_controls()
+        except (EOFError, OSError, trio.BrokenResourceError, trio.ClosedResourceError):
+            self._tap.end()
+
+
+def _fault_in_close(body: bytes) -> Violation | None:
+    """What is wrong with the body of a close frame (RFC 6455, 5.5.1 and 7.4); it may be empty."""
+    if body and (len(body) == 1 or int.from_bytes(body[:2], "big") not in CLOSE_CODES):
+        return Violation(code=1002, what="close_frame", text="a close frame has a code that may not be sent")
+    try:
+        body[2:].decode()
+    except UnicodeDecodeError:
+        return Violation(code=1007, what="not_utf8", text="the reason of a close frame is not UTF-8")
+    return None
+
+
+def _fault_in_head(head: bytes, *, ended: bool) -> Exception | None:
+    """Why this is no upgrade, as far as it has come."""
+    if ended:
+        return EOFError()
+    if head[:9] not in (b"HTTP/1.1 "[: len(head)], b"HTTP/1.0 "[: len(head)]) or len(head) > MAX_HEAD:
+        return ValueError("no HTTP")
+    if b"\r\n\r\n" not in head or head[:13] == b"HTTP/1.1 101 ":
+        return None
+    status = head[9:12]
+    return Refused(int(status)) if status.isdigit() and status != b"101" else ValueError("no status")
+
+
+class TapStream(trio.abc.Stream):
+    """The stream that trio-websocket sees: reads come from the inbox, writes pass the gate."""
+
+    def __init__(self, transport: TappedTransport) -> None:
+        self._transport = transport
+        self._head = b""
+        self._controls: dict[int, bytes] = {}
+        self._ended = self._last_send = self._close_given = False
+        self._wanted: tuple[int, ...] = (PING, CLOSE)
+        self._arrived = trio.Event()
+        self.close_answered = trio.Event()
+
+    def put(self, head: bytes) -> None:
+        """The handshake's answer."""
+        self._head += head
+        self._arrived.set()
+
+    def put_control(self, control: ControlFrame) -> None:
+        """A ping or close; pongs answer nothing of ours and are dropped. A newer ping replaces one not yet seen."""
+        if control.opcode in self._wanted:
+            self._controls.pop(control.opcode, None)
+            self._controls[control.opcode] = control.octets
+            self._arrived.set()
+
+    def forget_pings(self) -> None:
+        """Our close begins: trio-websocket breaks on a ping after that, and the peer has no use for a pong."""
+        self._wanted = (CLOSE,)
+        self._controls.pop(PING, None)
+
+    def end(self) -> None:
+        """Nothing more will come."""
+        self._ended = True
+        self._arrived.set()
+
+    def end_after_send(self) -> None:
+        """The close that is written next is the last."""
+        self._last_send = True
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:  # noqa: ARG002 - frames are handed over whole
+        """See trio.abc.ReceiveStream."""
+        if self._close_given:
+            self.close_answered.set()  # or found to be no close: the reader comes back when it has dealt with it
+        await self._arrived.wait()
+        while not (self._head or self._controls or self._ended):  # a ping was taken back
+            self._arrived = trio.Event()
+            await self._arrived.wait()
+        data = self._head + b"".join(self._controls.values())
+        self._close_given = self._close_given or CLOSE in self._controls
+        self._head = b""
+        self._controls.clear()
+        if not self._ended:
+            self._arrived = trio.Event()
+        return data
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        """See trio.abc.SendStream."""
+        try:
+            await self._transport.write(bytes(data))
+        finally:
+            if data[0] == 0x80 | CLOSE:  # a pong may go before it
+                self.close_answered.set()
+                if self._last_send:
+                    self.end()
+
+    async def wait_send_all_might_not_block(self) -> None:
+        """See trio.abc.SendStream."""
+        await self._transport.wait_writable()
+
+    async def aclose(self) -> None:
+        """See trio.abc.AsyncResource."""
+        self.end()
+        self._transport.fail_handshake(ValueError("the answer to the handshake is wrong"))
+        await self._transport.shut_stream()

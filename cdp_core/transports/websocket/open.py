@@ -1,0 +1,60 @@
+"""Opening a WebSocket link to a browser."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+
+from cdp_core.discovery import open_stream
+from cdp_core.errors import InvalidArgument
+from cdp_core.nurseries import background_tasks, check_timeout
+from cdp_core.sansio.addresses import EndpointAddress, check_headers, parse_address
+from cdp_core.sansio.websocket_client import check_limit
+from cdp_core.transports import MAX_MESSAGE_BYTES
+from cdp_core.transports.plain import PlainTransport
+from cdp_core.transports.websocket.connection import UpgradedTransport, WebSocketOptions
+from cdp_core.transports.websocket.fast import TappedTransport
+
+__all__ = ["open_websocket"]
+
+
+@asynccontextmanager
+async def open_websocket(
+    where: str | EndpointAddress,
+    /,
+    *,
+    headers: Mapping[str, str] | None = None,
+    ssl_context: ssl.SSLContext | None = None,
+    connect_timeout: float = 10.0,
+    handshake_timeout: float = 10.0,
+    close_timeout: float = 2.0,
+    max_message_bytes: int = MAX_MESSAGE_BYTES,
+    tap: bool = True,
+    direct: bool = True,
+) -> AsyncGenerator[UpgradedTransport, None]:
+    """Dial a ws:// or wss:// address and hold the link open for the body.
+
+    `tap=False` gives plain trio-websocket, `direct=False` keeps off the socket below the stream; both are slower and
+    exist to check the fast way against. Compression is never offered (docs/cdp/compression-costs-more-than-it-saves.md).
+
+    Raises DiscoveryError where no WebSocket came about; its stage says how far the attempt got.
+    """
+    address = parse_address(where) if isinstance(where, str) else where
+    if not address.is_websocket:
+        raise InvalidArgument(f"{address} is no ws:// or wss:// address.")
+    check_timeout("connect_timeout", connect_timeout)
+    check_timeout("handshake_timeout", handshake_timeout)
+    check_timeout("close_timeout", close_timeout)
+    check_limit(max_message_bytes)
+    lines = check_headers({} if headers is None else headers)
+    options = WebSocketOptions(max_message_bytes=max_message_bytes, close_timeout=close_timeout, direct=direct and tap)
+    kind = TappedTransport if tap else PlainTransport
+    async with background_tasks() as nursery:
+        stream = await open_stream(address, ssl_context=ssl_context, connect_timeout=connect_timeout)
+        transport = kind(stream, address, options)
+        try:
+            await transport.shake_hands(nursery, lines, handshake_timeout)
+            yield transport
+        finally:
+            await transport.aclose()

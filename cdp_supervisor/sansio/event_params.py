@@ -1,0 +1,180 @@
+"""What browsers say most often, as values: the few fields of each event that a rule reads.
+
+A short event goes straight from its bytes into its value, past everything that nobody reads; one that is long, or has a
+field of another type than it should, is read field by field: what is missing or of another type is empty, and long texts are
+cut. Both ways give the same value, and no third thing: a newer browser, or a page that lies, breaks nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, get_type_hints
+
+from cdp_core.sansio.messages import Event, Json
+from cdp_core.sansio.structs import DECODE_ERRORS, Struct, decoder
+from cdp_supervisor.sansio.params import ID, flag, member, text
+
+__all__ = [
+    "ContextCreated",
+    "ContextDestroyed",
+    "DialogClosing",
+    "DialogOpening",
+    "FrameAttaching",
+    "FrameDetaching",
+    "FrameNavigating",
+    "FrameShown",
+    "NavigatedWithin",
+    "Nothing",
+    "Reader",
+    "frame_shown",
+    "reader",
+]
+
+S = TypeVar("S", bound=Struct)
+Reader = Callable[[Event, int], S]
+"""Reads an event; texts that may be long are cut at so many characters."""
+
+
+NAMES: Final = {"native": "hasBrowserHandler"}
+"""Where our word for a field is not its own."""
+
+
+def told_as(name: str) -> str:
+    """The protocol's name of a field."""
+    first, *others = name.split("_")
+    return NAMES.get(name) or "".join([first, *(each.capitalize() for each in others)])
+
+
+class FrameShown(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+    """A frame with its document, in an event and in a tree."""
+
+    id: str = ""
+    parent_id: str = ""
+    loader_id: str = ""
+    url: str = ""
+    url_fragment: str = ""
+    name: str = ""
+    security_origin: str = ""
+
+
+class FrameAttaching(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+    """`Page.frameAttached`."""
+
+    frame_id: str = ""
+    parent_frame_id: str = ""
+
+
+class FrameDetaching(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+    """`Page.frameDetached`."""
+
+    frame_id: str = ""
+    reason: str = ""
+
+
+class FrameNavigating(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+    """`Page.frameNavigated`."""
+
+    frame: FrameShown = FrameShown()
+    type: str = ""
+
+
+class NavigatedWithin(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+    """`Page.navigatedWithinDocument`."""
+
+    frame_id: str = ""
+    url: str = ""
+
+
+class AboutContext(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+    """Whose an execution context is."""
+
+    frame_id: str = ""
+    is_default: bool = False
+
+
+class Context(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+    """An execution context."""
+
+    unique_id: str = ""
+    aux_data: AboutContext = AboutContext()
+
+
+class ContextCreated(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+    """`Runtime.executionContextCreated`."""
+
+    context: Context = Context()
+
+
+class ContextDestroyed(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+    """`Runtime.executionContextDestroyed`."""
+
+    execution_context_unique_id: str = ""
+
+
+class DialogOpening(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+    """`Page.javascriptDialogOpening`."""
+
+    frame_id: str = ""
+    type: str = ""
+    message: str = ""
+    default_prompt: str = ""
+    native: bool = False
+
+
+class DialogClosing(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+    """`Page.javascriptDialogClosed`."""
+
+    frame_id: str = ""
+    result: bool = False
+    user_input: str = ""
+
+
+class Nothing(Struct, frozen=True, kw_only=True, gc=False):
+    """An event that says all by its name."""
+
+
+LONG: Final = frozenset(("url", "url_fragment", "message", "default_prompt"))
+"""Texts that may be longer than an id."""
+
+
+def reader(kind: type[S]) -> Reader[S]:
+    """A reader for one kind of event."""
+    strict = decoder(kind)
+    by_field = _by_field(kind)
+
+    def read(event: Event, most: int) -> S:
+        raw = event.raw
+        if len(raw) <= most and len(raw) <= ID and type(event) is Event:  # so no text in it needs a cut
+            try:
+                return strict(raw)
+            except DECODE_ERRORS:
+                pass
+        return by_field(event.params, most)
+
+    return read
+
+
+def _by_field(kind: type[S]) -> Callable[[Json, int], S]:
+    read: dict[str, Callable[[Json, int], Any]] = {}
+    for name, of in get_type_hints(kind).items():
+        read[name] = _one_field(name, told_as(name), of)
+
+    def by_field(params: Json, most: int) -> S:
+        return kind(**{name: one(params, most) for name, one in read.items()})
+
+    return by_field
+
+
+def _one_field(name: str, told: str, of: type) -> Callable[[Json, int], Any]:
+    if of is bool:
+        return lambda params, _most: flag(params, told)
+    if of is not str:
+        below: Callable[[Json, int], Any] = _by_field(of)
+        return lambda params, most: below(member(params, told), most)
+    if name in LONG:
+        return lambda params, most: text(params, told, most)
+    return lambda params, _most: text(params, told)
+
+
+frame_shown: Callable[[Json, int], FrameShown] = _by_field(FrameShown)
+"""A frame of a tree."""

@@ -1,0 +1,51 @@
+"""Reading what came of a command: its result, or the error that took its place, and the value of a script."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cdp_core.errors import RemoteProtocolError
+from cdp_core.sansio.messages import Json, Result, SessionId
+from cdp_core.sansio.router import Failure, failure_of
+from cdp_supervisor.errors import ScriptFailed
+from cdp_supervisor.sansio.inputs import NotSent
+from cdp_supervisor.sansio.params import member, text
+
+__all__ = ["error_of", "read_evaluation", "result_of", "value_of"]
+
+
+def value_of(result: Result) -> Json:
+    """The result's JSON; empty where it is none."""
+    try:
+        return result.value
+    except RemoteProtocolError:
+        return {}
+
+
+def result_of(outcome: Any, method: str, session_id: SessionId | None) -> Json:
+    """The result. Raises what it was otherwise."""
+    if isinstance(outcome, Result):
+        return outcome.value
+    raise error_of(outcome, method, session_id)
+
+
+def error_of(outcome: Failure | NotSent, method: str, session_id: SessionId | None) -> Exception:
+    """Why there is no result."""
+    return outcome.error if isinstance(outcome, NotSent) else failure_of(outcome, method, session_id)
+
+
+def read_evaluation(result: Json) -> Any:
+    """The value that `Runtime.evaluate` brought by value. Raises ScriptFailed."""
+    details = result.get("exceptionDetails")
+    if isinstance(details, dict):
+        thrown: Json = member(result, "exceptionDetails")
+        exception = member(thrown, "exception")
+        line, column = thrown.get("lineNumber"), thrown.get("columnNumber")
+        raise ScriptFailed(
+            name=text(exception, "className") or text(exception, "type") or "an exception",
+            text=text(exception, "description", 10_000) or text(thrown, "text", 10_000),
+            line=line if isinstance(line, int) else 0,
+            column=column if isinstance(column, int) else 0,
+        )
+    value = member(result, "result")
+    return value.get("value", value.get("unserializableValue"))

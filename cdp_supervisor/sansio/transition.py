@@ -1,0 +1,193 @@
+"""One step in the making: the state so far, and the effects so far.
+
+`step` is a pure function from a state and an input to a state and effects. Inside it the rules of one input follow each
+other, and a `Turn` is what they hand on: it is made in `step`, it ends there, and nobody else ever sees it.
+
+Laws kept here, for all rules: every deadline is later than all that was seen; an ask is answered once; a ticket is taken
+once; what is kept stays within its limit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from cdp_core.sansio.messages import SessionId, TargetId
+from cdp_core.sansio.structs import amend, replace
+from cdp_supervisor.sansio import effects
+from cdp_supervisor.sansio.changes import Change
+from cdp_supervisor.sansio.deadlines import added, without
+from cdp_supervisor.sansio.inputs import Instant
+from cdp_supervisor.sansio.state import Page, State, Ticket
+
+__all__ = ["Turn", "later"]
+
+
+def later(now: float, seconds: float) -> float:
+    """A moment that is really later than now, however large the one and small the other."""
+    at = now + seconds
+    return at if at > now else math.nextafter(now, math.inf)
+
+
+class Turn:
+    """See the module."""
+
+    __slots__ = ("_mine", "at", "effects", "extensions", "now", "state")
+
+    def __init__(self, state: State, at: Instant) -> None:
+        self.state = state
+        self._mine = False
+        """Whether the state was made in this step: nobody else has seen it, and it is written in place."""
+        self.at = at
+        self.now = at.mono
+        """The latest moment."""
+        self.extensions = state.extensions
+        """As they are now. In the state they stand from the end of the step on."""
+        self.effects: list[effects.Effect] = []
+
+    # ── the state ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def ended(self, before: State) -> State:
+        """The state that this step makes: the one before it where nothing has changed."""
+        if self.extensions is not before.extensions:
+            self.put(extensions=self.extensions)
+        if self._mine:
+            return self.state
+        return before if self.now == before.now else replace(before, now=self.now)
+
+    def put(self, **changed: Any) -> None:
+        """Change the state."""
+        state = self.state
+        if not self._mine:
+            self.state = replace(state, now=self.now, sequence=state.sequence + 1, **changed)
+            self._mine = True
+            return
+        for name, value in changed.items():
+            amend(state, name, value)
+
+    def page(self, target_id: TargetId | None) -> Page | None:
+        """A page by its id."""
+        return None if target_id is None else self.state.pages.get(target_id)
+
+    def put_page(self, page: Page) -> Page:
+        """A page has changed."""
+        state = self.state
+        pages = state.pages.set(page.id, page)
+        if self._mine:
+            amend(state, "pages", pages)
+        else:  # as `put`, without its keywords: this is done once for each event
+            self.state = replace(state, now=self.now, sequence=state.sequence + 1, pages=pages)
+            self._mine = True
+        return page
+
+    def page_of(self, session_id: SessionId | None) -> Page | None:
+        """The page that a session belongs to."""
+        attachment = None if session_id is None else self.state.sessions.get(session_id)
+        return None if attachment is None else self.page(attachment.page_id)
+
+    def process_of(self, page: Page, frame_id: str) -> SessionId | None:
+        """The session of the process that a frame is in; None where it has no session now."""
+        seen: set[str] = set()
+        frame = page.frames.get(frame_id)
+        while frame is not None and frame.id not in seen:
+            if frame.oopif:
+                return frame.session_id if frame.session_id in self.state.sessions else None
+            seen.add(frame.id)
+            frame = None if frame.parent_id is None else page.frames.get(frame.parent_id)
+        return page.session_id
+
+    def lose_sight(self, frame_id: str, page_id: TargetId) -> bool:
+        """A frame has no session, and nothing was said of its end. False where too many are known so already."""
+        adrift = self.state.adrift
+        if len(adrift) >= self.state.limits.sessions_kept:
+            return False
+        self.put(adrift=adrift.set(TargetId(frame_id), page_id))
+        return True
+
+    def count(self, what: str, number: int = 1) -> None:
+        """Count something for the statistics."""
+        totals = self.state.totals
+        self.put(totals=totals.set(what, totals.get(what, 0) + number))
+
+    # ── orders ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def order(self, effect: effects.Effect) -> None:
+        """Have something done."""
+        self.effects.append(effect)
+
+    def send(
+        self,
+        session_id: SessionId | None,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        purpose: str,
+        page_id: TargetId | None = None,
+        dialog_id: str = "",
+        call_id: str = "",
+    ) -> int:
+        """Send a command; its end is the business of `purpose`."""
+        number = self.state.last_ticket + 1
+        ticket = Ticket(
+            purpose=purpose, session_id=session_id, since=self.at, page_id=page_id, dialog_id=dialog_id, call_id=call_id
+        )
+        self.put(
+            last_ticket=number,
+            tickets=self.state.tickets.set(number, ticket),
+            link=replace(self.state.link, last_sent=self.now),
+        )
+        self.order(effects.Send(ticket=number, session_id=session_id, method=method, params=params))
+        return number
+
+    def take_ticket(self, number: int) -> Ticket | None:
+        """What was sent under this number has ended."""
+        ticket = self.state.tickets.get(number)
+        if ticket is not None:
+            self.put(tickets=self.state.tickets.delete(number))
+        return ticket
+
+    def forget(self, number: int) -> None:
+        """Nobody waits for it any more."""
+        if self.take_ticket(number) is not None:
+            self.order(effects.Forget(ticket=number))
+
+    def tell(self, change: Change) -> None:
+        """Something changed that somebody may want to hear of."""
+        self.effects.append(effects.Tell(change=change))
+
+    def note(self, level: Literal["debug", "info", "warning"], text: str, **fields: Any) -> None:
+        """A line for the log."""
+        self.order(effects.Note(level=level, text=text, fields={"epoch": self.state.epoch, **fields}))
+
+    def answer(self, ask_id: int | None, value: Any = None, *, error: Exception | None = None) -> None:
+        """Answer an ask; None is one whose asker was told already."""
+        if ask_id is not None:
+            self.order(effects.Answer(ask_id=ask_id, value=value, error=error))
+
+    # ── deadlines ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def wake(self, key: str, seconds: float, why: str) -> float:
+        """Come back in so many seconds; what was to be done under this key before is not. The answer is the moment."""
+        at = later(self.now, seconds if seconds >= 0 else 0.0)
+        state = self.state
+        before = state.deadline_of.get(key)
+        agenda = state.agenda if before is None else without(state.agenda, before, key)
+        self.put(agenda=added(agenda, (at, key, why)), deadline_of=state.deadline_of.set(key, at))
+        return at
+
+    def calm(self, key: str) -> None:
+        """There is nothing to come back for."""
+        state = self.state
+        at = state.deadline_of.get(key)
+        if at is not None:
+            self.put(agenda=without(state.agenda, at, key), deadline_of=state.deadline_of.delete(key))
+
+    def due(self) -> str | None:
+        """The key of a deadline that has come, which is taken out; None where none has."""
+        agenda = self.state.agenda
+        if not agenda or agenda[0][0][0] > self.now:
+            return None
+        _, key, _ = agenda[0][0]
+        self.calm(key)
+        return key

@@ -1,0 +1,56 @@
+"""From the engine's outputs to the machine's inputs, and from its effects to plain commands: the same for every source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cdp_core.sansio.messages import SessionId
+from cdp_core.sansio.router import SessionClosed, SessionOpened
+from cdp_core.sansio.target_table import AUTO_ATTACH, DISCOVER
+from cdp_supervisor.sansio import inputs
+from cdp_supervisor.sansio.effects import AutoAttach, Detach, Discover, Effect, Enable, LetGo, Resume
+from cdp_supervisor.sansio.inputs import Input, Instant
+
+__all__ = ["closed_input", "commands_of", "opened_input"]
+
+NO_AUTO_ATTACH = {"autoAttach": False, "waitForDebuggerOnStart": False, "flatten": True}
+
+Command = tuple[str, Mapping[str, Any] | None, SessionId | None]
+
+
+def opened_input(opened: SessionOpened, at: Instant, epoch: int) -> Input:
+    """A session opened."""
+    return inputs.SessionOpened(
+        at=at,
+        epoch=epoch,
+        session_id=opened.session_id,
+        target_id=opened.target_id,
+        target_type=opened.target_type,
+        parent=opened.parent,
+        waiting=opened.waiting_for_debugger,
+    )
+
+
+def closed_input(closed: SessionClosed, at: Instant, epoch: int) -> Input:
+    """A session closed."""
+    reason = "link_lost" if closed.loss.kind == "connection" else closed.loss.reason
+    return inputs.SessionClosed(at=at, epoch=epoch, session_id=closed.session_id, reason=reason)
+
+
+def commands_of(effect: Effect) -> tuple[Command, ...]:
+    """The commands that an effect is where nobody else shares the connection; none where it is none."""
+    if isinstance(effect, Discover):
+        return (("Target.setDiscoverTargets", DISCOVER, None),)
+    if isinstance(effect, AutoAttach):
+        return (("Target.setAutoAttach", AUTO_ATTACH, effect.session_id),)
+    if isinstance(effect, Enable):
+        return ((f"{effect.domain}.enable", None, effect.session_id),)
+    if isinstance(effect, Resume):
+        return (("Runtime.runIfWaitingForDebugger", None, effect.session_id),)
+    if isinstance(effect, Detach):
+        return (("Target.detachFromTarget", {"sessionId": effect.session_id}, effect.parent),)
+    if isinstance(effect, LetGo):
+        detached = [("Target.detachFromTarget", {"sessionId": each}, None) for each in effect.sessions]
+        return (("Target.setAutoAttach", NO_AUTO_ATTACH, None), *detached)
+    return ()
