@@ -11,8 +11,8 @@ nox.options.sessions = ["lint", "types", "tests"]
 nox.options.reuse_existing_virtualenvs = True
 PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14", "3.14t"]
 NEWEST = "3.13"
-ENGINE = ["tests/sansio", "tests/bindings", "tests/replay", "tests/trio_layer"]
-SUPERVISOR = ["tests/supervisor", "tests/supervisor_traces", "tests/supervisor_trio"]
+ENGINE = ["tests/core"]
+SUPERVISOR = ["tests/supervisor/laws", "tests/supervisor/traces", "tests/supervisor/trio"]
 PURE = [*ENGINE, *SUPERVISOR, "tests/shape", "tests/cards"]
 
 
@@ -83,9 +83,15 @@ def bindings(session: nox.Session) -> None:
 
 @nox.session(python=NEWEST)
 def deep(session: nox.Session) -> None:
-    """A long hunt with Hypothesis; each right client meets 5,000 examples of each kind (tests/testing/test_hunts.py)."""
+    """A long hunt with Hypothesis; each right client meets 5,000 examples of each kind (tests/testing/test_fuzz_search.py)."""
     session.install(".[dev]")
-    folders = ["tests/sansio", "tests/trio_layer", "tests/supervisor", "tests/testing"]
+    folders = [
+        "tests/core/sansio",
+        "tests/core/link",
+        "tests/core/transports",
+        "tests/supervisor/laws",
+        "tests/testing",
+    ]
     session.run("pytest", "-q", *folders, env={"HYPOTHESIS_PROFILE": "deep"})
 
 

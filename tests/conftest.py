@@ -1,7 +1,7 @@
 """What every test stands on: Hypothesis' profiles, and a look at what a test left behind.
 
 Profiles: `dev` is quick (the default), `ci` is thorough and the same on every run, `deep` is for long hunts:
-`HYPOTHESIS_PROFILE=deep pytest tests/sansio`.
+`HYPOTHESIS_PROFILE=deep pytest tests/core/sansio`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+pytest.register_assert_rewrite("support")
 
 settings.register_profile(
     "dev",

@@ -30,7 +30,7 @@ exclude_also =
     : \\.\\.\\.
     ^\\s*\\.\\.\\.$
 """
-PURE = {"cdp_core/sansio": "tests/sansio", "cdp_supervisor/sansio": "tests/supervisor_sansio"}
+PURE = {"cdp_core/sansio": "tests/core/sansio", "cdp_supervisor/sansio": "tests/supervisor/sansio"}
 AT_IMPORT = "^$"
 PLUGIN = """
 import coverage

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import importlib.util
 import json
 import os
 import shutil
@@ -36,7 +35,11 @@ import trio
 from cdp_core import open_browser_session
 from cdp_supervisor import Policy, Reconnect, open_supervisor
 
-LIVE = Path(__file__).parents[1] / "tests" / "live"
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from support import page_server
+from support import stage as supervised
+from support.wire import Wire
+
 SWITCHES = (
     "--headless=new",
     "--no-sandbox",
@@ -57,19 +60,7 @@ GROWTH = 2.0
 PATIENCE = 45.0
 """Seconds in which what is to become true has become true, at the lowest priority on a machine that does other things."""
 
-
-def load(path: Path) -> Any:
-    """A module by its path."""
-    spec = importlib.util.spec_from_file_location("live_stage", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-STAGE = load(LIVE / "supervisor" / "conftest.py")
-STAGE.PATIENCE = PATIENCE
+supervised.PATIENCE = PATIENCE
 
 
 def resident() -> float:
@@ -84,7 +75,7 @@ async def soak(endpoint: list[str], served: int, rounds: int) -> dict[str, Any]:
     began, memory = time.monotonic(), []
     dialogs = changes = orphans = 0
     port, path = endpoint
-    wire = STAGE.Wire(port=0, to=int(port), path=path)
+    wire = Wire(port=0, to=int(port), path=path)
     async with trio.open_nursery() as nursery:
         (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
         wire.port = listener.socket.getsockname()[1]
@@ -95,7 +86,7 @@ async def soak(endpoint: list[str], served: int, rounds: int) -> dict[str, Any]:
             raw.targets.open_context() as context,
             open_supervisor(wire.url, reconnect=again) as sup,
         ):
-            stage = STAGE.Stage(sup=sup, raw=raw, context=str(context), shell=False)
+            stage = supervised.Stage(sup=sup, raw=raw, context=str(context), shell=False)
             urls = [f"http://{host}:{served}/?html={quote('<p>frame')}" for host in ("127.0.0.1", "localhost")]
             target = await stage.open(f"http://127.0.0.1:{served}/?html={quote('<body>soak')}")
             for number in range(rounds):
@@ -217,9 +208,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=20)
     options = parser.parse_args()
     profile = Path(tempfile.mkdtemp(prefix="cdp-soak-"))
-    server = subprocess.Popen(
-        [sys.executable, str(LIVE / "page_server.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+    server = subprocess.Popen([sys.executable, page_server.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert server.stdout is not None
     browser = subprocess.Popen(
         [options.program, *SWITCHES, f"--user-data-dir={profile}"],

@@ -37,6 +37,7 @@ import trio
 
 from cdp_core import BrowserContextId, BrowserSession, PageSession, open_browser_session, open_pipe_session
 from cdp_core.transports.websocket.open import open_websocket
+from support import page_server
 
 LIMIT = 60.0
 """Far above what any test takes on a machine that is busy with something else: only what hangs is ended by it."""
@@ -294,7 +295,7 @@ Load = Callable[[PageSession, str], Awaitable[None]]
 def pages() -> Iterator[Pages]:
     """The address of a page with this source; each host is a site, and so a process, of its own."""
     server = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("page_server.py"))],
+        [sys.executable, page_server.__file__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import attrs
@@ -45,6 +44,7 @@ from cdp_core.testing.steps import (
     Worker,
 )
 from cdp_core.testing.strategies import is_race_free, schedules, scripts
+from support import naive_client
 
 Json = dict[str, Any]
 PROFILE = st.sampled_from(PROFILES)
@@ -86,10 +86,10 @@ class Example:
         return {target for target, _ in truth.blocked} | {*truth.crashed}
 
 
-def played(naive: ModuleType, script: Script, profile: str = "headless-new", wait: bool = True, **how: Any) -> Example:
+def played(script: Script, profile: str = "headless-new", wait: bool = True, **how: Any) -> Example:
     """A script, played to its end for one naive client."""
     fake = FakeBrowser(script, profile=profile)
-    client = naive.NaiveClient(script.answers, wait=wait)
+    client = naive_client.NaiveClient(script.answers, wait=wait)
     pump = Pump(fake, [client], **how)
     run = pump.run()
     assert run.quiet
@@ -132,16 +132,16 @@ def check_sessions(told: list[Json]) -> None:
 
 @given(script=scripts(), profile=PROFILE, seed=SEED, edges=EDGES, asks=ASKS, wait=st.booleans())
 def test_a_session_is_one_stream_between_attach_and_detach(
-    naive_client: ModuleType, script: Script, profile: str, seed: int, edges: Any, asks: Any, wait: bool
+    script: Script, profile: str, seed: int, edges: Any, asks: Any, wait: bool
 ) -> None:
     """Facts 47, 50; also of hostile orders."""
-    example = played(naive_client, script, profile, wait, seed=seed, edges=edges, asks=asks, hurry=True)
+    example = played(script, profile, wait, seed=seed, edges=edges, asks=asks, hurry=True)
     check_sessions(example.told)
 
 
 @given(script=scripts(), seed=SEED, edges=EDGES, asks=ASKS)
 def test_events_of_a_session_come_in_the_order_in_which_they_arose(
-    naive_client: ModuleType, script: Script, seed: int, edges: Any, asks: Any
+    script: Script, seed: int, edges: Any, asks: Any
 ) -> None:
     fake = FakeBrowser(script)
     client = naive_client.NaiveClient(script.answers)
@@ -194,19 +194,17 @@ def test_what_an_answer_came_to_is_told_behind_all_that_was_told_of_dialogs(edge
 
 @given(script=scripts(), profile=PROFILE, seed=SEED, edges=EDGES, asks=ASKS)
 def test_a_dialog_ends_before_the_reply_of_its_answer(
-    naive_client: ModuleType, script: Script, profile: str, seed: int, edges: Any, asks: Any
+    script: Script, profile: str, seed: int, edges: Any, asks: Any
 ) -> None:
-    check_dialogs(played(naive_client, script, profile, seed=seed, edges=edges, asks=asks))
+    check_dialogs(played(script, profile, seed=seed, edges=edges, asks=asks))
 
 
 @given(kind=st.sampled_from(["alert", "confirm", "prompt"]), profile=PROFILE, seed=SEED, schedule=schedules())
-def test_a_blocked_evaluate_is_answered_last(
-    naive_client: ModuleType, kind: str, profile: str, seed: int, schedule: Schedule
-) -> None:
+def test_a_blocked_evaluate_is_answered_last(kind: str, profile: str, seed: int, schedule: Schedule) -> None:
     """Fact 12: Opening, Closed, the reply of the answer, the reply of the evaluate."""
     script = Script(answers={"ask()": Answer("done", (Dialog(kind, "?"),))})
     for how in ({"seed": seed}, {"schedule": schedule}):
-        example = played(naive_client, script, profile, **how)
+        example = played(script, profile, **how)
         wanted = ("Page.javascriptDialogOpening", "Page.javascriptDialogClosed")
         order = []
         for message in example.told:
@@ -308,9 +306,9 @@ def check_answers(example: Example) -> None:
     asks=[],
 )
 def test_a_command_is_answered_once_or_never_for_a_reason(
-    naive_client: ModuleType, script: Script, profile: str, seed: int, edges: Any, asks: Any
+    script: Script, profile: str, seed: int, edges: Any, asks: Any
 ) -> None:
-    example = played(naive_client, script, profile, seed=seed, edges=edges, asks=asks, hurry=True)
+    example = played(script, profile, seed=seed, edges=edges, asks=asks, hurry=True)
     if example.connected:
         check_answers(example)
 
@@ -445,10 +443,8 @@ def check_known_sessions(example: Example) -> None:
     seed=0,
     asks=[],
 )
-def test_frames_and_sessions_of_events_are_those_that_are(
-    naive_client: ModuleType, script: Script, profile: str, seed: int, asks: Any
-) -> None:
-    example = played(naive_client, script, profile, seed=seed, asks=asks)
+def test_frames_and_sessions_of_events_are_those_that_are(script: Script, profile: str, seed: int, asks: Any) -> None:
+    example = played(script, profile, seed=seed, asks=asks)
     if example.connected:
         check_frames(example)
         check_known_sessions(example)
@@ -456,12 +452,12 @@ def test_frames_and_sessions_of_events_are_those_that_are(
 
 @given(script=scripts(race_free=True), profile=PROFILE, schedule=st.data())
 def test_the_truth_of_a_race_free_script_is_the_same_under_every_schedule(
-    naive_client: ModuleType, script: Script, profile: str, schedule: st.DataObject
+    script: Script, profile: str, schedule: st.DataObject
 ) -> None:
     assert is_race_free(script)
 
     def truth(**how: Any) -> Any:
-        example = played(naive_client, script, profile, **how)
+        example = played(script, profile, **how)
         found = example.fake.truth()
         names = {frame.id: frame.label or "" for frame in found.frames}
         return (
@@ -513,10 +509,10 @@ def check_router(example: Example) -> None:
     asks=[],
 )
 def test_router_and_bindings_have_nothing_to_say(
-    naive_client: ModuleType, script: Script, profile: str, seed: int, edges: Any, asks: Any
+    script: Script, profile: str, seed: int, edges: Any, asks: Any
 ) -> None:
     with strict():
-        check_router(played(naive_client, script, profile, seed=seed, edges=edges, asks=asks))
+        check_router(played(script, profile, seed=seed, edges=edges, asks=asks))
 
 
 # ── several clients ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -529,9 +525,7 @@ def test_router_and_bindings_have_nothing_to_say(
     seed=18,
     edges="observed",
 )
-def test_each_of_two_clients_is_told_by_the_same_laws(
-    naive_client: ModuleType, script: Script, profile: Any, seed: int, edges: Any
-) -> None:
+def test_each_of_two_clients_is_told_by_the_same_laws(script: Script, profile: Any, seed: int, edges: Any) -> None:
     fake = FakeBrowser(script, profile=profile)
     clients = [naive_client.NaiveClient(script.answers), naive_client.NaiveClient()]
     pump = Pump(fake, clients, seed=seed, edges=edges)
@@ -549,7 +543,7 @@ def test_each_of_two_clients_is_told_by_the_same_laws(
 
 
 @given(kind=st.sampled_from(["alert", "confirm", "prompt"]), seed=SEED)
-def test_a_dialog_is_closed_by_one_of_two_clients(naive_client: ModuleType, kind: str, seed: int) -> None:
+def test_a_dialog_is_closed_by_one_of_two_clients(kind: str, seed: int) -> None:
     """Facts 13, 14: both are told; the answer of one is taken, and the truth says whose."""
     script = Script(timeline=(Wait(1), Dialog(kind, "?")))
     fake = FakeBrowser(script)
@@ -614,7 +608,7 @@ print(told.hexdigest())
 
 
 def digest(python: str, hash_seed: str) -> str:
-    place = str(Path(__file__).with_name("naive_client.py"))
+    place = str(naive_client.__file__)
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [python, "-c", DIGEST, place],
@@ -699,7 +693,7 @@ def test_who_is_gone_hears_and_says_nothing() -> None:
     assert repr(end) == "<client 1, gone>"
 
 
-def test_what_a_client_leaves_behind_is_named(naive_client: ModuleType) -> None:
+def test_what_a_client_leaves_behind_is_named() -> None:
     fake = FakeBrowser(Script(timeline=(Wait(1), Dialog())))
     fake.assert_clean()
     end = fake.connect()

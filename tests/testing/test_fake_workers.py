@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -36,6 +35,7 @@ from cdp_core.testing.steps import (
     Worker,
 )
 from cdp_core.testing.strategies import scripts
+from support import naive_client
 
 Json = dict[str, Any]
 SHOP = "https://shop.example/"
@@ -375,7 +375,7 @@ def test_a_discarded_tab_closes() -> None:
 
 @given(script=scripts(), profile=st.sampled_from(PROFILES), seed=st.integers(0, 2**32))
 def test_a_worker_has_its_document_and_nothing_has_a_target_that_is_gone(
-    naive_client: ModuleType, script: Script, profile: Any, seed: int
+    script: Script, profile: Any, seed: int
 ) -> None:
     fake = FakeBrowser(script, profile=profile, seed=seed)
     run = Pump(fake, [naive_client.NaiveClient(script.answers)], seed=seed).run()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from types import ModuleType
 from typing import Any, get_args
 
 import pytest
@@ -31,6 +30,7 @@ from cdp_core.testing.faults import (
 from cdp_core.testing.simulation import Pump
 from cdp_core.testing.steps import AddFrame, Close, Console, Script, Wait
 from cdp_core.testing.strategies import faults, scripts
+from support import naive_client
 
 Json = dict[str, Any]
 VERSION = "Browser.getVersion"
@@ -281,7 +281,7 @@ def test_two_faults_may_strike_one_call() -> None:
 
 @given(script=scripts(), chosen=faults("legal", "hostile"), seed=st.integers(0, 2**32))
 def test_legal_and_hostile_faults_leave_every_session_a_stream(
-    naive_client: ModuleType, script: Script, chosen: tuple[Fault, ...], seed: int
+    script: Script, chosen: tuple[Fault, ...], seed: int
 ) -> None:
     fake = FakeBrowser(script, faults=chosen)
     run = Pump(fake, [naive_client.NaiveClient(script.answers)], seed=seed).run()
@@ -295,9 +295,7 @@ def test_legal_and_hostile_faults_leave_every_session_a_stream(
 
 
 @given(chosen=faults("legal", "hostile", "illegal"), seed=st.integers(0, 2**32))
-def test_what_strikes_is_the_same_under_one_schedule(
-    naive_client: ModuleType, chosen: tuple[Fault, ...], seed: int
-) -> None:
+def test_what_strikes_is_the_same_under_one_schedule(chosen: tuple[Fault, ...], seed: int) -> None:
     script = Script(timeline=[Wait(1), AddFrame("a", "https://ads.example/"), Console("x"), Wait(1), Close()])
 
     def run(**how: Any) -> Any:

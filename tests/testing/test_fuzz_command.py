@@ -28,8 +28,9 @@ from cdp_core.testing.fuzz.search import Example, examples_of
 from cdp_core.testing.judge.observation import Complaint
 from cdp_core.testing.schedules import Consume, Schedule
 from cdp_core.testing.steps import Console, Popup, ScriptError, Wait
+from support import small_program
 
-PROGRAM = Path(__file__).with_name("small_program.py")
+PROGRAM = Path(small_program.__file__)
 
 
 def command(how: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from types import ModuleType
 from typing import Any
 
 import attrs
@@ -19,6 +18,7 @@ from cdp_core.testing.schedules import Advance, Ask, Chance, Consume, Deliver, S
 from cdp_core.testing.simulation import DeliveryOrder, Pump, Run
 from cdp_core.testing.steps import AddFrame, Answer, Close, Console, Dialog, Popup, Script, Wait
 from cdp_core.testing.strategies import schedules, scripts
+from support import naive_client
 
 SEED = st.integers(0, 2**64 - 1)
 EDGES = st.sampled_from(["observed", "causal"])
@@ -120,58 +120,58 @@ def test_chance_is_below_its_bound(seed: int, bound: int) -> None:
 # ── recorded and run again ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def ran(naive: ModuleType, script: Script, clients: int = 1, profile: Any = "headless-new", **how: Any) -> Run:
+def ran(script: Script, clients: int = 1, profile: Any = "headless-new", **how: Any) -> Run:
     fake = FakeBrowser(script, profile=profile)
-    return Pump(fake, [naive.NaiveClient(script.answers) for _ in range(clients)], **how).run()
+    return Pump(fake, [naive_client.NaiveClient(script.answers) for _ in range(clients)], **how).run()
 
 
 @given(
     script=scripts(), seed=SEED, edges=EDGES, profile=st.sampled_from(PROFILES), clients=st.integers(1, 2), hurry=...
 )
 def test_what_is_recorded_runs_again_byte_for_byte(
-    naive_client: ModuleType, script: Script, seed: int, edges: Any, profile: Any, clients: int, hurry: bool
+    script: Script, seed: int, edges: Any, profile: Any, clients: int, hurry: bool
 ) -> None:
     asks = [Ask(1, ["page", "Page.navigate", {"url": "https://ads.example/1"}])]
-    first = ran(naive_client, script, clients, profile, seed=seed, edges=edges, hurry=hurry, asks=asks)
+    first = ran(script, clients, profile, seed=seed, edges=edges, hurry=hurry, asks=asks)
     schedule = Schedule.from_json(json.dumps(first.schedule.to_json()))
-    again = ran(naive_client, script, clients, profile, schedule=schedule, exact=True)
+    again = ran(script, clients, profile, schedule=schedule, exact=True)
     assert again == first
     assert again.passed_over == 0
 
 
 @given(script=scripts(), data=st.data(), clients=st.integers(1, 2), edges=EDGES)
 def test_any_list_of_turns_is_a_schedule_and_what_was_taken_is_exact(
-    naive_client: ModuleType, script: Script, data: st.DataObject, clients: int, edges: Any
+    script: Script, data: st.DataObject, clients: int, edges: Any
 ) -> None:
     drawn = data.draw(schedules(script, clients=clients, edges=edges))
-    first = ran(naive_client, script, clients, schedule=drawn)
+    first = ran(script, clients, schedule=drawn)
     assert first.quiet
     assert first.schedule.edges == edges
-    again = ran(naive_client, script, clients, schedule=first.schedule, exact=True)
+    again = ran(script, clients, schedule=first.schedule, exact=True)
     assert attrs.evolve(again, passed_over=first.passed_over) == first
 
 
 @given(script=scripts(), seed=SEED)
-def test_observed_orders_are_not_hostile(naive_client: ModuleType, script: Script, seed: int) -> None:
-    assert ran(naive_client, script, seed=seed).hostile == 0
+def test_observed_orders_are_not_hostile(script: Script, seed: int) -> None:
+    assert ran(script, seed=seed).hostile == 0
 
 
-def test_causal_orders_are_hostile_sometimes(naive_client: ModuleType) -> None:
-    runs = [ran(naive_client, BUSY, seed=seed, edges="causal") for seed in range(20)]
+def test_causal_orders_are_hostile_sometimes() -> None:
+    runs = [ran(BUSY, seed=seed, edges="causal") for seed in range(20)]
     assert sum(run.hostile > 0 for run in runs) > 5
 
 
-def test_seeds_give_many_orders(naive_client: ModuleType) -> None:
+def test_seeds_give_many_orders() -> None:
     for edges, least in (("observed", 15), ("causal", 15)):
-        runs = [ran(naive_client, BUSY, seed=seed, edges=edges) for seed in range(20)]
+        runs = [ran(BUSY, seed=seed, edges=edges) for seed in range(20)]
         assert len({run.told for run in runs}) >= least
 
 
-def test_the_default_order_is_that_of_arising(naive_client: ModuleType) -> None:
-    run = ran(naive_client, BUSY)
+def test_the_default_order_is_that_of_arising() -> None:
+    run = ran(BUSY)
     numbers = [turn.number for turn in run.schedule.turns if isinstance(turn, Deliver)]
     assert numbers == sorted(numbers)
-    assert ran(naive_client, BUSY, schedule=Schedule()) == run
+    assert ran(BUSY, schedule=Schedule()) == run
 
 
 # ── one turn after the other ─────────────────────────────────────────────────────────────────────────────────────────
@@ -358,7 +358,7 @@ def test_an_order_takes_the_browsers_schedule() -> None:
 
 
 @pytest.mark.parametrize("seed", [None, 7])
-def test_a_run_can_be_stopped_and_gone_on_with(naive_client: ModuleType, seed: int | None) -> None:
+def test_a_run_can_be_stopped_and_gone_on_with(seed: int | None) -> None:
     script = Script(timeline=(Wait(1), Popup("p"), Wait(1), Dialog()))
 
     def pump() -> Pump:
@@ -371,7 +371,7 @@ def test_a_run_can_be_stopped_and_gone_on_with(naive_client: ModuleType, seed: i
     assert parts.run().schedule == run.schedule
 
 
-def test_the_turns_of_a_schedule_go_on_where_a_run_was_stopped(naive_client: ModuleType) -> None:
+def test_the_turns_of_a_schedule_go_on_where_a_run_was_stopped() -> None:
     script = Script(timeline=(Wait(1), Popup("p")))
     run = Pump(FakeBrowser(script), [naive_client.NaiveClient()], seed=7).run()
     again = Pump(FakeBrowser(script), [naive_client.NaiveClient()], schedule=run.schedule, exact=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -20,6 +19,7 @@ from cdp_core.testing.schedules import Advance, Consume, Deliver, Schedule
 from cdp_core.testing.simulation import Pump
 from cdp_core.testing.steps import AddFrame, Crash, Cut, Dialog, Go, Navigate, Popup, RemoveFrame, Script, Wait
 from cdp_core.testing.strategies import is_race_free, schedules, scripts
+from support import naive_client
 
 QUICK = settings(database=None, derandomize=True, max_examples=600)
 
@@ -44,9 +44,7 @@ def test_a_script_can_be_played_with_nobody_there(script: Script, profile: Any) 
     profile="headless-new",
     seed=0,
 )
-def test_no_step_is_about_something_that_is_not_there(
-    naive_client: ModuleType, script: Script, profile: Any, seed: int
-) -> None:
+def test_no_step_is_about_something_that_is_not_there(script: Script, profile: Any, seed: int) -> None:
     """By the script's own doing: nobody closes anything here, and time waits until everything was answered."""
     with pytest.MonkeyPatch.context() as patch:
         missed: list[str] = []
@@ -103,7 +101,7 @@ def test_what_is_race_free(script: Script, calm: bool) -> None:
     assert is_race_free(script) is calm
 
 
-def test_scripts_hold_everything_there_is(naive_client: ModuleType) -> None:
+def test_scripts_hold_everything_there_is() -> None:
     found: Counter[str] = Counter()
     reached: Counter[str] = Counter()
 
@@ -143,7 +141,7 @@ def test_a_lost_out_of_process_frame_shrinks_to_one_step() -> None:
     assert sum(not isinstance(step, Wait) for step in script.steps()) <= 3, script
 
 
-def test_two_dialogs_of_two_frames_shrink_to_four_steps(naive_client: ModuleType) -> None:
+def test_two_dialogs_of_two_frames_shrink_to_four_steps() -> None:
     def meets_two(script: Script) -> bool:
         client = naive_client.NaiveClient(script.answers)
         Pump(FakeBrowser(script), [client]).run()
@@ -155,7 +153,7 @@ def test_two_dialogs_of_two_frames_shrink_to_four_steps(naive_client: ModuleType
     assert all(len(getattr(step, "message", "")) <= 1 for step in script.steps())
 
 
-def test_a_client_that_forgets_a_navigation_shrinks_to_few_steps(naive_client: ModuleType) -> None:
+def test_a_client_that_forgets_a_navigation_shrinks_to_few_steps() -> None:
     """It keeps the frames of a document that was left (fact 9)."""
 
     class Forgetful(naive_client.NaiveClient):  # type: ignore[name-defined, misc]
@@ -191,7 +189,7 @@ def test_schedules_fit_their_script(data: st.DataObject, script: Script, clients
         assert isinstance(turn, Advance) or 1 <= turn.client <= clients
 
 
-def test_a_schedule_shrinks_to_the_turn_that_matters(naive_client: ModuleType) -> None:
+def test_a_schedule_shrinks_to_the_turn_that_matters() -> None:
     """A reply of the browser's that overtakes the renderer's: the least is one turn out of order."""
     script = Script()
 

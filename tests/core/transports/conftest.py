@@ -1,0 +1,16 @@
+"""What the tests of transports share: no link of a test keeps an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.links import links_end_empty
+
+
+@pytest.fixture(autouse=True)
+def no_link_keeps_an_entry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every link of a test has ended with it, and then no command, waiter, session or route is left in it."""
+    with links_end_empty(monkeypatch):
+        yield

@@ -1,0 +1,145 @@
+"""The table of dialogs, cell by cell: what it says, and that the machine does so.
+
+`CELLS` is rule by rule what a user may rely on; it is compared with the table, and with what becomes of a dialog that is
+brought into a phase and then meets the trigger. A cell `-` is impossible, and in no table.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+
+from cdp_supervisor.sansio.dialog_table import PHASES, TABLE, TRIGGERS, Move
+from cdp_supervisor.sansio.requests import RespondToDialog
+from support import folded_machine
+
+CELLS: Final = """
+trigger          | open              | answering          | answered       | closed             | stuck
+answer           | answering         | refused            | refused        | refused            | refused
+closed           | remote elsewhere  | closed             | by answered    | -                  | remote elsewhere
+reply_ok         | -                 | answered           | -              | by answered        | stays
+refused_none     | -                 | stuck unseen       | -              | remote elsewhere   | stays
+refused_inactive | -                 | stuck page_inactive| -              | remote elsewhere   | stays
+reply_gone       | -                 | stays              | -              | remote unconfirmed | stays
+superseded       | stuck superseded  | stuck superseded   | by answered    | remote elsewhere   | stays
+session_lost     | stuck orphaned    | stuck orphaned     | by answered    | remote unconfirmed | stuck orphaned
+page_replies     | -                 | -                  | -              | -                  | remote why
+target_gone      | remote target_gone| remote unconfirmed | by answered    | remote unconfirmed | remote target_gone
+due              | answering         | stuck unseen       | by answered    | remote unconfirmed | overdue
+"""
+ROWS: Final = [[cell.strip() for cell in line.split("|")] for line in CELLS.strip().splitlines()]
+EXPECTED: Final = {
+    (phase, row[0]): cell for row in ROWS[1:] for phase, cell in zip(ROWS[0][1:], row[1:], strict=True) if cell != "-"
+}
+
+
+def said(move: Move) -> str:
+    """What a move says, in the words of the cells."""
+    if move.settle:
+        return f"{move.settle} {move.reason}"
+    if move.stick:
+        return f"stuck {move.stick}"
+    return move.go or ("refused" if move.refuse else "overdue" if move.overdue else "stays")
+
+
+def test_the_cells_are_of_all_phases_and_triggers() -> None:
+    assert tuple(ROWS[0][1:]) == PHASES
+    assert tuple(row[0] for row in ROWS[1:]) == TRIGGERS
+
+
+@pytest.mark.parametrize("pair", list(itertools.product(PHASES, TRIGGERS)), ids="/".join)
+def test_the_table_says_what_the_cell_says(pair: tuple[Any, Any]) -> None:
+    move = TABLE.get(pair)
+    assert (None if move is None else said(move)) == EXPECTED.get(pair)
+
+
+def test_only_what_may_still_be_up_unseen_is_probed() -> None:
+    """Silence and "no dialog is showing" mean the same: it is looked whether the page runs scripts again."""
+    assert {pair for pair, move in TABLE.items() if move.probe} == {("answering", "refused_none"), ("answering", "due")}
+
+
+def test_an_answer_that_is_refused_is_told_why() -> None:
+    assert "answered already" in TABLE["answering", "answer"].refuse
+    assert "any more" in TABLE["stuck", "answer"].refuse
+
+
+# ── what the machine makes of it ─────────────────────────────────────────────────────────────────────────────────────
+
+HANDLE: Final = "Page.handleJavaScriptDialog"
+
+
+def brought_to(phase: str, *, native: bool) -> Any:
+    """A dialog `d-1` in a phase; beside its page is a frame F in a process of its own."""
+    fold = folded_machine.on_a_page()
+    fold.attach("F", "iframe", of="s-P", parentFrameId="P")
+    fold.opening(native=native)
+    if phase != "open":
+        fold.respond()
+    if phase == "answered":
+        fold.reply(HANDLE)
+    elif phase == "closed":
+        fold.closing(result=True)
+    elif phase == "stuck":
+        fold.refuse(HANDLE, folded_machine.NONE_SHOWING)
+    assert fold.dialog("d-1").phase == phase
+    return fold
+
+
+def superseded(fold: Any) -> None:
+    """Where the browser has no window for dialogs the newer one is left (fact 26); of one frame there is only one."""
+    fold.opening("P" if fold.dialog("d-1").phase == "answered" else "F", native=False)
+
+
+PULL: Final[dict[str, Callable[[Any], Any]]] = {
+    "answer": lambda fold: fold.ask(RespondToDialog(action="dismiss", dialog_id="d-1")),
+    "closed": lambda fold: fold.closing(result=fold.dialog("d-1").phase == "answering"),  # as we said
+    "reply_ok": lambda fold: fold.reply(HANDLE),
+    "refused_none": lambda fold: fold.refuse(HANDLE, folded_machine.NONE_SHOWING),
+    "refused_inactive": lambda fold: fold.refuse(HANDLE, folded_machine.NOT_ACTIVE),
+    "reply_gone": lambda fold: fold.lose(HANDLE),
+    "superseded": superseded,
+    "session_lost": lambda fold: fold.detach("s-P"),
+    "page_replies": lambda fold: fold.reply("Runtime.evaluate"),
+    "target_gone": lambda fold: fold.says("Target.targetDestroyed", targetId="P"),
+    "due": lambda fold: fold.passes(300.0),
+}
+
+
+def became(fold: Any, before: Any, cell: str) -> str:
+    """What became of the dialog, in the words of the cells."""
+    dialog = fold.dialog("d-1")
+    if dialog.closed_by:
+        who = "by" if dialog.closed_by == "agent" else dialog.closed_by
+        reasons = {"closed_elsewhere": "elsewhere", "other_client": "elsewhere"}
+        reason = "why" if dialog.reason == before.why else reasons.get(dialog.reason, dialog.reason)
+        return f"{who} {reason}"
+    if cell == "refused":
+        refusals = (
+            "DialogAnswerRefused",
+            "DialogUnanswerable",
+            "UnknownDialog",
+        )  # what is closed is not named any more
+        return "refused" if fold.error(fold.asked) in refusals and dialog == before else "answering"
+    if dialog.overdue:
+        return "overdue"
+    if (dialog.phase, dialog.why) == (before.phase, before.why):
+        return "stays"
+    return f"stuck {dialog.why}" if dialog.phase == "stuck" else dialog.phase
+
+
+@pytest.mark.parametrize("pair", list(EXPECTED), ids="/".join)
+def test_the_machine_does_what_the_cell_says(pair: tuple[str, str]) -> None:
+    phase, trigger = pair
+    fold = brought_to(phase, native=trigger != "superseded")
+    before = fold.dialog("d-1")
+    if trigger in ("reply_ok", "refused_none", "refused_inactive", "reply_gone") and phase == "stuck":
+        fold = brought_to("answering", native=True)  # it became stuck by itself: the reply is still to come
+        fold.passes(5.0)
+        before = fold.dialog("d-1")
+        assert before.why == "unseen"
+    PULL[trigger](fold)
+    assert became(fold, before, EXPECTED[pair]) == EXPECTED[pair]
+    assert not fold.count("impossible_dialog_moves")

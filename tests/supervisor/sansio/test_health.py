@@ -1,0 +1,136 @@
+"""How a page fares: the first thing that is so is said, and it names what it is about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from immutables import Map
+
+from cdp_core.sansio.messages import SessionId, TargetId
+from cdp_core.sansio.structs import replace
+from cdp_supervisor.sansio.health import view_health
+from cdp_supervisor.sansio.state import Page
+from cdp_supervisor.sansio.view import snapshot
+from support import state_parts
+
+T, U, S, UP = state_parts.T, state_parts.U, state_parts.S, state_parts.UP
+moment, dialog, frame, page = state_parts.moment, state_parts.dialog, state_parts.frame, state_parts.page
+attachment, state_of = state_parts.attachment, state_parts.state_of
+
+
+WRONG: dict[str, dict[str, Any]] = {
+    "crashed": {"crashed": moment(7.0)},
+    "detached": {"session_id": None},
+    "blocked_by_dialog": {"dialogs": (dialog(3, opened=moment(5.0)),)},
+    "blocked": {"blocked": moment(6.0)},
+    "frame_blocked": {"silent": Map({SessionId("child"): moment(8.0)})},
+    "busy": {"busy": Map({SessionId("S"): moment(9.0)})},
+}
+
+
+def test_a_page_of_which_nothing_is_known_to_be_wrong_is_ok() -> None:
+    assert view_health(state_of(page()), page()).to_dict() == {
+        "state": "ok",
+        "why": "nothing is known to stop it",
+        "since": None,
+    }
+
+
+@pytest.mark.parametrize("phase", ["connecting", "down", "gave_up", "stopped"])
+def test_without_a_link_nothing_else_is_known(phase: str) -> None:
+    made = page(**WRONG["crashed"])
+    health = view_health(state_of(made, link=replace(UP, phase=phase)), made)
+    assert (health.state, health.since) == ("link_down", 1_001.0)
+
+
+@pytest.mark.parametrize(
+    ("state", "since"),
+    [("crashed", 1_007.0), ("detached", None), ("blocked", 1_006.0), ("frame_blocked", 1_008.0), ("busy", 1_009.0)],
+)
+def test_health_is_one_word_and_since_when(state: str, since: float | None) -> None:
+    made = page(**WRONG[state])
+    health = view_health(state_of(made), made)
+    assert (health.state, health.since) == (state, since)
+
+
+def test_what_is_worse_is_told_first() -> None:
+    """A dialog of a crashed page is no news; one that is open explains why the page does not answer."""
+    order = list(WRONG)
+    for place, expected in enumerate(order):
+        fields: dict[str, Any] = {}
+        for name in order[place:]:
+            fields |= WRONG[name]
+        made = page(**fields)
+        assert view_health(state_of(made), made).state == expected
+
+
+def test_a_page_that_a_dialog_stops_names_it() -> None:
+    made = page(dialogs=(dialog(3, opened=moment(5.0)), dialog(4)))
+    health = view_health(state_of(made), made)
+    assert (health.why, health.since) == ("dialog d-3 (confirm) is open on it", 1_005.0)
+    stuck = page(dialogs=(dialog(3, phase="stuck", why="orphaned"),))
+    assert view_health(state_of(stuck), stuck).why.endswith("is open on it, and cannot be answered any more (orphaned)")
+
+
+def test_of_several_frames_that_are_silent_the_first_is_named() -> None:
+    child, other = SessionId("child"), SessionId("other")
+    made = page(silent=Map({child: moment(8.0), other: moment(6.0)}))
+    sessions = (attachment("S", "T"), attachment("child", "C"), attachment("other", "O"))
+    health = view_health(state_of(made, sessions=sessions), made)
+    assert (health.since, health.why.partition(" does not")[0]) == (1_006.0, "a frame of it (O)")
+    together = page(silent=Map({SessionId(f"s{n}"): moment(6.0) for n in range(20)}))
+    at_once = tuple(attachment(f"s{n}", f"F{n}") for n in range(20))
+    assert "(F0)" in view_health(state_of(together, sessions=at_once), together).why  # always the same one
+    unknown = view_health(state_of(made), made)  # its session is gone already
+    assert unknown.why.startswith("a frame of it does not answer")
+
+
+BUSY = Map({SessionId("S"): moment(9.0), SessionId("child"): moment(8.0)})
+BELOW = BUSY.delete(SessionId("S"))
+V = TargetId("V")
+
+
+def why_busy(made: Page, *others: Page) -> str:
+    health = view_health(state_of(*others, made), made)
+    assert (health.state, health.since) == ("busy", 1_009.0)
+    return health.why
+
+
+def test_a_page_that_is_busy_by_itself_says_so() -> None:
+    assert why_busy(page(busy=BUSY)) == "it does not answer: a script that does not end keeps it busy"
+
+
+def test_a_frame_of_a_process_of_its_own_that_is_busy_is_named() -> None:
+    made = page(busy=BELOW)
+    health = view_health(state_of(made, sessions=(attachment("child", "F"),)), made)
+    assert (health.state, health.since) == ("frame_busy", 1_008.0)
+    assert health.why == "a frame of it (F) does not answer: a script that does not end keeps it busy"
+
+
+@pytest.mark.parametrize(
+    ("opener", "of_other", "named"),
+    [(None, T, True), (U, None, True), (V, V, True), (None, None, False), (V, None, False), (None, V, False)],
+    ids=["its popup", "its opener", "its sibling", "no kin", "an orphan", "another's popup"],
+)
+def test_a_page_whose_kin_has_a_dialog_open_may_be_stopped_by_it(opener: Any, of_other: Any, named: bool) -> None:
+    """Pages that opened each other may share a process (fact 16)."""
+    other = page(id=U, number=2, opener_id=of_other, dialogs=(dialog(7, target_id=U),))
+    why = why_busy(page(opener_id=opener, busy=BUSY), other)
+    assert ("dialog d-7 (confirm) is open on page U" in why) is named
+    assert ("may share a process" in why) is named
+
+
+def test_of_several_dialogs_of_its_kin_the_first_that_is_open_is_named() -> None:
+    over = page(id=U, number=2, opener_id=T, dialogs=(dialog(5, phase="closed"),))
+    later = page(id=V, number=4, opener_id=T, dialogs=(dialog(8, phase="stuck"), dialog(9)))
+    first = page(id=TargetId("W"), number=3, opener_id=T, dialogs=(dialog(7),))
+    assert "dialog d-7" in why_busy(page(busy=BUSY), over, later, first)
+    assert "d-5" not in why_busy(page(busy=BUSY), over)
+
+
+def test_a_dialog_that_closed_stops_nothing() -> None:
+    """Only who ended it is still to be told (fact 1)."""
+    made = page(dialogs=(dialog(phase="closed"),))
+    assert view_health(state_of(made), made).state == "ok"
+    assert snapshot(state_of(made)).pending_dialogs == ()

@@ -1,0 +1,410 @@
+"""What is shown of a state: the same for states that are alike, capped with a word about it, and a value for any thread."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import attrs
+import pytest
+from immutables import Map
+
+from cdp_core.sansio.messages import BrowserContextId, SessionId, TargetId
+from cdp_core.sansio.structs import replace
+from cdp_supervisor.sansio.console import ConsoleRing
+from cdp_supervisor.sansio.state import CallRecord, LinkState, Page, State, initial_state
+from cdp_supervisor.sansio.view import (
+    CURES,
+    CURES_WITHOUT_WINDOW,
+    PageView,
+    Snapshot,
+    Views,
+    cures_of,
+    focused_page,
+    snapshot,
+    view_dialog,
+)
+from support import state_parts
+
+T, U, S, UP = state_parts.T, state_parts.U, state_parts.S, state_parts.UP
+moment, dialog, frame, page = state_parts.moment, state_parts.dialog, state_parts.frame, state_parts.page
+attachment, state_of = state_parts.attachment, state_parts.state_of
+
+
+def view_of(made: Page, **more: Any) -> PageView:
+    [seen] = snapshot(state_of(made, **more)).pages
+    return seen
+
+
+def ids(tree: Any) -> list[str]:
+    return [each["frame_id"] for each in tree["children"]]
+
+
+# ── dialogs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_pending_dialog_says_whether_it_can_be_answered() -> None:
+    assert view_dialog(dialog()).to_dict() == {
+        "id": "d-1",
+        "type": "confirm",
+        "message": "Sure?",
+        "default_prompt": "",
+        "opened_at": 1_002.0,
+        "target_id": "T",
+        "frame_id": "T",
+        "answerable": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("phase", "answerable", "answering"),
+    [
+        ("open", True, False),
+        ("answering", False, True),
+        ("answered", False, True),
+        ("closed", False, False),
+        ("stuck", False, False),
+    ],
+)
+def test_a_dialog_is_answered_once(phase: Any, answerable: bool, answering: bool) -> None:
+    seen = view_dialog(dialog(phase=phase))
+    assert (seen.answerable, seen.answering) == (answerable, answering)
+    shown = seen.to_dict()
+    assert shown["answerable"] is answerable
+    assert shown.get("answering", False) is answering
+
+
+def test_a_dialog_that_nobody_can_answer_says_why_and_what_frees_its_page() -> None:
+    shown = view_dialog(dialog(phase="stuck", why="page_inactive", overdue=True)).to_dict()
+    assert (shown["why"], shown["cures"], shown["overdue"]) == ("page_inactive", ["navigate", "close"], True)
+
+
+def test_ages_are_made_where_somebody_tells_the_time() -> None:
+    seen = view_dialog(dialog(deadline=12.0))
+    assert seen.to_dict(now=5.0) == {**seen.to_dict(), "age": 3.0, "time_left": 7.0}
+    late = seen.to_dict(now=99.0)
+    assert (late["age"], late["time_left"]) == (97.0, 0.0)
+    assert seen.to_dict(now=1.0)["age"] == 0.0  # a snapshot may be younger than the reader's clock
+    assert "time_left" not in view_dialog(dialog()).to_dict(now=5.0)  # nobody waits for it
+
+
+def test_a_past_dialog_says_who_ended_it_and_offers_nothing() -> None:
+    past = dialog(phase="open", closed_by="remote", reason="navigation", closed=moment(4.0), why="superseded")
+    shown = view_dialog(past).to_dict(now=9.0)
+    assert (shown["closed_by"], shown["reason"], shown["closed_at"]) == ("remote", "navigation", 1_004.0)
+    assert not {"answerable", "answering", "why", "cures", "overdue", "age", "time_left"} & set(shown)
+    assert not view_dialog(past).answerable
+    assert not view_dialog(replace(past, phase="answered")).answering
+
+
+@pytest.mark.parametrize("why", CURES)
+def test_without_a_window_for_dialogs_a_navigation_within_the_document_frees_nothing(why: str) -> None:
+    """Facts 5 and 26: the profiles differ, and closing the page is always a cure."""
+    windowed, windowless = cures_of(dialog(why=why)), cures_of(dialog(why=why, native=False))
+    assert (windowed, windowless) == (CURES[why], CURES_WITHOUT_WINDOW[why])
+    assert "same_document" not in windowless
+    assert windowed[-1] == windowless[-1] == "close"
+
+
+@pytest.mark.parametrize(
+    ("why", "cures"),
+    [
+        *((why, ("same_document", "navigate", "reload", "close")) for why in ("orphaned", "superseded", "unseen")),
+        ("page_inactive", ("navigate", "close")),
+    ],
+)
+def test_the_gentlest_cure_stands_first(why: str, cures: tuple[str, ...]) -> None:
+    """A navigation within the document keeps what the page has (fact 5); a page in pagehide needs another (fact 22)."""
+    assert cures_of(dialog(why=why)) == cures
+
+
+@pytest.mark.parametrize("why", ["", "of a newer version"])
+def test_a_dialog_that_can_be_answered_needs_no_cure(why: str) -> None:
+    assert cures_of(dialog(why=why)) == ()
+
+
+# ── frames ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_page_whose_top_frame_is_not_known_has_no_tree() -> None:
+    seen = view_of(page(frame("F", "T")))
+    assert (seen.tree, list(seen.frames()), seen.frame_count) == (None, [], 1)
+    assert seen.frame_tree() == {"top": None, "children": [], "truncated": False}
+
+
+def test_frames_stand_in_the_order_of_the_tree_and_of_their_coming() -> None:
+    seen = view_of(
+        page(frame("B", "T", 3), frame("T", None, 1), frame("BA", "B", 9), frame("A", "T", 2), frame("AA", "A", 5))
+    )
+    assert [each.frame_id for each in seen.frames()] == ["T", "A", "AA", "B", "BA"]
+    assert ids(seen.frame_tree()) == ["A", "AA", "B", "BA"]
+
+
+def test_a_frame_is_shown_with_what_is_known_of_it() -> None:
+    oopif = frame("O", "T", url="https://b.example/", name="n", origin="https://b.example", oopif=True)
+    tree = view_of(page(frame("T", None), oopif)).frame_tree()
+    [shown] = tree["children"]
+    assert (tree["top"]["frame_id"], tree["top"]["is_oopif"], tree["truncated"]) == ("T", False, False)
+    assert shown == {
+        "frame_id": "O",
+        "parent_frame_id": "T",
+        "url": "https://b.example/",
+        "origin": "https://b.example",
+        "name": "n",
+        "is_oopif": True,
+        "session_id": "S",
+    }
+
+
+def test_a_session_that_is_gone_is_not_offered() -> None:
+    made = page(frame("T", None), frame("O", "T", session_id=SessionId("gone")), frame("P", "T", session_id=None))
+    assert [each.session_id for each in view_of(made).frames()] == ["S", None, None]
+
+
+def test_a_child_of_which_only_the_parent_told_is_left_out() -> None:
+    made = page(frame("T", None), frame("A", "T"))
+    made = replace(made, children=made.children.set("T", Map({"A": None, "unknown": None})))
+    assert [each.frame_id for each in view_of(made).frames()] == ["T", "A"]
+
+
+def test_frames_that_lie_in_a_circle_are_each_shown_once() -> None:
+    """A browser, or who speaks for it, may say anything."""
+    made = page(frame("T", "B", 1), frame("A", "T", 2), frame("B", "A", 3))
+    assert [each.frame_id for each in view_of(made).frames()] == ["T", "A", "B"]
+
+
+def test_a_tree_as_deep_as_a_page_likes_is_shown() -> None:
+    deep = page(frame("T", None), *(frame(f"{n}", f"{n - 1}" if n else "T", n) for n in range(5_000)))
+    assert sum(1 for _ in view_of(deep).frames()) == 5_001
+
+
+@pytest.mark.parametrize(("below", "truncated"), [(29, False), (30, False), (31, True)])
+def test_thirty_frames_are_shown_and_it_is_said_that_there_are_more(below: int, truncated: bool) -> None:
+    made = page(frame("T", None), *(frame(f"F{n}", "T", n) for n in range(below)))
+    tree = view_of(made).frame_tree()
+    assert (ids(tree), tree["truncated"]) == ([f"F{n}" for n in range(below)][:30], truncated)
+    whole = view_of(made).frame_tree(most=None)
+    assert (len(whole["children"]), whole["truncated"]) == (below, False)
+    assert ids(view_of(made).frame_tree(most=1)) == ["F0"]
+
+
+def test_processes_are_shown_two_deep() -> None:
+    """Frames of the page's own process nest as deep as they like."""
+    nested = [frame(f"O{n}", f"O{n - 1}" if n else "T", n, oopif=True) for n in range(4)]
+    plain = [frame("P", "T", 9), frame("PP", "P"), frame("PPP", "PP"), frame("in O1", "O1", 8)]
+    made = page(frame("T", None), *nested, *plain)
+    tree = view_of(made).frame_tree()
+    assert (ids(tree), tree["truncated"]) == (["O0", "O1", "in O1", "P", "PP", "PPP"], True)
+    whole = view_of(made).frame_tree(depth=None)
+    assert (ids(whole), whole["truncated"]) == (["O0", "O1", "O2", "O3", "in O1", "P", "PP", "PPP"], False)
+
+
+def test_frames_beyond_the_limit_are_said_to_be_left_out() -> None:
+    seen = view_of(page(frame("T", None), left_out=3))
+    assert (seen.frames_left_out, seen.frame_tree(most=None, depth=None)["truncated"]) == (3, True)
+
+
+# ── the snapshot ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_pages_stand_in_the_order_of_their_coming() -> None:
+    pages = [page(id=TargetId(name), number=number) for number, name in ((3, "A"), (1, "C"), (2, "B"))]
+    found = snapshot(state_of(*pages))
+    assert [each.target_id for each in found.pages] == ["C", "B", "A"]
+    assert found.page("B") is found.pages[1]
+    assert found.page("other") is None
+
+
+def test_a_page_is_shown_with_what_is_known_of_it() -> None:
+    made = page(
+        frame("T", None), url="u", title="t", opener_id=U, context_id=BrowserContextId("C"), stale=True, recent=()
+    )
+    shown = view_of(made).to_dict()
+    assert {name: shown[name] for name in ("target_id", "url", "title", "opener_id", "context_id", "session_id")} == {
+        "target_id": "T",
+        "url": "u",
+        "title": "t",
+        "opener_id": "U",
+        "context_id": "C",
+        "session_id": "S",
+    }
+    assert (shown["stale"], shown["frame_count"], shown["health"]["state"]) == (True, 1, "ok")
+
+
+def test_the_tree_of_a_blocked_page_is_stale() -> None:
+    """It cannot be read (fact 15)."""
+    assert view_of(page(blocked=moment(6.0))).stale
+    assert not view_of(page()).stale
+
+
+def test_dialogs_of_all_pages_stand_in_the_order_of_their_numbers() -> None:
+    first = page(dialogs=(dialog(10), dialog(2)), recent=(dialog(4, closed_by="agent", closed=moment(9.0)),))
+    second = page(id=U, number=2, dialogs=(dialog(9),), recent=(dialog(1, closed_by="agent", closed=moment(3.0)),))
+    gone = (dialog(5, closed_by="remote", closed=moment(9.0)), dialog(3, closed_by="remote", closed=moment(1.0)))
+    found = snapshot(state_of(first, second, departed=gone))
+    assert [each.id for each in found.pending_dialogs] == ["d-2", "d-9", "d-10"]
+    assert [each.id for each in found.recent_dialogs] == ["d-3", "d-1", "d-4", "d-5"]  # by their end
+    assert [each.id for each in found.pages[0].pending_dialogs] == ["d-10", "d-2"]
+    assert [each.id for each in found.pages[1].recent_dialogs] == ["d-1"]
+
+
+def test_the_link_and_the_sessions_are_shown() -> None:
+    down = LinkState(phase="down", reason="closed", since=moment(5.0), failures=2, owned=False, browser_changed=True)
+    found = snapshot(state_of(sessions=(attachment("S2", "U"), attachment("S1", "T")), link=down, epoch=7))
+    assert not found.active
+    assert attrs.asdict(found.link) == {
+        "phase": "down",
+        "reason": "closed",
+        "generation": 7,
+        "since": 1_005.0,
+        "failures": 2,
+        "owned": False,
+        "browser_changed": True,
+    }
+    assert [(each.session_id, each.target_id) for each in found.sessions] == [("S1", "T"), ("S2", "U")]
+    assert snapshot(state_of()).active
+
+
+def test_calls_that_wait_behind_a_dialog_are_shown_by_age() -> None:
+    def called(number: int, **more: Any) -> CallRecord:
+        fields: dict[str, Any] = {"method": "Runtime.evaluate", "session_id": S, "page_id": T, "since": moment(2.0)}
+        return CallRecord(id=f"c-{number}", ticket=number, ask_id=None, raises=True, **{**fields, **more})
+
+    calls = [called(10, blocked=True), called(9, blocked=True), called(8)]
+    found = snapshot(state_of(page(), calls=Map({each.id: each for each in calls})))
+    assert [(each.call_id, each.method, each.target_id, each.since) for each in found.blocked_calls] == [
+        ("c-9", "Runtime.evaluate", "T", 1_002.0),
+        ("c-10", "Runtime.evaluate", "T", 1_002.0),
+    ]
+    assert [each["call_id"] for each in found.to_dict()["blocked_calls"]] == ["c-9", "c-10"]
+
+
+def test_an_empty_snapshot_as_json_has_what_is_always_there() -> None:
+    shown = snapshot(state_of(sequence=4)).to_dict()
+    assert list(shown) == ["schema_version", "sequence", "active", "link", "pages", "pending_dialogs"]
+    assert (shown["schema_version"], shown["sequence"], shown["active"]) == (1, 4, True)
+    assert snapshot(state_of()).to_dict(full=True)["sessions"] != []
+
+
+def test_a_full_snapshot_is_json_and_says_all_that_there_is() -> None:
+    frames = [frame("T", None), *(frame(f"F{n}", "T", n) for n in range(40))]
+    state = state_of(
+        page(*frames, dialogs=(dialog(deadline=12.0),), recent=(dialog(2, closed_by="agent", closed=moment(3.0)),)),
+        page_gone=(U, "closed"),
+        focus=T,
+        extensions=initial_state(machines=(ConsoleRing(),)).extensions,
+    )
+    found = snapshot(state)
+    shown = json.loads(json.dumps(found.to_dict(full=True, now=5.0)))
+    assert (shown["focus"], shown["page_gone"]) == ("T", {"target_id": "U", "reason": "closed"})
+    assert (shown["extensions"], found.extensions["console"]) == ({"console": {"pages": {}}}, {"pages": {}})
+    assert [each["session_id"] for each in shown["sessions"]] == ["S"]
+    assert shown["pending_dialogs"][0]["time_left"] == 7.0
+    assert shown["recent_dialogs"][0]["closed_by"] == "agent"
+    assert shown["frame_tree"] == shown["pages"][0]["frame_tree"]
+    assert len(shown["frame_tree"]["children"]) == 40
+    capped = found.to_dict()
+    assert (len(capped["frame_tree"]["children"]), len(capped["pages"][0]["frame_tree"]["children"])) == (30, 30)
+    assert capped["frame_tree"]["truncated"]
+    assert "sessions" not in capped
+    assert "age" not in capped["pending_dialogs"][0]
+
+
+def test_a_snapshot_that_somebody_made_may_focus_what_it_does_not_have() -> None:
+    shown = attrs.evolve(snapshot(state_of(page())), focus=TargetId("gone")).to_dict()
+    assert shown["focus"] == "gone"
+    assert "frame_tree" not in shown
+
+
+def test_a_snapshot_is_frozen() -> None:
+    found = snapshot(state_of(page(frame("T", None), dialogs=(dialog(),))))
+    assert found.pages[0].tree is not None
+    for value in (found, found.link, found.pages[0], found.pages[0].tree, found.pending_dialogs[0], found.sessions[0]):
+        with pytest.raises(attrs.exceptions.FrozenInstanceError):
+            setattr(value, attrs.fields(type(value))[0].name, "other")
+
+
+# ── focus ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+ONE, TWO = page(), page(id=U, number=2)
+
+
+@pytest.mark.parametrize(
+    ("pages", "focus", "page_gone", "meant"),
+    [
+        ((), None, None, None),
+        ((ONE,), None, None, T),
+        ((ONE, TWO), None, None, None),
+        ((ONE, TWO), U, None, U),
+        ((ONE,), U, None, None),
+        ((ONE,), None, (U, "closed"), None),
+        ((ONE,), T, (U, "closed"), T),
+    ],
+)
+def test_the_page_that_is_meant_is_the_focused_one_or_the_only_one(
+    pages: tuple[Page, ...], focus: Any, page_gone: Any, meant: Any
+) -> None:
+    """It never moves by itself: where the focused page is gone, the one that is left is not meant."""
+    state = state_of(*pages, focus=focus, page_gone=page_gone)
+    found = focused_page(state)
+    assert (None if found is None else found.id) == meant
+    assert snapshot(state).focus == meant
+
+
+# ── what is made once ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def later(state: State, *pages: Page, **more: Any) -> State:
+    return replace(
+        state, sequence=state.sequence + 1, pages=Map({**state.pages, **{each.id: each for each in pages}}), **more
+    )
+
+
+def test_where_only_time_has_passed_the_snapshot_is_the_same_one() -> None:
+    views, state = Views(), state_of(ONE)
+    first = views.snapshot(state)
+    assert views.snapshot(replace(state, now=99.0)) is first
+    assert views.snapshot(later(state)) is not first
+
+
+def test_one_changed_page_costs_one_page() -> None:
+    views, state = Views(), state_of(ONE, TWO)
+    first = views.snapshot(state)
+    second = views.snapshot(later(state, replace(TWO, title="new")))
+    assert second.pages[0] is first.pages[0]
+    assert (first.pages[1].title, second.pages[1].title) == ("", "new")
+    assert second.sessions is first.sessions
+
+
+def test_what_a_page_shows_of_other_things_is_never_old() -> None:
+    """Its health is the link's too, and its frames' sessions may be gone."""
+    views, state = Views(), state_of(page(frame("T", None)))
+    views.snapshot(state)
+    down = later(state, link=replace(UP, phase="down"))
+    assert views.snapshot(down).pages[0].health.state == "link_down"
+    gone = later(down, link=UP, sessions=Map())
+    found = views.snapshot(gone)
+    assert (found.pages[0].health.state, found.sessions) == ("ok", ())
+    assert [each.session_id for each in found.pages[0].frames()] == [None]
+
+
+def test_however_it_was_come_by_a_snapshot_shows_the_state() -> None:
+    views, state = Views(), state_of(ONE)
+    for change in range(6):
+        state = later(state, page(id=TargetId(f"P{change % 3}"), number=5 + change, title=f"{change}"))
+        assert plain(views.snapshot(state)) == plain(snapshot(state))
+
+
+def plain(found: Snapshot) -> Any:
+    return found.to_dict(full=True)
+
+
+def test_views_of_pages_that_are_gone_are_let_go() -> None:
+    views = Views()
+    many = state_of(*(page(id=TargetId(f"P{number}"), number=number) for number in range(50)))
+    views.snapshot(many)
+    few = replace(many, sequence=2, pages=Map({key: many.pages[key] for key in list(many.pages)[:3]}))
+    kept = views.snapshot(few)
+    assert set(views._pages) == set(few.pages)
+    again = views.snapshot(replace(few, sequence=3))
+    assert all(new is old for new, old in zip(again.pages, kept.pages, strict=True))

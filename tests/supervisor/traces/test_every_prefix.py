@@ -1,0 +1,48 @@
+"""After every record of every trace: `consistency.py` says what is demanded.
+
+Times are the records', so one trace has one sequence of snapshots.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from cdp_core.sansio.trace import LinkRecord
+from cdp_core.tracing.file import read_trace
+from cdp_supervisor.sansio.view import Snapshot
+from support.traces import consistency, follower, verdict
+
+TRACES = Path(__file__).parents[2] / "traces"
+
+
+def test_after_every_record(trace: Path) -> None:
+    follower.follow(read_trace(trace), after=consistency.look)
+
+
+def test_a_client_that_comes_back_is_one_machine() -> None:
+    """Its second link is the next epoch: what the first one saw is kept, and not offered."""
+    came_back = 0
+
+    def look(place: int, link: Any) -> None:
+        consistency.look(place, link)
+        for page in link.state.pages.values():
+            assert all(each.epoch == link.state.epoch or each.phase != "open" for each in page.dialogs)
+
+    for path in sorted(TRACES.glob("*.jsonl")):
+        if not any(isinstance(each, LinkRecord) and each.conn.endswith("2") for each in read_trace(path)):
+            continue
+        links = follower.follow(read_trace(path), joined=True, after=look)
+        for link in links.values():
+            assert link.state.epoch == 1 or verdict.judge_joined(path.with_suffix(".md"), link) == []
+        came_back += any(each.state.epoch > 1 and each.state.link.phase == "up" for each in links.values())
+    assert came_back >= 4
+
+
+def test_a_trace_has_one_sequence_of_snapshots(trace: Path) -> None:
+    def replay() -> list[Snapshot]:
+        seen: list[Snapshot] = []
+        follower.follow(read_trace(trace), after=lambda _place, link: seen.append(link.runner.snapshot()))
+        return seen
+
+    assert replay() == replay()

@@ -1,0 +1,422 @@
+"""The block: what leaves it, and that nothing stays behind, whatever ended it and wherever it was cancelled."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from cdp_core import (
+    CdpError,
+    ConnectionLost,
+    DiscoveryError,
+    InvalidArgument,
+    SessionOpened,
+    TapFailed,
+    open_browser_session,
+)
+from cdp_core.testing import FakeBrowser, FakeTransport, serve_fake_browser
+from cdp_core.testing.faults import Cut, Silence
+from cdp_core.testing.steps import Dialog
+from cdp_supervisor import BlockedByDialog, Reconnect, SupervisorStopped, open_supervisor
+from cdp_supervisor.sansio import step as machine
+from support.shop import Site
+
+SHOP = "https://shop.example/"
+
+
+def run(main: Callable[[], Awaitable[Any]]) -> Any:
+    return trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0), strict_exception_groups=True)
+
+
+# ── what leaves ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("error", [KeyError("mine"), KeyboardInterrupt(), SystemExit(3)], ids=repr)
+def test_the_body_s_exception_leaves_as_it_is(site: Any, error: BaseException) -> None:
+    async def main() -> None:
+        async with open_supervisor(site.dial) as supervisor:
+            with pytest.raises(BlockedByDialog):
+                await supervisor.evaluate("sure()")
+            raise error
+
+    with pytest.raises(type(error)) as raised:
+        run(main)
+    assert raised.value is error
+    site.fake.assert_clean()  # the dialog was settled all the same
+
+
+def test_a_lost_link_is_no_exception(site: Any) -> None:
+    async def main() -> str:
+        async with open_supervisor(site.dial, reconnect=Reconnect.never()) as supervisor:
+            site.fake.cut()
+            with pytest.raises(SupervisorStopped) as gone:
+                await supervisor.wait_for(lambda snapshot: False)
+            assert supervisor.snapshot().link.phase == "gave_up"
+            await trio.sleep(100)
+            return gone.value.reason
+
+    assert run(main) == "gave_up"
+
+
+def broken_rule(*_args: Any) -> None:
+    raise ZeroDivisionError("a mistake of ours")
+
+
+@pytest.mark.parametrize("borrowed", [False, True])
+def test_a_mistake_of_ours_comes_out(site: Any, borrowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def use(where: Any) -> None:
+        async with open_supervisor(where) as supervisor:
+            monkeypatch.setitem(machine.EVENTS, "Page.javascriptDialogOpening", broken_rule)
+            site.fake.play(Dialog("alert"))
+            await supervisor.wait_for(lambda snapshot: False)
+
+    async def main() -> None:
+        if not borrowed:
+            await use(site.dial)
+            return
+        async with open_browser_session(await site.dial()) as browser:
+            await use(browser)
+
+    with pytest.raises(TapFailed) as failed:
+        run(main)
+    assert isinstance(failed.value.__cause__, ZeroDivisionError)
+
+
+def test_a_mistake_of_ours_beside_the_body_s_exception_is_a_note(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with open_supervisor(site.dial) as supervisor:
+            monkeypatch.setitem(machine.EVENTS, "Page.javascriptDialogOpening", broken_rule)
+            site.fake.play(Dialog("alert"))
+            try:
+                await trio.sleep_forever()
+            finally:
+                assert supervisor.snapshot()
+                raise KeyError("mine")
+
+    with pytest.raises(KeyError) as raised:
+        run(main)
+    assert any("TapFailed" in note for note in raised.value.__notes__)
+
+
+def test_a_mistake_of_the_clock_comes_out(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with open_supervisor(site.dial):
+            monkeypatch.setitem(machine.DUE, "keepalive", broken_rule)
+            await trio.sleep(1000)
+
+    with pytest.raises(ZeroDivisionError):
+        run(main)
+
+
+def test_a_mistake_in_the_function_that_gives_the_address_comes_out(site: Any) -> None:
+    async def fails(number: int) -> None:
+        if number == 2:
+            raise KeyError("token")
+
+    site.before = fails
+
+    async def main() -> None:
+        async with open_supervisor(site.dial):
+            site.fake.cut()
+            await trio.sleep(1000)
+
+    with pytest.raises(KeyError, match="token"):
+        run(main)
+
+
+def test_cancelled_passes(site: Any) -> None:
+    async def main() -> None:
+        with trio.move_on_after(5) as scope:
+            async with open_supervisor(site.dial) as supervisor:
+                with pytest.raises(BlockedByDialog):
+                    await supervisor.evaluate("sure()")
+                await trio.sleep_forever()
+        assert scope.cancelled_caught
+        assert trio.current_time() - scope.deadline < 1.0
+        assert supervisor.stop_report.left == ()  # what is settled at the end is settled by who was cancelled, too
+        site.fake.assert_clean()
+
+    run(main)
+
+
+def test_keyboard_interrupt_passes(site: Any) -> None:
+    async def main() -> None:
+        async with open_supervisor(site.dial):
+            signal.raise_signal(signal.SIGINT)
+            await trio.sleep(10)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(main)
+
+
+# ── what does not begin ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "wrong", [5, None, FakeTransport, {"where": "there"}, "transport", "listing", "nothing", "not async"], ids=str
+)
+async def test_what_is_no_address(wrong: Any, site: Any, bounded: trio.abc.Clock) -> None:
+    async def gives_nothing() -> Any:
+        return {"listing": ["ws://127.0.0.1:1"], "nothing": None}[wrong]
+
+    where = (
+        gives_nothing
+        if wrong in ("listing", "nothing")
+        else FakeTransport(site.fake)
+        if wrong == "transport"
+        else (lambda: "ws://127.0.0.1:1")
+        if wrong == "not async"
+        else wrong
+    )
+    with pytest.raises(TypeError if wrong is FakeTransport else InvalidArgument):  # who calls a class has its own error
+        async with open_supervisor(where):
+            pass
+
+
+@pytest.mark.parametrize("option", [{"start_timeout": 0}, {"start_timeout": -1}, {"keepalive": float("nan")}])
+async def test_times_that_are_none(site: Any, option: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgument):
+        async with open_supervisor(site.dial, **option):
+            pass
+    assert site.dials == 0
+
+
+async def test_nobody_is_at_the_address(bounded: trio.abc.Clock) -> None:
+    with pytest.raises(DiscoveryError) as nobody:
+        async with open_supervisor("ws://127.0.0.1:1/devtools/browser/x"):
+            pass
+    assert nobody.value.stage == "tcp"
+
+
+async def test_who_answers_the_dial_and_is_no_browser(bounded: trio.abc.Clock) -> None:
+    site = Site(FakeBrowser(faults=[Silence()]))
+    begun = trio.current_time()
+    with pytest.raises(ConnectionLost) as silent:
+        async with open_supervisor(site.dial, start_timeout=4):
+            pass
+    assert silent.value.reason == "start_timeout"
+    assert trio.current_time() - begun < 8
+
+
+async def test_a_link_that_is_lost_while_it_begins_is_dialled_again(bounded: trio.abc.Clock) -> None:
+    site = Site(FakeBrowser(faults=[Cut(client=1)]))
+    async with open_supervisor(site.dial) as supervisor:
+        assert supervisor.snapshot().link.generation == 2
+        assert await supervisor.evaluate("1 + 1") == 2
+    site = Site(FakeBrowser(faults=[Cut(client=1)]))
+    with pytest.raises(ConnectionLost) as lost:
+        async with open_supervisor(site.dial, reconnect=Reconnect.never()):
+            pass
+    assert lost.value.reason == "broken"
+
+
+async def test_a_page_that_is_blocked_delays_the_beginning_no_longer_than_that_takes_to_see(
+    site: Any, bounded: trio.abc.Clock
+) -> None:
+    site.fake.play(Dialog("alert"))
+    begun = trio.current_time()
+    async with open_supervisor(site.dial) as supervisor:
+        assert trio.current_time() - begun <= 3.1
+        assert supervisor.snapshot().pages[0].health.state == "blocked"
+
+
+# ── one input after the other ────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_no_step_is_inside_another_and_a_loss_comes_in_its_order(
+    site: Any, bounded: trio.abc.Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs: list[Any] = []
+    inside = 0
+    real = machine.take
+
+    def watched(state: Any, given: Any) -> Any:
+        nonlocal inside
+        assert inside == 0
+        inside += 1
+        inputs.append(given)
+        done = real(state, given)
+        inside -= 1
+        return done
+
+    monkeypatch.setattr("cdp_supervisor.runner.take", watched)
+    async with open_supervisor(site.dial) as supervisor:
+        await site.shop(supervisor)
+        with pytest.raises(BlockedByDialog):
+            await supervisor.evaluate("ask()")
+        with pytest.raises(CdpError):  # it could not be sent: an input behind the others
+            await supervisor.call("Browser.getVersion", {"x": float("nan")})
+        before = len(inputs)
+        site.fake.cut()
+        await supervisor.wait_for(
+            lambda snapshot: snapshot.link.generation == 2 and snapshot.active and bool(snapshot.pages[0].session_id)
+        )
+        lost = [
+            type(each).__name__ for each in inputs[before:] if each.epoch == 1 and type(each).__name__ != "TimePassed"
+        ]
+        ends = [name for name in lost if name == "CommandEnded"]
+        assert lost == [*ends, "SessionClosed", "SessionClosed", "LinkDown"]
+        assert len(ends) == 1
+        assert SessionOpened.__name__ in {type(each).__name__ for each in inputs if each.epoch == 2}
+        await supervisor.recover(supervisor.snapshot().pages[0].target_id, "reload")
+
+
+# ── cancelled anywhere ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Canceller(trio.abc.Instrument):
+    """Counts the checkpoints of the task that runs under `scope`, and cancels at the one it is told."""
+
+    def __init__(self, scope: trio.CancelScope, at: int) -> None:
+        self.task: trio.lowlevel.Task | None = None
+        self.count = 0
+        self._scope, self._at = scope, at
+
+    def after_task_step(self, task: trio.lowlevel.Task) -> None:
+        if task is self.task:
+            self.count += 1
+            if self.count == self._at:
+                self._scope.cancel()
+
+
+async def cancelled_at(program: Callable[[], Awaitable[object]], at: int) -> tuple[int, bool]:
+    scope = trio.CancelScope()
+    canceller = Canceller(scope, at)
+    trio.lowlevel.add_instrument(canceller)
+    try:
+        with scope:
+            canceller.task = trio.lowlevel.current_task()
+            await program()
+    finally:
+        canceller.task = None
+        trio.lowlevel.remove_instrument(canceller)
+    return canceller.count, scope.cancelled_caught
+
+
+def open_sockets() -> int:
+    folder = Path("/proc/self/fd")
+    return len(list(folder.iterdir())) if folder.exists() else 0
+
+
+async def use(site: Any, supervisor: Any) -> None:
+    """A little of everything."""
+    await site.shop(supervisor)
+    with supervisor.changes() as changes:
+        with pytest.raises(BlockedByDialog) as blocked:
+            await supervisor.evaluate("ask()")
+        await changes.receive()
+        with trio.move_on_after(0.5):
+            await blocked.value.call.wait()
+        await supervisor.respond_to_dialog("accept", prompt_text="me")
+        await blocked.value.call.wait()
+    with pytest.raises(BlockedByDialog):
+        await supervisor.evaluate("sure()", frame_id=list(supervisor.snapshot().pages[0].frames())[1].frame_id)
+    site.fake.cut()
+    await supervisor.wait_for(
+        lambda snapshot: snapshot.link.generation == 2 and snapshot.active and bool(snapshot.pages[0].session_id)
+    )
+    await supervisor.recover(supervisor.snapshot().pages[0].target_id, "reload")
+    await supervisor.evaluate("1 + 1")
+    with pytest.raises(BlockedByDialog):
+        await supervisor.evaluate("tell()")
+
+
+def nothing_is_left(site: Any, supervisors: list[Any], at: int) -> None:
+    for supervisor in supervisors:
+        driver = supervisor._driver
+        assert supervisor.stop_report is not None, at
+        leases = {} if driver._shared is None else driver._shared._leases
+        assert (driver._askers, leases, driver.runner.state.link.phase) == ({}, {}, "stopped"), at
+        assert supervisor.snapshot().blocked_calls == (), at
+    truth = site.fake.truth()
+    assert (truth.sessions, site.fake.paused()) == ((), ()), at
+    known = max((supervisor._driver.runner.state.last_dialog for supervisor in supervisors), default=0)
+    unseen = sorted(truth.dialogs, key=lambda dialog: dialog.number)[known:]
+    if all(not supervisor.stop_report.left for supervisor in supervisors) and not any(each.open for each in unseen):
+        site.fake.assert_clean()  # a dialog that opens because of what was cancelled a moment ago comes too late
+
+
+async def test_cancelled_at_every_checkpoint(site: Any, bounded: trio.abc.Clock) -> None:
+    script = site.fake.script
+
+    async def one_run(at: int) -> int:
+        here, held = Site(FakeBrowser(script)), []
+
+        async def program() -> None:
+            async with open_supervisor(here.dial) as supervisor:
+                held.append(supervisor)
+                await use(here, supervisor)
+
+        tasks, sockets = trio.lowlevel.current_statistics().tasks_living, open_sockets()
+        with trio.fail_after(60):
+            count, cancelled = await cancelled_at(program, at)
+        assert not (cancelled and at == 0)
+        assert trio.lowlevel.current_statistics().tasks_living == tasks, at
+        assert open_sockets() <= sockets, at
+        nothing_is_left(here, held, at)
+        return count
+
+    count = await one_run(0)
+    assert count >= 12
+    for at in range(1, count + 1):
+        await one_run(at)
+
+
+async def test_cancelled_at_every_checkpoint_on_a_borrowed_session(bounded: trio.abc.Clock) -> None:
+    """The embedder's own session goes on, whatever becomes of us."""
+
+    async def one_run(at: int) -> int:
+        here, held = Site(), []
+        async with open_browser_session(await here.dial()) as browser:
+
+            async def program() -> None:
+                async with open_supervisor(browser) as supervisor:
+                    held.append(supervisor)
+                    await here.shop(supervisor)
+                    with pytest.raises(BlockedByDialog):
+                        await supervisor.evaluate("sure()")
+
+            tasks = trio.lowlevel.current_statistics().tasks_living
+            with trio.fail_after(60):
+                count, _ = await cancelled_at(program, at)
+            assert trio.lowlevel.current_statistics().tasks_living == tasks, at
+            await browser.send("Browser.getVersion")  # what is behind it has been heard
+            assert browser._link._taps == (), at
+            nothing_is_left(here, held, at)
+        return count
+
+    count = await one_run(0)
+    assert count >= 5
+    for at in range(1, count + 1):
+        await one_run(at)
+
+
+async def test_cancelled_at_every_checkpoint_over_a_websocket(site: Any) -> None:
+    for at in range(100):
+        held: list[Any] = []
+        sockets, tasks = open_sockets(), trio.lowlevel.current_statistics().tasks_living
+        async with serve_fake_browser(FakeBrowser(site.fake.script)) as endpoint:
+
+            async def program(address: str = endpoint.ws_url, held: list[Any] = held) -> None:
+                async with open_supervisor(address) as supervisor:
+                    held.append(supervisor)
+                    assert await supervisor.evaluate("1 + 1") == 2
+                    with pytest.raises(BlockedByDialog):
+                        await supervisor.evaluate("sure()")
+
+            with trio.fail_after(20):
+                count, _ = await cancelled_at(program, at)
+                while endpoint.fake.truth().sessions:  # noqa: ASYNC110 - a fake says nothing of its own accord
+                    await trio.sleep(0.001)  # the server's side is over when the client has let go
+            nothing_is_left(Site(endpoint.fake), held, at)
+        assert trio.lowlevel.current_statistics().tasks_living == tasks, at
+        assert open_sockets() <= sockets, at
+        if at > count:
+            break
+    assert 5 < at < 99

@@ -1,0 +1,152 @@
+"""Each law of the driver, taken out: the tests that prove it must see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from cdp_supervisor.driver import Driver
+from cdp_supervisor.runner import Runner
+from cdp_supervisor.sansio import effects, inputs
+from support.module_copies import copy_of
+from support.shop import Site
+
+HERE = Path(__file__).parent
+
+
+def proofs_in(name: str) -> ModuleType:
+    return copy_of(HERE / f"{name}.py")
+
+
+def fails(test: Callable[..., Any], **given: Any) -> bool:
+    """Whether a test fails, of any kind, with what it was given."""
+
+    async def main() -> None:
+        with trio.fail_after(3000):
+            await test(**given)
+
+    try:
+        trio.run(main, clock=MockClock(autojump_threshold=0))
+    except (Exception, pytest.fail.Exception):
+        return True
+    return False
+
+
+def after_init(monkeypatch: pytest.MonkeyPatch, change: Callable[[Driver], None]) -> None:
+    real = Driver.__init__
+
+    def init(self: Driver, *args: Any, **more: Any) -> None:
+        real(self, *args, **more)
+        change(self)
+
+    monkeypatch.setattr(Driver, "__init__", init)
+
+
+def test_the_end_needs_its_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    test = proofs_in("test_block").test_cancelled_passes
+    test(Site())
+
+    def unshielded(driver: Driver) -> None:
+        driver._link_scope.shield = driver._time_scope.shield = False
+
+    after_init(monkeypatch, unshielded)
+    with pytest.raises(AssertionError):
+        test(Site())
+
+
+@pytest.mark.parametrize("name", ["test_one_socket_for_both", "test_two_supervisors_on_one_session"])
+def test_what_is_shared_is_given_back(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    test = getattr(proofs_in("test_borrowed"), name)
+    assert not fails(test, site=Site(), bounded=None)
+    if name == "test_one_socket_for_both":
+        monkeypatch.setattr(Driver, "let_go", lambda self: None)
+    else:  # one of two takes what the other one still needs
+        real = Driver.let_go
+
+        def takes_all(self: Driver) -> None:
+            if self.browser is not None:
+                for holder in list(self.browser.targets._holders):
+                    self.browser.targets._let_go(holder)
+            real(self)
+
+        monkeypatch.setattr(Driver, "let_go", takes_all)
+    assert fails(test, site=Site(), bounded=None)
+
+
+def test_sessions_of_our_own_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    test = proofs_in("test_borrowed").test_of_a_page_that_was_attached_to_again_no_session_is_left
+    assert not fails(test, site=Site(), bounded=None)
+
+    class Forgetful(set[int]):
+        def add(self, _ticket: int) -> None:
+            pass
+
+    def forget(driver: Driver) -> None:
+        driver._opening = Forgetful()
+
+    after_init(monkeypatch, forget)
+    assert fails(test, site=Site(), bounded=None)
+
+
+def test_a_cancelled_caller_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    test = proofs_in("test_calls").test_a_cancelled_caller_leaves_nothing
+    assert not fails(test, site=Site(), bounded=None)
+    real = Driver._feed
+
+    def deaf(self: Driver, given: Any) -> None:
+        if not isinstance(given, inputs.AskDropped):
+            real(self, given)
+
+    monkeypatch.setattr(Driver, "_feed", deaf)
+    assert fails(test, site=Site(), bounded=None)
+
+
+def test_inputs_go_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    test = proofs_in("test_block").test_no_step_is_inside_another_and_a_loss_comes_in_its_order
+
+    def late(self: Driver, reason: str, *, final: bool = False) -> None:
+        real(self, reason, final=final)
+        self._feed(inputs.SessionClosed(at=self.now(), epoch=self._epoch, session_id="s"))  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patched:
+        assert not fails(test, site=Site(), bounded=None, monkeypatch=patched)
+    real = Driver._link_is_down
+    monkeypatch.setattr(Driver, "_link_is_down", late)
+    with pytest.MonkeyPatch.context() as patched:
+        assert fails(test, site=Site(), bounded=None, monkeypatch=patched)
+
+
+def test_a_state_is_published_for_each_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Told only of the last of several, who waits would miss what was so for an instant."""
+    test = proofs_in("test_pages").test_a_state_of_one_instant_is_not_missed
+    assert not fails(test, site=Site(), bounded=None)
+    real = Runner.watch
+
+    def lazy(self: Runner, watcher: Callable[[Any], None]) -> Callable[[], None]:
+        return real(self, lambda state: None if state.dialog_on else watcher(state))
+
+    monkeypatch.setattr(Runner, "watch", lazy)
+    assert fails(test, site=Site(), bounded=None)
+
+
+def test_the_order_of_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    test = proofs_in("test_sources").test_the_driver_and_the_engine_write_the_same
+    real = Driver._perform
+    kept: list[Any] = []
+
+    def later(self: Driver, effect: Any) -> None:
+        if isinstance(effect, effects.Discover):
+            kept.append(effect)
+            return
+        real(self, effect)
+        if kept and isinstance(effect, effects.Send):
+            real(self, kept.pop())
+
+    monkeypatch.setattr(Driver, "_perform", later)
+    assert fails(test, site=Site())

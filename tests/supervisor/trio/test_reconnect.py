@@ -1,0 +1,360 @@
+"""A lost link: dialled again, later and later, up to a budget; what never comes back; what is found behind it."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import trio
+
+from cdp_core import ConnectionLost, DiscoveryError
+from cdp_core.testing import FakeBrowser, FakeTransport, serve_fake_browser
+from cdp_core.testing.faults import Cut
+from cdp_supervisor import Reconnect, Snapshot, SupervisorStopped, open_supervisor
+from support.shop import Site
+
+SHOP = "https://shop.example/"
+
+
+def is_back(generation: int) -> Callable[[Snapshot], bool]:
+    def there(snapshot: Snapshot) -> bool:
+        return (
+            snapshot.link.generation == generation
+            and snapshot.active
+            and bool(snapshot.pages)
+            and all(page.session_id and not page.stale for page in snapshot.pages)
+        )
+
+    return there
+
+
+def refusing(status: int | None = None, stage: str = "tcp") -> DiscoveryError:
+    return DiscoveryError("Nobody is there.", address="ws://…", stage=stage, status=status)
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.5, 1.0])
+async def test_backoff_jitter_and_budget(
+    site: Any, bounded: trio.abc.Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, jitter: float
+) -> None:
+    monkeypatch.setattr(random, "random", lambda: jitter)
+    dialled: list[float] = []
+
+    async def before(number: int) -> None:
+        dialled.append(trio.current_time())
+        if number > 1:
+            raise refusing()
+
+    site.before = before
+    with caplog.at_level(logging.INFO, "cdp_supervisor"):
+        async with open_supervisor(site.dial, reconnect=Reconnect(first=1, factor=3, most=10, budget=4)) as supervisor:
+            lost_at = trio.current_time()
+            site.fake.cut()
+            with pytest.raises(SupervisorStopped) as stopped:
+                await supervisor.wait_for(lambda snapshot: False)
+            snapshot = supervisor.snapshot()
+    assert stopped.value.reason == "gave_up"
+    assert (snapshot.link.phase, snapshot.link.reason, snapshot.link.failures) == ("gave_up", "tcp", 5)
+    spread = 0.5 + jitter / 2
+    waits = [later - sooner for sooner, later in zip([lost_at, *dialled[1:]], dialled[1:], strict=False)]
+    assert waits == pytest.approx([1 * spread, 3 * spread, 9 * spread, 10 * spread], abs=0.01)
+    warnings = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+    assert len([each for each in warnings if each.startswith("link down (")]) == 1  # one line for the outage
+    assert len([each for each in warnings if "not dialled again" in each]) == 1  # and one at giving up
+
+
+async def test_what_fails_at_first_succeeds_later_and_the_count_begins_anew(site: Any, bounded: trio.abc.Clock) -> None:
+    async def before(number: int) -> None:
+        if number in (2, 3):
+            raise OSError("no route")  # the embedder's own network fails as well
+        if number == 4:
+            raise refusing(status=503, stage="upgrade")
+
+    site.before = before
+    async with open_supervisor(site.dial) as supervisor:
+        for generation in (5, 6):
+            site.fake.cut()
+            snapshot = await supervisor.wait_for(is_back(generation))
+            assert (snapshot.link.failures, snapshot.link.browser_changed) == (0, False)
+        assert await supervisor.evaluate("1 + 1") == 2
+    assert site.dials == 6
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 410])
+async def test_final_answers_end_it_at_once(site: Any, bounded: trio.abc.Clock, status: int) -> None:
+    async def before(number: int) -> None:
+        if number == 2:
+            raise refusing(status=status, stage="upgrade")
+
+    site.before = before
+    async with open_supervisor(site.dial) as supervisor:
+        with supervisor.changes() as changes:
+            site.fake.cut()
+            with pytest.raises(SupervisorStopped):
+                await supervisor.wait_for(lambda snapshot: False)
+            phases = []
+            with pytest.raises(SupervisorStopped):
+                while True:
+                    phases.append(getattr(await changes.receive(), "phase", None))
+        assert phases == ["down", "gave_up"]
+        with pytest.raises(SupervisorStopped):
+            await supervisor.evaluate("1")
+        await trio.sleep(1000)
+    assert site.dials == 2
+    assert supervisor.stop_report.left == ("the link is gave_up",)
+
+
+async def test_the_first_link_is_dialled_once(site: Any, bounded: trio.abc.Clock) -> None:
+    async def before(_number: int) -> None:
+        raise refusing()
+
+    site.before = before
+    with pytest.raises(DiscoveryError) as nobody:
+        async with open_supervisor(site.dial):
+            pass
+    assert (nobody.value.stage, site.dials) == ("tcp", 1)
+
+
+async def test_commands_are_never_sent_again(site: Any, bounded: trio.abc.Clock) -> None:
+    async with open_supervisor(site.dial) as supervisor:
+        await site.shop(supervisor)
+        ends: list[Any] = []
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def _call() -> None:
+                with pytest.raises(ConnectionLost) as lost:
+                    await supervisor.call("Runtime.evaluate", {"expression": "ask()"}, when_blocked="wait")
+                ends.append(lost.value)
+
+            await supervisor.wait_for(lambda snapshot: bool(snapshot.pending_dialogs))
+            site.fake.cut()
+        assert ends
+        await supervisor.wait_for(lambda snapshot: snapshot.link.generation == 2 and bool(snapshot.pages[0].session_id))
+        target = supervisor.snapshot().pages[0].target_id
+        await supervisor.recover(target, "reload")
+        await supervisor.wait_for(lambda snapshot: all(each.url[:6] == "https:" for each in snapshot.pages[0].frames()))
+        assert [frame.url for frame in supervisor.snapshot().pages[0].frames()] == [
+            SHOP,
+            f"{SHOP}news",
+            "https://pay.example/f",
+        ]
+    assert [len(site.sent(method)) for method in ("Runtime.evaluate", "Page.navigate", "Page.reload")] == [1, 1, 1]
+
+
+# ── keepalive ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Idle(FakeTransport):
+    """A service that ends a link over which no command came for ten minutes."""
+
+    async def receive(self) -> Any:
+        while True:
+            self.heard = getattr(self, "heard", trio.current_time())
+            with trio.move_on_at(self.heard + 600):
+                return await super().receive()
+            if trio.current_time() >= self.heard + 600:
+                await self.aclose()
+                raise ConnectionLost("Nothing was said for ten minutes.", reason="idle")
+
+    def send_now(self, text: bytes, /) -> bool:
+        self.heard = trio.current_time()
+        return super().send_now(text)
+
+
+@pytest.mark.parametrize(("keepalive", "dials"), [(60.0, 1), (None, 6)])
+async def test_a_service_that_drops_who_says_nothing(
+    site: Any, bounded: trio.abc.Clock, keepalive: float | None, dials: int
+) -> None:
+    async def dial() -> Idle:
+        site.dials += 1
+        return Idle(site.fake)
+
+    async with open_supervisor(dial, keepalive=keepalive) as supervisor:
+        await trio.sleep(3300)
+        assert supervisor.snapshot().link.generation == dials
+    assert site.dials == dials
+    assert bool(site.sent("Browser.getVersion")) == (keepalive is not None)
+
+
+async def test_a_command_of_anybody_is_sign_of_life_enough(site: Any, bounded: trio.abc.Clock) -> None:
+    async with open_supervisor(site.dial) as supervisor:
+        for _ in range(20):
+            await trio.sleep(59)
+            await supervisor.evaluate("1 + 1")
+        assert not site.sent("Browser.getVersion")
+        await trio.sleep(61)
+        assert len(site.sent("Browser.getVersion")) == 1
+
+
+async def test_two_unanswered_are_half_open(bounded: trio.abc.Clock) -> None:
+    silent = Site(FakeBrowser())
+    async with open_supervisor(silent.dial) as supervisor:
+        said = silent.fake._ends[1].told
+        silent.fake._ends[1].faults.silent.add("out")
+        begun = trio.current_time()
+        down = await supervisor.wait_for(lambda snapshot: snapshot.link.phase != "up")
+        assert down.link.reason == "half_open"
+        assert trio.current_time() - begun <= 181
+        await supervisor.wait_for(is_back(2))
+        assert silent.fake._ends[1].told == said
+        assert len([each for each in silent.sent("Browser.getVersion") if each.client == 1]) == 2
+        assert await supervisor.evaluate("1 + 1") == 2
+
+
+# ── what is behind it ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_another_browser_behind_the_link_is_told(site: Any, bounded: trio.abc.Clock) -> None:
+    other = FakeBrowser(seed=7)
+
+    async def dial() -> FakeTransport:
+        site.dials += 1
+        return FakeTransport(site.fake if site.dials == 1 else other)
+
+    async with open_supervisor(dial) as supervisor:
+        first = supervisor.snapshot().pages[0].target_id
+        supervisor.focus(first)
+        site.fake.cut()
+        snapshot = await supervisor.wait_for(is_back(2))
+        assert snapshot.link.browser_changed
+        assert [page.target_id for page in snapshot.pages] == list(other.truth().pages)
+        assert first not in other.truth().pages
+        assert (snapshot.page_gone, snapshot.focus) == ((first, "link_lost"), None)
+        supervisor.focus(None)
+        assert await supervisor.evaluate("location.href") == "about:blank"
+
+
+async def test_the_same_browser_is_not_told_as_another(site: Any, bounded: trio.abc.Clock) -> None:
+    async with open_supervisor(site.dial) as supervisor:
+        before = supervisor.snapshot()
+        site.fake.cut()
+        after = await supervisor.wait_for(is_back(2))
+        assert not after.link.browser_changed
+        assert [page.target_id for page in before.pages] == [page.target_id for page in after.pages]
+
+
+async def test_an_address_that_is_given_out_anew(site: Any) -> None:
+    """Each address is good for one link: a real WebSocket, and a function that knows the next one."""
+    asked: list[str] = []
+    async with serve_fake_browser(site.fake) as one, serve_fake_browser(site.fake) as two:
+
+        async def where() -> str:
+            asked.append("address")
+            return one.ws_url if len(asked) == 1 else two.ws_url
+
+        async with open_supervisor(where, reconnect=Reconnect(first=0.01)) as supervisor:
+            with trio.fail_after(10):
+                site.fake.cut()
+                await supervisor.wait_for(is_back(2))
+                assert await supervisor.evaluate("1 + 1") == 2
+    assert len(asked) == 2
+
+
+# ── cut anywhere ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def one_cut(script: Any, fault: Cut, use: Callable[[Any, Any], Any]) -> bool:
+    """Cut the first link there. Whatever was under way has ended, and in the end all is well again."""
+    here = Site(FakeBrowser(script, faults=[fault]))
+    async with open_supervisor(here.dial) as supervisor:
+        with trio.move_on_after(400) as patience:
+            await use(here, supervisor)
+        assert not patience.cancelled_caught, fault
+        generation = supervisor.snapshot().link.generation
+        await trio.sleep(8)  # a page that nobody saw being stopped is known to be blocked by then
+        back = await supervisor.wait_for(
+            lambda snapshot: snapshot.active and all(page.session_id for page in snapshot.pages)
+        )
+        await free(supervisor, back)
+        await trio.sleep(
+            8
+        )  # a script that had more to ask stops the page that is left, and nobody can answer (fact 22)
+        await gently(lambda: supervisor.respond_to_dialog("dismiss"))
+        await trio.sleep(8)
+        await free(supervisor, supervisor.snapshot())
+        with trio.fail_after(400):
+            snapshot = await supervisor.wait_for(
+                lambda snapshot: (
+                    all(page.session_id and not page.stale for page in snapshot.pages)
+                    and not any(not each.answerable for each in snapshot.pending_dialogs)
+                )
+            )
+            await trio.sleep(2)
+            snapshot = supervisor.snapshot()
+        told = sum(here.fake._ends[number].told for number in here.fake._ends if number > 1)
+        assert told <= 200, fault
+        truth = here.fake.truth()
+        assert {page.target_id for page in snapshot.pages} == set(truth.pages), fault
+        shown = {frame.frame_id: frame.url for page in snapshot.pages for frame in page.frames()}
+        silent = {frame.id for frame in truth.frames if frame.silent}
+        assert {frame: url for frame, url in shown.items() if frame not in silent} == {
+            frame.id: frame.url for frame in truth.frames if not frame.silent
+        }, fault
+        if silent:  # a dialog that came up while nobody listened, in a process that is not its page's
+            await supervisor.recover(snapshot.pages[0].target_id, "reload")
+            await trio.sleep(2)
+    here.fake.assert_clean()
+    return generation > 1
+
+
+async def free(supervisor: Any, snapshot: Any) -> None:
+    for page in snapshot.pages:
+        if (page.pending_dialogs and not page.pending_dialogs[0].answerable) or page.health.state == "blocked":
+            await supervisor.recover(page.target_id, "navigate")
+
+
+async def gently(act: Callable[[], Any]) -> None:
+    """A call that may find a dialog, or the end of the link, in its way."""
+    with trio.move_on_after(5):
+        try:
+            await act()
+        except Exception as error:
+            assert type(error).__module__ in ("cdp_core.errors", "cdp_supervisor.errors"), error  # noqa: PT017
+
+
+async def shopping(site: Any, supervisor: Any) -> None:
+    await gently(lambda: supervisor.call("Page.navigate", {"url": SHOP}))
+    await trio.sleep(1)
+
+
+async def asking(site: Any, supervisor: Any) -> None:
+    await gently(lambda: supervisor.evaluate("ask()"))
+    await gently(lambda: supervisor.respond_to_dialog("accept", prompt_text="me"))
+    await trio.sleep(1)
+
+
+async def opening(site: Any, supervisor: Any) -> None:
+    await gently(lambda: supervisor.evaluate("open_alone()"))
+    await trio.sleep(1)
+
+
+async def twice(site: Any, supervisor: Any) -> None:
+    await gently(lambda: supervisor.evaluate("both()"))
+    for _ in range(2):
+        await gently(lambda: supervisor.respond_to_dialog("dismiss"))
+    await trio.sleep(1)
+
+
+async def in_a_frame(site: Any, supervisor: Any) -> None:
+    await shopping(site, supervisor)
+    await gently(lambda: supervisor.evaluate("framed()"))
+    await gently(lambda: supervisor.respond_to_dialog("accept"))
+    await trio.sleep(1)
+
+
+WHENS = {shopping: ("after",), in_a_frame: ("after",), opening: ("after",)}
+"""After one message is before the next one, but for what happens in between: the short ones try that as well."""
+
+
+@pytest.mark.parametrize("scenario", [shopping, asking, opening, twice, in_a_frame], ids=lambda each: each.__name__)
+async def test_cut_before_and_after_every_message(site: Any, autojump_clock: trio.abc.Clock, scenario: Any) -> None:
+    for direction in ("in", "out"):
+        for when in WHENS.get(scenario, ("before", "after")):
+            number, struck = 0, True
+            while struck:
+                number += 1
+                struck = await one_cut(site.fake.script, Cut(number, direction, when, client=1), scenario)
+            assert number > 8

@@ -1,0 +1,1 @@
+"""What the tests share: values, small programs, and runs without an event loop. No test is here."""

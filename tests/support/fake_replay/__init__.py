@@ -1,0 +1,1 @@
+"""Recorded traces once more on the fake browser."""
