@@ -6,7 +6,6 @@ What stands for Chromium here is a run of the fake; what stands for the fake is 
 from __future__ import annotations
 
 import copy
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -14,6 +13,9 @@ import trio
 
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.steps import AddFrame, Script
+from support.comparison import deviations, performing
+from support.comparison.messages import comparable
+from support.comparison.scenario import Scenario
 
 Messages = list[tuple[str, dict[str, Any]]]
 
@@ -21,29 +23,29 @@ ORIGINS = {"{a}": "http://127.0.0.1:8000", "{b}": "http://localhost:8000"}
 
 
 @pytest.fixture
-def told(comparison: ModuleType) -> Any:
+def told() -> Any:
     """What is told of a page with two frames in other processes."""
     a, b = ORIGINS.values()
     pages = {f"{a}/holder": (AddFrame("f", f"{b}/f"), AddFrame("g", f"{b}/g")), f"{b}/f": (), f"{b}/g": ()}
-    scenario = comparison.Scenario("two frames")
+    scenario = Scenario("two frames")
     scenario.open("p", enable=("Page", "Runtime"))
     scenario.auto_attach(on="p")
     scenario.send("Page.navigate", {"url": f"{a}/holder"}, on="p", wait=False)
     scenario.settle()
-    browser = comparison.MadeUpBrowser(FakeBrowser(Script(pages=pages)))
-    return trio.run(comparison.perform, scenario.acts, browser, lambda value: value)
+    browser = performing.MadeUpBrowser(FakeBrowser(Script(pages=pages)))
+    return trio.run(performing.perform, scenario.acts, browser, lambda value: value)
 
 
 @pytest.fixture
-def found(comparison: ModuleType, told: Any) -> Any:
+def found(told: Any) -> Any:
     """What the comparison says when the fake tells something else than it did, and Chromium what it did."""
-    real = comparison.comparable(told, ORIGINS)
+    real = comparable(told, ORIGINS)
 
-    def deviations(messages: Messages) -> list[str]:
-        other = comparison.Told(messages=messages, names=dict(told.names))
-        return list(comparison.deviations([real, real], comparison.comparable(other, ORIGINS)))
+    def compared(messages: Messages) -> list[str]:
+        other = performing.Told(messages=messages, names=dict(told.names))
+        return list(deviations.deviations([real, real], comparable(other, ORIGINS)))
 
-    return deviations
+    return compared
 
 
 def place_of(messages: Messages, method: str, frame: int = 0, **params: Any) -> int:
