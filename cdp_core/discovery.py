@@ -239,7 +239,7 @@ def _widen(stream: trio.SocketStream) -> None:
     """Let the kernel take more between two looks at the socket, up to what it permits.
 
     By itself it offers 64 KiB at first, and more only where it measures a need, which it often misses on the same
-    machine (docs/cdp/each-portion-is-a-turn.md). To another machine its own measure is the better one, and stays.
+    machine (docs/cdp/each-read-costs-a-scheduler-pass.md). To another machine its own measure is the better one, and stays.
     """
     with suppress(OSError):
         stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _LOOPBACK_BUFFER)

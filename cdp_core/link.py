@@ -4,10 +4,10 @@
 
 There is no `await` between a message and those who hear of it. State comes first (sessions open and close before anyone
 is told), user code other than taps and `where` never runs here, and the reader never waits for anybody but the transport
-(docs/cdp/taps-hear-first-and-at-once.md).
+(docs/cdp/taps-see-each-message-first.md).
 
 Outward there is one outbox and one task that awaits the stream, so cancelling a caller never cuts a frame
-(docs/cdp/cancelling-a-caller-cuts-no-frame.md). A lone command goes out at once where the transport can do that; where
+(docs/cdp/cancelling-a-caller-never-cuts-a-websocket-frame.md). A lone command goes out at once where the transport can do that; where
 several wait, one joined write takes them all.
 
 The end of the link is state, not an exception: it ends every command, subscription and session with its reason, and the

@@ -2,7 +2,7 @@
 
 A context manager that owns a nursery turns `raise KeyError` in its body into `ExceptionGroup([KeyError])`, so that an
 `except` around it never matches. Ours run their background tasks in `background_tasks()`: these tasks report failures as
-state, never by raising, and what leaves is exactly what the body raised (docs/cdp/the-body-s-exception-leaves-bare.md).
+state, never by raising, and what leaves is exactly what the body raised (docs/cdp/the-body-s-exception-is-never-wrapped-in-a-group.md).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ A subscription exists from the moment it is made, so that "listen before you act
 error that says why: the session or link that ended, its own `where` that raised. It never ends silently
 (docs/cdp/a-subscription-never-ends-silently.md).
 
-No memory channel stands between: a deque and one parked task, woken once per batch (docs/cdp/a-channel-per-event-costs-a-pass-each.md).
+No memory channel stands between: a deque and one parked task, woken once per batch (docs/cdp/a-memory-channel-costs-a-scheduler-pass-per-event.md).
 `where` is the one piece of user code beside taps that runs in the reader: it must be pure and quick.
 """
 

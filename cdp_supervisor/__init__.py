@@ -42,15 +42,16 @@ from cdp_supervisor.sansio.changes import (
     PageGone,
     PageOpened,
 )
+from cdp_supervisor.sansio.dialog_view import DialogView
 from cdp_supervisor.sansio.effects import Note, Send
+from cdp_supervisor.sansio.extensions import Extension, FoldingExtension
 from cdp_supervisor.sansio.health import Health
 from cdp_supervisor.sansio.inputs import BrowserEvent, Instant, TimePassed
-from cdp_supervisor.sansio.machines import KeepingMachine, Machine
 from cdp_supervisor.sansio.options import DialogPolicy, DialogType, Limits, Policy, Reconnect, Scope
 from cdp_supervisor.sansio.requests import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.state import Deadline
 from cdp_supervisor.sansio.step import StopReport
-from cdp_supervisor.sansio.view import DialogView, FrameView, LinkView, PageView, SessionView, Snapshot
+from cdp_supervisor.sansio.view import FrameView, LinkView, PageView, SessionView, Snapshot
 from cdp_supervisor.supervisor import BlockedCall, Supervisor
 
 __all__ = [
@@ -72,7 +73,9 @@ __all__ = [
     "DialogType",
     "DialogUnanswerable",
     "DialogView",
+    "Extension",
     "Focus",
+    "FoldingExtension",
     "FrameAdded",
     "FrameNavigated",
     "FrameRemoved",
@@ -81,11 +84,9 @@ __all__ = [
     "Health",
     "Instant",
     "InvalidPolicy",
-    "KeepingMachine",
     "Limits",
     "LinkChanged",
     "LinkView",
-    "Machine",
     "Moment",
     "NoPendingDialog",
     "Note",

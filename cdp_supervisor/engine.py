@@ -28,6 +28,7 @@ from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.effects import Answer, Dial, Disconnect, Effect, Forget, Note, Send, Tell
+from cdp_supervisor.sansio.extensions import Extension
 from cdp_supervisor.sansio.inputs import (
     Ask,
     AskDropped,
@@ -40,7 +41,6 @@ from cdp_supervisor.sansio.inputs import (
     NotSent,
     TimePassed,
 )
-from cdp_supervisor.sansio.machines import Machine
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
 from cdp_supervisor.sansio.requests import Question
 from cdp_supervisor.sansio.state import Deadline, State, initial_state
@@ -67,7 +67,7 @@ class SupervisorEngine:
         reconnect: Reconnect | None = None,
         keepalive: float | None = 60.0,
         limits: Limits | None = None,
-        machines: Iterable[Machine[Any]] = (),
+        extensions: Iterable[Extension[Any]] = (),
         record: Callable[[State], Callable[[Input], None]] | None = None,
     ) -> None:
         if sessions not in ("own", "adopt"):
@@ -81,7 +81,7 @@ class SupervisorEngine:
             keepalive=keepalive,
             limits=limits,
             adopting=sessions == "adopt",
-            machines=(ConsoleRing(), *machines),
+            extensions=(ConsoleRing(), *extensions),
         )
         self._wanted, self._quiet = events_wanted(state), quiet_events(state)
         self._runner = Runner(state, self._perform, record=None if record is None else record(state))

@@ -26,7 +26,7 @@ from cdp_core.nurseries import add_note, background_tasks, check_timeout
 from cdp_supervisor.driver import Connect, Driver, LinkOptions
 from cdp_supervisor.recording import recorder
 from cdp_supervisor.sansio.console import ConsoleRing
-from cdp_supervisor.sansio.machines import Machine
+from cdp_supervisor.sansio.extensions import Extension
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
 from cdp_supervisor.sansio.state import initial_state
 from cdp_supervisor.supervisor import Supervisor
@@ -49,7 +49,7 @@ async def open_supervisor(
     keepalive: float | None = 60.0,
     headers: Mapping[str, str] = NO_HEADERS,
     ssl_context: ssl.SSLContext | None = None,
-    machines: Iterable[Machine[Any]] = (),
+    extensions: Iterable[Extension[Any]] = (),
     limits: Limits | None = None,
     trace: TraceWriter | Path | None = None,
     start_timeout: float = 15.0,
@@ -73,7 +73,7 @@ async def open_supervisor(
         reconnect=reconnect,
         keepalive=keepalive,
         limits=limits,
-        machines=(ConsoleRing(), *machines),
+        extensions=(ConsoleRing(), *extensions),
     )
     with _tracing(trace) as writer:
         record = None if writer is None else recorder(writer, state)

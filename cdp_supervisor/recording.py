@@ -40,6 +40,7 @@ from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio import requests
 from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.effects import Effect
+from cdp_supervisor.sansio.extensions import Extension
 from cdp_supervisor.sansio.inputs import (
     Ask,
     AskDropped,
@@ -54,7 +55,6 @@ from cdp_supervisor.sansio.inputs import (
     SessionOpened,
     TimePassed,
 )
-from cdp_supervisor.sansio.machines import Machine
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
 from cdp_supervisor.sansio.state import State, initial_state
 from cdp_supervisor.sansio.view import Snapshot
@@ -197,7 +197,7 @@ def _options_to_json(state: State) -> Json:
         "limits": _fields_of(limits, dict.fromkeys(attrs.asdict(limits), _NUMBER)),
         "keepalive": _write_number(state.keepalive),
         "adopting": state.adopting,
-        "machines": [each.machine.name for each in state.extensions],
+        "machines": [each.extension.name for each in state.extensions],
     }
 
 
@@ -259,15 +259,15 @@ def replay(
     /,
     *,
     until: float | None = None,
-    machines: Iterable[Machine[Any]] = (),
+    extensions: Iterable[Extension[Any]] = (),
 ) -> Iterator[Snapshot]:
     """The snapshots of a recorded run, one for each state that was published, without network or clock.
 
-    `trace` is a file, or what `read_trace` gives; `until` is a moment of it (its `t`); `machines` are those that the run
+    `trace` is a file, or what `read_trace` gives; `until` is a moment of it (its `t`); `extensions` are those that the run
     had. Raises InvalidArgument where it holds no supervisor's records, or (as it is come to) what cannot be read.
     """
     records = iter(read_trace(trace) if isinstance(trace, (str, os.PathLike)) else trace)
-    state = _options_of(records, tuple(machines))
+    state = _options_of(records, tuple(extensions))
     return _snapshots(state, records, until)
 
 
@@ -286,25 +286,25 @@ def _nothing(_effect: Effect) -> None:
     """What was to be done was done then."""
 
 
-def _options_of(records: Iterator[TraceRecord], machines: tuple[Machine[Any], ...]) -> State:
+def _options_of(records: Iterator[TraceRecord], extensions: tuple[Extension[Any], ...]) -> State:
     for record in records:
         if isinstance(record, OtherRecord) and record.kind == OPTIONS:
             try:
                 had = [str(name) for name in record.fields["machines"]]
-                state = _read_options(record.fields, (ConsoleRing(), *machines))
+                state = _read_options(record.fields, (ConsoleRing(), *extensions))
             except UNREADABLE as error:
                 raise InvalidArgument(f"The options in the trace cannot be read: {type(error).__name__}.") from None
-            given = [each.machine.name for each in state.extensions]
+            given = [each.extension.name for each in state.extensions]
             if had != given:
                 raise InvalidArgument(
-                    f"The run had the machines {', '.join(had[1:]) or 'of nobody'}, in this order; "
+                    f"The run had the extensions {', '.join(had[1:]) or '(none)'}, in this order; "
                     f"give the same to replay, not {', '.join(given[1:]) or 'none'}."
                 )
             return state
     raise InvalidArgument("This trace holds no records of a supervisor; record one with open_supervisor(trace=…).")
 
 
-def _read_options(fields: Json, machines: tuple[Machine[Any], ...]) -> State:
+def _read_options(fields: Json, extensions: tuple[Extension[Any], ...]) -> State:
     scope, reconnect, limits = fields["scope"], fields["reconnect"], fields["limits"]
     targets, context = scope["targets"], _TEXT_OR_NONE.read(scope["context"])
     return initial_state(
@@ -318,7 +318,7 @@ def _read_options(fields: Json, machines: tuple[Machine[Any], ...]) -> State:
         limits=Limits(**_read_fields(limits, dict.fromkeys(limits, _NUMBER))),
         keepalive=_SECONDS.read(fields["keepalive"]),
         adopting=_FLAG.read(fields["adopting"]),
-        machines=machines,
+        extensions=extensions,
     )
 
 

@@ -4,12 +4,12 @@ Inputs go through one queue. Whoever feeds one while another is being worked on 
 once, or that makes something happen at once, becomes an input behind the others, and no step is ever inside another.
 
 A state is published before its effects are done: who hears of a change finds it
-(docs/cdp/every-published-state-can-be-waited-for.md). Reading needs no lock: the last state is
+(docs/cdp/wait-for-sees-every-published-state.md). Reading needs no lock: the last state is
 one reference, and a snapshot is built from it by whoever asks, in any thread.
 
 Most events are such that machines only keep them (console lines). What they make of the state is worked out when it is
 looked at, or something else happens; nobody can tell the difference, since a fold of the same inputs gives the same state
-(docs/cdp/what-nobody-looks-at-can-wait.md).
+(docs/cdp/unread-console-events-are-folded-later.md).
 """
 
 from __future__ import annotations

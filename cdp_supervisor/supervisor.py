@@ -29,6 +29,7 @@ from cdp_core.sansio.messages import CommandId, WholeResult
 from cdp_supervisor.driver import Driver
 from cdp_supervisor.errors import AmbiguousTarget, BlockedByDialog, SupervisorStopped, UnknownTarget
 from cdp_supervisor.sansio.changes import Change
+from cdp_supervisor.sansio.dialog_view import DialogView
 from cdp_supervisor.sansio.health import Health
 from cdp_supervisor.sansio.options import Policy
 from cdp_supervisor.sansio.replies import read_evaluation
@@ -45,7 +46,7 @@ from cdp_supervisor.sansio.requests import (
 from cdp_supervisor.sansio.routing import session_of
 from cdp_supervisor.sansio.state import State
 from cdp_supervisor.sansio.step import StopReport
-from cdp_supervisor.sansio.view import DialogView, Snapshot
+from cdp_supervisor.sansio.view import Snapshot
 
 __all__ = ["BlockedCall", "Supervisor", "SupervisorStatistics"]
 

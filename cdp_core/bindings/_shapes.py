@@ -1,7 +1,7 @@
 """How each type of the protocol is read from JSON, shown, and written as JSON.
 
 A `Shape` is one type; a `Spec` is one object type, with its fields. There are two rungs of reading, and they agree
-(tests/bindings/test_rungs.py):
+(tests/core/bindings/test_rungs.py):
 
 * the strict one (`_strict.py`): the bytes go straight into a record, in C; anything that does not fit exactly is declined;
 * the loose one, here: JSON that was decoded already, field by field. It never raises, counts what does not fit

@@ -10,7 +10,7 @@ Inward, `decode(payload)` tells five kinds of message apart, and never raises on
 
 The ladder of decoders: bytes that begin like an event go straight into an `Event`, others straight into a `Result`;
 whatever does not fit exactly goes to the standard library's decoder, which is slower and more tolerant: a page can make
-Chromium send lone surrogates, which strict decoders refuse (docs/cdp/lone-surrogates-arrive.md).
+Chromium send lone surrogates, which strict decoders refuse (docs/cdp/messages-can-hold-lone-surrogates.md).
 
 A payload is `bytes`, or, for a large message, a `memoryview` of a buffer that its transport will use again. Large
 messages are therefore decoded whole, at once, and nothing keeps a view of the buffer.

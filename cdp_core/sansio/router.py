@@ -6,10 +6,10 @@ of commands that wait and the tree of sessions, and says for each payload, in or
 * **Every command ends exactly once**: with its result, its refusal, the loss of what it needed, or undecodable. A caller
   who stops waiting says `abandon`; then nothing more is said of it. Chromium leaves commands of ended sessions and
   crashed targets unanswered for ever, so the router ends them (docs/cdp/detached-commands-never-answer.md). A crash is
-  told twice; what is sent after the first telling lives (docs/cdp/a-crash-is-told-twice.md).
+  told twice; what is sent after the first telling lives (docs/cdp/a-crash-is-reported-by-two-events.md).
 * **One id counter per connection, the session checked afterwards.** A refusal that a dead session caused comes without
   `sessionId`; only a connection-wide id says whose it was. That refusal proves the session dead and ends it
-  (docs/cdp/dead-session-replies-lose-their-session.md).
+  (docs/cdp/replies-of-a-dead-session-have-no-sessionid.md).
 * **Sessions open on the event, not on the reply** (docs/cdp/sessions-open-on-the-event.md), and close with their whole
   subtree: children of a detached session get no event of their own (docs/cdp/nested-sessions-die-silently.md).
 * **Order within one message**: tables first. An attach gives `SessionOpened`, then the event. A detach gives the event,

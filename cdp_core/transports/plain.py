@@ -1,7 +1,7 @@
 """The plain WebSocket link: trio-websocket reads everything, wsproto parses it.
 
 Slower by an order of magnitude on events, and the oracle: whatever the peer sends, in whatever portions, the tapped link
-must give the same messages, the same close code, and the same word on who closed (tests/trio_layer/test_websocket_oracle.py).
+must give the same messages, the same close code, and the same word on who closed (tests/core/transports/test_websocket_oracle.py).
 """
 
 from __future__ import annotations

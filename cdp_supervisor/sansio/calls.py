@@ -1,8 +1,8 @@
 """Calls of others: sent once, stopped by dialogs, ended in time, and told of to whoever asked.
 
 A command is sent once, whatever happens after. Where a dialog stops what it needs, its caller is told at once, with a
-handle on the later end (`call_id`; docs/cdp/a-blocked-call-is-told-at-once.md). One that is unanswered for half its time
-has its renderer asked whether it answers anything, so that the timeout can say why (docs/cdp/a-timeout-says-why.md).
+handle on the later end (`call_id`; docs/cdp/a-call-that-a-dialog-blocks-ends-at-once.md). One that is unanswered for half its time
+has its renderer asked whether it answers anything, so that the timeout can say why (docs/cdp/a-call-timeout-carries-the-health-of-its-page.md).
 What is meant for a frame whose scripts have nowhere to run yet waits for that, in its time: an event tells of the document,
 and the next one of its context.
 """
@@ -13,20 +13,18 @@ from math import inf
 from typing import Any, Final
 
 from cdp_core.errors import CdpError, InvalidArgument
-from cdp_core.sansio.messages import TargetId
 from cdp_core.sansio.structs import replace
-from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownCall, UnknownTarget
+from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownCall
 from cdp_supervisor.sansio.health import view_health
 from cdp_supervisor.sansio.inputs import Ask
 from cdp_supervisor.sansio.replies import result_of
-from cdp_supervisor.sansio.requests import AwaitCall, Call, Focus
+from cdp_supervisor.sansio.requests import AwaitCall, Call
 from cdp_supervisor.sansio.routing import (
     DECIDED_BY_LEAVING,
     NAVIGATIONS,
     Place,
     answered_meanwhile,
     check_free,
-    page_ids,
     place_of,
     stops,
     wrong_timeout,
@@ -41,7 +39,6 @@ __all__ = [
     "call_ended",
     "dropped",
     "end_all",
-    "focus",
     "go_on",
     "overtaken",
     "stall_due",
@@ -133,20 +130,6 @@ def await_call(turn: Turn, ask: Ask, question: AwaitCall) -> None:
         turn.put(calls=turn.state.calls.set(record.id, replace(record, ask_id=ask.ask_id, raises=False)))
         if question.timeout is not None:
             turn.wake(f"waiter:{record.id}", question.timeout, f"the end of {record.method} is awaited")
-
-
-def focus(turn: Turn, ask: Ask, question: Focus) -> None:
-    """`focus`."""
-    if question.target_id is None:
-        pages = [*turn.state.pages]
-        turn.put(focus=None, page_gone=None, only=pages[0] if len(pages) == 1 else None)
-    else:
-        target_id = TargetId(question.target_id)
-        if target_id not in turn.state.pages:
-            turn.answer(ask.ask_id, error=UnknownTarget(question.target_id, known=page_ids(turn)))
-            return
-        turn.put(focus=target_id, page_gone=None)
-    turn.answer(ask.ask_id)
 
 
 # ── what became of it ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -16,8 +16,8 @@ from cdp_core.errors import RemoteProtocolError
 from cdp_core.sansio.messages import Event, Json, TargetId
 from cdp_core.sansio.structs import Struct
 from cdp_supervisor.sansio.effects import Effect
+from cdp_supervisor.sansio.event_params import member, members, text
 from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant
-from cdp_supervisor.sansio.params import member, members, text
 
 __all__ = ["ConsoleRing"]
 

@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 import attrs
 
-__all__ = ["PHASES", "TABLE", "TRIGGERS", "Move", "Phase", "Trigger"]
+__all__ = ["PHASES", "REMEDIES", "REMEDIES_WITHOUT_WINDOW", "TABLE", "TRIGGERS", "Move", "Phase", "Trigger", "remedies"]
 
 Phase = Literal["open", "answering", "answered", "closed", "stuck"]
 Trigger = Literal[
@@ -117,3 +117,21 @@ TABLE: Final[Mapping[tuple[Phase, Trigger], Move]] = {
     ("stuck", "target_gone"): _GONE,
     ("stuck", "due"): Move(overdue=True),
 }
+
+REMEDIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "orphaned": ("same_document", "navigate", "reload", "close"),
+    "superseded": ("same_document", "navigate", "reload", "close"),
+    "unseen": ("same_document", "navigate", "reload", "close"),
+    "page_inactive": ("navigate", "close"),
+}
+"""What frees a page from an unanswerable dialog, by the reason (facts 5, 22); the gentlest first."""
+REMEDIES_WITHOUT_WINDOW: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("orphaned", "superseded", "unseen"), ("navigate", "close")),
+    "page_inactive": ("close",),
+}
+"""The same in a browser without windows for dialogs, where a navigation within the document frees nothing."""
+
+
+def remedies(why: str, *, native: bool) -> tuple[str, ...]:
+    """The remedies for a dialog that is unanswerable for this reason; none where it is answerable."""
+    return (REMEDIES if native else REMEDIES_WITHOUT_WINDOW).get(why, ())

@@ -7,7 +7,7 @@ What is easily got wrong, and therefore is a table:
 * A dialog belongs to the page, also when a frame of another process raised it (fact 2), and is answered on the page's
   session (docs/cdp/a-dialog-belongs-to-its-page.md). It is told by its page and frame.
 * Some dialogs nobody can answer any more (facts 3, 4, 22): they stay pending, with the reason and the cures. None is
-  applied unasked (docs/cdp/an-unseen-dialog-wedges-its-page.md).
+  applied unasked (docs/cdp/an-unseen-dialog-blocks-its-page.md).
 * The two browser profiles differ in which of two dialogs survives (docs/cdp/of-two-dialogs-one-cannot-be-answered.md).
 
 `TABLE` (dialog_table.py) has every move there is; what is not in it cannot happen, and is counted if it does.
@@ -31,13 +31,13 @@ from cdp_supervisor.errors import (
     UnknownDialog,
 )
 from cdp_supervisor.sansio import changes
-from cdp_supervisor.sansio.dialog_table import TABLE, Move, Trigger
+from cdp_supervisor.sansio.dialog_table import TABLE, Move, Trigger, remedies
+from cdp_supervisor.sansio.dialog_view import view_dialog
 from cdp_supervisor.sansio.event_params import DialogClosing, DialogOpening
 from cdp_supervisor.sansio.inputs import Ask, NotSent
 from cdp_supervisor.sansio.requests import RespondToDialog, SetPolicy
 from cdp_supervisor.sansio.state import Dialog, Page, Ticket
 from cdp_supervisor.sansio.transition import Turn
-from cdp_supervisor.sansio.view import cures_of, view_dialog
 
 __all__ = [
     "answer_ended",
@@ -255,7 +255,7 @@ def respond(turn: Turn, ask: Ask, question: RespondToDialog) -> None:
         return
     refusal = TABLE[dialog.phase, "answer"].refuse
     if dialog.phase == "stuck":
-        unanswerable = DialogUnanswerable(dialog.id, why=dialog.why, cures=cures_of(dialog))
+        unanswerable = DialogUnanswerable(dialog.id, why=dialog.why, cures=remedies(dialog.why, native=dialog.native))
         turn.answer(ask.ask_id, error=unanswerable)
     elif refusal:
         turn.answer(ask.ask_id, error=DialogAnswerRefused(dialog.id, reason=refusal))
@@ -397,7 +397,9 @@ def _stick(turn: Turn, page: Page, dialog: Dialog, move: Move) -> None:
         ask_ids=(),
     )
     for ask_id in dialog.ask_ids:
-        turn.answer(ask_id, error=DialogUnanswerable(dialog.id, why=stuck.why, cures=cures_of(stuck)))
+        turn.answer(
+            ask_id, error=DialogUnanswerable(dialog.id, why=stuck.why, cures=remedies(stuck.why, native=stuck.native))
+        )
     _put(turn, stuck)
     if dialog.phase != "stuck":
         turn.note("warning", "a dialog cannot be answered any more", dialog=dialog.id, why=move.stick)

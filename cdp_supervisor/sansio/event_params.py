@@ -7,14 +7,15 @@ cut. Both ways give the same value, and no third thing: a newer browser, or a pa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, get_type_hints
 
-from cdp_core.sansio.messages import Event, Json
+from cdp_core.sansio.messages import Event, Json, is_object
 from cdp_core.sansio.structs import DECODE_ERRORS, Struct, decoder
-from cdp_supervisor.sansio.params import ID, flag, member, text
 
 __all__ = [
+    "ID",
     "ContextCreated",
     "ContextDestroyed",
     "DialogClosing",
@@ -26,9 +27,19 @@ __all__ = [
     "NavigatedWithin",
     "Nothing",
     "Reader",
+    "flag",
     "frame_shown",
+    "member",
+    "members",
     "reader",
+    "site_of",
+    "text",
 ]
+
+ID: Final = 1024
+"""Characters of an id or a name."""
+_HOST = re.compile(r"([a-z][a-z0-9+.-]*)://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)", re.IGNORECASE)
+_NUMERIC = re.compile(r"[0-9.]+")
 
 S = TypeVar("S", bound=Struct)
 Reader = Callable[[Event, int], S]
@@ -178,3 +189,46 @@ def _one_field(name: str, told: str, of: type) -> Callable[[Json, int], Any]:
 
 frame_shown: Callable[[Json, int], FrameShown] = _by_field(FrameShown)
 """A frame of a tree."""
+
+
+# ── fields of raw params ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def text(params: Json, name: str, most: int = ID) -> str:
+    """A text, or an empty one. Ids and names have a bound as well: memory is bounded whatever a peer sends."""
+    value = params.get(name)
+    return value[:most] if isinstance(value, str) else ""
+
+
+def flag(params: Json, name: str) -> bool:
+    """True where it says so."""
+    return params.get(name) is True
+
+
+def member(params: Json, name: str) -> Json:
+    """An object, or an empty one."""
+    value = params.get(name)
+    return value if is_object(value) else {}
+
+
+def members(params: Json, name: str) -> list[Json]:
+    """The objects in a list."""
+    value: object = params.get(name)
+    if not isinstance(value, list):
+        return []
+    listed: list[object] = value  # pyright: ignore[reportUnknownVariableType]
+    return [each for each in listed if is_object(each)]
+
+
+def site_of(url: str) -> str:
+    """What a browser keeps in one process: scheme and the last two labels of the host; empty where there is no host.
+
+    Who registers names below three labels is not known here: such sites may be taken for one.
+    """
+    found = _HOST.match(url)
+    if found is None or not found[2]:
+        return ""
+    scheme, host = found[1].lower(), found[2].lower()
+    if host.startswith("[") or _NUMERIC.fullmatch(host):
+        return f"{scheme}://{host}"
+    return f"{scheme}://{'.'.join(host.split('.')[-2:])}"

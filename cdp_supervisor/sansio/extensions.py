@@ -1,72 +1,170 @@
-"""Feeding machines of others (machines.py).
+"""Extensions: state machines of the embedder that run beside the supervisor's own.
 
-Each hears of what it wants after our own rules, orders what is a machine's to order, and is woken when it asked for it. One
-that fails, or wants more, is switched off, and nothing else is touched (docs/cdp/a-stranger-s-machine-is-switched-off.md).
+    class Downloads:
+        name = "downloads"
+        events = frozenset({"Browser.downloadWillBegin"})
+
+        def initial(self): return ()
+        def step(self, state, input): return (*state, input.event.params["guid"]), ()
+        def next_deadline(self, state): return None
+        def view(self, state): return {"guids": list(state)}
+
+An extension receives each input after our own rules. Its effects may be `Send` (with ticket 0, so no reply comes back) and
+`Note`, at most `MAX_SENDS` commands for one input. An extension that raises, or asks for more, is disabled; the snapshot says
+why, and nothing else changes (docs/cdp/an-extension-that-raises-is-disabled.md). The console ring is an extension.
+
+An extension that only collects events may have a fifth function, `fold`, which takes several events at once. The supervisor
+then defers them until the state is read (docs/cdp/unread-console-events-are-folded-later.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 from cdp_core.errors import CdpError
-from cdp_core.sansio.messages import CommandId, encode_command
+from cdp_core.sansio.messages import CommandId, Json, encode_command, is_object
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio import effects
 from cdp_supervisor.sansio.inputs import BrowserEvent, Input, TimePassed
-from cdp_supervisor.sansio.machines import MAX_SENDS, KeepingMachine
 from cdp_supervisor.sansio.options import is_finite
-from cdp_supervisor.sansio.state import Extension, State
-from cdp_supervisor.sansio.transition import Turn
 
-__all__ = ["due", "feed", "fold"]
+if TYPE_CHECKING:
+    from cdp_supervisor.sansio.effects import Effect
+    from cdp_supervisor.sansio.state import HostedExtension, State
+    from cdp_supervisor.sansio.transition import Turn
 
+__all__ = ["MAX_SENDS", "Extension", "ExtensionViews", "FoldingExtension", "due", "feed", "fold"]
+
+MAX_SENDS: Final = 8
+"""Commands that one input may bring from one extension."""
 LEVELS: Final = frozenset(("debug", "info", "warning"))
 """Of a `Note`."""
+
+S = TypeVar("S")
+
+
+class Extension(Protocol[S]):
+    """Four pure functions over a state of its own, a name, and the event methods that it wants."""
+
+    @property
+    def name(self) -> str:
+        """Where the snapshot shows it."""
+        ...
+
+    @property
+    def events(self) -> frozenset[str]:
+        """The events that it is fed; inputs of every other kind it gets in any case."""
+        ...
+
+    def initial(self) -> S:
+        """Its state before anything happened."""
+        ...
+
+    def step(self, state: S, input: Input, /) -> tuple[S, Iterable[Effect]]:
+        """What an input makes of it."""
+        ...
+
+    def next_deadline(self, state: S, /) -> float | None:
+        """When it wants a `TimePassed`; asked after each of its steps."""
+        ...
+
+    def view(self, state: S, /) -> Json:
+        """Its part of the snapshot."""
+        ...
+
+
+class FoldingExtension(Extension[S], Protocol[S]):
+    """A machine that orders nothing and waits for nothing when it is fed events."""
+
+    def fold(self, state: S, inputs: Sequence[BrowserEvent], /) -> S:
+        """What several of its events make of it, one after the other: what `step` would."""
+        ...
+
+
+AnyExtension = Extension[Any]
+
+
+class ExtensionViews(Mapping[str, Json]):
+    """What each machine shows, by its name, made when it is looked at: most snapshots are taken for something else."""
+
+    def __init__(self, hosted: tuple[HostedExtension, ...]) -> None:
+        self._hosted = {each.extension.name: each for each in hosted}
+        self._made: dict[str, Json] = {}
+
+    def __getitem__(self, name: str) -> Json:
+        made = self._made.get(name)
+        if made is None:
+            made = self._made[name] = _view(self._hosted[name])
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._hosted)
+
+    def __len__(self) -> int:
+        return len(self._hosted)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def _view(hosted: HostedExtension) -> Json:
+    if hosted.off:
+        return {"off": hosted.off}
+    try:
+        view: Json = hosted.extension.view(hosted.state)
+        json.dumps(view, allow_nan=False)
+    except Exception as error:  # noqa: BLE001 - a stranger's code, which must not keep the rest from being shown
+        return {"off": f"its view raised {type(error).__name__}"}
+    return view if is_object(view) else {"off": "its view is no JSON object"}
+
+
+# ── feeding ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def feed(turn: Turn, input: Input) -> None:
     """Let each hear of what it wants, after our own rules."""
     told = input
     method = input.event.method if type(input) is BrowserEvent else None
-    for place, extension in enumerate(turn.extensions):
-        if extension.off or (method is not None and method not in extension.machine.events):
+    for place, hosted in enumerate(turn.extensions):
+        if hosted.off or (method is not None and method not in hosted.extension.events):
             continue
         if told is input and type(input) is BrowserEvent:
             session_id = input.event.session_id
             told = replace(input, page=None if session_id is None else turn.state.page_of.get(session_id))
-        _put_extension(turn, place, _fed(turn, extension, told))
+        _put_extension(turn, place, _fed(turn, hosted, told))
 
 
-def _put_extension(turn: Turn, place: int, extension: Extension) -> None:
+def _put_extension(turn: Turn, place: int, hosted: HostedExtension) -> None:
     extensions = turn.extensions
-    if extension is not extensions[place]:
-        turn.extensions = (*extensions[:place], extension, *extensions[place + 1 :])
+    if hosted is not extensions[place]:
+        turn.extensions = (*extensions[:place], hosted, *extensions[place + 1 :])
 
 
-def _fed(turn: Turn, extension: Extension, input: Input) -> Extension:
-    machine = extension.machine
+def _fed(turn: Turn, hosted: HostedExtension, input: Input) -> HostedExtension:
+    extension = hosted.extension
     try:
-        state, wanted = machine.step(extension.state, input)
+        state, wanted = extension.step(hosted.state, input)
         orders = tuple(wanted)
-        deadline = machine.next_deadline(state)
+        deadline = extension.next_deadline(state)
         reason = _beyond(orders) if orders else ""
         if not (deadline is None or is_finite(deadline)):
             reason = "its deadline is no time"
     except Exception as error:  # noqa: BLE001 - a stranger's code: it ends, and nothing else does
-        state, orders, deadline, reason = extension.state, (), None, f"it raised {type(error).__name__}"
+        state, orders, deadline, reason = hosted.state, (), None, f"it raised {type(error).__name__}"
     if reason:
         turn.count("machines_switched_off")
-        turn.note("warning", "a machine was switched off", machine=machine.name, why=reason)
-        turn.calm(f"machine:{machine.name}")
-        return replace(extension, off=reason)
+        turn.note("warning", "a machine was switched off", machine=extension.name, why=reason)
+        turn.calm(f"machine:{extension.name}")
+        return replace(hosted, off=reason)
     for order in orders:
         turn.order(replace(order, ticket=0) if isinstance(order, effects.Send) else order)
-    if deadline is not None or extension.timed:
-        _wake_machine(turn, machine.name, deadline)
-    if state is extension.state and extension.timed == (deadline is not None):
-        return extension
-    return replace(extension, state=state, timed=deadline is not None)
+    if deadline is not None or hosted.timed:
+        _wake_machine(turn, extension.name, deadline)
+    if state is hosted.state and hosted.timed == (deadline is not None):
+        return hosted
+    return replace(hosted, state=state, timed=deadline is not None)
 
 
 def _beyond(orders: tuple[Any, ...]) -> str:
@@ -104,28 +202,28 @@ def _wake_machine(turn: Turn, name: str, deadline: float | None) -> None:
 def due(turn: Turn, name: str) -> None:
     """A machine wanted to be woken."""
     tick = TimePassed(at=turn.at, epoch=turn.state.epoch)
-    for place, extension in enumerate(turn.extensions):
-        if extension.machine.name == name and not extension.off:
-            _put_extension(turn, place, _fed(turn, extension, tick))
+    for place, hosted in enumerate(turn.extensions):
+        if hosted.extension.name == name and not hosted.off:
+            _put_extension(turn, place, _fed(turn, hosted, tick))
 
 
 def fold(state: State, inputs: Sequence[BrowserEvent]) -> State | None:
     """What machines that only keep make of these; None where one that wants them does more, or fails."""
     extensions = state.extensions
-    for place, extension in enumerate(extensions):
-        machine = extension.machine
-        events = machine.events
+    for place, hosted in enumerate(extensions):
+        extension = hosted.extension
+        events = extension.events
         mine = inputs if events == state.heard else [input for input in inputs if input.event.method in events]
-        if not mine or extension.off:
+        if not mine or hosted.off:
             continue
-        if not extension.keeps:
+        if not hosted.keeps:
             return None
         try:
-            kept = cast("KeepingMachine[Any]", machine).fold(extension.state, mine)
+            kept = cast("FoldingExtension[Any]", extension).fold(hosted.state, mine)
         except Exception:  # noqa: BLE001 - it is asked for each by itself, and then switched off
             return None
-        if kept is not extension.state:
-            extensions = (*extensions[:place], replace(extension, state=kept), *extensions[place + 1 :])
+        if kept is not hosted.state:
+            extensions = (*extensions[:place], replace(hosted, state=kept), *extensions[place + 1 :])
     now = max(state.now, inputs[-1].at.mono)
     if extensions is not state.extensions:
         return replace(state, now=now, sequence=state.sequence + len(inputs), extensions=extensions)

@@ -6,13 +6,13 @@ sessions whose messages overtake each other (fact 38), so the rules are made to 
 * A frame is told of by one session: its own where it is out of process, else that of the process above. What another
   session says of it is older, and passed over.
 * Navigation says nothing of the frames that it ends: all below are dropped, but what has come of the new document
-  (docs/cdp/the-frames-of-a-left-document-go-unsaid.md).
+  (docs/cdp/navigation-removes-child-frames-without-framedetached.md).
 * A frame whose own session is ended is gone with it: it comes back by an event of its own where it only changed its
   process (demotion), and by nothing where it was removed (facts 39, 42). Where the session ended because of another one, or
   of the link, the frame stays, adrift, until it is attached to again, or its target is known to be gone. One of a document
   that its page has left meanwhile may be kept with it (fact 43), and nothing tells of that: its page's tree does.
 * `Page.getFrameTree` says what a session really has: at attach, when a document came back from the back/forward cache
-  (docs/cdp/a-document-comes-back-with-frames-unsaid.md), after a crash (facts 41, 49). What it does not name, and that session told of, is gone.
+  (docs/cdp/a-document-from-the-back-forward-cache-reports-no-frames.md), after a crash (facts 41, 49). What it does not name, and that session told of, is gone.
 * A frame may be told of before the one above it; it is shown when that one is known.
 """
 
@@ -35,8 +35,10 @@ from cdp_supervisor.sansio.event_params import (
     FrameShown,
     NavigatedWithin,
     frame_shown,
+    member,
+    members,
+    text,
 )
-from cdp_supervisor.sansio.params import member, members, text
 from cdp_supervisor.sansio.state import Attachment, ContextMade, Frame, Page
 from cdp_supervisor.sansio.transition import Turn
 
@@ -169,7 +171,7 @@ def session_forgotten(turn: Turn, page: Page, session_id: SessionId) -> Page:
 def context_of(page: Page, frame: Frame) -> str:
     """The unique id of the context that a frame's scripts run in; empty where none is known, or it has ended.
 
-    Only its own end ends one: docs/cdp/a-first-document-takes-over-the-context.md.
+    Only its own end ends one: docs/cdp/the-first-document-of-a-frame-keeps-its-execution-context.md.
     """
     made = page.contexts.get(frame.context)
     if made is None or made.session_id != frame.session_id or made.after != page.clearings.get(made.session_id, 0):

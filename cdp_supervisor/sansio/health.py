@@ -1,7 +1,7 @@
 """How a page fares, in one word and one sentence: what a timeout says, and a snapshot shows.
 
 The first of these that is so: the link is down, it crashed, its session ended, a dialog is open, it does not answer its setup
-(docs/cdp/silence-is-a-state-with-a-name.md), it does not answer what a call waits for.
+(docs/cdp/a-page-that-does-not-answer-its-setup-is-blocked.md), it does not answer what a call waits for.
 """
 
 from __future__ import annotations

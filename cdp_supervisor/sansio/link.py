@@ -1,9 +1,9 @@
 """The link: up, down, dialled again, given up. What it carries is told elsewhere.
 
 A command is never sent twice: what was under way when a link broke ends with it, and its caller decides
-(docs/cdp/a-command-is-sent-once.md). A link that does not answer is as good as down (docs/cdp/a-quiet-link-is-asked.md).
+(docs/cdp/a-command-is-sent-once.md). A link that does not answer is as good as down (docs/cdp/a-quiet-link-gets-a-keepalive-command.md).
 What is found behind a new link is read from the browser, not hoped for
-(docs/cdp/another-browser-is-told-not-adopted.md).
+(docs/cdp/another-browser-behind-the-address-is-reported.md).
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ Whatever opens below the browser is attached to before its first instruction (on
 session, fact 46). Each new session gets the same setup in one go, none of it awaited: a page that a dialog stops answers
 only when it is over (fact 15), and the resume always comes (docs/cdp/resume-comes-last-and-always.md). Silence is a state
 with a name: the page is blocked, and its own late answer says when it is not any more
-(docs/cdp/silence-is-a-state-with-a-name.md).
+(docs/cdp/a-page-that-does-not-answer-its-setup-is-blocked.md).
 
 One session of ours on each target is listened to; a second one says everything again, and is listened to once the first
-has ended (docs/cdp/a-second-session-says-everything-twice.md). A page is gone when its target is: a session that only
+has ended (docs/cdp/a-second-session-repeats-every-event.md). A page is gone when its target is: a session that only
 ended is opened again, and a page that crashed keeps its own (docs/cdp/a-crash-ends-no-session.md).
 """
 
@@ -22,8 +22,8 @@ from cdp_core.sansio.messages import BrowserContextId, Json, Refusal, Result, Se
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio import changes, dialogs, effects, frames
+from cdp_supervisor.sansio.event_params import member, members, text
 from cdp_supervisor.sansio.inputs import SessionClosed, SessionOpened
-from cdp_supervisor.sansio.params import member, members, text
 from cdp_supervisor.sansio.replies import value_of
 from cdp_supervisor.sansio.state import Attachment, Dialog, Page, Ticket
 from cdp_supervisor.sansio.transition import Turn

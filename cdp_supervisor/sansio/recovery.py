@@ -1,6 +1,6 @@
 """Freeing a page that a dialog stops which nobody can answer: one of the cures, chosen by whoever asks, never unasked.
 
-Which there are is said by the dialogs of the page (facts 5, 22, 26; docs/cdp/an-unseen-dialog-wedges-its-page.md).
+Which there are is said by the dialogs of the page (facts 5, 22, 26; docs/cdp/an-unseen-dialog-blocks-its-page.md).
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from cdp_core.errors import CdpError, InvalidArgument
 from cdp_core.sansio.messages import Json, SessionId, TargetId
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownTarget
+from cdp_supervisor.sansio.dialog_table import REMEDIES, remedies
+from cdp_supervisor.sansio.focus import page_ids
 from cdp_supervisor.sansio.health import view_health
 from cdp_supervisor.sansio.inputs import Ask
 from cdp_supervisor.sansio.replies import result_of
 from cdp_supervisor.sansio.requests import Recover
-from cdp_supervisor.sansio.routing import down, page_ids, windowless
+from cdp_supervisor.sansio.routing import down, windowless
 from cdp_supervisor.sansio.state import Page, Ticket
 from cdp_supervisor.sansio.transition import Turn
-from cdp_supervisor.sansio.view import CURES, cures_of
 
 __all__ = ["cure_due", "cure_ended", "end_all", "recover"]
 
@@ -47,7 +48,11 @@ def _no_cure(page: Page, cure: str) -> InvalidArgument | None:
     stuck = [dialog for dialog in page.dialogs if dialog.phase == "stuck"]
     cures: tuple[str, ...] = ()
     if stuck or page.blocked is not None or page.silent or page.busy:
-        cures = tuple(cure for cure in CURES["unseen"] if all(cure in cures_of(dialog) for dialog in stuck))
+        cures = tuple(
+            cure
+            for cure in REMEDIES["unseen"]
+            if all(cure in remedies(dialog.why, native=dialog.native) for dialog in stuck)
+        )
     if cure in cures:
         return None
     if cures:

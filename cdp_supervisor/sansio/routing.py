@@ -2,7 +2,7 @@
 
 A frame without a session of its own is reached through its execution context, by the methods that take one; the others get
 an error that names the way. Where a dialog is open already, what it stops is not even sent, unless the browser answers it
-all the same (fact 15, docs/cdp/a-blocked-call-is-told-at-once.md).
+all the same (fact 15, docs/cdp/a-call-that-a-dialog-blocks-ends-at-once.md).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from cdp_supervisor.errors import (
     UnknownFrame,
     UnknownTarget,
 )
+from cdp_supervisor.sansio.event_params import site_of
+from cdp_supervisor.sansio.focus import focused_page, page_ids
 from cdp_supervisor.sansio.frames import context_of
 from cdp_supervisor.sansio.health import view_health
 from cdp_supervisor.sansio.options import is_time, shown
-from cdp_supervisor.sansio.params import site_of
 from cdp_supervisor.sansio.requests import Call
 from cdp_supervisor.sansio.state import NOWHEN, Dialog, Frame, Page, State
 from cdp_supervisor.sansio.transition import Turn
-from cdp_supervisor.sansio.view import focused_page
 
 __all__ = [
     "ANSWERED_BY_BROWSER",
@@ -39,7 +39,6 @@ __all__ = [
     "answered_meanwhile",
     "check_free",
     "down",
-    "page_ids",
     "place_of",
     "session_of",
     "stops",
@@ -209,11 +208,6 @@ def wrong_timeout(timeout: float | None) -> InvalidArgument | None:
     if timeout is None or is_time(timeout):
         return None
     return InvalidArgument(f"timeout must be a positive number of seconds, or None for ever, not {shown(timeout)}.")
-
-
-def page_ids(turn: Turn) -> list[str]:
-    """Every page, in the order of their coming."""
-    return [page.id for page in sorted(turn.state.pages.values(), key=lambda page: page.number)]
 
 
 def down(turn: Turn, page: Page | None) -> ConnectionLost:

@@ -8,7 +8,7 @@ the ten-thousandth page costs no more than the tenth.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 from immutables import Map
@@ -19,9 +19,11 @@ from cdp_supervisor.errors import InvalidPolicy
 from cdp_supervisor.sansio.deadlines import Agenda, Entry, entries
 from cdp_supervisor.sansio.dialog_table import Phase
 from cdp_supervisor.sansio.inputs import Instant
-from cdp_supervisor.sansio.machines import Machine
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope, is_time, shown
 from cdp_supervisor.sansio.requests import Call
+
+if TYPE_CHECKING:
+    from cdp_supervisor.sansio.extensions import Extension
 
 __all__ = [
     "Attachment",
@@ -29,8 +31,8 @@ __all__ = [
     "ContextMade",
     "Deadline",
     "Dialog",
-    "Extension",
     "Frame",
+    "HostedExtension",
     "LinkState",
     "Page",
     "State",
@@ -229,10 +231,10 @@ class LinkState(Struct, frozen=True, kw_only=True):
     last_sent: float = 0.0
 
 
-class Extension(Struct, frozen=True, kw_only=True):
-    """A machine of somebody else's, and its state."""
+class HostedExtension(Struct, frozen=True, kw_only=True):
+    """An extension of the embedder, and its state."""
 
-    machine: Machine[Any]
+    extension: Extension[Any]
     state: Any
     off: str = ""
     """Why it was switched off."""
@@ -291,7 +293,7 @@ class State(Struct, frozen=True, kw_only=True):
     stopping: int | None = None
     """The ask that wants the end."""
     totals: Map[str, int] = Map()
-    extensions: tuple[Extension, ...] = ()
+    extensions: tuple[HostedExtension, ...] = ()
     heard: frozenset[str] = frozenset()
     """The events that a machine of somebody else's wants."""
 
@@ -309,7 +311,7 @@ def initial_state(
     keepalive: float | None = 60.0,
     limits: Limits | None = None,
     adopting: bool = False,
-    machines: tuple[Machine[Any], ...] = (),
+    extensions: tuple[Extension[Any], ...] = (),
 ) -> State:
     """Before anything happened. Raises InvalidPolicy where an option is none."""
     for name, given, kind in (
@@ -324,11 +326,11 @@ def initial_state(
         raise InvalidPolicy(
             f"keepalive must be a positive number of seconds, or None for never, not {shown(keepalive)}"
         )
-    for machine in machines:
-        _check_machine(machine)
-    names = [machine.name for machine in machines]
+    for extension in extensions:
+        _check_extension(extension)
+    names = [extension.name for extension in extensions]
     if len(set(names)) < len(names):
-        raise InvalidPolicy(f"Two machines have one name; the names are {', '.join(sorted(names))}")
+        raise InvalidPolicy(f"Two extensions have one name; the names are {', '.join(sorted(names))}")
     return State(
         policy=policy or Policy(),
         scope=scope or Scope.browser(),
@@ -337,22 +339,24 @@ def initial_state(
         limits=limits or Limits(),
         adopting=adopting,
         extensions=tuple(
-            Extension(machine=machine, state=machine.initial(), keeps=callable(getattr(machine, "fold", None)))
-            for machine in machines
+            HostedExtension(
+                extension=extension, state=extension.initial(), keeps=callable(getattr(extension, "fold", None))
+            )
+            for extension in extensions
         ),
-        heard=frozenset[str]().union(*(machine.events for machine in machines)),
+        heard=frozenset[str]().union(*(extension.events for extension in extensions)),
     )
 
 
-def _check_machine(machine: object) -> None:
-    """Whether it has what a `Machine` has."""
+def _check_extension(extension: object) -> None:
+    """Raise InvalidPolicy unless this has the members of an `Extension`."""
     functions = ("initial", "step", "next_deadline", "view")
-    if isinstance(machine, type):
-        raise InvalidPolicy(f"{machine.__name__} is a class; give a machine that is made of it, {machine.__name__}()")
-    missing = [name for name in functions if not callable(getattr(machine, name, None))]
-    name, events = getattr(machine, "name", None), getattr(machine, "events", None)
+    if isinstance(extension, type):
+        raise InvalidPolicy(f"{extension.__name__} is a class; give an instance of it, {extension.__name__}()")
+    missing = [name for name in functions if not callable(getattr(extension, name, None))]
+    name, events = getattr(extension, "name", None), getattr(extension, "events", None)
     missing += [] if isinstance(name, str) else ["name"]
     listed = isinstance(events, (frozenset, set)) and all(isinstance(each, str) for each in events)  # pyright: ignore[reportUnknownVariableType]
     missing += [] if listed else ["events (a frozenset of methods)"]
     if missing:
-        raise InvalidPolicy(f"{type(machine).__name__} is no machine: it lacks {', '.join(missing)}")
+        raise InvalidPolicy(f"{type(extension).__name__} is not an extension: it lacks {', '.join(missing)}")

@@ -14,7 +14,7 @@ What couples the sub-machines is written here, and in this order:
     time              → every deadline that has come, one after the other, whatever the input was
 
 `step` never raises, whatever a browser says and in whatever order. Inputs of an older link are dropped, here and nowhere
-else (docs/cdp/what-an-old-link-says-is-dropped.md). After it the next deadline is later than all that was seen, so a
+else (docs/cdp/inputs-of-an-older-link-are-dropped.md). After it the next deadline is later than all that was seen, so a
 `TimePassed` too many does nothing.
 """
 
@@ -32,7 +32,7 @@ from cdp_core.sansio.messages import Event, Json, Refusal, Result, SessionId, Ta
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.structs import Struct, replace
 from cdp_supervisor.errors import SupervisorStopped
-from cdp_supervisor.sansio import calls, dialogs, effects, extensions, frames, link, pages, recovery
+from cdp_supervisor.sansio import calls, dialogs, effects, extensions, focus, frames, link, pages, recovery
 from cdp_supervisor.sansio.deadlines import first_at
 from cdp_supervisor.sansio.event_params import (
     ContextCreated,
@@ -177,7 +177,7 @@ def quiet_until(state: State) -> float:
 
 def quiet_events(state: State) -> frozenset[str]:
     """Events that only machines want, and only to keep."""
-    loud = [extension.machine.events for extension in state.extensions if not extension.keeps]
+    loud = [hosted.extension.events for hosted in state.extensions if not hosted.keeps]
     return events_wanted(state).difference(EVENTS, *loud)
 
 
@@ -191,12 +191,12 @@ def next_deadline(state: State) -> Deadline | None:
 
 def events_wanted(state: State) -> frozenset[str]:
     """The events that do anything here; others need not be fed."""
-    return frozenset(EVENTS).union(*(extension.machine.events for extension in state.extensions))
+    return frozenset(EVENTS).union(*(hosted.extension.events for hosted in state.extensions))
 
 
 def unheard_by_machines(state: State) -> frozenset[str]:
     """Events that no machine wants: they and `quiet_events` may change places."""
-    return frozenset(EVENTS).difference(*(extension.machine.events for extension in state.extensions))
+    return frozenset(EVENTS).difference(*(hosted.extension.events for hosted in state.extensions))
 
 
 # ── what browsers say ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -352,7 +352,7 @@ QUESTIONS: Final[dict[type, Callable[[Turn, Ask, Any], None]]] = {
     SetPolicy: dialogs.set_policy,
     Call: calls.call,
     AwaitCall: calls.await_call,
-    Focus: calls.focus,
+    Focus: focus.focus,
     Recover: recovery.recover,
 }
 

@@ -13,97 +13,29 @@ from typing import Any, Final
 import attrs
 
 from cdp_core.sansio.messages import BrowserContextId, Json, SessionId, TargetId
+from cdp_supervisor.sansio.dialog_view import DialogView, view_dialog
+from cdp_supervisor.sansio.extensions import ExtensionViews
+from cdp_supervisor.sansio.focus import focused_page
 from cdp_supervisor.sansio.health import Health, view_health
-from cdp_supervisor.sansio.machines import MachineViews
-from cdp_supervisor.sansio.state import Dialog, Frame, Page, State
+from cdp_supervisor.sansio.state import Frame, Page, State
 
 __all__ = [
-    "CURES",
     "SCHEMA_VERSION",
     "BlockedCallView",
-    "DialogView",
     "FrameView",
     "LinkView",
     "PageView",
     "SessionView",
     "Snapshot",
     "Views",
-    "cures_of",
-    "focused_page",
     "snapshot",
-    "view_dialog",
 ]
 
 SCHEMA_VERSION: Final = 1
 """Of `Snapshot.to_dict`; fields are only ever added."""
 
-CURES: Final[Mapping[str, tuple[str, ...]]] = {
-    "orphaned": ("same_document", "navigate", "reload", "close"),
-    "superseded": ("same_document", "navigate", "reload", "close"),
-    "unseen": ("same_document", "navigate", "reload", "close"),
-    "page_inactive": ("navigate", "close"),
-}
-"""What frees a page from a dialog that nobody can answer, by the reason (facts 5, 22); the gentlest first."""
-CURES_WITHOUT_WINDOW: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("orphaned", "superseded", "unseen"), ("navigate", "close")),
-    "page_inactive": ("close",),
-}
-"""The same where the browser has no window for dialogs: a navigation within the document frees nothing there."""
-
 
 # ── the parts ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@attrs.frozen(kw_only=True)
-class DialogView:
-    """A dialog, pending or past."""
-
-    id: str
-    target_id: TargetId
-    frame_id: str
-    session_id: SessionId | None
-    type: str
-    message: str
-    default_prompt: str
-    opened_at: float
-    answerable: bool
-    answering: bool
-    why: str
-    """Why nobody can answer it."""
-    cures: tuple[str, ...]
-    deadline: float | None
-    """On the supervisor's clock."""
-    overdue: bool
-    closed_by: str
-    reason: str
-    closed_at: float | None
-    opened_mono: float
-
-    def to_dict(self, *, now: float | None = None) -> Json:
-        """As JSON; what does not apply is left out."""
-        shown: Json = {
-            "id": self.id,
-            "type": self.type,
-            "message": self.message,
-            "default_prompt": self.default_prompt,
-            "opened_at": self.opened_at,
-            "target_id": self.target_id,
-            "frame_id": self.frame_id,
-        }
-        if self.closed_at is not None:
-            return {**shown, "closed_at": self.closed_at, "closed_by": self.closed_by, "reason": self.reason}
-        shown["answerable"] = self.answerable
-        if self.answering:
-            shown["answering"] = True
-        if self.why:
-            shown |= {"why": self.why, "cures": list(self.cures)}
-        if self.overdue:
-            shown["overdue"] = True
-        if now is not None:
-            shown["age"] = max(now - self.opened_mono, 0.0)
-            if self.deadline is not None:
-                shown["time_left"] = max(self.deadline - now, 0.0)
-        return shown
 
 
 @attrs.frozen(kw_only=True)
@@ -374,7 +306,7 @@ def _assemble(state: State, pages: tuple[PageView, ...], sessions: tuple[Session
         ),
         focus=None if focused is None else focused.id,
         page_gone=state.page_gone,
-        extensions=MachineViews(state.extensions),
+        extensions=ExtensionViews(state.extensions),
     )
 
 
@@ -427,47 +359,6 @@ def _view_tree(state: State, page: Page) -> FrameView | None:
             children=tuple(made[each.id] for each in below[frame.id] if each.id in made),
         )
     return made[top.id]
-
-
-def cures_of(dialog: Dialog) -> tuple[str, ...]:
-    """What frees its page, where nobody can answer it."""
-    return (CURES if dialog.native else CURES_WITHOUT_WINDOW).get(dialog.why, ())
-
-
-def view_dialog(dialog: Dialog) -> DialogView:
-    """A dialog as it is shown."""
-    return DialogView(
-        id=dialog.id,
-        target_id=dialog.target_id,
-        frame_id=dialog.frame_id,
-        session_id=dialog.session_id,
-        type=dialog.type,
-        message=dialog.message,
-        default_prompt=dialog.default_prompt,
-        opened_at=dialog.opened.wall,
-        answerable=dialog.phase == "open" and not dialog.closed_by,
-        answering=dialog.phase in ("answering", "answered") and not dialog.closed_by,
-        why=dialog.why,
-        cures=cures_of(dialog),
-        deadline=dialog.deadline,
-        overdue=dialog.overdue,
-        closed_by=dialog.closed_by,
-        reason=dialog.reason,
-        closed_at=dialog.closed.wall if dialog.closed_by else None,
-        opened_mono=dialog.opened.mono,
-    )
-
-
-def focused_page(state: State) -> Page | None:
-    """The page that is meant where none is named: the focused one, or the only one. It never moves by itself.
-
-    See docs/cdp/focus-never-moves-by-itself.md.
-    """
-    if state.focus is not None:
-        return state.pages.get(state.focus)
-    if state.page_gone is not None or len(state.pages) != 1:
-        return None
-    return next(iter(state.pages.values()))
 
 
 def _number(dialog: DialogView) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CARD = "docs/cdp/lone-surrogates-arrive.md"
+CARD = "docs/cdp/messages-can-hold-lone-surrogates.md"
 INDEX = "docs/cdp/INDEX.md"
 WIRE = "cdp_core/sansio/messages.py"
 
@@ -63,8 +63,16 @@ def replaced(old: str, new: str) -> Callable[[str], str]:
         ),
         (CARD, replaced("](../../cdp_core/sansio/messages.py)", "](../../cdp_core/sansio/wires.py)"), "a dead link to"),
         (INDEX, replaced("](../../tests/cards/conftest.py)", "](conftest.py)"), "a dead link to"),
-        (INDEX, replaced("* [Lone surrogates arrive](lone-surrogates-arrive.md)\n", ""), "the list is not"),
-        (WIRE, replaced("docs/cdp/lone-surrogates-arrive.md", ""), "lone-surrogates-arrive.md: no code cites it"),
+        (
+            INDEX,
+            replaced("* [Messages can hold lone surrogates](messages-can-hold-lone-surrogates.md)\n", ""),
+            "the list is not",
+        ),
+        (
+            WIRE,
+            replaced("docs/cdp/messages-can-hold-lone-surrogates.md", ""),
+            "messages-can-hold-lone-surrogates.md: no code cites it",
+        ),
         (WIRE, lambda text: text + "# docs/cdp/no-such-card.md\n", "cites no-such-card"),
     ],
 )

@@ -255,7 +255,7 @@ class RightClient:
             self.on_restored(session)
 
     def on_restored(self, session: str | None) -> None:
-        """Its frames come back without a word (docs/cdp/a-document-comes-back-with-frames-unsaid.md)."""
+        """Its frames come back without a word (docs/cdp/a-document-from-the-back-forward-cache-reports-no-frames.md)."""
         self.send(session, "Page.getFrameTree")
 
     def on_Page_navigatedWithinDocument(self, _session: str | None, params: Json) -> None:  # noqa: N802

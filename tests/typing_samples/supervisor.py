@@ -124,9 +124,9 @@ class Counting:
 
 
 def replaying() -> None:
-    snapshots: Iterator[Snapshot] = replay("t.jsonl", until=2.5, machines=[Counting()])
+    snapshots: Iterator[Snapshot] = replay("t.jsonl", until=2.5, extensions=[Counting()])
     assert_type(next(snapshots), Snapshot)
-    SupervisorEngine(sessions="adopt", machines=[Counting()])
+    SupervisorEngine(sessions="adopt", extensions=[Counting()])
 
     SupervisorEngine(sessions="borrow")  # type: ignore[arg-type]
-    SupervisorEngine(machines=[object()])  # type: ignore[list-item]
+    SupervisorEngine(extensions=[object()])  # type: ignore[list-item]

@@ -53,7 +53,7 @@ class Machine:
 
     def __init__(self, pages: int, frames: int = 0) -> None:
         self._now = 0.0
-        self.runner = Runner(initial_state(machines=(ConsoleRing(),)), lambda _effect: None)
+        self.runner = Runner(initial_state(extensions=(ConsoleRing(),)), lambda _effect: None)
         self.runner.feed(LinkUp(at=self._at(), epoch=1))
         for number in range(pages):
             session, page = SessionId(f"S{number}"), TargetId(f"P{number}")

@@ -13,7 +13,7 @@ a message until it is to be told, so that a row that was written down is enforce
 octets meanwhile, the browser sees and says the same in the same order. Where the client does not do its part, the rest of
 the row is given up, and `followed` says how far it held.
 
-Which replies may overtake events is the fake's to say (docs/cdp/close-is-answered-before-it-is-told.md).
+Which replies may overtake events is the fake's to say (docs/cdp/closetarget-is-answered-before-targetdestroyed.md).
 
 Without a row a seed decides, by the names of what could come next: the same client meets nearly the same again even so.
 """

@@ -76,7 +76,7 @@ def _pauses(truth: Truth, excuses: Mapping[int, Excuses]) -> Iterator[Complaint]
 def _paused_targets(books: Books, truth: Truth, client: int, excuse: Excuses) -> Iterator[Complaint]:
     there = {session for number, session, _target in truth.sessions if number == client}
     # Behind a dialog that nobody can answer the word waits as all else does, and in a crash it is lost
-    # (docs/cdp/an-unseen-dialog-wedges-its-page.md): who said it has done what there is to do.
+    # (docs/cdp/an-unseen-dialog-blocks-its-page.md): who said it has done what there is to do.
     ran = {each.session_id for each in books.commands if each.client == client and each.method == RUN}
     for target, kind, session in books.holding(client):
         if session not in ran and not excuse.leaves_paused(session if session in there else None):

@@ -1,7 +1,7 @@
 """What is right for a client of a browser, by name, and a complaint of what is not.
 
 Each law rests on what was seen of Chromium, so that a complaint names both, and whoever reads it can look. For the laws of
-one idea there are cards in docs/cdp of that name (for all of it: docs/cdp/fuzzing-finds-what-silence-hides.md).
+one idea there are cards in docs/cdp of that name (for all of it: docs/cdp/fuzzing-finds-clients-that-wait-for-ever.md).
 """
 
 from __future__ import annotations

@@ -9,8 +9,7 @@ import pytest
 
 from cdp_core.testing.fake.world import PROFILES
 from cdp_core.testing.faults import Cut
-from cdp_supervisor.sansio.dialog_table import PHASES, TABLE, TRIGGERS
-from cdp_supervisor.sansio.view import CURES
+from cdp_supervisor.sansio.dialog_table import PHASES, REMEDIES, TABLE, TRIGGERS
 from support import scenarios, supervised_run
 
 IMPOSSIBLE: Final = {
@@ -42,7 +41,7 @@ def test_a_move_says_one_thing(pair: tuple[str, str]) -> None:
     assert sum(map(bool, said)) <= 1
     assert not move.go or move.go in PHASES
     assert not move.settle or (move.settle in ("by", "remote") and move.reason)
-    assert not move.stick or CURES[move.stick]
+    assert not move.stick or REMEDIES[move.stick]
 
 
 def test_credit_is_given_only_where_the_browser_confirmed() -> None:

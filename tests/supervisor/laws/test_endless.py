@@ -47,7 +47,7 @@ class Story:
 
     def __init__(self, laws: ModuleType) -> None:
         self.laws = laws
-        self.made = laws.Fold(laws.initial_state(limits=laws.SMALL, machines=(laws.ConsoleRing(),)))
+        self.made = laws.Fold(laws.initial_state(limits=laws.SMALL, extensions=(laws.ConsoleRing(),)))
         self.now = 0.0
         self.made.feed(LinkUp(at=Instant(mono=0.0), epoch=1))
 

@@ -377,7 +377,7 @@ class Fold:
 
 
 def fold(story: list[Input], **options: Any) -> Fold:
-    made = Fold(initial_state(limits=SMALL, machines=(ConsoleRing(), Whim(), Mad()), **options))
+    made = Fold(initial_state(limits=SMALL, extensions=(ConsoleRing(), Whim(), Mad()), **options))
     for each in story:
         made.feed(each)
     made.end()
@@ -457,11 +457,11 @@ CHATTER = st.builds(
 @given(
     rest=st.lists(CHATTER | CHATTER | CHATTER | PLAIN, max_size=40),
     looks=st.sets(st.integers(0, 40)),
-    machines=st.sampled_from([(ConsoleRing(),), (ConsoleRing(), Faint()), (ConsoleRing(), Whim(), Faint())]),
+    extensions=st.sampled_from([(ConsoleRing(),), (ConsoleRing(), Faint()), (ConsoleRing(), Whim(), Faint())]),
 )
-def test_what_waits_to_be_folded_is_seen_by_nobody(rest: Any, looks: set[int], machines: Any) -> None:
+def test_what_waits_to_be_folded_is_seen_by_nobody(rest: Any, looks: set[int], extensions: Any) -> None:
     """With a listener every state is made at once, without one some are made when they are looked at: they are the same."""
-    before = initial_state(limits=SMALL, machines=machines)
+    before = initial_state(limits=SMALL, extensions=extensions)
     done: list[str] = []
     done_at_once: list[str] = []
     lazy = Runner(before, lambda effect: done.append(repr(effect)))
@@ -483,7 +483,7 @@ def test_what_waits_to_be_folded_is_seen_by_nobody(rest: Any, looks: set[int], m
 
 
 def test_what_waits_is_bounded_by_number_and_size() -> None:
-    runner = Runner(initial_state(machines=(ConsoleRing(),)), lambda _effect: None)
+    runner = Runner(initial_state(extensions=(ConsoleRing(),)), lambda _effect: None)
     at = Instant(mono=0.0)
     line = event_of("Runtime.consoleAPICalled", {"type": "log"}, "a")
     kept = 0

@@ -172,9 +172,9 @@ SCENARIOS: dict[str, tuple[list[Any], dict[str, Any]]] = {
         ],
         {},
     ),
-    "machines of others": (
+    "extensions": (
         [OPENING, evaluating("checkout()"), RespondToDialog(action="dismiss"), evaluating("checkout()")],
-        {"machines": (Counting(), Failing())},
+        {"extensions": (Counting(), Failing())},
     ),
     "pages that come and go": (
         [
@@ -228,9 +228,9 @@ def test_a_run_replays_identically(tmp_path: Path, name: str, profile: str) -> N
     acts, options = SCENARIOS[name]
     run = recorded_run.RecordedRun(tmp_path / "t.jsonl", SCRIPT, acts, profile=profile, **options)
     assert len(run.snapshots) > 5
-    replayed = list(replay(tmp_path / "t.jsonl", machines=options.get("machines", ())))
+    replayed = list(replay(tmp_path / "t.jsonl", extensions=options.get("extensions", ())))
     assert replayed == run.snapshots
-    again = list(replay(read_trace(tmp_path / "t.jsonl"), machines=options.get("machines", ())))
+    again = list(replay(read_trace(tmp_path / "t.jsonl"), extensions=options.get("extensions", ())))
     assert again == replayed
 
 
@@ -247,7 +247,7 @@ def test_the_scenarios_are_what_they_are_called(tmp_path: Path) -> None:
     assert closed("a policy that changes") >= {("auto_policy", "answered")}
     assert closed("a link that is cut while a dialog is open") == {("remote", "navigation")}
     assert {each.link.generation for each in seen["a link that is cut while a dialog is open"]} >= {1, 2, 3}
-    last = seen["machines of others"][-1].extensions
+    last = seen["extensions"][-1].extensions
     assert last["counting"]["count"] >= 100
     assert last["failing"] == {"off": "it raised RuntimeError"}
     assert {each.link.phase for each in seen["an end with a dialog open"][-1:]} == {"stopped"}
@@ -348,7 +348,7 @@ def test_a_redacted_trace_replays(tmp_path: Path, name: str) -> None:
     acts, options = SCENARIOS[name]
     path = tmp_path / "t.jsonl"
     run = recorded_run.RecordedRun(path, SCRIPT, acts, writer_options={"redact": redact}, **options)
-    replayed = list(replay(path, machines=options.get("machines", ())))
+    replayed = list(replay(path, extensions=options.get("extensions", ())))
     assert list(map(structure, replayed)) == list(map(structure, run.snapshots))
     written = path.read_text()
     for private in ("Your name?", "guest", "thank you", "Ada", SECRET, "Are you sure?"):
@@ -475,11 +475,11 @@ def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
 
 
 def test_the_machines_of_the_run_must_be_given(tmp_path: Path) -> None:
-    recorded_run.RecordedRun(tmp_path / "t.jsonl", SCRIPT, machines=(Counting(), Failing()))
-    with pytest.raises(InvalidArgument, match=r"had the machines counting, failing, .*not none"):
+    recorded_run.RecordedRun(tmp_path / "t.jsonl", SCRIPT, extensions=(Counting(), Failing()))
+    with pytest.raises(InvalidArgument, match=r"had the extensions counting, failing, .*not none"):
         replay(tmp_path / "t.jsonl")
     with pytest.raises(InvalidArgument, match="not failing, counting"):
-        replay(tmp_path / "t.jsonl", machines=(Failing(), Counting()))
+        replay(tmp_path / "t.jsonl", extensions=(Failing(), Counting()))
 
 
 # ── whatever happens ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -579,7 +579,7 @@ def test_a_run_on_trio_replays_identically(tmp_path: Path) -> None:
             return FakeTransport(fake)
 
         with TraceWriter(tmp_path / "t.jsonl") as writer:
-            async with open_supervisor(dial, trace=writer, machines=[Counting()]) as supervisor:
+            async with open_supervisor(dial, trace=writer, extensions=[Counting()]) as supervisor:
                 runner = supervisor._driver.runner
                 begun = [runner.snapshot()]
                 runner.watch(lambda state: snapshots.append(runner.view(state)))
@@ -597,7 +597,7 @@ def test_a_run_on_trio_replays_identically(tmp_path: Path) -> None:
                 with trio.move_on_after(0.5):
                     await supervisor.call("Runtime.evaluate", {"expression": "1"}, timeout=None, when_blocked="wait")
                 await supervisor.set_policy(Policy.unattended())
-        replayed = list(replay(tmp_path / "t.jsonl", machines=[Counting()]))
+        replayed = list(replay(tmp_path / "t.jsonl", extensions=[Counting()]))
         assert replayed[-len(snapshots) :] == snapshots
         assert replayed[-len(snapshots) - 1] == begun[0]
 

@@ -11,18 +11,16 @@ from cdp_core.sansio.messages import Malformed, Refusal, decode
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import (
-    AmbiguousTarget,
     BlockedByDialog,
     CallTimedOut,
     SupervisorStopped,
     UnknownFrame,
-    UnknownTarget,
 )
 from cdp_supervisor.sansio import calls
 from cdp_supervisor.sansio.effects import Forget
 from cdp_supervisor.sansio.inputs import NotSent
 from cdp_supervisor.sansio.options import Limits
-from cdp_supervisor.sansio.requests import AwaitCall, Focus, Stop
+from cdp_supervisor.sansio.requests import AwaitCall, Stop
 from cdp_supervisor.sansio.transition import Turn
 from support import folded_machine
 
@@ -588,78 +586,3 @@ def test_a_call_on_no_page_says_how_the_link_fares() -> None:
     ask = called(quiet, "Browser.getVersion", timeout=1.5)
     quiet.passes(1.0).passes(0.5)
     assert "the browser answers nothing at present" in str(error(quiet, ask))
-
-
-# ── focus ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_focus_is_set_refused_and_unset() -> None:
-    fold = on_a_page()
-    fold.attach("Q")
-    assert fold.answers[fold.ask(Focus(target_id="Q"))].error is None
-    assert fold.shown().focus == "Q"
-    assert isinstance(error(fold, fold.ask(Focus(target_id="X"))), UnknownTarget)
-    assert fold.shown().focus == "Q"
-    fold.says("Target.targetDestroyed", targetId="Q")
-    assert fold.shown().page_gone == ("Q", "closed")
-    assert fold.shown().focus is None
-    fold.ask(Focus())
-    assert (fold.shown().page_gone, fold.shown().focus) == (None, "P")
-
-
-def test_the_only_page_is_remembered_as_the_one_that_was_meant() -> None:
-    """Whoever named none meant it: what comes after it is not what they meant."""
-    fold = on_a_page().lists("P")
-    fold.attach("Q", openerId="P")
-    fold.says("Target.targetDestroyed", targetId="P")
-    assert (fold.shown().focus, fold.shown().page_gone) == (None, ("P", "closed"))
-    assert isinstance(error(fold, called(fold)), AmbiguousTarget)
-    fold.ask(Focus())
-    called(fold)
-    assert fold.sent(EVAL).session_id == "s-Q"
-
-
-def test_who_called_the_only_page_meant_it_whatever_the_list_says() -> None:
-    fold = on_a_page()
-    fold.attach("Q")
-    fold.says("Target.targetDestroyed", targetId="Q")
-    called(fold)
-    fold.attach("R")
-    fold.says("Target.targetDestroyed", targetId="P")
-    assert (fold.shown().focus, fold.shown().page_gone) == (None, ("P", "closed"))
-
-
-@pytest.mark.parametrize("gone", ["P", "Q"])
-def test_of_two_pages_that_were_there_first_none_is_meant(gone: str) -> None:
-    fold = on_a_page()
-    fold.attach("Q")
-    fold.lists("P", "Q").says("Target.targetDestroyed", targetId=gone)
-    assert (fold.shown().focus, fold.shown().page_gone) == ({"P": "Q", "Q": "P"}[gone], None)
-
-
-def test_a_page_that_was_never_meant_goes_unnoticed() -> None:
-    fold = on_a_page()
-    fold.attach("Q", openerId="P")
-    fold.says("Target.targetDestroyed", targetId="Q")
-    assert (fold.shown().focus, fold.shown().page_gone) == ("P", None)
-
-
-def test_to_focus_none_means_the_only_page_from_now_on() -> None:
-    fold = on_a_page()
-    fold.attach("Q")
-    fold.ask(Focus())  # of two: neither is meant
-    fold.says("Target.targetDestroyed", targetId="P")
-    assert (fold.shown().focus, fold.shown().page_gone) == ("Q", None)
-    fold.ask(Focus())  # of one: it is
-    fold.attach("R")
-    fold.says("Target.targetDestroyed", targetId="Q")
-    assert (fold.shown().focus, fold.shown().page_gone) == (None, ("Q", "closed"))
-    assert fold.state.only is None
-
-
-def test_a_page_that_opens_after_the_meant_one_went_is_not_meant() -> None:
-    fold = on_a_page().lists("P")
-    fold.says("Target.targetDestroyed", targetId="P")
-    fold.attach("Q")
-    assert (fold.shown().focus, fold.shown().page_gone) == (None, ("P", "closed"))
-    assert fold.state.only is None

@@ -12,7 +12,15 @@ from typing import Any, Final
 
 import pytest
 
-from cdp_supervisor.sansio.dialog_table import PHASES, TABLE, TRIGGERS, Move
+from cdp_supervisor.sansio.dialog_table import (
+    PHASES,
+    REMEDIES,
+    REMEDIES_WITHOUT_WINDOW,
+    TABLE,
+    TRIGGERS,
+    Move,
+    remedies,
+)
 from cdp_supervisor.sansio.requests import RespondToDialog
 from support import folded_machine
 
@@ -143,3 +151,32 @@ def test_the_machine_does_what_the_cell_says(pair: tuple[str, str]) -> None:
     PULL[trigger](fold)
     assert became(fold, before, EXPECTED[pair]) == EXPECTED[pair]
     assert not fold.count("impossible_dialog_moves")
+
+
+# ── remedies ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("why", REMEDIES)
+def test_without_a_window_for_dialogs_a_navigation_within_the_document_frees_nothing(why: str) -> None:
+    """Facts 5 and 26: the profiles differ, and closing the page is always a cure."""
+    windowed, windowless = remedies(why, native=True), remedies(why, native=False)
+    assert (windowed, windowless) == (REMEDIES[why], REMEDIES_WITHOUT_WINDOW[why])
+    assert "same_document" not in windowless
+    assert windowed[-1] == windowless[-1] == "close"
+
+
+@pytest.mark.parametrize(
+    ("why", "cures"),
+    [
+        *((why, ("same_document", "navigate", "reload", "close")) for why in ("orphaned", "superseded", "unseen")),
+        ("page_inactive", ("navigate", "close")),
+    ],
+)
+def test_the_gentlest_cure_stands_first(why: str, cures: tuple[str, ...]) -> None:
+    """A navigation within the document keeps what the page has (fact 5); a page in pagehide needs another (fact 22)."""
+    assert remedies(why, native=True) == cures
+
+
+@pytest.mark.parametrize("why", ["", "of a newer version"])
+def test_a_dialog_that_can_be_answered_needs_no_cure(why: str) -> None:
+    assert remedies(why, native=True) == ()

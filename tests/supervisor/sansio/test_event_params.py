@@ -14,6 +14,7 @@ from cdp_core.sansio.messages import Event, decode
 from cdp_core.sansio.structs import Raw
 from cdp_supervisor.sansio import event_params
 from cdp_supervisor.sansio.event_params import (
+    ID,
     ContextCreated,
     DialogClosing,
     DialogOpening,
@@ -23,10 +24,14 @@ from cdp_supervisor.sansio.event_params import (
     FrameShown,
     NavigatedWithin,
     Nothing,
+    flag,
     frame_shown,
+    member,
+    members,
     reader,
+    site_of,
+    text,
 )
-from cdp_supervisor.sansio.params import ID, flag, member, members, site_of, text
 
 KINDS = (
     ContextCreated,

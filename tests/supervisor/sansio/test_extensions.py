@@ -16,9 +16,9 @@ from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio import extensions
 from cdp_supervisor.sansio.deadlines import added
 from cdp_supervisor.sansio.effects import Answer, Dial, Effect, Note, Send
+from cdp_supervisor.sansio.extensions import MAX_SENDS, Extension, ExtensionViews
 from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant, TimePassed
-from cdp_supervisor.sansio.machines import MAX_SENDS, Machine, MachineViews
-from cdp_supervisor.sansio.state import Extension, initial_state
+from cdp_supervisor.sansio.state import HostedExtension, initial_state
 from cdp_supervisor.sansio.step import step
 from support import folded_machine
 
@@ -59,7 +59,7 @@ def fed(fold: Any, place: int = 0) -> Any:
 
 def test_a_machine_is_fed_its_events_with_their_page_and_all_other_inputs() -> None:
     machine = Stranger(events={LOG, "Page.frameAttached"})
-    fold = on_a_page(machines=(machine,))
+    fold = on_a_page(extensions=(machine,))
     before = len(fed(fold))
     fold.says(LOG, on="s-P")
     fold.says(LOG)
@@ -73,21 +73,21 @@ def test_a_machine_is_fed_its_events_with_their_page_and_all_other_inputs() -> N
 
 
 def test_each_machine_hears_of_its_own_events_alone() -> None:
-    fold = on_a_page(machines=(Stranger(events={LOG}), Stranger(events={"X.y"}, name="other")))
+    fold = on_a_page(extensions=(Stranger(events={LOG}), Stranger(events={"X.y"}, name="other")))
     before = [len(fed(fold, 0)), len(fed(fold, 1))]
     fold.says(LOG, on="s-P")
     assert [len(fed(fold, 0)), len(fed(fold, 1))] == [before[0] + 1, before[1]]
 
 
 def test_what_only_machines_keep_is_a_new_state_and_what_they_do_not_is_none() -> None:
-    fold = on_a_page(machines=(Stranger(lambda state, _input: (state, ()), events={LOG}),))
+    fold = on_a_page(extensions=(Stranger(lambda state, _input: (state, ()), events={LOG}),))
     before = fold.state
     fold.says(LOG, on="s-P")
     assert fold.state is before
     fold.now = 0.5
     fold.says(LOG, on="s-P")
     assert (fold.state.sequence, fold.state.now) == (before.sequence, 0.5)
-    keeps = on_a_page(machines=(Stranger(events={LOG}),))
+    keeps = on_a_page(extensions=(Stranger(events={LOG}),))
     before = keeps.state
     keeps.says(LOG, on="s-P")
     assert keeps.state.sequence == before.sequence + 1
@@ -95,14 +95,14 @@ def test_what_only_machines_keep_is_a_new_state_and_what_they_do_not_is_none() -
 
 
 def test_an_event_that_only_machines_want_still_brings_what_is_due() -> None:
-    fold = on_a_page(machines=(Stranger(events={LOG}),))
+    fold = on_a_page(extensions=(Stranger(events={LOG}),))
     fold.now = 3.0
     fold.says(LOG, on="s-P")
     assert fold.health() == "blocked"
 
 
 def test_an_event_of_an_older_link_is_fed_to_no_machine() -> None:
-    fold = on_a_page(machines=(Stranger(events={LOG}),))
+    fold = on_a_page(extensions=(Stranger(events={LOG}),))
     before = fed(fold)
     fold.feed(BrowserEvent(at=fold.at, epoch=0, event=folded_machine.event_of(LOG, {}, "s-P")))
     assert fed(fold) is before
@@ -111,7 +111,7 @@ def test_an_event_of_an_older_link_is_fed_to_no_machine() -> None:
 
 def test_a_page_that_was_filled_in_already_is_taken_as_it_is() -> None:
     """A replayed event may say its page."""
-    fold = on_a_page(machines=(Stranger(events={LOG}),))
+    fold = on_a_page(extensions=(Stranger(events={LOG}),))
     fold.feed(BrowserEvent(at=fold.at, epoch=1, event=folded_machine.event_of(LOG, {}, "s-P"), page="P"))
     assert fed(fold)[-1].page == "P"
 
@@ -119,7 +119,7 @@ def test_a_page_that_was_filled_in_already_is_taken_as_it_is() -> None:
 def test_a_machine_may_send_and_note_and_is_told_of_no_end() -> None:
     send = Send(ticket=7, session_id=None, method="Log.clear")
     note = Note(level="info", text="seen")
-    fold = on_a_page(machines=(Stranger(ordering(send, note), events={LOG}),))
+    fold = on_a_page(extensions=(Stranger(ordering(send, note), events={LOG}),))
     tickets = fold.state.tickets
     fold.says(LOG, on="s-P")
     assert fold.last == (replace(send, ticket=0), note)
@@ -153,7 +153,7 @@ def test_a_machine_may_send_and_note_and_is_told_of_no_end() -> None:
     ids=lambda each: each[:60] if isinstance(each, str) else "",
 )
 def test_a_machine_that_does_what_it_may_not_is_switched_off_and_nothing_else(rule: Rule, why: str) -> None:
-    fold = on_a_page(machines=(Stranger(_armed(rule), events={LOG}), Stranger(name="other", events={LOG})))
+    fold = on_a_page(extensions=(Stranger(_armed(rule), events={LOG}), Stranger(name="other", events={LOG})))
     before = len(fed(fold, 1))
     fold.says(LOG, on="s-P")
     assert fold.state.extensions[0].off == why
@@ -184,7 +184,7 @@ def test_a_machine_that_was_switched_off_is_fed_nothing() -> None:
             raise KeyError
         return state, ()
 
-    fold = on_a_page(machines=(Stranger(once, events={LOG}),))
+    fold = on_a_page(extensions=(Stranger(once, events={LOG}),))
     fold.says(LOG, on="s-P")
     heard.clear()
     fold.says(LOG, on="s-P")
@@ -197,7 +197,7 @@ def test_a_machine_that_was_switched_off_is_fed_nothing() -> None:
     "order", [send(session_id="s-P"), send(params={"a": [1, None]}), note(level="debug"), note(fields={"a": object()})]
 )
 def test_a_good_order_is_carried_out(order: Any) -> None:
-    fold = on_a_page(machines=(Stranger(ordering(order), events={LOG}),))
+    fold = on_a_page(extensions=(Stranger(ordering(order), events={LOG}),))
     fold.says(LOG, on="s-P")
     assert fold.last == (order,)
     assert not fold.state.extensions[0].off
@@ -206,7 +206,7 @@ def test_a_good_order_is_carried_out(order: Any) -> None:
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf, True, "soon", 10**400], ids=lambda odd: str(odd)[:9])
 def test_a_machine_whose_deadline_is_no_time_is_switched_off(odd: Any) -> None:
     machine = Stranger(wants=2.0)
-    fold = on_a_page(machines=(machine,))
+    fold = on_a_page(extensions=(machine,))
     machine.wants = odd
     fold.passes(0.1)
     assert fold.state.extensions[0].off == "its deadline is no time"
@@ -215,7 +215,7 @@ def test_a_machine_whose_deadline_is_no_time_is_switched_off(odd: Any) -> None:
 
 def test_eight_commands_for_one_input_are_not_too_many() -> None:
     orders = [Send(ticket=0, session_id=None, method="Log.clear")] * 8
-    fold = on_a_page(machines=(Stranger(ordering(*orders), events={LOG}),))
+    fold = on_a_page(extensions=(Stranger(ordering(*orders), events={LOG}),))
     fold.says(LOG, on="s-P")
     assert len(fold.last) == 8
     assert not fold.state.extensions[0].off
@@ -223,7 +223,7 @@ def test_eight_commands_for_one_input_are_not_too_many() -> None:
 
 def test_a_machine_is_woken_when_it_asked_for_it_and_only_it() -> None:
     machine = Stranger(wants=2.0)
-    fold = on_a_page(machines=(machine, Stranger(name="other")))
+    fold = on_a_page(extensions=(machine, Stranger(name="other")))
     assert "machine stranger asked for it" in fold.because()
     others = len(fed(fold, 1))
     machine.rule = functools.partial(_rung, machine)
@@ -243,7 +243,7 @@ def _rung(machine: Stranger, state: Any, input: Input) -> tuple[Any, Iterable[Ef
 
 def test_a_machine_may_change_its_mind_about_the_time() -> None:
     machine = Stranger(wants=2.0)
-    fold = on_a_page(machines=(machine,))
+    fold = on_a_page(extensions=(machine,))
 
     def wakes() -> list[float]:
         return [at for at, _, why in fold.state.deadlines if "machine" in why]
@@ -260,7 +260,7 @@ def test_a_machine_may_change_its_mind_about_the_time() -> None:
 
 def test_an_event_on_the_quick_way_may_set_a_time_as_well() -> None:
     machine = Stranger(events={LOG})
-    fold = on_a_page(machines=(machine,))
+    fold = on_a_page(extensions=(machine,))
     machine.wants = 2.0
     fold.says(LOG, on="s-P")
     assert "machine stranger asked for it" in fold.because()
@@ -268,14 +268,14 @@ def test_an_event_on_the_quick_way_may_set_a_time_as_well() -> None:
 
 def test_a_machine_that_asks_for_what_is_over_is_woken_and_never_for_ever() -> None:
     """Each deadline is later than all that was seen: a step ends."""
-    fold = on_a_page(machines=(Stranger(wants=0.0),))
+    fold = on_a_page(extensions=(Stranger(wants=0.0),))
     fold.passes(0.1)
     assert fold.state.deadlines[0][0] > 0.1
 
 
 def test_a_machine_that_was_switched_off_is_not_woken() -> None:
     machine = Stranger(wants=2.0)
-    fold = on_a_page(machines=(machine,))
+    fold = on_a_page(extensions=(machine,))
     machine.rule = raising
     fold.passes(0.1)
     assert "machine stranger asked for it" not in fold.because()
@@ -291,7 +291,7 @@ def test_a_machine_that_was_switched_off_is_not_woken() -> None:
 
 def test_what_only_keeps_is_fed_several_at_once() -> None:
     keeper, other = folded_machine.Keeper(), folded_machine.Keeper(name="other", events={LOG, "X.y"})
-    fold = on_a_page(machines=(keeper, other))
+    fold = on_a_page(extensions=(keeper, other))
     after = extensions.fold(
         fold.state, [*folded_machine.lines(fold, "a"), *folded_machine.lines(fold, "b", method="X.y")]
     )
@@ -303,12 +303,14 @@ def test_what_only_keeps_is_fed_several_at_once() -> None:
 @pytest.mark.parametrize("text", ["fatal", "x"])
 def test_what_fails_or_is_more_than_keeping_is_not_fed_at_once(text: str) -> None:
     more = () if text == "fatal" else (Stranger(events={LOG}),)
-    fold = on_a_page(machines=(folded_machine.Keeper(), *more))
+    fold = on_a_page(extensions=(folded_machine.Keeper(), *more))
     assert extensions.fold(fold.state, folded_machine.lines(fold, text)) is None
 
 
 def test_what_is_kept_by_nobody_makes_no_state() -> None:
-    fold = on_a_page(machines=(folded_machine.Keeper(ignores="x"), folded_machine.Keeper(name="deaf", events={"Z.z"})))
+    fold = on_a_page(
+        extensions=(folded_machine.Keeper(ignores="x"), folded_machine.Keeper(name="deaf", events={"Z.z"}))
+    )
     assert extensions.fold(fold.state, folded_machine.lines(fold, "x")) is fold.state
 
 
@@ -342,8 +344,8 @@ class Counting:
         return {"counted": state} if self.shows is None else self.shows
 
 
-def views(*machines: Counting, off: str = "") -> MachineViews:
-    return MachineViews(tuple(Extension(machine=each, state=3, off=off) for each in machines))
+def views(*machines: Counting, off: str = "") -> ExtensionViews:
+    return ExtensionViews(tuple(HostedExtension(extension=each, state=3, off=off) for each in machines))
 
 
 def test_each_machine_is_shown_by_its_name_in_the_order_given() -> None:
@@ -430,8 +432,8 @@ def test_views_are_written_as_what_they_show() -> None:
 
 @pytest.mark.parametrize(("sends", "off"), [(MAX_SENDS, ""), (MAX_SENDS + 1, "it sent 9 commands for one input")])
 def test_so_many_commands_may_a_machine_send_for_one_input(sends: int, off: str) -> None:
-    machine: Machine[Any] = Counting(sends=sends)
+    machine: Extension[Any] = Counting(sends=sends)
     loaded = BrowserEvent(at=Instant(mono=1.0), epoch=1, event=Event(method="Page.loadEventFired"))
-    made = step(initial_state(machines=(machine,)), loaded)
+    made = step(initial_state(extensions=(machine,)), loaded)
     assert made.state.extensions[0].off == off
     assert sum(isinstance(each, Send) for each in made.effects) == (0 if off else sends)

@@ -18,8 +18,8 @@ from cdp_supervisor.sansio.state import (
     CallRecord,
     Deadline,
     Dialog,
-    Extension,
     Frame,
+    HostedExtension,
     LinkState,
     Page,
     State,
@@ -72,7 +72,7 @@ GIVEN: dict[type, dict[str, Any]] = {
         "ask_id": 1,
         "raises": True,
     },
-    Extension: {"machine": ConsoleRing(), "state": None},
+    HostedExtension: {"extension": ConsoleRing(), "state": None},
 }
 EACH: list[Any] = [initial_state(), *(kind(**given) for kind, given in GIVEN.items())]
 
@@ -131,8 +131,8 @@ def test_the_link_is_kept_alive_every_so_many_seconds_or_never(wrong: Any) -> No
 
 
 def test_a_class_is_no_machine() -> None:
-    with pytest.raises(InvalidPolicy, match=r"give a machine that is made of it, ConsoleRing\(\)"):
-        initial_state(machines=(ConsoleRing,))  # type: ignore[arg-type]
+    with pytest.raises(InvalidPolicy, match=r"give an instance of it, ConsoleRing\(\)"):
+        initial_state(extensions=(ConsoleRing,))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -155,27 +155,27 @@ def test_a_machine_that_lacks_something_is_refused_with_what_it_lacks(lacks: str
     setattr(machine, lacks, value)
     what = "events (a frozenset of methods)" if lacks == "events" else lacks
     with pytest.raises(InvalidPolicy) as raised:
-        initial_state(machines=(machine,))
-    assert str(raised.value) == f"Named is no machine: it lacks {what}."
+        initial_state(extensions=(machine,))
+    assert str(raised.value) == f"Named is not an extension: it lacks {what}."
 
 
 @pytest.mark.parametrize("odd", [None, "console", 5, object()])
 def test_what_is_no_machine_at_all_is_refused(odd: Any) -> None:
-    with pytest.raises(InvalidPolicy, match="is no machine: it lacks"):
-        initial_state(machines=(odd,))
+    with pytest.raises(InvalidPolicy, match="is not an extension: it lacks"):
+        initial_state(extensions=(odd,))
 
 
 def test_each_machine_begins_with_a_state_of_its_own() -> None:
-    state = initial_state(machines=(Named("b"), Named("a")))
-    assert [each.machine.name for each in state.extensions] == ["b", "a"]  # fed in the order given
+    state = initial_state(extensions=(Named("b"), Named("a")))
+    assert [each.extension.name for each in state.extensions] == ["b", "a"]  # fed in the order given
     for each in state.extensions:
-        assert (each.state, each.off, each.timed) == (each.machine.initial(), "", False)
+        assert (each.state, each.off, each.timed) == (each.extension.initial(), "", False)
 
 
 def test_two_machines_of_one_name_are_refused() -> None:
     """The snapshot shows each under its name."""
-    with pytest.raises(InvalidPolicy, match="Two machines have one name; the names are a, b, b"):
-        initial_state(machines=(Named("b"), Named("a"), Named("b")))
+    with pytest.raises(InvalidPolicy, match="Two extensions have one name; the names are a, b, b"):
+        initial_state(extensions=(Named("b"), Named("a"), Named("b")))
 
 
 UNLESS_SAID: dict[type, dict[str, Any]] = {

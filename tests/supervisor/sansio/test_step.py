@@ -124,7 +124,7 @@ def test_a_dialog_s_events_count_on_the_page_s_own_session_alone() -> None:
 
 
 def test_every_event_of_the_table_is_wanted_and_those_of_machines_too() -> None:
-    fold = folded_machine.Fold(machines=(Stranger(events={"Log.entryAdded"}),))
+    fold = folded_machine.Fold(extensions=(Stranger(events={"Log.entryAdded"}),))
     assert events_wanted(fold.state) == frozenset(EVENTS) | {"Log.entryAdded"}
 
 
@@ -517,7 +517,7 @@ def test_a_cure_under_way_at_the_end_is_told_so() -> None:
 
 def test_several_events_that_are_only_kept_are_folded_at_once_to_the_same_state() -> None:
     fold = on_a_page(
-        machines=(Keeper(), Keeper(name="other", events={LOG, "X.y"}), Keeper(name="idle", events={"Z.z"}))
+        extensions=(Keeper(), Keeper(name="other", events={LOG, "X.y"}), Keeper(name="idle", events={"Z.z"}))
     )
     wanted = [*lines(fold, "a", "b"), *lines(fold, "c", method="X.y")]
     after, orders = fold_at_once(fold.state, wanted)
@@ -528,14 +528,14 @@ def test_several_events_that_are_only_kept_are_folded_at_once_to_the_same_state(
 
 
 def test_what_a_machine_that_only_keeps_passes_over_makes_no_state() -> None:
-    fold = on_a_page(machines=(Keeper(ignores="x"),))
+    fold = on_a_page(extensions=(Keeper(ignores="x"),))
     assert fold_at_once(fold.state, lines(fold, "x", "x"))[0] is fold.state
     fold.now += 0.1
     assert fold_at_once(fold.state, lines(fold, "x"))[0] == replace(fold.state, now=fold.now)
 
 
 def test_a_machine_that_fails_among_several_events_is_switched_off_at_that_one() -> None:
-    fold = on_a_page(machines=(Keeper(), Keeper(name="deaf", events={"Z.z"})))
+    fold = on_a_page(extensions=(Keeper(), Keeper(name="deaf", events={"Z.z"})))
     after, orders = fold_at_once(fold.state, lines(fold, "a", "fatal", "b"))
     assert [(each.state, each.off) for each in after.extensions] == [(("a",), "it raised KeyError"), ((), "")]
     assert [type(each) for each in orders] == [Note]
@@ -543,7 +543,7 @@ def test_a_machine_that_fails_among_several_events_is_switched_off_at_that_one()
 
 
 def test_what_may_wait_is_what_only_keeping_machines_want_until_something_is_due() -> None:
-    fold = on_a_page(machines=(Keeper(events={LOG, "X.y", "Page.frameAttached"}), Stranger(events={"X.y"})))
+    fold = on_a_page(extensions=(Keeper(events={LOG, "X.y", "Page.frameAttached"}), Stranger(events={"X.y"})))
     assert quiet_events(fold.state) == {LOG}
     assert unheard_by_machines(fold.state) == EVENTS.keys() - {"Page.frameAttached"}
     due = next_deadline(fold.state)

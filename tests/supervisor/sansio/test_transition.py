@@ -90,7 +90,7 @@ def test_the_first_page_that_is_put_leaves_the_state_before_as_it_was() -> None:
 
 
 def test_a_machine_s_step_is_a_later_state_too() -> None:
-    before = initial_state(machines=(ConsoleRing(),))
+    before = initial_state(extensions=(ConsoleRing(),))
     turn = Turn(before, AT)
     turn.extensions = (replace(before.extensions[0], off="it raised ValueError"),)
     after = turn.ended(before)
@@ -99,7 +99,7 @@ def test_a_machine_s_step_is_a_later_state_too() -> None:
 
 
 def test_machines_and_ours_move_in_one_step() -> None:
-    before = initial_state(machines=(ConsoleRing(),))
+    before = initial_state(extensions=(ConsoleRing(),))
     turn = Turn(before, AT)
     turn.extensions = ()
     turn.put(focus=T)

@@ -14,15 +14,10 @@ from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.state import CallRecord, LinkState, Page, State, initial_state
 from cdp_supervisor.sansio.view import (
-    CURES,
-    CURES_WITHOUT_WINDOW,
     PageView,
     Snapshot,
     Views,
-    cures_of,
-    focused_page,
     snapshot,
-    view_dialog,
 )
 from support import state_parts
 
@@ -38,89 +33,6 @@ def view_of(made: Page, **more: Any) -> PageView:
 
 def ids(tree: Any) -> list[str]:
     return [each["frame_id"] for each in tree["children"]]
-
-
-# ── dialogs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_a_pending_dialog_says_whether_it_can_be_answered() -> None:
-    assert view_dialog(dialog()).to_dict() == {
-        "id": "d-1",
-        "type": "confirm",
-        "message": "Sure?",
-        "default_prompt": "",
-        "opened_at": 1_002.0,
-        "target_id": "T",
-        "frame_id": "T",
-        "answerable": True,
-    }
-
-
-@pytest.mark.parametrize(
-    ("phase", "answerable", "answering"),
-    [
-        ("open", True, False),
-        ("answering", False, True),
-        ("answered", False, True),
-        ("closed", False, False),
-        ("stuck", False, False),
-    ],
-)
-def test_a_dialog_is_answered_once(phase: Any, answerable: bool, answering: bool) -> None:
-    seen = view_dialog(dialog(phase=phase))
-    assert (seen.answerable, seen.answering) == (answerable, answering)
-    shown = seen.to_dict()
-    assert shown["answerable"] is answerable
-    assert shown.get("answering", False) is answering
-
-
-def test_a_dialog_that_nobody_can_answer_says_why_and_what_frees_its_page() -> None:
-    shown = view_dialog(dialog(phase="stuck", why="page_inactive", overdue=True)).to_dict()
-    assert (shown["why"], shown["cures"], shown["overdue"]) == ("page_inactive", ["navigate", "close"], True)
-
-
-def test_ages_are_made_where_somebody_tells_the_time() -> None:
-    seen = view_dialog(dialog(deadline=12.0))
-    assert seen.to_dict(now=5.0) == {**seen.to_dict(), "age": 3.0, "time_left": 7.0}
-    late = seen.to_dict(now=99.0)
-    assert (late["age"], late["time_left"]) == (97.0, 0.0)
-    assert seen.to_dict(now=1.0)["age"] == 0.0  # a snapshot may be younger than the reader's clock
-    assert "time_left" not in view_dialog(dialog()).to_dict(now=5.0)  # nobody waits for it
-
-
-def test_a_past_dialog_says_who_ended_it_and_offers_nothing() -> None:
-    past = dialog(phase="open", closed_by="remote", reason="navigation", closed=moment(4.0), why="superseded")
-    shown = view_dialog(past).to_dict(now=9.0)
-    assert (shown["closed_by"], shown["reason"], shown["closed_at"]) == ("remote", "navigation", 1_004.0)
-    assert not {"answerable", "answering", "why", "cures", "overdue", "age", "time_left"} & set(shown)
-    assert not view_dialog(past).answerable
-    assert not view_dialog(replace(past, phase="answered")).answering
-
-
-@pytest.mark.parametrize("why", CURES)
-def test_without_a_window_for_dialogs_a_navigation_within_the_document_frees_nothing(why: str) -> None:
-    """Facts 5 and 26: the profiles differ, and closing the page is always a cure."""
-    windowed, windowless = cures_of(dialog(why=why)), cures_of(dialog(why=why, native=False))
-    assert (windowed, windowless) == (CURES[why], CURES_WITHOUT_WINDOW[why])
-    assert "same_document" not in windowless
-    assert windowed[-1] == windowless[-1] == "close"
-
-
-@pytest.mark.parametrize(
-    ("why", "cures"),
-    [
-        *((why, ("same_document", "navigate", "reload", "close")) for why in ("orphaned", "superseded", "unseen")),
-        ("page_inactive", ("navigate", "close")),
-    ],
-)
-def test_the_gentlest_cure_stands_first(why: str, cures: tuple[str, ...]) -> None:
-    """A navigation within the document keeps what the page has (fact 5); a page in pagehide needs another (fact 22)."""
-    assert cures_of(dialog(why=why)) == cures
-
-
-@pytest.mark.parametrize("why", ["", "of a newer version"])
-def test_a_dialog_that_can_be_answered_needs_no_cure(why: str) -> None:
-    assert cures_of(dialog(why=why)) == ()
 
 
 # ── frames ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -292,7 +204,7 @@ def test_a_full_snapshot_is_json_and_says_all_that_there_is() -> None:
         page(*frames, dialogs=(dialog(deadline=12.0),), recent=(dialog(2, closed_by="agent", closed=moment(3.0)),)),
         page_gone=(U, "closed"),
         focus=T,
-        extensions=initial_state(machines=(ConsoleRing(),)).extensions,
+        extensions=initial_state(extensions=(ConsoleRing(),)).extensions,
     )
     found = snapshot(state)
     shown = json.loads(json.dumps(found.to_dict(full=True, now=5.0)))
@@ -324,31 +236,7 @@ def test_a_snapshot_is_frozen() -> None:
             setattr(value, attrs.fields(type(value))[0].name, "other")
 
 
-# ── focus ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
 ONE, TWO = page(), page(id=U, number=2)
-
-
-@pytest.mark.parametrize(
-    ("pages", "focus", "page_gone", "meant"),
-    [
-        ((), None, None, None),
-        ((ONE,), None, None, T),
-        ((ONE, TWO), None, None, None),
-        ((ONE, TWO), U, None, U),
-        ((ONE,), U, None, None),
-        ((ONE,), None, (U, "closed"), None),
-        ((ONE,), T, (U, "closed"), T),
-    ],
-)
-def test_the_page_that_is_meant_is_the_focused_one_or_the_only_one(
-    pages: tuple[Page, ...], focus: Any, page_gone: Any, meant: Any
-) -> None:
-    """It never moves by itself: where the focused page is gone, the one that is left is not meant."""
-    state = state_of(*pages, focus=focus, page_gone=page_gone)
-    found = focused_page(state)
-    assert (None if found is None else found.id) == meant
-    assert snapshot(state).focus == meant
 
 
 # ── what is made once ────────────────────────────────────────────────────────────────────────────────────────────────

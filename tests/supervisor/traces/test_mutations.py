@@ -18,7 +18,7 @@ import pytest
 from cdp_core.sansio.messages import Event
 from cdp_core.sansio.structs import Raw
 from cdp_core.tracing.file import read_trace
-from cdp_supervisor.sansio import dialogs, frames, pages, params, step
+from cdp_supervisor.sansio import dialogs, event_params, frames, pages, step
 from cdp_supervisor.sansio.dialog_table import TABLE, Move
 from cdp_supervisor.sansio.state import Attachment
 from cdp_supervisor.sansio.transition import Turn
@@ -55,7 +55,7 @@ def blind(module: ModuleType, *names: str) -> Take:
 
     def take(monkeypatch: pytest.MonkeyPatch) -> None:
         def text(given: Any, name: str, *most: int) -> str:
-            return "" if name in names else params.text(given, name, *most)
+            return "" if name in names else event_params.text(given, name, *most)
 
         monkeypatch.setattr(module, "text", text)
 
@@ -161,7 +161,7 @@ def test_a_machine_that_keeps_something_to_itself_is_seen(monkeypatch: pytest.Mo
     numbers = itertools.count()
 
     def text(given: Any, name: str, *most: int) -> str:
-        return str(next(numbers)) if name == "title" else params.text(given, name, *most)
+        return str(next(numbers)) if name == "title" else event_params.text(given, name, *most)
 
     def replay() -> list[Any]:
         seen: list[Any] = []

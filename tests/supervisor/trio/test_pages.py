@@ -301,7 +301,7 @@ async def test_a_machine_is_fed_timed_and_shown(site: Any, bounded: trio.abc.Clo
             Note(level="info", text="a line", fields={}),
         ]
 
-    async with open_supervisor(site.dial, machines=(Counting(act),)) as supervisor:
+    async with open_supervisor(site.dial, extensions=(Counting(act),)) as supervisor:
         site.fake.play(Console("one"))
         await supervisor.wait_for(lambda snapshot: snapshot.extensions["counting"] == {"lines": 1})
         assert [each.method for each in site.sent("Browser.getVersion")] == ["Browser.getVersion"]
@@ -324,7 +324,7 @@ async def test_a_machine_is_fed_timed_and_shown(site: Any, bounded: trio.abc.Clo
 async def test_a_machine_that_fails_is_switched_off_alone(
     site: Any, bounded: trio.abc.Clock, act: Any, why: str
 ) -> None:
-    async with open_supervisor(site.dial, machines=(Counting(act),)) as supervisor:
+    async with open_supervisor(site.dial, extensions=(Counting(act),)) as supervisor:
         site.fake.play(Console("one"))
         await supervisor.wait_for(lambda snapshot: snapshot.extensions["counting"] == {"off": why})
         assert supervisor.statistics()["machines_switched_off"] == 1
@@ -345,7 +345,7 @@ class Sending(Counting):
 
 async def test_what_a_machine_sends_in_vain_is_counted_and_fed_to_nobody(site: Any, bounded: trio.abc.Clock) -> None:
     """Else one that sends again when it hears of the end would do so for ever."""
-    async with open_supervisor(site.dial, machines=(Sending(),)) as supervisor:
+    async with open_supervisor(site.dial, extensions=(Sending(),)) as supervisor:
         assert supervisor.statistics()["machine_commands_unsent"] == 0
         site.fake.play(Console("one"))
         await supervisor.wait_for(lambda snapshot: snapshot.extensions["counting"] == {"lines": 1})
@@ -356,7 +356,7 @@ async def test_what_a_machine_sends_in_vain_is_counted_and_fed_to_nobody(site: A
 
 
 def test_what_a_machine_sends_in_vain_is_counted_by_the_engine_too() -> None:
-    engine = SupervisorEngine(machines=(Sending(),))
+    engine = SupervisorEngine(extensions=(Sending(),))
     engine.link_up(Instant(mono=0.0))
     engine.outgoing()
     engine.receive(b'{"method":"Runtime.consoleAPICalled","params":{"type":"log"}}', Instant(mono=0.0))
@@ -367,7 +367,7 @@ def test_what_a_machine_sends_in_vain_is_counted_by_the_engine_too() -> None:
 
 async def test_two_machines_of_one_name(site: Any) -> None:
     with pytest.raises(InvalidPolicy, match="counting"):
-        async with open_supervisor(site.dial, machines=(Counting(), Counting())):
+        async with open_supervisor(site.dial, extensions=(Counting(), Counting())):
             pass
 
 

@@ -173,7 +173,7 @@ async def driven(
     until: Callable[[int, int], Awaitable[None]],
 ) -> list[Any]:
     """Ask the same of the driver, each when as much has happened as had happened then."""
-    driver = Driver(initial_state(machines=(ConsoleRing(),)), where, LinkOptions(headers={}, ssl_context=None))
+    driver = Driver(initial_state(extensions=(ConsoleRing(),)), where, LinkOptions(headers={}, ssl_context=None))
     states = States()
 
     def watch(state: State) -> None:

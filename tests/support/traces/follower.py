@@ -98,7 +98,7 @@ class Follower(observer.Observer):
 
     def __attrs_post_init__(self) -> None:
         state = initial_state(
-            adopting=True, keepalive=None, reconnect=AT_ONCE, limits=ALL_KEPT, machines=(ConsoleRing(),)
+            adopting=True, keepalive=None, reconnect=AT_ONCE, limits=ALL_KEPT, extensions=(ConsoleRing(),)
         )
         self.wanted = events_wanted(state)
         self.runner = Runner(state, self.perform)

@@ -107,7 +107,7 @@ def answer(world: World, session: Session, *, accept: bool, text: str, answered:
 
 
 def vanish(target: Target) -> None:
-    """A frame out of process is removed (docs/cdp/a-removed-frame-takes-its-dialog-without-a-word.md)."""
+    """A frame out of process is removed (docs/cdp/removing-a-frame-closes-its-dialog-without-an-event.md)."""
     for dialog in tuple(target.page.dialogs):
         if dialog.frame.target is target:
             dialog.open = False

@@ -293,7 +293,7 @@ def _taken_over(left: Renderer) -> list[Callable[[], None]]:
 def _keeps_window(frame: Frame, url: str) -> bool:
     """The empty document of a frame or popup is its parent's or opener's, and the first from the same place takes it over.
 
-    Scripts keep the window that they had before (docs/cdp/a-first-document-takes-over-the-context.md).
+    Scripts keep the window that they had before (docs/cdp/the-first-document-of-a-frame-keeps-its-execution-context.md).
     """
     top = frame is frame.target.frame
     empty = frame.url == "about:blank" and not frame.loader and (not top or frame.target.can_access_opener)
