@@ -49,14 +49,6 @@ def oldest(session: nox.Session) -> None:
 
 
 @nox.session(python=NEWEST)
-def stdlib(session: nox.Session) -> None:
-    """The suite without msgspec, as on an interpreter that cannot have it."""
-    session.install(".[dev]")
-    session.run("pip", "uninstall", "-y", "-q", "msgspec")
-    session.run("pytest", "-q", *ENGINE, *SUPERVISOR)
-
-
-@nox.session(python=NEWEST)
 def ecosystem(session: nox.Session) -> None:
     """Other people's clients at the fake's address; wants node and npm."""
     folder = session.create_tmp()

@@ -30,8 +30,6 @@ from cdp_core.transports import MAX_MESSAGE_BYTES, Transport
 if TYPE_CHECKING:
     from cdp_core.tracing.file import TraceWriter
 
-__all__ = ["BrowserSession", "open_browser_session", "open_pipe_session"]
-
 log = logging.getLogger("cdp_core.browser_session")
 
 CLOSE_TIMEOUT: Final = 2.0

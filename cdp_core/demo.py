@@ -19,8 +19,6 @@ from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.steps import AddFrame, Answer, Console, Dialog, Script
 from cdp_core.testing.transport import FakeTransport
 
-__all__ = ["run_demo"]
-
 SHOP = "https://shop.example/"
 CHECKOUT = "checkout()"
 SCRIPT = Script(

@@ -47,8 +47,6 @@ from cdp_core.sansio.addresses import (
 )
 from cdp_core.sansio.messages import Json
 
-__all__ = ["Address", "fetch_protocol", "find_websocket", "list_targets_http", "open_stream"]
-
 Address = str | os.PathLike[str]
 """ws(s)://…, http(s)://host:port, or the path of a DevToolsActivePort file (or of the profile that holds it)."""
 

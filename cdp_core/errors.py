@@ -20,25 +20,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-__all__ = [
-    "BindingDrift",
-    "CdpError",
-    "CommandRefused",
-    "ConnectionLost",
-    "DiscoveryError",
-    "Gone",
-    "InvalidArgument",
-    "LocalProtocolError",
-    "MissingField",
-    "RemoteProtocolError",
-    "SessionGone",
-    "SubscriberLagged",
-    "TapFailed",
-    "TargetCrashed",
-    "TargetGone",
-]
-
-
 LONGEST_QUOTE: Final = 200
 
 

@@ -10,8 +10,6 @@ import trio
 
 from cdp_core.sansio.structs import Struct
 
-__all__ = ["Answer", "Fault", "exchange"]
-
 CHUNK: Final = 1 << 16
 
 

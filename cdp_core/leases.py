@@ -26,8 +26,6 @@ from cdp_core.sansio.messages import Event, Refusal
 from cdp_core.sansio.router import Loss, Outcome
 from cdp_core.subscriptions import Sink
 
-__all__ = ["Leases"]
-
 _DOMAIN = "[A-Z][A-Za-z0-9]*"
 OPENING, CLOSED = "Page.javascriptDialogOpening", "Page.javascriptDialogClosed"
 PROCESS_GONE: Final = frozenset({"Target crashed", "Inspected target navigated or closed"})

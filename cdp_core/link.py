@@ -43,8 +43,6 @@ from cdp_core.sansio.structs import Struct
 from cdp_core.subscriptions import Routes
 from cdp_core.transports import DirectTransport, JoiningTransport, Transport
 
-__all__ = ["Batches", "Link", "LinkStatistics", "Tap", "check_tap"]
-
 Tap = Callable[[Output], object]
 """Sees every output first and loses nothing; must be pure and quick. It may send and subscribe, never wait."""
 

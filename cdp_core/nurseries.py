@@ -15,8 +15,6 @@ import trio
 
 from cdp_core.errors import InvalidArgument
 
-__all__ = ["add_note", "background_tasks", "check_timeout", "leaves"]
-
 
 @asynccontextmanager
 async def background_tasks() -> AsyncGenerator[trio.Nursery, None]:

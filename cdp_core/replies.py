@@ -14,8 +14,6 @@ from cdp_core.link import Link
 from cdp_core.sansio.messages import CommandId, Refusal, Result, SessionId, shown_id
 from cdp_core.sansio.router import Outcome, failure_of
 
-__all__ = ["PendingReply", "Reply", "report_refusal"]
-
 R = TypeVar("R")
 
 log = logging.getLogger("cdp_core.session")

@@ -25,8 +25,6 @@ from cdp_core.sansio.router import Loss
 from cdp_core.sansio.structs import Struct
 from cdp_core.subscriptions import Expectation, Missed, Overflow, Routes, Sink, Subscription
 
-__all__ = ["Session", "SessionStatistics", "event_readers"]
-
 R = TypeVar("R")
 E1 = TypeVar("E1", bound=TypedEvent)
 E2 = TypeVar("E2", bound=TypedEvent)

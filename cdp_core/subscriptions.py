@@ -32,17 +32,6 @@ from cdp_core.errors import InvalidArgument, SubscriberLagged
 from cdp_core.sansio.messages import Event, SessionId
 from cdp_core.sansio.structs import Struct
 
-__all__ = [
-    "Expectation",
-    "Missed",
-    "Overflow",
-    "Received",
-    "Routes",
-    "Sink",
-    "Subscription",
-    "SubscriptionStatistics",
-]
-
 T = TypeVar("T")
 
 LONGEST_TURN = 4096

@@ -12,8 +12,6 @@ from cdp_core.sansio.messages import SessionId, TargetId, shown_id, shown_type
 from cdp_core.sansio.router import SessionOpened
 from cdp_core.session import Session, SessionStatistics
 
-__all__ = ["PageSession"]
-
 
 class PageSession(Session):
     """One session on one target.

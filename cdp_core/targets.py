@@ -52,8 +52,6 @@ from cdp_core.session import MAX_BYTES, Session
 from cdp_core.subscriptions import Expectation, ExpectationBox, Missed, Overflow, Subscription
 from cdp_core.target_session import PageSession
 
-__all__ = ["Arm", "ArmCommand", "BridgeStatistics", "TargetBridge"]
-
 ArmCommand = TypedCommand[Any] | str | tuple[str, Mapping[str, Any]]
 Arm = Callable[[PageSession], Iterable[ArmCommand]]
 """The commands that a new session begins with: typed, named, or named with params. Pure and quick."""

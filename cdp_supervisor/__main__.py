@@ -13,7 +13,7 @@ from cdp_core import CdpError
 from cdp_supervisor.demo import run_demo
 from cdp_supervisor.opening import open_supervisor
 from cdp_supervisor.sansio.options import Scope
-from cdp_supervisor.watching import tell_changes
+from cdp_supervisor.watching import print_changes
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,7 +43,7 @@ async def _watch(address: str, *, observing: bool) -> None:
     async with open_supervisor(address, scope=scope) as supervisor:
         for page in supervisor.snapshot().pages:
             _say(f"page {page.target_id[:8]}  {page.url}  {page.frame_count} frames  {page.health.state}")
-        await tell_changes(supervisor, _say)
+        await print_changes(supervisor, _say)
 
 
 def _say(line: str) -> None:

@@ -8,12 +8,10 @@ from cdp_core import Overflow, Subscription
 from cdp_supervisor.errors import SupervisorStopped
 from cdp_supervisor.sansio.changes import Change
 
-__all__ = ["Listeners"]
-
 MAX_BYTES: Final = 1 << 26
 
 
-class Listeners:
+class ChangeFeed:
     """See the module."""
 
     def __init__(self) -> None:
@@ -33,7 +31,7 @@ class Listeners:
         self._subscriptions = (*self._subscriptions, (kinds, subscription))
         return subscription
 
-    def tell(self, change: Change) -> None:
+    def publish(self, change: Change) -> None:
         """Something changed."""
         for kinds, subscription in self._subscriptions:
             if not kinds or isinstance(change, kinds):

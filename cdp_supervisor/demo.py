@@ -18,9 +18,7 @@ from cdp_supervisor.errors import BlockedByDialog
 from cdp_supervisor.opening import open_supervisor
 from cdp_supervisor.sansio.view import PageView, Snapshot
 from cdp_supervisor.supervisor import Supervisor
-from cdp_supervisor.watching import tell_changes
-
-__all__ = ["run_demo"]
+from cdp_supervisor.watching import print_changes
 
 SHOP = "https://shop.example/"
 CHECKOUT = "checkout()"
@@ -29,82 +27,84 @@ SCRIPT = Script(
     answers={CHECKOUT: Answer("paid", (Dialog("prompt", "Your name?", "guest"), Console("thank you")))},
 )
 
-TURN = 0.05
+SETTLE_SECONDS = 0.05
 """Seconds in which the lines that the supervisor tells by itself come before ours."""
 
-Say = Callable[[str], None]
+PrintLine = Callable[[str], None]
 
 
 def _print(line: str) -> None:
     print(line, flush=True)  # noqa: T201 - telling is what a demo is for
 
 
-async def run_demo(say: Say = _print) -> None:
+async def run_demo(print_line: PrintLine = _print) -> None:
     """Tell the whole story."""
     fake = FakeBrowser(SCRIPT)
 
     async def dial() -> FakeTransport:
         return FakeTransport(fake)
 
-    say(
+    print_line(
         "A supervisor and a fake browser, connected in memory. Lines with a dot are what the supervisor tells by itself.\n"
     )
     async with open_supervisor(dial) as supervisor, trio.open_nursery() as nursery:
-        await nursery.start(tell_changes, supervisor, say)
-        await _open_shop(supervisor, say)
-        await _answer(supervisor, say)
-        await _break_link(supervisor, fake, say)
+        await nursery.start(print_changes, supervisor, print_line)
+        await _open_shop(supervisor, print_line)
+        await _answer(supervisor, print_line)
+        await _break_link(supervisor, fake, print_line)
         nursery.cancel_scope.cancel()
     report = supervisor.stop_report
     left = "nothing" if report is None or not report.left else "; ".join(report.left)
     counts = fake.statistics()
     fake.assert_clean()
-    say(f"\nDone: {counts.received} commands, {counts.delivered} messages of the browser; left behind: {left}.")
+    print_line(f"\nDone: {counts.received} commands, {counts.delivered} messages of the browser; left behind: {left}.")
 
 
-async def _open_shop(supervisor: Supervisor, say: Say) -> None:
-    say("── a page opens a shop, with a frame of its own site and one of another: that one is a process of its own")
+async def _open_shop(supervisor: Supervisor, print_line: PrintLine) -> None:
+    print_line(
+        "── a page opens a shop, with a frame of its own site and one of another: that one is a process of its own"
+    )
     await supervisor.call("Page.navigate", {"url": SHOP})
-    found = await supervisor.wait_for(_whole)
-    await trio.sleep(TURN)
-    _show(found.pages[0], say)
+    found = await supervisor.wait_for(_complete)
+    await trio.sleep(SETTLE_SECONDS)
+    _show(found.pages[0], print_line)
 
 
-async def _answer(supervisor: Supervisor, say: Say) -> None:
-    say("── a script asks something, and stops the page; whoever called it is told at once")
+async def _answer(supervisor: Supervisor, print_line: PrintLine) -> None:
+    print_line("── a script asks something, and stops the page; whoever called it is told at once")
     try:
         await supervisor.evaluate(CHECKOUT)
     except BlockedByDialog as blocked:
-        await trio.sleep(TURN)
-        say(f"   {blocked}")
+        await trio.sleep(SETTLE_SECONDS)
+        print_line(f"   {blocked}")
         answered = await supervisor.respond_to_dialog("accept", prompt_text="Ada")
-        await trio.sleep(TURN)
-        say(
+        await trio.sleep(SETTLE_SECONDS)
+        print_line(
             f"   answered: closed by {answered.closed_by}, and the call has come back with {await blocked.call.wait()!r}"
         )
 
 
-async def _break_link(supervisor: Supervisor, fake: FakeBrowser, say: Say) -> None:
-    say("── it asks again, and the link is cut while the dialog is open")
+async def _break_link(supervisor: Supervisor, fake: FakeBrowser, print_line: PrintLine) -> None:
+    print_line("── it asks again, and the link is cut while the dialog is open")
     try:
         await supervisor.evaluate(CHECKOUT)
     except BlockedByDialog:
-        await trio.sleep(TURN)
+        await trio.sleep(SETTLE_SECONDS)
         fake.cut()
     back = await supervisor.wait_for(lambda found: found.active and found.link.generation > 1 and _attached(found))
-    await trio.sleep(TURN)
+    await trio.sleep(SETTLE_SECONDS)
     [dialog] = back.pending_dialogs
-    say(f"   the page is still stopped, and says why: {back.pages[0].health.why}")
-    say(f"   what frees it: {', '.join(dialog.cures)}; the first keeps what the page has")
+    print_line(f"   the page is still stopped, and says why: {back.pages[0].health.why}")
+    print_line(f"   what frees it: {', '.join(dialog.remedies)}; the first keeps what the page has")
     await supervisor.recover(dialog.target_id, "same_document")
-    freed = await supervisor.wait_for(lambda found: not found.pending_dialogs and _whole(found))
-    await trio.sleep(TURN)
+    freed = await supervisor.wait_for(lambda found: not found.pending_dialogs and _complete(found))
+    await trio.sleep(SETTLE_SECONDS)
     past = freed.recent_dialogs[-1]
-    say(f"   freed: dialog {past.id} was closed by {past.closed_by} ({past.reason}); the frames are read anew")
-    _show(freed.pages[0], say)
+    print_line(f"   freed: dialog {past.id} was closed by {past.closed_by} ({past.reason}); the frames are read anew")
+    _show(freed.pages[0], print_line)
 
 
-def _whole(found: Snapshot) -> bool:
+def _complete(found: Snapshot) -> bool:
     page = found.pages[0]
     return page.frame_count == 3 and not page.stale and all(frame.url.startswith("https:") for frame in page.frames())
 
@@ -113,8 +113,8 @@ def _attached(found: Snapshot) -> bool:
     return bool(found.pages) and found.pages[0].session_id is not None
 
 
-def _show(page: PageView, say: Say) -> None:
+def _show(page: PageView, print_line: PrintLine) -> None:
     for frame in page.frames():
         depth = 1 if frame.parent_frame_id is None else 2
         own = "  (its own process)" if frame.is_oopif else ""
-        say(f"   {'  ' * depth}frame {frame.frame_id[:8]}  {frame.url}{own}")
+        print_line(f"   {'  ' * depth}frame {frame.frame_id[:8]}  {frame.url}{own}")

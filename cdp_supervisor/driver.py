@@ -45,16 +45,14 @@ from cdp_core import (
     Transport,
     open_browser_session,
 )
-from cdp_supervisor.change_feed import Listeners
+from cdp_supervisor.change_feed import ChangeFeed
 from cdp_supervisor.errors import UnsupportedBackend
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio import effects
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.deadlines import first_at
-from cdp_supervisor.sansio.effects import Answer, Disconnect, Effect, Forget, LetGo, Note, Send, Tell
+from cdp_supervisor.sansio.effects import Answer, Disconnect, Effect, Forget, Note, Publish, Release, Send
 from cdp_supervisor.sansio.inputs import (
-    Ask,
-    AskDropped,
     BrowserEvent,
     CommandEnded,
     Input,
@@ -62,16 +60,16 @@ from cdp_supervisor.sansio.inputs import (
     LinkDown,
     LinkUp,
     NotSent,
+    RequestCancelled,
+    RequestReceived,
     TimePassed,
 )
 from cdp_supervisor.sansio.replies import value_of
-from cdp_supervisor.sansio.requests import Question, Stop
+from cdp_supervisor.sansio.requests import Request, Stop
 from cdp_supervisor.sansio.state import State
-from cdp_supervisor.sansio.step import StopReport, events_wanted, quiet_events
+from cdp_supervisor.sansio.step import StopReport, deferrable_events, used_events
 from cdp_supervisor.shared_link import SharedLink
 from cdp_supervisor.translation import closed_input, opened_input
-
-__all__ = ["Connect", "Driver", "LinkOptions"]
 
 Connect = Address | Callable[[], Awaitable[Address | Transport]]
 """An address, or what gives one (or a transport) before each dial: signed addresses expire, and some are given out anew."""
@@ -87,10 +85,10 @@ log = logging.getLogger("cdp_supervisor.driver")
 
 
 @attrs.define(eq=False)
-class _Asker:
+class _PendingRequest:
     """Somebody who waits for an answer."""
 
-    came: trio.Event = attrs.field(factory=trio.Event)
+    answered: trio.Event = attrs.field(factory=trio.Event)
     answer: Answer | None = None
 
 
@@ -125,26 +123,26 @@ class Driver:
         self._clock = trio.lowlevel.current_clock().current_time
         self._batches = Batches()
         """Of the link that there is."""
-        self._batch, self._batch_came = -1, Instant(mono=-math.inf)
+        self._batch, self._batch_time = -1, Instant(mono=-math.inf)
         self._link_scope, self._time_scope = trio.CancelScope(shield=True), trio.CancelScope(shield=True)
-        self._over = False
+        self._ending = False
         self._where = where
         self._options = options
-        quiet = quiet_events(state)
-        self._wanted = {method: method in quiet for method in events_wanted(state)}
+        deferrable = deferrable_events(state)
+        self._used = {method: method in deferrable for method in used_events(state)}
         """What is fed, and whether it may wait to be folded."""
-        self._epoch = state.epoch
+        self._generation = state.generation
         self._dial = trio.Event()
         self._dial.set()
-        self._hang_up, self._hang_up_for = trio.CancelScope(), ""
+        self._disconnect_scope, self._disconnect_reason = trio.CancelScope(), ""
         self._tickets: dict[CommandId, int] = {}
         self._replies: dict[int, PendingReply[Any]] = {}
         self._opening: set[int] = set()
         """The tickets under which a session of our own is opened."""
         self._shared: SharedLink | None = None
-        self._askers: dict[int, _Asker] = {}
-        self._last_ask = 0
-        self._listeners = Listeners()
+        self._pending_requests: dict[int, _PendingRequest] = {}
+        self._last_request = 0
+        self._changes = ChangeFeed()
         self._alarm = trio.Event()
         self._alarm_at = math.inf
         self._unwatch = self.runner.watch(self._on_state)
@@ -155,7 +153,7 @@ class Driver:
         """One of the tasks below, until `end`. Whoever cancels the block cancels neither, as its end needs both."""
         try:
             with self._link_scope if task == self.keep_link else self._time_scope:
-                if not self._over:
+                if not self._ending:
                     await task()
         except Exception as error:  # noqa: BLE001 - it leaves the block, once that has ended
             self.failure = self.failure or error
@@ -163,17 +161,17 @@ class Driver:
 
     def end(self) -> None:
         """End the tasks, and with them the link, if it is ours."""
-        self._over = True
+        self._ending = True
         self._time_scope.cancel()
         if self.browser is None:
             self._link_scope.cancel()
         else:  # its reader is needed for a polite end
-            self._hang_up.cancel()
+            self._disconnect_scope.cancel()
             self._link_scope.deadline = trio.current_time() + CLOSE_WITHIN
 
     async def keep_link(self) -> None:
         """Hold a link, and dial anew when the machine wants one."""
-        while not self._over:
+        while not self._ending:
             await self._dial.wait()
             self._dial = trio.Event()
             await self._hold_one_link()
@@ -187,15 +185,15 @@ class Driver:
             with trio.move_on_at(self._alarm_at):
                 await self._alarm.wait()
             if trio.current_time() >= self._alarm_at:
-                self._feed(TimePassed(at=self.now(), epoch=self._epoch))
+                self._feed(TimePassed(at=self.now(), generation=self._generation))
 
     async def _hold_one_link(self) -> None:
         """Make a link and hold it to its end."""
-        self._hang_up = trio.CancelScope()
+        self._disconnect_scope = trio.CancelScope()
         try:
             async with AsyncExitStack() as stack:
                 browser, owned = await self._open(stack)
-                with self._hang_up:
+                with self._disconnect_scope:
                     self._link_is_up(browser, owned=owned)
                     self._link_is_down((await browser.wait_closed()).reason)
         except DiscoveryError as error:
@@ -204,13 +202,13 @@ class Driver:
             self._no_link(error, error.reason)
         else:
             if self.browser is not None:  # only the machine said so
-                self._link_is_down(self._hang_up_for)
+                self._link_is_down(self._disconnect_reason)
 
     async def _open(self, stack: AsyncExitStack) -> tuple[BrowserSession, bool]:
         where = self._where
         if isinstance(where, BrowserSession):
             return where, False
-        target = await _asked(where) if callable(where) else where
+        target = await _address_from(where) if callable(where) else where
         options = self._options
         link = open_browser_session(target, headers=options.headers, ssl_context=options.ssl_context, taps=[self._tap])
         return await stack.enter_async_context(link), True
@@ -220,7 +218,7 @@ class Driver:
         self._batches, self._batch = browser.batches, -1
         self._shared = SharedLink(browser, owned=owned)
         already = () if owned else self._shared.tap(self._tap)
-        self._feed(LinkUp(at=self.now(), epoch=self._epoch, owned=owned, browser_id=browser.browser_id))
+        self._feed(LinkUp(at=self.now(), generation=self._generation, owned=owned, browser_id=browser.browser_id))
         for output in already:
             self._tap(output)
 
@@ -235,19 +233,19 @@ class Driver:
         self._tickets.clear()
         self._replies.clear()
         self._opening.clear()
-        self.let_go()
+        self.release()
         self.browser = None
         self._batches, self._batch = Batches(), -1
         jitter = random.random()  # noqa: S311 - it spreads clients out, and keeps no secret
-        self._feed(LinkDown(at=self.now(), epoch=self._epoch, reason=reason, jitter=jitter, final=final))
+        self._feed(LinkDown(at=self.now(), generation=self._generation, reason=reason, jitter=jitter, final=final))
         if not self.started.is_set() and self.runner.state.link.phase == "gave_up":
             self.start_failure = ConnectionLost(f"The link ended before it was of use ({reason}).", reason=reason)
             self.started.set()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Give back what is shared on the link. Idempotent."""
         if self._shared is not None:
-            self._shared.let_go()
+            self._shared.release()
 
     # ── in ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -259,19 +257,19 @@ class Driver:
         state = self.runner.feed(input)
         if state is None:
             return
-        if first_at(state.agenda) < self._alarm_at:
+        if first_at(state.deadlines) < self._alarm_at:
             self._alarm.set()
         if state.link.phase in OVER:
-            self._end_listening()  # what the last input changed has been told
+            self._end_changes()  # what the last input changed has been told
 
     def _tap(self, output: Output) -> None:
         """What the engine says, before anybody else hears of it."""
         if type(output) is Event or isinstance(output, Event):
-            quiet = self._wanted.get(output.method)
-            if quiet is not None:
-                at = self._batch_came if self._batches.count == self._batch else self._moment_of_batch()
-                if not quiet or not self.runner.keep(at, self._epoch, output):
-                    self._feed(BrowserEvent(at=at, epoch=self._epoch, event=output))
+            deferrable = self._used.get(output.method)
+            if deferrable is not None:
+                at = self._batch_time if self._batches.count == self._batch else self._time_of_batch()
+                if not deferrable or not self.runner.keep(at, self._generation, output):
+                    self._feed(BrowserEvent(at=at, generation=self._generation, event=output))
         elif self.runner.state.link.phase == "stopped":
             pass  # what the report does not know of is not ours any more
         elif isinstance(output, CommandDone):
@@ -279,24 +277,24 @@ class Driver:
             if ticket is not None:
                 self._command_ended(ticket, output)
         elif isinstance(output, SessionOpened):
-            self._feed(opened_input(output, self.now(), self._epoch))
+            self._feed(opened_input(output, self.now(), self._generation))
         elif isinstance(output, SessionClosed):
             if self._shared is not None:
                 self._shared.session_closed(output.session_id)
-            self._feed(closed_input(output, self.now(), self._epoch))
+            self._feed(closed_input(output, self.now(), self._generation))
 
     def _command_ended(self, ticket: int, done: CommandDone) -> None:
         self._replies.pop(ticket, None)
         if ticket in self._opening and isinstance(done.outcome, Result) and self._shared is not None:
             self._shared.opened(SessionId(str(value_of(done.outcome).get("sessionId"))))
         self._opening.discard(ticket)
-        self._feed(CommandEnded(at=self.now(), epoch=self._epoch, ticket=ticket, outcome=done.outcome))
+        self._feed(CommandEnded(at=self.now(), generation=self._generation, ticket=ticket, outcome=done.outcome))
 
-    def _moment_of_batch(self) -> Instant:
+    def _time_of_batch(self) -> Instant:
         """When the reader was given what it hands out from now on: the clock is asked once for each batch."""
         self._batch = -1 if self.browser is None else self._batches.count
-        self._batch_came = self.now()
-        return self._batch_came
+        self._batch_time = self.now()
+        return self._batch_time
 
     def _on_state(self, state: State) -> None:
         if not self.started.is_set() and state.link.unsupported:
@@ -309,64 +307,64 @@ class Driver:
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def ask(self, question: Question) -> Any:
+    async def request(self, request: Request) -> Any:
         """Ask the machine, and wait for the answer. Raises the error that it is."""
         await trio.lowlevel.checkpoint_if_cancelled()
-        ask_id, asker = self.ask_nowait(question)
+        request_id, pending = self.request_nowait(request)
         try:
-            await asker.came.wait()
+            await pending.answered.wait()
         except trio.Cancelled:
-            if self._askers.pop(ask_id, None) is not None:
-                self._feed(AskDropped(at=self.now(), epoch=self._epoch, ask_id=ask_id))
+            if self._pending_requests.pop(request_id, None) is not None:
+                self._feed(RequestCancelled(at=self.now(), generation=self._generation, request_id=request_id))
             raise
-        assert asker.answer is not None
-        if asker.answer.error is not None:
-            raise asker.answer.error
-        return asker.answer.value
+        assert pending.answer is not None
+        if pending.answer.error is not None:
+            raise pending.answer.error
+        return pending.answer.value
 
-    def ask_nowait(self, question: Question) -> tuple[int, _Asker]:
+    def request_nowait(self, request: Request) -> tuple[int, _PendingRequest]:
         """Ask the machine; the answer may be there at once."""
-        self._last_ask += 1
-        ask_id = self._last_ask
-        asker = self._askers[ask_id] = _Asker()
-        self._feed(Ask(at=self.now(), epoch=self._epoch, ask_id=ask_id, question=question))
-        return ask_id, asker
+        self._last_request += 1
+        request_id = self._last_request
+        pending = self._pending_requests[request_id] = _PendingRequest()
+        self._feed(RequestReceived(at=self.now(), generation=self._generation, request_id=request_id, request=request))
+        return request_id, pending
 
     async def stop(self) -> StopReport:
         """Settle what can be settled, in bounded time, and give back what is shared."""
-        _, asker = self.ask_nowait(Stop(timeout=STOP_WITHIN * 0.75))
+        _, pending = self.request_nowait(Stop(timeout=STOP_WITHIN * 0.75))
         with trio.move_on_after(STOP_WITHIN, shield=True):
-            await asker.came.wait()
-        if asker.answer is None:  # whoever keeps the time has failed
+            await pending.answered.wait()
+        if pending.answer is None:  # whoever keeps the time has failed
             at = Instant(mono=trio.current_time() + STOP_WITHIN, wall=time.time())
-            self._feed(TimePassed(at=at, epoch=self._epoch))
-        self.let_go()
-        report = None if asker.answer is None else asker.answer.value
+            self._feed(TimePassed(at=at, generation=self._generation))
+        self.release()
+        report = None if pending.answer is None else pending.answer.value
         return report if isinstance(report, StopReport) else StopReport(left=("whatever there was",))
 
     # ── out ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _perform(self, effect: Effect) -> None:
-        if isinstance(effect, Tell):
-            self._listeners.tell(effect.change)
+        if isinstance(effect, Publish):
+            self._changes.publish(effect.change)
         elif isinstance(effect, Send):
             self._send(effect)
         elif isinstance(effect, Answer):
-            asker = self._askers.pop(effect.ask_id, None)
-            if asker is not None:
-                asker.answer = effect
-                asker.came.set()
+            pending = self._pending_requests.pop(effect.request_id, None)
+            if pending is not None:
+                pending.answer = effect
+                pending.answered.set()
         elif isinstance(effect, Note):
             _log(effect)
         elif isinstance(effect, effects.Dial):
-            self._epoch = effect.epoch
+            self._generation = effect.generation
             self._dial.set()
         elif isinstance(effect, Disconnect):
-            self._hang_up_for = effect.reason
-            self._hang_up.cancel()
+            self._disconnect_reason = effect.reason
+            self._disconnect_scope.cancel()
         elif isinstance(effect, Forget):
             self._abandon(effect.ticket)
-        elif self._shared is not None and not isinstance(effect, LetGo):  # that is done when the answer has come
+        elif self._shared is not None and not isinstance(effect, Release):  # that is done when the answer has come
             with suppress(CdpError):  # the session or the link has ended meanwhile, which the machine is about to hear
                 self._shared.share(effect)
 
@@ -384,13 +382,13 @@ class Driver:
             session = browser if effect.session_id is None else browser.sessions.get(effect.session_id)
             if session is None:
                 raise SessionGone("The session has ended.", reason="ended", session_id=effect.session_id or "")
-            reply = session.send_nowait(effect.method, effect.params, bounded=self._is_somebodys(effect))
+            reply = session.send_nowait(effect.method, effect.params, bounded=self._is_callers(effect))
         except CdpError as error:
             if not effect.ticket:  # of a stranger's machine, which is told of no end, and would send again
                 self.runner.unsent += 1
                 return
             outcome = NotSent(error=error)
-            self._feed(CommandEnded(at=self.now(), epoch=self._epoch, ticket=effect.ticket, outcome=outcome))
+            self._feed(CommandEnded(at=self.now(), generation=self._generation, ticket=effect.ticket, outcome=outcome))
             return
         reply.on_end()
         if effect.ticket:
@@ -399,7 +397,7 @@ class Driver:
             if effect.method == "Target.attachToTarget":
                 self._opening.add(effect.ticket)
 
-    def _is_somebodys(self, effect: Send) -> bool:
+    def _is_callers(self, effect: Send) -> bool:
         """Whether an embedder wants it, or a stranger's machine; what our own sends is bounded, and has to go out."""
         ticket = self.runner.state.tickets.get(effect.ticket)
         return ticket is None or ticket.purpose == "call"
@@ -408,17 +406,17 @@ class Driver:
 
     def subscribe(self, kinds: tuple[type[Change], ...], capacity: int) -> Subscription[Any]:
         """Changes from now on."""
-        subscription = self._listeners.subscribe(kinds, capacity)
+        subscription = self._changes.subscribe(kinds, capacity)
         if self.runner.state.link.phase in OVER:
-            self._end_listening()
+            self._end_changes()
         return subscription
 
-    def _end_listening(self) -> None:
+    def _end_changes(self) -> None:
         link = self.runner.state.link
-        self._listeners.end("stopped" if link.phase == "stopped" else "gave_up" if link.owned else "link_not_owned")
+        self._changes.end("stopped" if link.phase == "stopped" else "gave_up" if link.owned else "link_not_owned")
 
 
-async def _asked(where: Callable[[], Awaitable[Address | Transport]]) -> Address | Transport:
+async def _address_from(where: Callable[[], Awaitable[Address | Transport]]) -> Address | Transport:
     """What the embedder's function gives. That its own network fails is a link that cannot be made."""
     try:
         asked = where()

@@ -27,11 +27,9 @@ from cdp_core.sansio.router import CommandDone, Loss, Output, Router, SessionClo
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.console import ConsoleRing
-from cdp_supervisor.sansio.effects import Answer, Dial, Disconnect, Effect, Forget, Note, Send, Tell
+from cdp_supervisor.sansio.effects import Answer, Dial, Disconnect, Effect, Forget, Note, Publish, Send
 from cdp_supervisor.sansio.extensions import Extension
 from cdp_supervisor.sansio.inputs import (
-    Ask,
-    AskDropped,
     BrowserEvent,
     CommandEnded,
     Input,
@@ -39,16 +37,16 @@ from cdp_supervisor.sansio.inputs import (
     LinkDown,
     LinkUp,
     NotSent,
+    RequestCancelled,
+    RequestReceived,
     TimePassed,
 )
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
-from cdp_supervisor.sansio.requests import Question
+from cdp_supervisor.sansio.requests import Request
 from cdp_supervisor.sansio.state import Deadline, State, initial_state
-from cdp_supervisor.sansio.step import events_wanted, quiet_events
+from cdp_supervisor.sansio.step import deferrable_events, used_events
 from cdp_supervisor.sansio.view import Snapshot
 from cdp_supervisor.translation import closed_input, commands_of, opened_input
-
-__all__ = ["Moment", "SupervisorEngine"]
 
 Moment = Instant | float
 """When something happens: on a clock that never goes back, in seconds; an `Instant` has the wall's time as well."""
@@ -83,18 +81,18 @@ class SupervisorEngine:
             adopting=sessions == "adopt",
             extensions=(ConsoleRing(), *extensions),
         )
-        self._wanted, self._quiet = events_wanted(state), quiet_events(state)
+        self._used, self._deferrable = used_events(state), deferrable_events(state)
         self._runner = Runner(state, self._perform, record=None if record is None else record(state))
         self._at = Instant(mono=0.0)
         self._out: list[bytes] = []
         self._tickets: dict[CommandId, int] = {}
         self._ids: dict[int, CommandId] = {}
-        self._last_ask = 0
+        self._last_request = 0
         self._answers: dict[int, Answer] = {}
         self._changes: list[Change] = []
         self._notes: list[Note] = []
         self._dial = True
-        self._hang_up = ""
+        self._disconnect_reason = ""
 
     # ── the link ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -105,8 +103,8 @@ class SupervisorEngine:
         self._out.clear()
         self._tickets.clear()
         self._ids.clear()
-        self._dial, self._hang_up = False, ""
-        self._runner.feed(LinkUp(at=at, epoch=self._runner.epoch, browser_id=browser_id))
+        self._dial, self._disconnect_reason = False, ""
+        self._runner.feed(LinkUp(at=at, generation=self._runner.generation, browser_id=browser_id))
 
     def link_down(self, reason: str, at: Moment, *, jitter: float = 0.5, final: bool = False) -> None:
         """The link is gone, or could not be made."""
@@ -115,8 +113,10 @@ class SupervisorEngine:
         for output in self._router.lost(loss):
             self._take(output, at)
         self._out.clear()
-        self._hang_up = ""
-        self._runner.feed(LinkDown(at=at, epoch=self._runner.epoch, reason=reason, jitter=jitter, final=final))
+        self._disconnect_reason = ""
+        self._runner.feed(
+            LinkDown(at=at, generation=self._runner.generation, reason=reason, jitter=jitter, final=final)
+        )
 
     @property
     def wants_link(self) -> bool:
@@ -126,7 +126,7 @@ class SupervisorEngine:
     @property
     def wants_end(self) -> str:
         """Why the link is to be ended, as it does not answer; empty where it is not."""
-        return self._hang_up
+        return self._disconnect_reason
 
     # ── in and out ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -161,7 +161,7 @@ class SupervisorEngine:
     def time_passed(self, at: Moment) -> None:
         """It is later now."""
         at = self._at = _instant(at)
-        self._runner.feed(TimePassed(at=at, epoch=self._runner.epoch))
+        self._runner.feed(TimePassed(at=at, generation=self._runner.generation))
 
     def outgoing(self) -> list[bytes]:
         """What is to be sent, taken out."""
@@ -174,17 +174,19 @@ class SupervisorEngine:
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def ask(self, question: Question, at: Moment) -> int:
+    def request(self, request: Request, at: Moment) -> int:
         """Ask something; its answer will be among `answers()`, under this id."""
         at = self._at = _instant(at)
-        self._last_ask += 1
-        self._runner.feed(Ask(at=at, epoch=self._runner.epoch, ask_id=self._last_ask, question=question))
-        return self._last_ask
+        self._last_request += 1
+        self._runner.feed(
+            RequestReceived(at=at, generation=self._runner.generation, request_id=self._last_request, request=request)
+        )
+        return self._last_request
 
-    def drop(self, ask_id: int, at: Moment) -> None:
+    def cancel(self, request_id: int, at: Moment) -> None:
         """Nobody waits for this answer any more."""
         at = self._at = _instant(at)
-        self._runner.feed(AskDropped(at=at, epoch=self._runner.epoch, ask_id=ask_id))
+        self._runner.feed(RequestCancelled(at=at, generation=self._runner.generation, request_id=request_id))
 
     def answers(self) -> dict[int, Answer]:
         """The answers that have come, by ask, taken out."""
@@ -215,20 +217,22 @@ class SupervisorEngine:
     # ── between the router and the machine ───────────────────────────────────────────────────────────────────────────
 
     def _take(self, output: Output, at: Instant) -> None:
-        epoch = self._runner.epoch
+        generation = self._runner.generation
         if isinstance(output, Event):
             method = output.method
-            if method in self._wanted and (method not in self._quiet or not self._runner.keep(at, epoch, output)):
-                self._runner.feed(BrowserEvent(at=at, epoch=epoch, event=output))
+            if method in self._used and (
+                method not in self._deferrable or not self._runner.keep(at, generation, output)
+            ):
+                self._runner.feed(BrowserEvent(at=at, generation=generation, event=output))
         elif isinstance(output, CommandDone):
             ticket = self._tickets.pop(output.id, None)
             if ticket is not None:
                 self._ids.pop(ticket, None)
-                self._runner.feed(CommandEnded(at=at, epoch=epoch, ticket=ticket, outcome=output.outcome))
+                self._runner.feed(CommandEnded(at=at, generation=generation, ticket=ticket, outcome=output.outcome))
         elif isinstance(output, SessionOpened):
-            self._runner.feed(opened_input(output, at, epoch))
+            self._runner.feed(opened_input(output, at, generation))
         elif isinstance(output, SessionClosed):
-            self._runner.feed(closed_input(output, at, epoch))
+            self._runner.feed(closed_input(output, at, generation))
 
     def _perform(self, effect: Effect) -> None:
         if isinstance(effect, Send):
@@ -239,15 +243,15 @@ class SupervisorEngine:
                 self._tickets.pop(command_id, None)
                 self._router.abandon(command_id)
         elif isinstance(effect, Answer):
-            self._answers[effect.ask_id] = effect
-        elif isinstance(effect, Tell):
+            self._answers[effect.request_id] = effect
+        elif isinstance(effect, Publish):
             self._changes.append(effect.change)
         elif isinstance(effect, Note):
             self._notes.append(effect)
         elif isinstance(effect, Dial):
             self._dial = True
         elif isinstance(effect, Disconnect):
-            self._hang_up = effect.reason
+            self._disconnect_reason = effect.reason
         else:
             for command in commands_of(effect):
                 with suppress(CdpError):  # the session has ended meanwhile, which the machine is about to hear
@@ -260,8 +264,8 @@ class SupervisorEngine:
             if not effect.ticket:  # of a stranger's machine, which is told of no end, and would send again
                 self._runner.unsent += 1
                 return
-            epoch = self._runner.epoch
-            ended = CommandEnded(at=self._at, epoch=epoch, ticket=effect.ticket, outcome=NotSent(error=error))
+            generation = self._runner.generation
+            ended = CommandEnded(at=self._at, generation=generation, ticket=effect.ticket, outcome=NotSent(error=error))
             self._runner.feed(ended)
             return
         if effect.ticket:

@@ -14,27 +14,6 @@ from cdp_core.errors import CdpError
 if TYPE_CHECKING:
     from cdp_supervisor.sansio.health import Health
 
-__all__ = [
-    "AmbiguousDialog",
-    "AmbiguousTarget",
-    "BlockedByDialog",
-    "CallTimedOut",
-    "DialogAnswerRefused",
-    "DialogUnanswerable",
-    "FrameSharesProcess",
-    "InvalidPolicy",
-    "NoPendingDialog",
-    "PageFrozen",
-    "ScriptFailed",
-    "SupervisorError",
-    "SupervisorStopped",
-    "UnknownCall",
-    "UnknownDialog",
-    "UnknownFrame",
-    "UnknownTarget",
-    "UnsupportedBackend",
-]
-
 
 class SupervisorError(CdpError):
     """Base of what the supervisor raises on purpose."""
@@ -72,13 +51,13 @@ class AmbiguousDialog(SupervisorError):
 class DialogUnanswerable(SupervisorError):
     """The browser answers for this dialog to nobody any more; `why` says the reason, `cures` what frees its page."""
 
-    def __init__(self, dialog_id: str, *, why: str, cures: Iterable[str]) -> None:
+    def __init__(self, dialog_id: str, *, why: str, remedies: Iterable[str]) -> None:
         self.dialog_id = dialog_id
         self.why = why
-        self.cures = tuple(cures)
+        self.remedies = tuple(remedies)
         super().__init__(
             f"Dialog {dialog_id} cannot be answered any more ({why}); free its page with recover(target_id, cure), "
-            f"where cure is one of: {_listed(self.cures)}."
+            f"where cure is one of: {_listed(self.remedies)}."
         )
 
 

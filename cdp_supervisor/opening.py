@@ -31,8 +31,6 @@ from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
 from cdp_supervisor.sansio.state import initial_state
 from cdp_supervisor.supervisor import Supervisor
 
-__all__ = ["open_supervisor"]
-
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 log = logging.getLogger("cdp_supervisor")

@@ -42,8 +42,6 @@ from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.effects import Effect
 from cdp_supervisor.sansio.extensions import Extension
 from cdp_supervisor.sansio.inputs import (
-    Ask,
-    AskDropped,
     BrowserEvent,
     CommandEnded,
     Input,
@@ -51,6 +49,8 @@ from cdp_supervisor.sansio.inputs import (
     LinkDown,
     LinkUp,
     NotSent,
+    RequestCancelled,
+    RequestReceived,
     SessionClosed,
     SessionOpened,
     TimePassed,
@@ -58,8 +58,6 @@ from cdp_supervisor.sansio.inputs import (
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
 from cdp_supervisor.sansio.state import State, initial_state
 from cdp_supervisor.sansio.view import Snapshot
-
-__all__ = ["recorder", "replay"]
 
 OPTIONS, INPUT = "supervisor", "input"
 CONN: Final = "supervisor"
@@ -121,8 +119,18 @@ _COUNT: Final = _Form(int, _exactly(int))
 _NUMBER: Final = _Form(_write_number, _read_number)
 _SECONDS: Final = _Form(_write_number, _read_number_or_none)
 
+RECORDED_TYPES: Final[Mapping[type, str]] = {RequestReceived: "Ask", RequestCancelled: "AskDropped"}
+"""Names of input types in traces, where they differ from the class names: traces of every version stay readable."""
+RECORDED_FIELDS: Final[Mapping[str, str]] = {"request_id": "ask_id", "remedy": "cure"}
+"""Names of fields in traces, likewise."""
+
+
+def _type_of(kind: type) -> str:
+    return RECORDED_TYPES.get(kind, kind.__name__)
+
+
 INPUTS: Final[Mapping[str, tuple[Any, Mapping[str, _Form]]]] = {
-    kind.__name__: (kind, forms)
+    _type_of(kind): (kind, forms)
     for kind, forms in (
         (LinkUp, {"browser_id": _TEXT_OR_NONE, "owned": _FLAG}),
         (LinkDown, {"reason": _TEXT, "jitter": _NUMBER, "final": _FLAG}),
@@ -132,12 +140,12 @@ INPUTS: Final[Mapping[str, tuple[Any, Mapping[str, _Form]]]] = {
             | {"parent": _TEXT_OR_NONE, "waiting": _FLAG},
         ),
         (SessionClosed, {"session_id": _TEXT, "reason": _TEXT}),
-        (AskDropped, {"ask_id": _COUNT}),
+        (RequestCancelled, {"request_id": _COUNT}),
         (TimePassed, {}),
     )
 }
 """Inputs that are nothing but fields; the others are told of below."""
-QUESTIONS: Final[Mapping[str, tuple[Any, Mapping[str, _Form]]]] = {
+REQUESTS: Final[Mapping[str, tuple[Any, Mapping[str, _Form]]]] = {
     kind.__name__: (kind, forms)
     for kind, forms in (
         (requests.RespondToDialog, {"action": _TEXT, "prompt_text": _HIDDEN, "dialog_id": _TEXT_OR_NONE}),
@@ -148,18 +156,18 @@ QUESTIONS: Final[Mapping[str, tuple[Any, Mapping[str, _Form]]]] = {
         ),
         (requests.AwaitCall, {"call_id": _TEXT, "timeout": _SECONDS}),
         (requests.Focus, {"target_id": _TEXT_OR_NONE}),
-        (requests.Recover, {"target_id": _TEXT, "cure": _TEXT}),
+        (requests.Recover, {"target_id": _TEXT, "remedy": _TEXT}),
         (requests.Stop, {"timeout": _NUMBER}),
     )
 }
 
 
 def _fields_of(value: object, forms: Mapping[str, _Form]) -> Json:
-    return {name: form.write(getattr(value, name)) for name, form in forms.items()}
+    return {RECORDED_FIELDS.get(name, name): form.write(getattr(value, name)) for name, form in forms.items()}
 
 
 def _read_fields(fields: Json, forms: Mapping[str, _Form]) -> Json:
-    return {name: form.read(fields[name]) for name, form in forms.items()}
+    return {name: form.read(fields[RECORDED_FIELDS.get(name, name)]) for name, form in forms.items()}
 
 
 # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -177,8 +185,8 @@ def recorder(writer: TraceWriter, state: State) -> Callable[[Input], None]:
             writer.other(OPTIONS, _options_to_json(state), at=at, conn=CONN)
         last = at
         fields, text = _written(input)
-        moment = {"mono": _write_number(mono), "wall": _write_number(input.at.wall), "epoch": input.epoch}
-        fields |= {"type": type(input).__name__, **moment}
+        moment = {"mono": _write_number(mono), "wall": _write_number(input.at.wall), "epoch": input.generation}
+        fields |= {"type": _type_of(type(input)), **moment}
         if text is not None:
             fields["message"] = True
         writer.other(INPUT, fields, at=at, conn=CONN)
@@ -212,9 +220,9 @@ def _written(input: Input) -> tuple[Json, bytes | None]:  # noqa: A002
         return fields, _event_text(input.event)
     if isinstance(input, CommandEnded):
         return _written_end(input)
-    if isinstance(input, Ask):
-        return {"ask_id": input.ask_id, "question": _question_to_json(input.question)}, None
-    return _fields_of(input, INPUTS[type(input).__name__][1]), None
+    if isinstance(input, RequestReceived):
+        return {"ask_id": input.request_id, "question": _request_to_json(input.request)}, None
+    return _fields_of(input, INPUTS[_type_of(type(input))][1]), None
 
 
 def _written_end(ended: CommandEnded) -> tuple[Json, bytes | None]:
@@ -244,11 +252,11 @@ def _raw(message: Event | Result) -> bytes:
         return b"null"
 
 
-def _question_to_json(question: Any) -> Json:
-    name = type(question).__name__
-    if isinstance(question, requests.SetPolicy):
-        return {"type": name, "policy": _policy_to_json(question.policy)}
-    return {"type": name, **(_fields_of(question, QUESTIONS[name][1]) if name in QUESTIONS else {})}
+def _request_to_json(request: Any) -> Json:
+    name = type(request).__name__
+    if isinstance(request, requests.SetPolicy):
+        return {"type": name, "policy": _policy_to_json(request.policy)}
+    return {"type": name, **(_fields_of(request, REQUESTS[name][1]) if name in REQUESTS else {})}
 
 
 # ── running it again ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -344,17 +352,19 @@ def _inputs_of(records: Iterator[TraceRecord]) -> Iterator[tuple[float, Input]]:
 def _read(fields: Json, text: bytes | None) -> Input:
     try:
         at = Instant(mono=_read_number(fields["mono"]), wall=_read_number(fields["wall"]))
-        epoch, kind = _COUNT.read(fields["epoch"]), fields["type"]
+        generation, kind = _COUNT.read(fields["epoch"]), fields["type"]
         if kind == "BrowserEvent":
-            return BrowserEvent(at=at, epoch=epoch, event=_read_event(fields, text))
+            return BrowserEvent(at=at, generation=generation, event=_read_event(fields, text))
         if kind == "CommandEnded":
             ticket = _COUNT.read(fields["ticket"])
-            return CommandEnded(at=at, epoch=epoch, ticket=ticket, outcome=_read_outcome(fields, text))
+            return CommandEnded(at=at, generation=generation, ticket=ticket, outcome=_read_outcome(fields, text))
         if kind == "Ask":
-            ask_id = _COUNT.read(fields["ask_id"])
-            return Ask(at=at, epoch=epoch, ask_id=ask_id, question=_read_question(fields["question"]))
+            request_id = _COUNT.read(fields["ask_id"])
+            return RequestReceived(
+                at=at, generation=generation, request_id=request_id, request=_read_request(fields["question"])
+            )
         make, forms = INPUTS[kind]
-        made: Input = make(at=at, epoch=epoch, **_read_fields(fields, forms))
+        made: Input = make(at=at, generation=generation, **_read_fields(fields, forms))
     except UNREADABLE as error:
         raise InvalidArgument(f"An input in the trace cannot be read: {type(error).__name__}.") from None
     return made
@@ -384,12 +394,12 @@ def _read_outcome(fields: Json, text: bytes | None) -> Result | Refusal | Loss |
     return Malformed(reason="recorded", size=0)
 
 
-def _read_question(fields: object) -> requests.Question:
+def _read_request(fields: object) -> requests.Request:
     if not is_object(fields):
         raise TypeError
     name = fields["type"]
     if name == "SetPolicy":
         return requests.SetPolicy(policy=Policy.from_mapping(fields["policy"]))
-    make, forms = QUESTIONS[name]
-    made: requests.Question = make(**_read_fields(fields, forms))
+    make, forms = REQUESTS[name]
+    made: requests.Request = make(**_read_fields(fields, forms))
     return made

@@ -23,10 +23,8 @@ from cdp_core.sansio.messages import Event
 from cdp_supervisor.sansio.effects import Effect
 from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant
 from cdp_supervisor.sansio.state import Deadline, State
-from cdp_supervisor.sansio.step import fold, next_deadline, quiet_until, take, unheard_by_machines
+from cdp_supervisor.sansio.step import deferrable_until, events_unused_by_extensions, fold, next_deadline, take
 from cdp_supervisor.sansio.view import Snapshot, Views
-
-__all__ = ["Runner"]
 
 Watch = Callable[[State], None]
 
@@ -51,7 +49,7 @@ class Runner:
         """The list of `_there`, where there is one."""
         self._until = inf
         """Before this moment nothing but an input changes anything."""
-        self._ours = unheard_by_machines(state)
+        self._ours = events_unused_by_extensions(state)
         self._perform = perform
         self._record = record
         self._inputs: deque[Input] = deque()
@@ -76,9 +74,9 @@ class Runner:
         return after
 
     @property
-    def epoch(self) -> int:
+    def generation(self) -> int:
         """Of the link that there is, or is to be."""
-        return self._there[0].epoch
+        return self._there[0].generation
 
     def feed(self, input: Input) -> State | None:  # noqa: A002 - the word of the whole machine
         """Let the machine know, and do what it wants; the state then. None: this one comes behind one under work."""
@@ -97,8 +95,8 @@ class Runner:
                 after, orders = take(before, input)
                 if after is not before:
                     self._there = after, waiting
-                    if waiting and (after.agenda is not before.agenda or after.link is not before.link):
-                        self._until = quiet_until(after)
+                    if waiting and (after.deadlines is not before.deadlines or after.link is not before.link):
+                        self._until = deferrable_until(after)
                     for watch in self._watchers:
                         watch(after)
                 for effect in orders:
@@ -113,35 +111,35 @@ class Runner:
         """Whether it means nothing to those who keep what waits, nor that to it: then both orders are one."""
         return type(input) is BrowserEvent and input.event.method in self._ours and input.at.mono < self._until
 
-    def keep(self, at: Instant, epoch: int, event: Event) -> bool:
-        """An event of `quiet_events`: it waits to be folded. False: it cannot, and is to be fed."""
+    def keep(self, at: Instant, generation: int, event: Event) -> bool:
+        """An event of `deferrable_events`: it waits to be folded. False: it cannot, and is to be fed."""
         if type(event) is not Event or len(event.raw) > SMALL:
             return False
         state, waiting = self._there
         session_id = event.session_id
         page = None if session_id is None else state.page_of.get(session_id)
-        kept = BrowserEvent(at=at, epoch=epoch, event=event, page=page)
+        kept = BrowserEvent(at=at, generation=generation, event=event, page=page)
         if waiting:
             last = waiting[-1]
             if (
-                epoch != last.epoch
+                generation != last.generation
                 or len(waiting) >= KEPT
                 or (at is not last.at and not (last.at.mono <= at.mono >= state.now and at.mono < self._until))
             ):
                 return False
             self._waiting.append(kept)
             return True
-        if not self._may_wait(state, at, epoch):
+        if not self._may_wait(state, at, generation):
             return False
         self._waiting = [kept]
         self._there = state, self._waiting
         return True
 
-    def _may_wait(self, state: State, at: Instant, epoch: int) -> bool:
+    def _may_wait(self, state: State, at: Instant, generation: int) -> bool:
         if self._working or self._watchers or self._record is not None:
             return False
-        self._until = quiet_until(state)
-        return epoch == state.epoch and state.now <= at.mono < self._until
+        self._until = deferrable_until(state)
+        return generation == state.generation and state.now <= at.mono < self._until
 
     def _fold(self, state: State, waiting: Sequence[BrowserEvent]) -> State:
         after, orders = fold(state, waiting)

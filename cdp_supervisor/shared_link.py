@@ -12,8 +12,6 @@ from contextlib import ExitStack, suppress
 from cdp_core import BrowserSession, CdpError, Output, Overflow, SessionId
 from cdp_supervisor.sansio.effects import AutoAttach, Detach, Discover, Enable, Resume
 
-__all__ = ["SharedLink"]
-
 
 class SharedLink:
     """One connection, as long as it is used here."""
@@ -53,7 +51,7 @@ class SharedLink:
         self._leases.pop(session_id, None)
         self._resumed.discard(session_id)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Give everything back. Idempotent."""
         for releases in self._leases.values():
             for release in releases.values():

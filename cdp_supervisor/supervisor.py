@@ -36,9 +36,9 @@ from cdp_supervisor.sansio.replies import read_evaluation
 from cdp_supervisor.sansio.requests import (
     AwaitCall,
     Call,
-    Cure,
     Focus,
     Recover,
+    Remedy,
     RespondToDialog,
     SetPolicy,
     WhenBlocked,
@@ -47,8 +47,6 @@ from cdp_supervisor.sansio.routing import session_of
 from cdp_supervisor.sansio.state import State
 from cdp_supervisor.sansio.step import StopReport
 from cdp_supervisor.sansio.view import Snapshot
-
-__all__ = ["BlockedCall", "Supervisor", "SupervisorStatistics"]
 
 R = TypeVar("R")
 C = TypeVar("C", bound=Change)
@@ -70,7 +68,7 @@ class BlockedCall:
 
     async def wait(self, *, timeout: float | None = None) -> Any:  # noqa: ASYNC109 - only the machine can say why it took so long
         """Its result, once. Raises what it ended with; CallTimedOut, and it may be awaited again."""
-        result: Json = await self._driver.ask(AwaitCall(call_id=self.call_id, timeout=timeout))
+        result: Json = await self._driver.request(AwaitCall(call_id=self.call_id, timeout=timeout))
         return result if self._parse is None else self._parse(result)
 
     def __repr__(self) -> str:
@@ -154,17 +152,17 @@ class Supervisor:
 
         Raises NoPendingDialog, UnknownDialog, AmbiguousDialog, DialogUnanswerable, DialogAnswerRefused, InvalidArgument.
         """
-        question = RespondToDialog(action=action, prompt_text=prompt_text, dialog_id=dialog_id)
-        answered: DialogView = await self._driver.ask(question)
+        request = RespondToDialog(action=action, prompt_text=prompt_text, dialog_id=dialog_id)
+        answered: DialogView = await self._driver.request(request)
         return answered
 
     async def set_policy(self, policy: Policy) -> None:
         """Meet dialogs so from now on, those that are open too."""
-        await self._driver.ask(SetPolicy(policy=policy))
+        await self._driver.request(SetPolicy(policy=policy))
 
-    async def recover(self, target_id: str, cure: Cure) -> None:
+    async def recover(self, target_id: str, remedy: Remedy) -> None:
         """Free a page that a dialog stops which nobody can answer, by one of the cures that its dialog names."""
-        await self._driver.ask(Recover(target_id=target_id, cure=cure))
+        await self._driver.request(Recover(target_id=target_id, remedy=remedy))
 
     # ── calls ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -220,7 +218,7 @@ class Supervisor:
                 )
             parse = _parser(command)
             params = command.to_params() or None
-        question = Call(
+        request = Call(
             method=command if isinstance(command, str) else command.method,
             params=params,
             frame_id=frame_id,
@@ -229,7 +227,7 @@ class Supervisor:
             timeout=timeout,
             when_blocked=when_blocked,
         )
-        result: Json = await self._ask_call(question, parse)
+        result: Json = await self._request_call(request, parse)
         return result if parse is None else parse(result)
 
     async def evaluate(
@@ -250,17 +248,17 @@ class Supervisor:
             "userGesture": user_gesture,
             "returnByValue": True,
         }
-        question = Call(
+        request = Call(
             method="Runtime.evaluate", params=params, frame_id=frame_id, target_id=target_id, timeout=timeout
         )
-        return read_evaluation(await self._ask_call(question, read_evaluation))
+        return read_evaluation(await self._request_call(request, read_evaluation))
 
-    async def _ask_call(self, question: Call, parse: Callable[[Json], Any] | None) -> Json:
+    async def _request_call(self, request: Call, parse: Callable[[Json], Any] | None) -> Json:
         try:
-            result: Json = await self._driver.ask(question)
+            result: Json = await self._driver.request(request)
         except BlockedByDialog as blocked:
             if isinstance(blocked.call, str):
-                blocked.call = BlockedCall(self._driver, blocked.call, question.method, parse)
+                blocked.call = BlockedCall(self._driver, blocked.call, request.method, parse)
             raise
         return result
 
@@ -268,9 +266,9 @@ class Supervisor:
 
     def focus(self, target_id: str | None) -> None:
         """Say which page is meant where none is named; None: the only one there is. Raises UnknownTarget."""
-        _, asker = self._driver.ask_nowait(Focus(target_id=target_id))
-        if asker.answer is not None and asker.answer.error is not None:
-            raise asker.answer.error
+        _, pending = self._driver.request_nowait(Focus(target_id=target_id))
+        if pending.answer is not None and pending.answer.error is not None:
+            raise pending.answer.error
 
     @property
     def browser(self) -> BrowserSession:

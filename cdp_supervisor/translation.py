@@ -9,21 +9,19 @@ from cdp_core.sansio.messages import SessionId
 from cdp_core.sansio.router import SessionClosed, SessionOpened
 from cdp_core.sansio.target_table import AUTO_ATTACH, DISCOVER
 from cdp_supervisor.sansio import inputs
-from cdp_supervisor.sansio.effects import AutoAttach, Detach, Discover, Effect, Enable, LetGo, Resume
+from cdp_supervisor.sansio.effects import AutoAttach, Detach, Discover, Effect, Enable, Release, Resume
 from cdp_supervisor.sansio.inputs import Input, Instant
-
-__all__ = ["closed_input", "commands_of", "opened_input"]
 
 NO_AUTO_ATTACH = {"autoAttach": False, "waitForDebuggerOnStart": False, "flatten": True}
 
 Command = tuple[str, Mapping[str, Any] | None, SessionId | None]
 
 
-def opened_input(opened: SessionOpened, at: Instant, epoch: int) -> Input:
+def opened_input(opened: SessionOpened, at: Instant, generation: int) -> Input:
     """A session opened."""
     return inputs.SessionOpened(
         at=at,
-        epoch=epoch,
+        generation=generation,
         session_id=opened.session_id,
         target_id=opened.target_id,
         target_type=opened.target_type,
@@ -32,10 +30,10 @@ def opened_input(opened: SessionOpened, at: Instant, epoch: int) -> Input:
     )
 
 
-def closed_input(closed: SessionClosed, at: Instant, epoch: int) -> Input:
+def closed_input(closed: SessionClosed, at: Instant, generation: int) -> Input:
     """A session closed."""
     reason = "link_lost" if closed.loss.kind == "connection" else closed.loss.reason
-    return inputs.SessionClosed(at=at, epoch=epoch, session_id=closed.session_id, reason=reason)
+    return inputs.SessionClosed(at=at, generation=generation, session_id=closed.session_id, reason=reason)
 
 
 def commands_of(effect: Effect) -> tuple[Command, ...]:
@@ -50,7 +48,7 @@ def commands_of(effect: Effect) -> tuple[Command, ...]:
         return (("Runtime.runIfWaitingForDebugger", None, effect.session_id),)
     if isinstance(effect, Detach):
         return (("Target.detachFromTarget", {"sessionId": effect.session_id}, effect.parent),)
-    if isinstance(effect, LetGo):
+    if isinstance(effect, Release):
         detached = [("Target.detachFromTarget", {"sessionId": each}, None) for each in effect.sessions]
         return (("Target.setAutoAttach", NO_AUTO_ATTACH, None), *detached)
     return ()

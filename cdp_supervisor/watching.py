@@ -21,12 +21,10 @@ from cdp_supervisor.sansio.changes import (
 )
 from cdp_supervisor.supervisor import Supervisor
 
-__all__ = ["line_of", "tell_changes"]
 
-
-async def tell_changes(
+async def print_changes(
     supervisor: Supervisor,
-    say: Callable[[str], None],
+    print_line: Callable[[str], None],
     *,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
@@ -34,7 +32,7 @@ async def tell_changes(
     with supervisor.changes() as changes:
         task_status.started()
         async for change in changes:
-            say(f" · {line_of(change)}")
+            print_line(f" · {line_of(change)}")
 
 
 def line_of(change: Change | Missed) -> str:
@@ -42,7 +40,7 @@ def line_of(change: Change | Missed) -> str:
     if isinstance(change, Missed):
         return f"{change.count} changes were missed"
     if isinstance(change, LinkChanged):
-        return f"link {change.phase}{f' ({change.reason})' if change.reason else ''}, generation {change.epoch}"
+        return f"link {change.phase}{f' ({change.reason})' if change.reason else ''}, generation {change.generation}"
     page = change.target_id[:8]
     if isinstance(change, DialogOpened):
         return f"page {page}: {change.type} {change.dialog_id} opened"

@@ -67,13 +67,13 @@ def _way(phase: Phase, move: Move) -> tuple[str, str]:
     """Where a move leads, and what is said of it."""
     if move.settle:
         return "[*]", f"{_ended_by(move)} ({move.reason})"
-    if move.stick:
-        return "stuck", move.stick
+    if move.unanswerable:
+        return "unanswerable", move.unanswerable
     return move.go or phase, ""
 
 
 def _ended_by(move: Move) -> str:
-    return "whoever answered" if move.settle == "by" else move.settle
+    return "the answerer" if move.settle == "by" else move.settle
 
 
 def table() -> str:
@@ -90,8 +90,8 @@ def _cell(move: Move | None) -> str:
         return "-"
     if move.settle:
         return f"{_ended_by(move)}: {move.reason}"
-    if move.stick:
-        return f"stuck: {move.stick}{', probed' if move.probe else ''}"
+    if move.unanswerable:
+        return f"unanswerable: {move.unanswerable}{', probed' if move.probe else ''}"
     if move.refuse:
         return "refused"
     return move.go or ("overdue" if move.overdue else "stays")

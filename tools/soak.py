@@ -119,7 +119,7 @@ async def soak(endpoint: list[str], served: int, rounds: int) -> dict[str, Any]:
         "growth_mib": round(settled[-1] - settled[0], 2),
         "kept": {
             "tickets": len(state.tickets),
-            "deadlines": len(state.deadlines),
+            "deadlines": len(state.deadline_entries),
             "calls": len(state.calls),
             "sessions": len(state.sessions),
             "frames": sum(len(page.frames) for page in state.pages.values()),

@@ -22,8 +22,6 @@ from cdp_core.bindings._tables import read_protocol
 from cdp_core.bindings._version import PROTOCOL
 from cdp_core.errors import CdpError
 
-__all__ = ["main"]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the result is the exit code."""

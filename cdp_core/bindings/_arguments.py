@@ -13,8 +13,6 @@ from typing import Any, Final, cast
 from cdp_core.bindings._values import NULL, Value
 from cdp_core.errors import InvalidArgument
 
-__all__ = ["copied_json", "copied_object", "finite", "refusal"]
-
 _ATOMS: Final = frozenset((str, int, bool, type(None)))
 
 

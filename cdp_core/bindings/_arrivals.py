@@ -11,8 +11,6 @@ from cdp_core import link
 from cdp_core.bindings._catalog import has_event
 from cdp_core.bindings._drift import count_arrival
 
-__all__ = ["begin"]
-
 
 def begin() -> None:
     """From now on the links tell of what is not familiar."""

@@ -16,8 +16,6 @@ from cdp_core.errors import InvalidArgument
 if TYPE_CHECKING:
     from cdp_core.bindings._domain import Domain
 
-__all__ = ["domain_named", "domain_names", "has_event", "register"]
-
 _registered: Final[dict[str, Domain]] = {}
 
 

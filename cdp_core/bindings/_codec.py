@@ -18,8 +18,6 @@ from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import Event, Json
 from cdp_core.sansio.structs import DECODE_ERRORS
 
-__all__ = ["from_json", "parse_command", "parse_event", "parse_result"]
-
 T = TypeVar("T")
 V = TypeVar("V", bound="Value | EnumValue")
 

@@ -20,8 +20,6 @@ from cdp_core.errors import InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.messages import Json, Result, is_object
 from cdp_core.sansio.structs import DECODE_ERRORS
 
-__all__ = ["CommandSpec"]
-
 
 class CommandSpec:
     """One command: its parameters, and what it brings."""

@@ -13,8 +13,6 @@ from cdp_core.errors import CdpError, InvalidArgument
 from cdp_core.sansio.addresses import looks_like_address
 from cdp_core.sansio.messages import Json, is_object
 
-__all__ = ["load_description", "origin_of"]
-
 
 def load_description(source: str) -> tuple[str, object]:
     """The description and what to call it. `source` is a file, an address of a browser, or its DevToolsActivePort.

@@ -14,8 +14,6 @@ import attrs
 
 from cdp_core.bindings._tables import Field, Table, Texts, parse_field
 
-__all__ = ["Difference", "compare"]
-
 
 @attrs.frozen
 class Difference:

@@ -38,8 +38,6 @@ from cdp_core.sansio import messages
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["OWN_NAMES", "PAGES", "STUB_TYPES", "Domain", "page_of"]
-
 OWN_NAMES: Final[Mapping[str, Any]] = {
     "Browser.BrowserContextID": messages.BrowserContextId,
     "Target.SessionID": messages.SessionId,

@@ -21,8 +21,6 @@ import attrs
 
 from cdp_core.errors import BindingDrift
 
-__all__ = ["DriftReport", "Kind", "count", "count_arrival", "count_unknown", "drift", "forget_drift", "strict"]
-
 Kind = Literal["unknown_fields", "missing_fields", "other_types", "unknown_members", "unknown_items"]
 
 MAX_PLACES: Final = 1000

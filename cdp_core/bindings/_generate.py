@@ -29,8 +29,6 @@ from cdp_core.bindings._tables import Table
 from cdp_core.bindings._written import MARK, OWN_PACKAGE, Module, Stub, version_text
 from cdp_core.errors import InvalidArgument
 
-__all__ = ["PINNED", "add_options", "generate"]
-
 PINNED: Final = "0.0.1707781"
 """The version of the npm package whose items are exactly those of Chromium 156."""
 

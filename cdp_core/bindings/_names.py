@@ -10,8 +10,6 @@ from __future__ import annotations
 import keyword
 import re
 
-__all__ = ["class_name", "enum_name", "field_name", "member_name", "result_name", "snake"]
-
 RESERVED = frozenset(
     (*keyword.kwlist, "self", "extra", "nulls", "spec", "str", "int", "float", "bool", "tuple", "dict")
 )

@@ -38,18 +38,6 @@ from cdp_core.errors import InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.messages import Event, Json, is_object
 from cdp_core.sansio.structs import DECODE_ERRORS
 
-__all__ = [
-    "ArrayShape",
-    "EnumShape",
-    "FieldSpec",
-    "ObjectShape",
-    "PlainShape",
-    "Shape",
-    "Spec",
-    "take",
-    "to_json",
-]
-
 Count = Callable[[_drift.Kind, str, str], None]
 
 

@@ -24,8 +24,6 @@ from cdp_core.bindings._tables import Table, read_protocol
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import is_object
 
-__all__ = ["NPM_PACKAGE", "Source", "npm_source", "source_of", "working_folder"]
-
 NPM_PACKAGE: Final = "devtools-protocol"
 NPM_FILES: Final = ("browser_protocol.json", "js_protocol.json")
 NPM_SECONDS: Final = 120.0

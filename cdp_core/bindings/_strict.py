@@ -6,40 +6,31 @@ here" means "it fits". Whatever it declines goes the loose way (`_shapes.py`).
 
 Types refer to each other in circles (a node has children that are nodes): a twin that is not made yet is referred to by
 its name, and msgspec looks for it among the names of this module.
-
-Without msgspec there are no twins, and every text is declined.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Struct
 
 from cdp_core.sansio.messages import Json
-from cdp_core.sansio.structs import HAVE_MSGSPEC, decoder
+from cdp_core.sansio.structs import decoder
 
-__all__ = ["UNSET", "Twin", "define", "finish", "finished", "set_or_none", "strict_decoder", "to_builtins"]
 
-if TYPE_CHECKING or HAVE_MSGSPEC:
-    import msgspec
-    from msgspec import UNSET, Struct
+class Twin(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
+    """Base of all twins."""
 
-    class Twin(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
-        """Base of all twins."""
 
-    _write: Final = msgspec.json.Encoder().encode
-    _read: Final = msgspec.json.Decoder(dict[str, Any]).decode
+_write: Final = msgspec.json.Encoder().encode
+_read: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
-    def to_builtins(twin: Twin) -> Json:
-        """A twin as a JSON object."""
-        return _read(_write(twin))
 
-else:
-
-    class Twin:
-        """There is none."""
-
-    UNSET = object()
+def to_builtins(twin: Twin) -> Json:
+    """A twin as a JSON object."""
+    return _read(_write(twin))
 
 
 def set_or_none(stored: Any) -> Any:
@@ -83,4 +74,4 @@ def define(name: str, fields: list[tuple[str, str, Any, bool]]) -> type[Any]:
 
 def strict_decoder(twin: Callable[[], type[Any]]) -> Callable[[Any], Any]:
     """What makes twins; declines with one of DECODE_ERRORS."""
-    return decoder(twin() if HAVE_MSGSPEC else Twin)
+    return decoder(twin())

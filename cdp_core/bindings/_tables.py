@@ -28,8 +28,6 @@ from cdp_core.bindings._names import class_name, enum_name, field_name, member_n
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import Json, is_object
 
-__all__ = ["PLAIN_TYPES", "Field", "Table", "parse_field", "read_protocol"]
-
 PLAIN_TYPES: Final = {
     "string": "str",
     "binary": "str",  # a browser's own description tells it apart; as JSON it is a string in base64

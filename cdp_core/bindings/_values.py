@@ -31,21 +31,6 @@ if TYPE_CHECKING:
     from cdp_core.bindings._commands import CommandSpec
     from cdp_core.bindings._shapes import Spec
 
-__all__ = [
-    "MISSING",
-    "NULL",
-    "Command",
-    "EnumValue",
-    "EventValue",
-    "Loose",
-    "Value",
-    "make_value",
-    "make_values",
-    "replace",
-    "set_source",
-    "source_of",
-]
-
 R_co = TypeVar("R_co", covariant=True)
 V = TypeVar("V", bound="Value")
 

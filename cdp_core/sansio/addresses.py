@@ -31,25 +31,6 @@ import attrs
 from cdp_core.errors import DiscoveryError, InvalidArgument
 from cdp_core.sansio.messages import Json, TargetId, is_object
 
-__all__ = [
-    "MAX_ANSWER_BYTES",
-    "MAX_PROTOCOL_BYTES",
-    "EndpointAddress",
-    "ListedTarget",
-    "Resource",
-    "check_headers",
-    "check_status",
-    "http_get_request",
-    "is_loopback",
-    "looks_like_address",
-    "parse_address",
-    "parse_devtools_active_port",
-    "parse_list",
-    "parse_protocol",
-    "parse_version",
-    "redact",
-]
-
 MAX_ANSWER_BYTES: Final = 1 << 20
 """What a browser answers is a few kilobytes; something else may answer without end."""
 

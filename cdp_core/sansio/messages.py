@@ -32,35 +32,6 @@ from typing import Any, ClassVar, NewType, Protocol, TypeGuard, TypeVar, cast, r
 from cdp_core.errors import InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.structs import DECODE_ERRORS, Raw, Struct, decoder, encode
 
-__all__ = [
-    "EVENT_MARK",
-    "MAX_COMMAND_ID",
-    "UNUSUAL",
-    "BrowserContextId",
-    "CommandId",
-    "Event",
-    "Incoming",
-    "Json",
-    "Malformed",
-    "OrphanError",
-    "Payload",
-    "Refusal",
-    "Result",
-    "SessionId",
-    "TargetId",
-    "TypedCommand",
-    "TypedEvent",
-    "decode",
-    "decode_event",
-    "decode_result",
-    "encode_command",
-    "is_object",
-    "leading_id",
-    "shown_id",
-    "shown_method",
-    "shown_type",
-]
-
 Json = dict[str, Any]
 """Raw params and results: the one place where `Any` is public, since a cast at each use would say nothing more."""
 

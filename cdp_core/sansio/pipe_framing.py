@@ -23,8 +23,6 @@ from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import Payload
 from cdp_core.sansio.websocket_client import LARGE, TOLD, Violation, check_limit, too_big
 
-__all__ = ["PipeReader", "frame_pipe"]
-
 _NUL: Final = b"\0"
 
 

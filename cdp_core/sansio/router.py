@@ -64,21 +64,6 @@ from cdp_core.sansio.messages import (
 )
 from cdp_core.sansio.structs import Struct
 
-__all__ = [
-    "MAX_SEND_BYTES",
-    "Anomaly",
-    "CommandDone",
-    "Failure",
-    "Loss",
-    "Outcome",
-    "Output",
-    "Router",
-    "RouterStatistics",
-    "SessionClosed",
-    "SessionOpened",
-    "failure_of",
-]
-
 MAX_SEND_BYTES: Final = 100 * 2**20 - 64
 """Chromium drops the whole socket at a message of 100 MiB (fact 57), so a larger one is refused before it is sent."""
 

@@ -18,17 +18,6 @@ from cdp_core.errors import RemoteProtocolError
 from cdp_core.sansio.messages import BrowserContextId, Event, Json, TargetId, _raw, is_object
 from cdp_core.sansio.structs import Struct, replace
 
-__all__ = [
-    "AUTO_ATTACH",
-    "DISCOVER",
-    "TARGET_METHODS",
-    "TargetChanged",
-    "TargetCreated",
-    "TargetDestroyed",
-    "TargetInfo",
-    "TargetTable",
-]
-
 
 class TargetInfo(Struct, frozen=True, kw_only=True):
     """What the browser says of a target; empty where it said nothing."""

@@ -36,27 +36,6 @@ from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import Json, Payload, _to_plain, is_object
 from cdp_core.sansio.structs import DECODE_ERRORS, Struct, decoder, encode
 
-__all__ = [
-    "FORMAT_VERSION",
-    "MAX_MESSAGE_BYTES",
-    "MAX_TRACE_BYTES",
-    "CommandLabel",
-    "Direction",
-    "LinkEvent",
-    "LinkRecord",
-    "MarkRecord",
-    "MessageRecord",
-    "OtherRecord",
-    "Redact",
-    "TraceCounts",
-    "TraceDecoder",
-    "TraceEncoder",
-    "TraceHeader",
-    "TraceRecord",
-    "encode_record",
-    "label_command",
-]
-
 FORMAT_VERSION: Final = 1
 """Fields are only ever added; a change that an older reader would misunderstand raises this number."""
 

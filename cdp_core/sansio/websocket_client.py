@@ -26,8 +26,6 @@ from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import CommandId, Payload, leading_id
 from cdp_core.sansio.structs import Struct
 
-__all__ = ["ControlFrame", "FrameReader", "Violation", "check_limit", "frame_text", "too_big"]
-
 TEXT: Final = 0x1
 BINARY: Final = 0x2
 CONTINUATION: Final = 0x0

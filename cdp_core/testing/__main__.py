@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from cdp_core.testing.fuzz.command import add_fuzz
 from cdp_core.testing.serve_command import OneLineParser, add_serve
 
-__all__ = ["main"]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that was named; the result is the exit code."""

@@ -11,8 +11,6 @@ from typing import Final
 
 from cdp_core.testing.faults import Fault, Merge, Split
 
-__all__ = ["ByteStream"]
-
 MOST_PIECES: Final = 4096
 """Of what is written at once; what is left then comes in one: a large text would take minutes otherwise."""
 

@@ -38,15 +38,6 @@ from cdp_core.testing.http_rules import MAX_BODY_BYTES, MAX_HEAD_BYTES, HttpRequ
 from cdp_core.testing.served_client import ORDERS, Order, RealClock, ServedClient, Write
 from cdp_core.testing.websocket_peer import Ended, WebSocketPeer
 
-__all__ = [
-    "FakeEndpoint",
-    "FakeServer",
-    "Join",
-    "Speaker",
-    "open_server",
-    "serve_fake_browser",
-]
-
 LOOPBACK: Final = "127.0.0.1"
 LINGER: Final = 1.0
 """How long a client may take to read what was said before the end."""

@@ -36,8 +36,6 @@ from cdp_core.testing.fake.model.parts import Target
 from cdp_core.testing.protocol_json import describe_protocol
 from cdp_core.testing.websocket_peer import Deflate, deflate_of
 
-__all__ = ["MAX_BODY_BYTES", "MAX_HEAD_BYTES", "HttpAnswer", "HttpRequest", "Upgrade", "answer"]
-
 MAX_HEAD_BYTES: Final = 1 << 20
 """A request that has not ended by then is not answered at all: the connection ends."""
 MAX_BODY_BYTES: Final = 1 << 24

@@ -17,21 +17,6 @@ import attrs
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import Json, is_object
 
-__all__ = [
-    "Members",
-    "Plain",
-    "a_flag",
-    "a_name",
-    "a_number",
-    "a_text",
-    "from_json",
-    "member_from_json",
-    "object_of",
-    "one_of",
-    "some_seconds",
-    "to_json",
-]
-
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 if TYPE_CHECKING:

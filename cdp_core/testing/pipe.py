@@ -16,8 +16,6 @@ from cdp_core.nurseries import background_tasks
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.served_client import Order, RealClock, ServedClient
 
-__all__ = ["COMMANDS_FD", "MESSAGES_FD", "serve_pipe"]
-
 COMMANDS_FD: Final = 3
 MESSAGES_FD: Final = 4
 _CHUNK: Final = 1 << 16

@@ -15,8 +15,6 @@ from cdp_core.bindings._names import enum_name, result_name
 from cdp_core.bindings._tables import PLAIN_TYPES, Table, Texts, parse_field
 from cdp_core.sansio.messages import Json
 
-__all__ = ["describe_protocol", "write_protocol"]
-
 _PLAIN: Mapping[str, str] = {ours: theirs for theirs, ours in PLAIN_TYPES.items() if theirs != "binary"}
 
 

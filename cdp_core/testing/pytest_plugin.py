@@ -5,7 +5,3 @@ them.
 """
 
 from __future__ import annotations
-
-from cdp_core_pytest import fake_browser, fake_browser_endpoint, fake_browser_url, pytest_configure
-
-__all__ = ["fake_browser", "fake_browser_endpoint", "fake_browser_url", "pytest_configure"]

@@ -13,8 +13,6 @@ from cdp_core.sansio.messages import Json
 from cdp_core.testing.schedules import Ask
 from cdp_core.testing.simulation import Pump
 
-__all__ = ["keep_company"]
-
 LOOKS: Final = 6
 """How often it looks whether there is a dialog to answer, before it answers at once."""
 

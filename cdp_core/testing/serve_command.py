@@ -33,8 +33,6 @@ from cdp_core.testing.schedules import Schedule
 from cdp_core.testing.served_client import Order
 from cdp_core.testing.steps import Script
 
-__all__ = ["PROGRAM", "SCHEDULES", "OneLineParser", "add_serve", "read_schedule", "run_serve"]
-
 PROGRAM: Final = "cdp_core.testing"
 SCHEDULES: Final = "observed, hostile, or a FILE with a schedule"
 EDGES_OF: Final[dict[str, Edges]] = {"observed": "observed", "hostile": "causal"}

@@ -17,11 +17,10 @@ from typing import Final, Literal
 import trio
 
 from cdp_core.testing.byte_stream import ByteStream
-from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.fake.client_end import ClientEnd
 from cdp_core.testing.fake.delivery_order import Edges
 from cdp_core.testing.simulation import DeliveryOrder
-
-__all__ = ["ORDERS", "Order", "Outbox", "RealClock", "ServedClient", "Write"]
 
 MAX_BACKLOG_BYTES: Final = 64 << 20
 """What waits for a client that does not read."""

@@ -17,11 +17,10 @@ from typing import Any, Final, Protocol, runtime_checkable
 import attrs
 
 from cdp_core.errors import InvalidArgument, LocalProtocolError
-from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.fake.client_end import ClientEnd
 from cdp_core.testing.fake.delivery_order import Delivery, Edges
 from cdp_core.testing.schedules import Advance, Ask, Chance, Consume, Deliver, Schedule, Turn
-
-__all__ = ["AskableClient", "DeliveryOrder", "Pump", "PureClient", "Run", "StartingClient"]
 
 MOST_TURNS: Final = 100_000
 INTERRUPTION: Final = 24

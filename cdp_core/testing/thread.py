@@ -24,15 +24,14 @@ import trio
 
 from cdp_core.errors import LocalProtocolError
 from cdp_core.testing.endpoint import FakeEndpoint, serve_fake_browser
-from cdp_core.testing.fake.browser import ClientEnd, Due, FakeBrowser, FakeStatistics
-from cdp_core.testing.fake.command_log import LedgerEntry, ReceivedCommand, ToldSoFar
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.fake.client_end import ClientEnd, Due
+from cdp_core.testing.fake.command_log import FakeStatistics, LedgerEntry, ReceivedCommand, ToldSoFar
 from cdp_core.testing.fake.truth import Truth
 from cdp_core.testing.faults import Struck
 from cdp_core.testing.served_client import Order
 from cdp_core.testing.steps import Script, Step
 from cdp_core.transports import Transport
-
-__all__ = ["FakeElsewhere", "start_fake_browser"]
 
 T = TypeVar("T")
 LOOK: Final = 0.1

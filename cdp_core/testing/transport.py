@@ -22,8 +22,6 @@ from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.schedules import Schedule
 from cdp_core.testing.simulation import DeliveryOrder
 
-__all__ = ["FakeTransport"]
-
 
 class FakeTransport:
     """One connection of a trio program to a fake browser."""

@@ -20,8 +20,6 @@ import trio
 from cdp_core.errors import ConnectionLost
 from cdp_core.transports import Transport
 
-__all__ = ["TransportPair", "check_transport"]
-
 TransportPair = Callable[[], AbstractAsyncContextManager[tuple[Transport, Transport]]]
 """Opens two transports that are connected to each other, and closes both with the block."""
 

@@ -22,8 +22,6 @@ from typing import Final, Literal
 
 import attrs
 
-__all__ = ["Deflate", "Ended", "WebSocketPeer", "deflate_of"]
-
 LONGEST_TEXT: Final = 100 << 20
 """What is announced to be as long, or grows as long, ends the link before it is read (fact 57)."""
 _TEXT, _BINARY, _CLOSE, _PING, _PONG = 1, 2, 8, 9, 10

@@ -38,8 +38,6 @@ from cdp_core.sansio.trace import (
     TraceEncoder,
 )
 
-__all__ = ["TraceStatistics", "TraceWriter", "read_trace"]
-
 FLUSH_RECORDS: Final = 32
 """At most so many records wait for their way to the disk, and are lost if the program dies."""
 FLUSH_BYTES: Final = 1 << 16

@@ -24,8 +24,6 @@ from cdp_core.tracing.file import TraceWriter
 from cdp_core.transports import DirectTransport, Transport
 from cdp_core.transports.memory import Inbox
 
-__all__ = ["RecordedStatistics", "RecordedTransport", "TeeTransport"]
-
 TRACE_ENDED: Final = "trace_ended"
 
 

@@ -11,8 +11,6 @@ from typing import Final, Protocol, runtime_checkable
 
 from cdp_core.sansio.messages import Payload
 
-__all__ = ["MAX_MESSAGE_BYTES", "DirectTransport", "JoiningTransport", "Payload", "Transport"]
-
 MAX_MESSAGE_BYTES: Final = 256 * 2**20
 """Chromium's own limit for what it sends; trio-websocket's default of 1 MiB ends the link at the first screenshot."""
 

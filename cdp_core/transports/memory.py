@@ -20,8 +20,6 @@ import trio
 
 from cdp_core.sansio.router import Loss
 
-__all__ = ["Inbox", "MemoryStatistics", "MemoryTransport", "memory_pair"]
-
 
 class Inbox:
     """Messages that wait for one task; at its end it loses the link in every further call."""

@@ -46,8 +46,6 @@ from cdp_core.transports import MAX_MESSAGE_BYTES
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["PipeStatistics", "PipeTransport", "open_pipe"]
-
 PIPE_CAPACITY: Final = 1 << 20
 PIECE: Final = 1 << 16
 """One read: small enough for the allocator to have the memory at hand."""

@@ -17,8 +17,6 @@ from cdp_core.sansio.messages import Payload
 from cdp_core.sansio.websocket_client import Violation
 from cdp_core.transports.websocket.connection import UpgradedTransport
 
-__all__ = ["PlainTransport"]
-
 TOO_BIG: Final = "Exceeded maximum message size"
 
 

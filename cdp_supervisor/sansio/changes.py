@@ -5,19 +5,6 @@ from __future__ import annotations
 from cdp_core.sansio.messages import TargetId
 from cdp_core.sansio.structs import Struct
 
-__all__ = [
-    "Change",
-    "DialogClosed",
-    "DialogOpened",
-    "FrameAdded",
-    "FrameNavigated",
-    "FrameRemoved",
-    "LinkChanged",
-    "PageCrashed",
-    "PageGone",
-    "PageOpened",
-]
-
 
 class DialogOpened(Struct, frozen=True, kw_only=True, gc=False):
     """A dialog is open."""
@@ -82,7 +69,7 @@ class LinkChanged(Struct, frozen=True, kw_only=True, gc=False):
     """The link came up, went down, or was given up."""
 
     phase: str
-    epoch: int
+    generation: int
     reason: str
 
 

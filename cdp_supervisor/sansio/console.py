@@ -19,8 +19,6 @@ from cdp_supervisor.sansio.effects import Effect
 from cdp_supervisor.sansio.event_params import member, members, text
 from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant
 
-__all__ = ["ConsoleRing"]
-
 LINES: Final = 50
 ARGUMENTS: Final = 4
 TEXT: Final = 2_000
@@ -37,7 +35,7 @@ class Read(Struct, frozen=True, kw_only=True, gc=False):
     at: Instant
     page: TargetId | None
     session_id: str | None
-    said: Json
+    content: Json
 
 
 Line = BrowserEvent | Read
@@ -96,12 +94,12 @@ def _newest(rings: Rings) -> Rings:
 
 
 def _as_read(input: BrowserEvent) -> Read:
-    return Read(at=input.at, page=input.page, session_id=input.event.session_id, said=_read(input.event))
+    return Read(at=input.at, page=input.page, session_id=input.event.session_id, content=_read(input.event))
 
 
 def _shown(line: Line) -> Json:
     if isinstance(line, Read):
-        return {**line.said, "at": line.at.wall, "session_id": line.session_id}
+        return {**line.content, "at": line.at.wall, "session_id": line.session_id}
     return {**_read(line.event), "at": line.at.wall, "session_id": line.event.session_id}
 
 
@@ -112,11 +110,15 @@ def _read(event: Event) -> Json:
         return {"level": "unreadable", "text": "", "url": ""}
     if event.method == THROWN:
         details = member(params, "exceptionDetails")
-        said = text(member(details, "exception"), "description", TEXT) or text(details, "text", TEXT)
-        return {"level": "exception", "text": said, "url": text(details, "url", TEXT)}
-    said = " ".join(map(_argument, members(params, "args")[:ARGUMENTS]))[:TEXT]
+        content = text(member(details, "exception"), "description", TEXT) or text(details, "text", TEXT)
+        return {"level": "exception", "text": content, "url": text(details, "url", TEXT)}
+    content = " ".join(map(_argument, members(params, "args")[:ARGUMENTS]))[:TEXT]
     frames = members(member(params, "stackTrace"), "callFrames")
-    return {"level": text(params, "type") or "log", "text": said, "url": text(frames[0], "url", TEXT) if frames else ""}
+    return {
+        "level": text(params, "type") or "log",
+        "text": content,
+        "url": text(frames[0], "url", TEXT) if frames else "",
+    }
 
 
 def _argument(remote: Json) -> str:

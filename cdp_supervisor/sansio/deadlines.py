@@ -11,45 +11,43 @@ from collections.abc import Iterator
 from math import inf
 from typing import Final
 
-__all__ = ["Agenda", "Entry", "added", "entries", "first_at", "without"]
-
 Entry = tuple[float, str, str]
 """When, what for (of each there is one at most), why."""
-Agenda = tuple[tuple[Entry, ...], ...]
+Deadlines = tuple[tuple[Entry, ...], ...]
 
 BLOCK: Final = 32
 
 
-def added(agenda: Agenda, entry: Entry) -> Agenda:
+def added(deadlines: Deadlines, entry: Entry) -> Deadlines:
     """With one more entry."""
-    if not agenda:
+    if not deadlines:
         return ((entry,),)
-    place = max(bisect_right(agenda, (entry,)) - 1, 0)
-    block = agenda[place]
+    place = max(bisect_right(deadlines, (entry,)) - 1, 0)
+    block = deadlines[place]
     at = bisect_left(block, entry)
     block = (*block[:at], entry, *block[at:])
     made = (block,) if len(block) <= BLOCK else (block[: BLOCK // 2], block[BLOCK // 2 :])
-    return (*agenda[:place], *made, *agenda[place + 1 :])
+    return (*deadlines[:place], *made, *deadlines[place + 1 :])
 
 
-def without(agenda: Agenda, when: float, key: str) -> Agenda:
+def without(deadlines: Deadlines, when: float, key: str) -> Deadlines:
     """Without the entry of this moment and key, which is there."""
     wanted = (when, key, "")
-    place = bisect_right(agenda, (wanted,))
-    if place == len(agenda) or agenda[place][0][:2] != (when, key):  # not the first of its block
+    place = bisect_right(deadlines, (wanted,))
+    if place == len(deadlines) or deadlines[place][0][:2] != (when, key):  # not the first of its block
         place -= 1
-    block = agenda[place]
+    block = deadlines[place]
     at = bisect_left(block, wanted)
     assert block[at][:2] == (when, key)
     left = block[:at] + block[at + 1 :]
-    return (*agenda[:place], *((left,) if left else ()), *agenda[place + 1 :])
+    return (*deadlines[:place], *((left,) if left else ()), *deadlines[place + 1 :])
 
 
-def first_at(agenda: Agenda) -> float:
+def first_at(deadlines: Deadlines) -> float:
     """The moment of the first entry; never, where there is none."""
-    return agenda[0][0][0] if agenda else inf
+    return deadlines[0][0][0] if deadlines else inf
 
 
-def entries(agenda: Agenda) -> Iterator[Entry]:
+def entries(deadlines: Deadlines) -> Iterator[Entry]:
     """Every entry, in order."""
-    return (entry for block in agenda for entry in block)
+    return (entry for block in deadlines for entry in block)

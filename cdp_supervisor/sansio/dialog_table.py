@@ -2,8 +2,8 @@
 
     open ──answer──▶ answering(by) ──closed──▶ closed(by) ──our reply──▶ settled(by)
       │                   │  └──our reply──▶ answered(by) ──closed──▶ settled(by)
-      │                   └──refused, silent──▶ stuck(why)
-      └──superseded, its session ended──▶ stuck(why) ──the page replies, closed──▶ settled(remote)
+      │                   └──refused, silent──▶ unanswerable(why)
+      └──superseded, its session ended──▶ unanswerable(why) ──the page replies, closed──▶ settled(remote)
 
 Who ended a dialog is known at the later of its closed event and the reply to our answer, which comes second (fact 1);
 where it is not known it is `remote`, never `agent` (docs/cdp/closed-precedes-reply.md). The table is drawn in
@@ -17,9 +17,7 @@ from typing import Final, Literal
 
 import attrs
 
-__all__ = ["PHASES", "REMEDIES", "REMEDIES_WITHOUT_WINDOW", "TABLE", "TRIGGERS", "Move", "Phase", "Trigger", "remedies"]
-
-Phase = Literal["open", "answering", "answered", "closed", "stuck"]
+Phase = Literal["open", "answering", "answered", "closed", "unanswerable"]
 Trigger = Literal[
     "answer",
     "closed",
@@ -33,7 +31,7 @@ Trigger = Literal[
     "target_gone",
     "due",
 ]
-PHASES: Final[tuple[Phase, ...]] = ("open", "answering", "answered", "closed", "stuck")
+PHASES: Final[tuple[Phase, ...]] = ("open", "answering", "answered", "closed", "unanswerable")
 TRIGGERS: Final[tuple[Trigger, ...]] = (
     "answer",
     "closed",
@@ -60,7 +58,7 @@ class Move:
     go: Phase | Literal[""] = ""
     settle: str = ""
     reason: str = ""
-    stick: str = ""
+    unanswerable: str = ""
     probe: bool = False
     refuse: str = ""
     overdue: bool = False
@@ -76,20 +74,20 @@ _GONE: Final = Move(settle="remote", reason="target_gone")
 TABLE: Final[Mapping[tuple[Phase, Trigger], Move]] = {
     ("open", "answer"): Move(go="answering"),
     ("open", "closed"): Move(settle="remote", reason="elsewhere"),
-    ("open", "superseded"): Move(stick="superseded"),
-    ("open", "session_lost"): Move(stick="orphaned"),
+    ("open", "superseded"): Move(unanswerable="superseded"),
+    ("open", "session_lost"): Move(unanswerable="orphaned"),
     ("open", "target_gone"): _GONE,
     ("open", "due"): Move(go="answering"),
     ("answering", "answer"): _BUSY,
     ("answering", "closed"): Move(go="closed"),
     ("answering", "reply_ok"): Move(go="answered"),
-    ("answering", "refused_none"): Move(stick="unseen", probe=True),
-    ("answering", "refused_inactive"): Move(stick="page_inactive"),
+    ("answering", "refused_none"): Move(unanswerable="unseen", probe=True),
+    ("answering", "refused_inactive"): Move(unanswerable="page_inactive"),
     ("answering", "reply_gone"): _STAY,
-    ("answering", "superseded"): Move(stick="superseded"),
-    ("answering", "session_lost"): Move(stick="orphaned"),
+    ("answering", "superseded"): Move(unanswerable="superseded"),
+    ("answering", "session_lost"): Move(unanswerable="orphaned"),
     ("answering", "target_gone"): _UNCONFIRMED,
-    ("answering", "due"): Move(stick="unseen", probe=True),
+    ("answering", "due"): Move(unanswerable="unseen", probe=True),
     ("answered", "answer"): _BUSY,
     ("answered", "closed"): _OURS,
     ("answered", "superseded"): _OURS,
@@ -105,17 +103,17 @@ TABLE: Final[Mapping[tuple[Phase, Trigger], Move]] = {
     ("closed", "session_lost"): _UNCONFIRMED,
     ("closed", "target_gone"): _UNCONFIRMED,
     ("closed", "due"): _UNCONFIRMED,
-    ("stuck", "answer"): Move(refuse="it cannot be answered any more"),
-    ("stuck", "closed"): Move(settle="remote", reason="elsewhere"),
-    ("stuck", "reply_ok"): _STAY,
-    ("stuck", "refused_none"): _STAY,
-    ("stuck", "refused_inactive"): _STAY,
-    ("stuck", "reply_gone"): _STAY,
-    ("stuck", "superseded"): _STAY,
-    ("stuck", "session_lost"): Move(stick="orphaned"),
-    ("stuck", "page_replies"): Move(settle="remote", reason="why"),
-    ("stuck", "target_gone"): _GONE,
-    ("stuck", "due"): Move(overdue=True),
+    ("unanswerable", "answer"): Move(refuse="it cannot be answered any more"),
+    ("unanswerable", "closed"): Move(settle="remote", reason="elsewhere"),
+    ("unanswerable", "reply_ok"): _STAY,
+    ("unanswerable", "refused_none"): _STAY,
+    ("unanswerable", "refused_inactive"): _STAY,
+    ("unanswerable", "reply_gone"): _STAY,
+    ("unanswerable", "superseded"): _STAY,
+    ("unanswerable", "session_lost"): Move(unanswerable="orphaned"),
+    ("unanswerable", "page_replies"): Move(settle="remote", reason="why"),
+    ("unanswerable", "target_gone"): _GONE,
+    ("unanswerable", "due"): Move(overdue=True),
 }
 
 REMEDIES: Final[Mapping[str, tuple[str, ...]]] = {

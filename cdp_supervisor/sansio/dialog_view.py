@@ -8,8 +8,6 @@ from cdp_core.sansio.messages import Json, SessionId, TargetId
 from cdp_supervisor.sansio.dialog_table import remedies
 from cdp_supervisor.sansio.state import Dialog
 
-__all__ = ["DialogView", "view_dialog"]
-
 
 @attrs.frozen(kw_only=True)
 class DialogView:
@@ -27,7 +25,7 @@ class DialogView:
     answering: bool
     why: str
     """Why nobody can answer it."""
-    cures: tuple[str, ...]
+    remedies: tuple[str, ...]
     deadline: float | None
     """On the supervisor's clock."""
     overdue: bool
@@ -53,7 +51,7 @@ class DialogView:
         if self.answering:
             shown["answering"] = True
         if self.why:
-            shown |= {"why": self.why, "cures": list(self.cures)}
+            shown |= {"why": self.why, "cures": list(self.remedies)}
         if self.overdue:
             shown["overdue"] = True
         if now is not None:
@@ -77,7 +75,7 @@ def view_dialog(dialog: Dialog) -> DialogView:
         answerable=dialog.phase == "open" and not dialog.closed_by,
         answering=dialog.phase in ("answering", "answered") and not dialog.closed_by,
         why=dialog.why,
-        cures=remedies(dialog.why, native=dialog.native),
+        remedies=remedies(dialog.why, native=dialog.native),
         deadline=dialog.deadline,
         overdue=dialog.overdue,
         closed_by=dialog.closed_by,

@@ -14,23 +14,6 @@ from cdp_core.sansio.messages import SessionId
 from cdp_core.sansio.structs import Struct
 from cdp_supervisor.sansio.changes import Change
 
-__all__ = [
-    "Answer",
-    "AutoAttach",
-    "Detach",
-    "Dial",
-    "Disconnect",
-    "Discover",
-    "Effect",
-    "Enable",
-    "Forget",
-    "LetGo",
-    "Note",
-    "Resume",
-    "Send",
-    "Tell",
-]
-
 
 class Send(Struct, frozen=True, kw_only=True):
     """A command; its end comes back under the ticket."""
@@ -77,7 +60,7 @@ class Detach(Struct, frozen=True, kw_only=True, gc=False):
     parent: SessionId | None
 
 
-class LetGo(Struct, frozen=True, kw_only=True, gc=False):
+class Release(Struct, frozen=True, kw_only=True, gc=False):
     """The end: attach to nothing more, or what comes later waits for ever; `sessions` are the browser's own ones of ours."""
 
     sessions: tuple[SessionId, ...] = ()
@@ -86,12 +69,12 @@ class LetGo(Struct, frozen=True, kw_only=True, gc=False):
 class Answer(Struct, frozen=True, kw_only=True):
     """The answer to an ask: a value, or an error to be raised where it was asked."""
 
-    ask_id: int
+    request_id: int
     value: Any = None
     error: Exception | None = None
 
 
-class Tell(Struct, frozen=True, kw_only=True, gc=False):
+class Publish(Struct, frozen=True, kw_only=True, gc=False):
     """Something changed that somebody may want to hear of."""
 
     change: Change
@@ -100,7 +83,7 @@ class Tell(Struct, frozen=True, kw_only=True, gc=False):
 class Dial(Struct, frozen=True, kw_only=True, gc=False):
     """Dial; what comes of it belongs to this epoch."""
 
-    epoch: int
+    generation: int
 
 
 class Disconnect(Struct, frozen=True, kw_only=True, gc=False):
@@ -118,5 +101,17 @@ class Note(Struct, frozen=True, kw_only=True):
 
 
 Effect = (
-    Send | Forget | Discover | AutoAttach | Enable | Resume | Detach | LetGo | Answer | Tell | Dial | Disconnect | Note
+    Send
+    | Forget
+    | Discover
+    | AutoAttach
+    | Enable
+    | Resume
+    | Detach
+    | Release
+    | Answer
+    | Publish
+    | Dial
+    | Disconnect
+    | Note
 )

@@ -14,28 +14,6 @@ from typing import Any, Final, TypeVar, get_type_hints
 from cdp_core.sansio.messages import Event, Json, is_object
 from cdp_core.sansio.structs import DECODE_ERRORS, Struct, decoder
 
-__all__ = [
-    "ID",
-    "ContextCreated",
-    "ContextDestroyed",
-    "DialogClosing",
-    "DialogOpening",
-    "FrameAttaching",
-    "FrameDetaching",
-    "FrameNavigating",
-    "FrameShown",
-    "NavigatedWithin",
-    "Nothing",
-    "Reader",
-    "flag",
-    "frame_shown",
-    "member",
-    "members",
-    "reader",
-    "site_of",
-    "text",
-]
-
 ID: Final = 1024
 """Characters of an id or a name."""
 _HOST = re.compile(r"([a-z][a-z0-9+.-]*)://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)", re.IGNORECASE)
@@ -50,13 +28,13 @@ NAMES: Final = {"native": "hasBrowserHandler"}
 """Where our word for a field is not its own."""
 
 
-def told_as(name: str) -> str:
+def protocol_name(name: str) -> str:
     """The protocol's name of a field."""
     first, *others = name.split("_")
     return NAMES.get(name) or "".join([first, *(each.capitalize() for each in others)])
 
 
-class FrameShown(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+class FrameInfo(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
     """A frame with its document, in an event and in a tree."""
 
     id: str = ""
@@ -68,61 +46,61 @@ class FrameShown(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
     security_origin: str = ""
 
 
-class FrameAttaching(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+class FrameAttachedParams(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
     """`Page.frameAttached`."""
 
     frame_id: str = ""
     parent_frame_id: str = ""
 
 
-class FrameDetaching(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+class FrameDetachedParams(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
     """`Page.frameDetached`."""
 
     frame_id: str = ""
     reason: str = ""
 
 
-class FrameNavigating(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+class FrameNavigatedParams(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
     """`Page.frameNavigated`."""
 
-    frame: FrameShown = FrameShown()
+    frame: FrameInfo = FrameInfo()
     type: str = ""
 
 
-class NavigatedWithin(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+class NavigatedWithinDocumentParams(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
     """`Page.navigatedWithinDocument`."""
 
     frame_id: str = ""
     url: str = ""
 
 
-class AboutContext(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+class ContextAux(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
     """Whose an execution context is."""
 
     frame_id: str = ""
     is_default: bool = False
 
 
-class Context(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+class ContextDescription(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
     """An execution context."""
 
     unique_id: str = ""
-    aux_data: AboutContext = AboutContext()
+    aux_data: ContextAux = ContextAux()
 
 
-class ContextCreated(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+class ContextCreatedParams(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
     """`Runtime.executionContextCreated`."""
 
-    context: Context = Context()
+    context: ContextDescription = ContextDescription()
 
 
-class ContextDestroyed(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+class ContextDestroyedParams(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
     """`Runtime.executionContextDestroyed`."""
 
     execution_context_unique_id: str = ""
 
 
-class DialogOpening(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+class DialogOpeningParams(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
     """`Page.javascriptDialogOpening`."""
 
     frame_id: str = ""
@@ -132,7 +110,7 @@ class DialogOpening(Struct, frozen=True, kw_only=True, gc=False, rename=told_as)
     native: bool = False
 
 
-class DialogClosing(Struct, frozen=True, kw_only=True, gc=False, rename=told_as):
+class DialogClosedParams(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
     """`Page.javascriptDialogClosed`."""
 
     frame_id: str = ""
@@ -140,7 +118,7 @@ class DialogClosing(Struct, frozen=True, kw_only=True, gc=False, rename=told_as)
     user_input: str = ""
 
 
-class Nothing(Struct, frozen=True, kw_only=True, gc=False):
+class NoParams(Struct, frozen=True, kw_only=True, gc=False):
     """An event that says all by its name."""
 
 
@@ -168,7 +146,7 @@ def reader(kind: type[S]) -> Reader[S]:
 def _by_field(kind: type[S]) -> Callable[[Json, int], S]:
     read: dict[str, Callable[[Json, int], Any]] = {}
     for name, of in get_type_hints(kind).items():
-        read[name] = _one_field(name, told_as(name), of)
+        read[name] = _one_field(name, protocol_name(name), of)
 
     def by_field(params: Json, most: int) -> S:
         return kind(**{name: one(params, most) for name, one in read.items()})
@@ -176,18 +154,18 @@ def _by_field(kind: type[S]) -> Callable[[Json, int], S]:
     return by_field
 
 
-def _one_field(name: str, told: str, of: type) -> Callable[[Json, int], Any]:
+def _one_field(name: str, wire_name: str, of: type) -> Callable[[Json, int], Any]:
     if of is bool:
-        return lambda params, _most: flag(params, told)
+        return lambda params, _most: flag(params, wire_name)
     if of is not str:
         below: Callable[[Json, int], Any] = _by_field(of)
-        return lambda params, most: below(member(params, told), most)
+        return lambda params, most: below(member(params, wire_name), most)
     if name in LONG:
-        return lambda params, most: text(params, told, most)
-    return lambda params, _most: text(params, told)
+        return lambda params, most: text(params, wire_name, most)
+    return lambda params, _most: text(params, wire_name)
 
 
-frame_shown: Callable[[Json, int], FrameShown] = _by_field(FrameShown)
+read_frame: Callable[[Json, int], FrameInfo] = _by_field(FrameInfo)
 """A frame of a tree."""
 
 

@@ -33,9 +33,7 @@ from cdp_supervisor.sansio.options import is_finite
 if TYPE_CHECKING:
     from cdp_supervisor.sansio.effects import Effect
     from cdp_supervisor.sansio.state import HostedExtension, State
-    from cdp_supervisor.sansio.transition import Turn
-
-__all__ = ["MAX_SENDS", "Extension", "ExtensionViews", "FoldingExtension", "due", "feed", "fold"]
+    from cdp_supervisor.sansio.transition import Transition
 
 MAX_SENDS: Final = 8
 """Commands that one input may bring from one extension."""
@@ -123,26 +121,26 @@ def _view(hosted: HostedExtension) -> Json:
 # ── feeding ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def feed(turn: Turn, input: Input) -> None:
+def feed(transition: Transition, input: Input) -> None:
     """Let each hear of what it wants, after our own rules."""
     told = input
     method = input.event.method if type(input) is BrowserEvent else None
-    for place, hosted in enumerate(turn.extensions):
+    for place, hosted in enumerate(transition.extensions):
         if hosted.off or (method is not None and method not in hosted.extension.events):
             continue
         if told is input and type(input) is BrowserEvent:
             session_id = input.event.session_id
-            told = replace(input, page=None if session_id is None else turn.state.page_of.get(session_id))
-        _put_extension(turn, place, _fed(turn, hosted, told))
+            told = replace(input, page=None if session_id is None else transition.state.page_of.get(session_id))
+        _put_extension(transition, place, _fed(transition, hosted, told))
 
 
-def _put_extension(turn: Turn, place: int, hosted: HostedExtension) -> None:
-    extensions = turn.extensions
+def _put_extension(transition: Transition, place: int, hosted: HostedExtension) -> None:
+    extensions = transition.extensions
     if hosted is not extensions[place]:
-        turn.extensions = (*extensions[:place], hosted, *extensions[place + 1 :])
+        transition.extensions = (*extensions[:place], hosted, *extensions[place + 1 :])
 
 
-def _fed(turn: Turn, hosted: HostedExtension, input: Input) -> HostedExtension:
+def _fed(transition: Transition, hosted: HostedExtension, input: Input) -> HostedExtension:
     extension = hosted.extension
     try:
         state, wanted = extension.step(hosted.state, input)
@@ -154,14 +152,14 @@ def _fed(turn: Turn, hosted: HostedExtension, input: Input) -> HostedExtension:
     except Exception as error:  # noqa: BLE001 - a stranger's code: it ends, and nothing else does
         state, orders, deadline, reason = hosted.state, (), None, f"it raised {type(error).__name__}"
     if reason:
-        turn.count("machines_switched_off")
-        turn.note("warning", "a machine was switched off", machine=extension.name, why=reason)
-        turn.calm(f"machine:{extension.name}")
+        transition.count("machines_switched_off")
+        transition.note("warning", "a machine was switched off", machine=extension.name, why=reason)
+        transition.cancel(f"machine:{extension.name}")
         return replace(hosted, off=reason)
     for order in orders:
-        turn.order(replace(order, ticket=0) if isinstance(order, effects.Send) else order)
+        transition.emit(replace(order, ticket=0) if isinstance(order, effects.Send) else order)
     if deadline is not None or hosted.timed:
-        _wake_machine(turn, extension.name, deadline)
+        _schedule_extension(transition, extension.name, deadline)
     if state is hosted.state and hosted.timed == (deadline is not None):
         return hosted
     return replace(hosted, state=state, timed=deadline is not None)
@@ -191,20 +189,20 @@ def _wrong_with(order: object) -> str:
     return ""
 
 
-def _wake_machine(turn: Turn, name: str, deadline: float | None) -> None:
+def _schedule_extension(transition: Transition, name: str, deadline: float | None) -> None:
     key = f"machine:{name}"
     if deadline is None:
-        turn.calm(key)
-    elif turn.state.deadline_of.get(key) != deadline:
-        turn.wake(key, max(deadline - turn.now, 0.0), f"machine {name} asked for it")
+        transition.cancel(key)
+    elif transition.state.deadline_of.get(key) != deadline:
+        transition.schedule(key, max(deadline - transition.now, 0.0), f"machine {name} asked for it")
 
 
-def due(turn: Turn, name: str) -> None:
+def due(transition: Transition, name: str) -> None:
     """A machine wanted to be woken."""
-    tick = TimePassed(at=turn.at, epoch=turn.state.epoch)
-    for place, hosted in enumerate(turn.extensions):
+    tick = TimePassed(at=transition.at, generation=transition.state.generation)
+    for place, hosted in enumerate(transition.extensions):
         if hosted.extension.name == name and not hosted.off:
-            _put_extension(turn, place, _fed(turn, hosted, tick))
+            _put_extension(transition, place, _fed(transition, hosted, tick))
 
 
 def fold(state: State, inputs: Sequence[BrowserEvent]) -> State | None:
@@ -213,10 +211,12 @@ def fold(state: State, inputs: Sequence[BrowserEvent]) -> State | None:
     for place, hosted in enumerate(extensions):
         extension = hosted.extension
         events = extension.events
-        mine = inputs if events == state.heard else [input for input in inputs if input.event.method in events]
+        mine = (
+            inputs if events == state.extension_events else [input for input in inputs if input.event.method in events]
+        )
         if not mine or hosted.off:
             continue
-        if not hosted.keeps:
+        if not hosted.folds:
             return None
         try:
             kept = cast("FoldingExtension[Any]", extension).fold(hosted.state, mine)

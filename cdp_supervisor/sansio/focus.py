@@ -8,26 +8,24 @@ from __future__ import annotations
 
 from cdp_core.sansio.messages import TargetId
 from cdp_supervisor.errors import UnknownTarget
-from cdp_supervisor.sansio.inputs import Ask
+from cdp_supervisor.sansio.inputs import RequestReceived
 from cdp_supervisor.sansio.requests import Focus
 from cdp_supervisor.sansio.state import Page, State
-from cdp_supervisor.sansio.transition import Turn
-
-__all__ = ["focus", "focused_page", "page_ids"]
+from cdp_supervisor.sansio.transition import Transition
 
 
-def focus(turn: Turn, ask: Ask, question: Focus) -> None:
+def focus(transition: Transition, received: RequestReceived, request: Focus) -> None:
     """`focus`."""
-    if question.target_id is None:
-        pages = [*turn.state.pages]
-        turn.put(focus=None, page_gone=None, only=pages[0] if len(pages) == 1 else None)
+    if request.target_id is None:
+        pages = [*transition.state.pages]
+        transition.update(focus=None, page_gone=None, only_page=pages[0] if len(pages) == 1 else None)
     else:
-        target_id = TargetId(question.target_id)
-        if target_id not in turn.state.pages:
-            turn.answer(ask.ask_id, error=UnknownTarget(question.target_id, known=page_ids(turn)))
+        target_id = TargetId(request.target_id)
+        if target_id not in transition.state.pages:
+            transition.answer(received.request_id, error=UnknownTarget(request.target_id, known=page_ids(transition)))
             return
-        turn.put(focus=target_id, page_gone=None)
-    turn.answer(ask.ask_id)
+        transition.update(focus=target_id, page_gone=None)
+    transition.answer(received.request_id)
 
 
 def focused_page(state: State) -> Page | None:
@@ -42,6 +40,6 @@ def focused_page(state: State) -> Page | None:
     return next(iter(state.pages.values()))
 
 
-def page_ids(turn: Turn) -> list[str]:
+def page_ids(transition: Transition) -> list[str]:
     """Every page, in the order of their coming."""
-    return [page.id for page in sorted(turn.state.pages.values(), key=lambda page: page.number)]
+    return [page.id for page in sorted(transition.state.pages.values(), key=lambda page: page.number)]

@@ -11,8 +11,6 @@ import attrs
 from cdp_core.sansio.messages import Json, SessionId
 from cdp_supervisor.sansio.state import Page, State
 
-__all__ = ["Health", "view_health"]
-
 
 @attrs.frozen(kw_only=True)
 class Health:
@@ -45,15 +43,15 @@ def view_health(state: State, page: Page) -> Health:
     if page.blocked is not None:
         why = "it does not answer: a dialog that opened before anybody listened, or a script that does not end"
         return Health(state="blocked", why=why, since=page.blocked.wall)
-    if page.silent:
-        session_id, since = min(page.silent.items(), key=lambda each: (each[1].mono, each[0]))
+    if page.blocked_sessions:
+        session_id, since = min(page.blocked_sessions.items(), key=lambda each: (each[1].mono, each[0]))
         frame = _frame_on(state, session_id)
         why = f"a frame of it{frame} does not answer: a dialog that nobody saw open, or a script that does not end"
         return Health(state="frame_blocked", why=why, since=since.wall)
-    if page.session_id in page.busy:
-        return Health(state="busy", why=_why_busy(state, page), since=page.busy[page.session_id].wall)
-    if page.busy:
-        session_id, since = min(page.busy.items(), key=lambda each: (each[1].mono, each[0]))
+    if page.session_id in page.busy_sessions:
+        return Health(state="busy", why=_why_busy(state, page), since=page.busy_sessions[page.session_id].wall)
+    if page.busy_sessions:
+        session_id, since = min(page.busy_sessions.items(), key=lambda each: (each[1].mono, each[0]))
         why = f"a frame of it{_frame_on(state, session_id)} does not answer: a script that does not end keeps it busy"
         return Health(state="frame_busy", why=why, since=since.wall)
     return Health(state="ok", why="nothing is known to stop it", since=None)

@@ -11,21 +11,6 @@ from cdp_core.sansio.messages import Event, SessionId, TargetId
 from cdp_core.sansio.router import Outcome
 from cdp_core.sansio.structs import Struct
 
-__all__ = [
-    "Ask",
-    "AskDropped",
-    "BrowserEvent",
-    "CommandEnded",
-    "Input",
-    "Instant",
-    "LinkDown",
-    "LinkUp",
-    "NotSent",
-    "SessionClosed",
-    "SessionOpened",
-    "TimePassed",
-]
-
 
 class Instant(Struct, frozen=True, kw_only=True, gc=False):
     """A moment: `mono` decides, `wall` (seconds since 1970) is only shown."""
@@ -38,7 +23,7 @@ class LinkUp(Struct, frozen=True, kw_only=True):
     """A link to a browser stands. `browser_id` is the browser's own, where its address tells."""
 
     at: Instant
-    epoch: int
+    generation: int
     browser_id: str | None = None
     owned: bool = True
     """Whether it is ours to open again."""
@@ -48,7 +33,7 @@ class LinkDown(Struct, frozen=True, kw_only=True):
     """The link ended, or could not be made. `final`: there is no use in trying again (401, 404, a gone session)."""
 
     at: Instant
-    epoch: int
+    generation: int
     reason: str
     jitter: float = 0.5
     final: bool = False
@@ -58,7 +43,7 @@ class BrowserEvent(Struct, frozen=True, kw_only=True, gc=False):
     """The browser said something. `page` is filled in by the machine, for those that come after it."""
 
     at: Instant
-    epoch: int
+    generation: int
     event: Event
     page: TargetId | None = None
 
@@ -67,7 +52,7 @@ class SessionOpened(Struct, frozen=True, kw_only=True):
     """A session opened."""
 
     at: Instant
-    epoch: int
+    generation: int
     session_id: SessionId
     target_id: TargetId
     target_type: str
@@ -79,7 +64,7 @@ class SessionClosed(Struct, frozen=True, kw_only=True):
     """A session ended."""
 
     at: Instant
-    epoch: int
+    generation: int
     session_id: SessionId
     reason: str = "detached"
 
@@ -94,34 +79,44 @@ class CommandEnded(Struct, frozen=True, kw_only=True):
     """What we sent under this ticket has ended, one way or another."""
 
     at: Instant
-    epoch: int
+    generation: int
     ticket: int
     outcome: Outcome | NotSent
 
 
-class Ask(Struct, frozen=True, kw_only=True):
+class RequestReceived(Struct, frozen=True, kw_only=True):
     """Somebody asks something; exactly one Answer will come."""
 
     at: Instant
-    epoch: int
-    ask_id: int
-    question: Any
+    generation: int
+    request_id: int
+    request: Any
     """One of `questions.Question`."""
 
 
-class AskDropped(Struct, frozen=True, kw_only=True):
+class RequestCancelled(Struct, frozen=True, kw_only=True):
     """Whoever asked waits no more."""
 
     at: Instant
-    epoch: int
-    ask_id: int
+    generation: int
+    request_id: int
 
 
 class TimePassed(Struct, frozen=True, kw_only=True):
     """It is later now. One too many is harmless."""
 
     at: Instant
-    epoch: int
+    generation: int
 
 
-Input = LinkUp | LinkDown | BrowserEvent | SessionOpened | SessionClosed | CommandEnded | Ask | AskDropped | TimePassed
+Input = (
+    LinkUp
+    | LinkDown
+    | BrowserEvent
+    | SessionOpened
+    | SessionClosed
+    | CommandEnded
+    | RequestReceived
+    | RequestCancelled
+    | TimePassed
+)

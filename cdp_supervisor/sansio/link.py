@@ -18,125 +18,127 @@ from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import SupervisorStopped
 from cdp_supervisor.sansio import calls, changes, effects, pages, recovery
 from cdp_supervisor.sansio.inputs import LinkDown, LinkUp
-from cdp_supervisor.sansio.transition import Turn
-
-__all__ = ["alive", "keepalive_due", "link_down", "link_up", "redial", "unsupported"]
+from cdp_supervisor.sansio.transition import Transition
 
 HALF_OPEN: Final = 2
 """Keepalives in a row without an answer, after which a link counts as down."""
 
 
-def link_up(turn: Turn, up: LinkUp) -> None:
+def link_up(transition: Transition, up: LinkUp) -> None:
     """There is a link."""
-    old = turn.state.link
+    old = transition.state.link
     if old.phase in ("up", "stopped", "gave_up"):
         return
-    told = bool(old.browser_id and up.browser_id)
-    other = told and old.browser_id != up.browser_id
-    turn.put(
+    ids_known = bool(old.browser_id and up.browser_id)
+    other = ids_known and old.browser_id != up.browser_id
+    transition.update(
         link=replace(
             old,
             phase="up",
             reason="",
-            since=turn.at,
+            since=transition.at,
             owned=up.owned,
             browser_id=up.browser_id or old.browser_id,
             browser_changed=old.browser_changed or other,
-            browser_told=told,
+            browser_ids_known=ids_known,
             listed=False,
             unsupported="",
-            pages_before=turn.state.last_page,
+            pages_before=transition.state.last_page,
             unanswered=0,
         )
     )
-    turn.note("info", "link up")
+    transition.note("info", "link up")
     if other:
-        turn.note("warning", "another browser is behind the link: the pages of before are gone")
-    turn.order(effects.Discover())
-    if not turn.state.adopting:
-        turn.order(effects.AutoAttach())
-    turn.send(None, "Target.getTargets", purpose="targets")
-    _keep_alive(turn)
-    turn.tell(changes.LinkChanged(phase="up", epoch=turn.state.epoch, reason=""))
+        transition.note("warning", "another browser is behind the link: the pages of before are gone")
+    transition.emit(effects.Discover())
+    if not transition.state.adopting:
+        transition.emit(effects.AutoAttach())
+    transition.send(None, "Target.getTargets", purpose="targets")
+    _keep_alive(transition)
+    transition.publish(changes.LinkChanged(phase="up", generation=transition.state.generation, reason=""))
 
 
-def link_down(turn: Turn, down: LinkDown) -> None:
+def link_down(transition: Transition, down: LinkDown) -> None:
     """There is none any more, or none could be made."""
-    link = turn.state.link
+    link = transition.state.link
     if link.phase in ("down", "stopped", "gave_up"):
         return
-    turn.calm("keepalive")
-    _end_tickets(turn, down.reason)
-    pages.link_lost(turn)
+    transition.cancel("keepalive")
+    _end_tickets(transition, down.reason)
+    pages.link_lost(transition)
     failures = link.failures + 1
-    budget = turn.state.reconnect.budget
+    budget = transition.state.reconnect.budget
     over = down.final or not link.owned or failures > budget
     phase = "gave_up" if over else "down"
-    turn.put(link=replace(link, phase=phase, reason=down.reason, since=turn.at, failures=failures, listed=False))
-    turn.tell(changes.LinkChanged(phase=phase, epoch=turn.state.epoch, reason=down.reason))
+    transition.update(
+        link=replace(link, phase=phase, reason=down.reason, since=transition.at, failures=failures, listed=False)
+    )
+    transition.publish(changes.LinkChanged(phase=phase, generation=transition.state.generation, reason=down.reason))
     if over:
         why = "link_not_owned" if not link.owned else "gave_up"
-        turn.note("warning", "link down, and not dialled again", reason=down.reason, failures=failures)
-        calls.end_all(turn, lambda: SupervisorStopped(why))
+        transition.note("warning", "link down, and not dialled again", reason=down.reason, failures=failures)
+        calls.end_all(transition, lambda: SupervisorStopped(why))
     else:
-        wait = turn.state.reconnect.wait_before(failures, down.jitter)
-        turn.wake("redial", wait, f"the link is down ({down.reason})")
+        wait = transition.state.reconnect.wait_before(failures, down.jitter)
+        transition.schedule("redial", wait, f"the link is down ({down.reason})")
         if failures == 1:
-            turn.note("warning", "link down", reason=down.reason)
+            transition.note("warning", "link down", reason=down.reason)
 
 
-def redial(turn: Turn) -> None:
+def redial(transition: Transition) -> None:
     """It is time to try again."""
-    if turn.state.link.phase != "down":
+    if transition.state.link.phase != "down":
         return
-    epoch = turn.state.epoch + 1
-    turn.put(epoch=epoch, link=replace(turn.state.link, phase="connecting", since=turn.at))
-    turn.order(effects.Dial(epoch=epoch))
+    generation = transition.state.generation + 1
+    transition.update(
+        generation=generation, link=replace(transition.state.link, phase="connecting", since=transition.at)
+    )
+    transition.emit(effects.Dial(generation=generation))
 
 
-def keepalive_due(turn: Turn) -> None:
+def keepalive_due(transition: Transition) -> None:
     """Nothing was sent for a while: some services end a link that is quiet, and a dead one says nothing."""
-    link, period = turn.state.link, turn.state.keepalive
+    link, period = transition.state.link, transition.state.keepalive
     if link.phase != "up" or period is None:
         return
     if link.unanswered >= HALF_OPEN:
-        turn.note("warning", "the browser does not answer any more", unanswered=link.unanswered)
-        turn.order(effects.Disconnect(reason="half_open"))
-    elif link.unanswered or turn.now - link.last_sent >= period:
-        turn.send(None, "Browser.getVersion", purpose="keepalive")
-        turn.put(link=replace(turn.state.link, unanswered=link.unanswered + 1))
-    _keep_alive(turn)
+        transition.note("warning", "the browser does not answer any more", unanswered=link.unanswered)
+        transition.emit(effects.Disconnect(reason="half_open"))
+    elif link.unanswered or transition.now - link.last_sent >= period:
+        transition.send(None, "Browser.getVersion", purpose="keepalive")
+        transition.update(link=replace(transition.state.link, unanswered=link.unanswered + 1))
+    _keep_alive(transition)
 
 
-def unsupported(turn: Turn, refusal: Refusal) -> None:
+def unsupported(transition: Transition, refusal: Refusal) -> None:
     """What answers there is no browser: it does not say which targets it has."""
     why = f"Target.getTargets was refused (code {refusal.code})"
-    turn.note("warning", "what answers there cannot be supervised", why=why)
-    turn.put(link=replace(turn.state.link, unsupported=why))
-    if not turn.state.adopting:
-        turn.order(effects.Disconnect(reason="unsupported"))
+    transition.note("warning", "what answers there cannot be supervised", why=why)
+    transition.update(link=replace(transition.state.link, unsupported=why))
+    if not transition.state.adopting:
+        transition.emit(effects.Disconnect(reason="unsupported"))
 
 
-def alive(turn: Turn) -> None:
+def alive(transition: Transition) -> None:
     """The browser answered something."""
-    if turn.state.link.unanswered:
-        turn.put(link=replace(turn.state.link, unanswered=0))
+    if transition.state.link.unanswered:
+        transition.update(link=replace(transition.state.link, unanswered=0))
 
 
-def _keep_alive(turn: Turn) -> None:
-    if turn.state.keepalive is not None:
-        quiet = turn.now - turn.state.link.last_sent
-        left = turn.state.keepalive - quiet if quiet < turn.state.keepalive else turn.state.keepalive
-        turn.wake("keepalive", left, "the link is quiet")
+def _keep_alive(transition: Transition) -> None:
+    if transition.state.keepalive is not None:
+        quiet = transition.now - transition.state.link.last_sent
+        left = transition.state.keepalive - quiet if quiet < transition.state.keepalive else transition.state.keepalive
+        transition.schedule("keepalive", left, "the link is quiet")
 
 
-def _end_tickets(turn: Turn, reason: str) -> None:
+def _end_tickets(transition: Transition, reason: str) -> None:
     """Whatever was under way ends with the link, once."""
     loss = Loss(kind="connection", reason=reason, detail="The link to the browser ended; it is dialled again.")
-    tickets = turn.state.tickets
-    turn.put(tickets=Map())
+    tickets = transition.state.tickets
+    transition.update(tickets=Map())
     for number, ticket in sorted(tickets.items()):
         if ticket.purpose == "call":
-            calls.call_ended(turn, ticket, loss)
-        elif ticket.purpose == "cure":
-            recovery.cure_ended(turn, ticket, number, loss)
+            calls.call_ended(transition, ticket, loss)
+        elif ticket.purpose == "remedy":
+            recovery.remedy_ended(transition, ticket, number, loss)

@@ -15,8 +15,6 @@ import attrs
 from cdp_core.sansio.messages import BrowserContextId, TargetId
 from cdp_supervisor.errors import InvalidPolicy
 
-__all__ = ["DialogPolicy", "DialogType", "Limits", "Policy", "Reconnect", "Scope", "is_finite", "is_time", "shown"]
-
 DialogPolicy = Literal["must_respond", "auto_dismiss", "auto_accept"]
 """How dialogs of a type are met: see `Policy`."""
 DialogType = Literal["alert", "confirm", "prompt", "beforeunload"]

@@ -26,29 +26,11 @@ from cdp_supervisor.sansio.event_params import member, members, text
 from cdp_supervisor.sansio.inputs import SessionClosed, SessionOpened
 from cdp_supervisor.sansio.replies import value_of
 from cdp_supervisor.sansio.state import Attachment, Dialog, Page, Ticket
-from cdp_supervisor.sansio.transition import Turn
-
-__all__ = [
-    "attached_to_target",
-    "crashed",
-    "destroyed",
-    "info_changed",
-    "link_lost",
-    "reload_after_crash",
-    "renderer_answered",
-    "request_tree",
-    "session_closed",
-    "session_opened",
-    "setup_overdue",
-    "target_crashed",
-    "target_due",
-    "targets_listed",
-    "tree_ended",
-]
+from cdp_supervisor.sansio.transition import Transition
 
 WITH_FRAMES: Final = frozenset(("page", "iframe"))
 SCRIPTED: Final = frozenset(("page", "iframe", "worker", "shared_worker", "service_worker", "webview", "worklet"))
-WITH_OTHERS: Final = frozenset(("parent_ended", "link_lost"))
+ENDED_WITH_ANOTHER: Final = frozenset(("parent_ended", "link_lost"))
 """Reasons of a session's end that say nothing of its target."""
 REOPEN_AFTER: Final = 1.0
 """Seconds after which a page whose session ended, and that is still there, is attached to again."""
@@ -57,13 +39,13 @@ REOPEN_AFTER: Final = 1.0
 # ── sessions ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def session_opened(turn: Turn, opened: SessionOpened) -> None:
+def session_opened(transition: Transition, opened: SessionOpened) -> None:
     """A session is open; what it is on is told next."""
-    state = turn.state
+    state = transition.state
     if opened.session_id in state.sessions:
         return
     if len(state.sessions) >= state.limits.sessions_kept:
-        turn.count("sessions_left_out")
+        transition.count("sessions_left_out")
         return
     is_page = opened.target_type == "page"
     parent = None if opened.parent is None else state.sessions.get(opened.parent)
@@ -78,378 +60,392 @@ def session_opened(turn: Turn, opened: SessionOpened) -> None:
         primary=primary,
         waiting=opened.waiting,
     )
-    turn.put(sessions=state.sessions.set(opened.session_id, attachment))
+    transition.update(sessions=state.sessions.set(opened.session_id, attachment))
     if primary:
-        turn.put(primary_on=state.primary_on.set(opened.target_id, opened.session_id))
+        transition.update(primary_on=state.primary_on.set(opened.target_id, opened.session_id))
     else:
         others = (*state.also_on.get(opened.target_id, ()), opened.session_id)
-        turn.put(also_on=state.also_on.set(opened.target_id, others))
-    _found(turn, opened.target_id)
+        transition.update(also_on=state.also_on.set(opened.target_id, others))
+    _no_longer_adrift(transition, opened.target_id)
 
 
-def attached_to_target(turn: Turn, params: Json) -> None:
+def attached_to_target(transition: Transition, params: Json) -> None:
     """`Target.attachedToTarget`, after its session was told of."""
-    attachment = turn.state.sessions.get(SessionId(text(params, "sessionId")))
-    if attachment is not None and not attachment.begun:
-        _begin(turn, attachment, member(params, "targetInfo"))
+    attachment = transition.state.sessions.get(SessionId(text(params, "sessionId")))
+    if attachment is not None and not attachment.set_up:
+        _begin(transition, attachment, member(params, "targetInfo"))
 
 
-def session_closed(turn: Turn, closed: SessionClosed) -> None:
+def session_closed(transition: Transition, closed: SessionClosed) -> None:
     """A session has ended, for whatever reason."""
-    attachment = turn.state.sessions.get(closed.session_id)
+    attachment = transition.state.sessions.get(closed.session_id)
     if attachment is None:
         return
-    state = turn.state
+    state = transition.state
     page_of = state.page_of.delete(closed.session_id) if closed.session_id in state.page_of else state.page_of
-    turn.put(sessions=state.sessions.delete(closed.session_id), page_of=page_of)
-    turn.calm(f"setup:{closed.session_id}")
-    heir = _leave(turn, attachment)
-    page = turn.page(attachment.page_id)
+    transition.update(sessions=state.sessions.delete(closed.session_id), page_of=page_of)
+    transition.cancel(f"setup:{closed.session_id}")
+    successor = _leave_target(transition, attachment)
+    page = transition.page(attachment.page_id)
     if page is not None:
-        _forget_session(turn, page, closed.session_id)
-    page = turn.page(attachment.page_id) if attachment.primary else None
+        _forget_session(transition, page, closed.session_id)
+    page = transition.page(attachment.page_id) if attachment.primary else None
     if page is not None and attachment.type == "iframe":
-        unsaid = heir is None and closed.reason in WITH_OTHERS
-        if not unsaid or not turn.lose_sight(attachment.target_id, page.id):
-            frames.session_ended(turn, page, attachment, None if heir is None else heir.session_id)
+        unreported = successor is None and closed.reason in ENDED_WITH_ANOTHER
+        if not unreported or not transition.set_adrift(attachment.target_id, page.id):
+            frames.session_ended(transition, page, attachment, None if successor is None else successor.session_id)
     elif page is not None and page.session_id == closed.session_id:
-        dialogs.link_or_session_lost(turn, page)
-        page = _now(turn, page.id)
-        turn.put_page(replace(page, session_id=None, blocked=None))
+        dialogs.link_or_session_lost(transition, page)
+        page = _current(transition, page.id)
+        transition.put_page(replace(page, session_id=None, blocked=None))
         if state.link.phase == "up" and not state.adopting:
-            turn.wake(f"target:{page.id}", REOPEN_AFTER, "a page may still be there without its session")
-    if heir is not None and heir.begun:
-        _listen(turn, heir)
-        if heir.type == "page":
-            _page_attached(turn, heir, {})
-        _set_up(turn, heir)
+            transition.schedule(f"target:{page.id}", REOPEN_AFTER, "a page may still be there without its session")
+    if successor is not None and successor.set_up:
+        _listen(transition, successor)
+        if successor.type == "page":
+            _page_attached(transition, successor, {})
+        _set_up(transition, successor)
 
 
-def _forget_session(turn: Turn, page: Page, session_id: SessionId) -> None:
-    page = frames.session_forgotten(turn, page, session_id)
-    if session_id in page.silent:
-        page = turn.put_page(replace(page, silent=page.silent.delete(session_id)))
-    if session_id in page.busy:
-        turn.put_page(replace(page, busy=page.busy.delete(session_id)))
+def _forget_session(transition: Transition, page: Page, session_id: SessionId) -> None:
+    page = frames.session_forgotten(transition, page, session_id)
+    if session_id in page.blocked_sessions:
+        page = transition.put_page(replace(page, blocked_sessions=page.blocked_sessions.delete(session_id)))
+    if session_id in page.busy_sessions:
+        transition.put_page(replace(page, busy_sessions=page.busy_sessions.delete(session_id)))
 
 
-def _leave(turn: Turn, attachment: Attachment) -> Attachment | None:
+def _leave_target(transition: Transition, attachment: Attachment) -> Attachment | None:
     """A session is not on its target any more. Who is listened to from now on, where somebody else is on it."""
-    state, target_id = turn.state, attachment.target_id
+    state, target_id = transition.state, attachment.target_id
     others = tuple(each for each in state.also_on.get(target_id, ()) if each != attachment.session_id)
-    heir = None
+    successor = None
     if state.primary_on.get(target_id) == attachment.session_id:
-        turn.put(primary_on=state.primary_on.delete(target_id))
+        transition.update(primary_on=state.primary_on.delete(target_id))
         if others:
-            heir, others = replace(state.sessions[others[0]], primary=True), others[1:]
-            turn.put(
-                sessions=turn.state.sessions.set(heir.session_id, heir),
-                primary_on=state.primary_on.set(target_id, heir.session_id),
+            successor, others = replace(state.sessions[others[0]], primary=True), others[1:]
+            transition.update(
+                sessions=transition.state.sessions.set(successor.session_id, successor),
+                primary_on=state.primary_on.set(target_id, successor.session_id),
             )
     if others:
-        turn.put(also_on=state.also_on.set(target_id, others))
+        transition.update(also_on=state.also_on.set(target_id, others))
     elif target_id in state.also_on:
-        turn.put(also_on=state.also_on.delete(target_id))
-    return heir
+        transition.update(also_on=state.also_on.delete(target_id))
+    return successor
 
 
-def _begin(turn: Turn, attachment: Attachment, info: Json) -> None:
+def _begin(transition: Transition, attachment: Attachment, info: Json) -> None:
     """Set a session up, now that it is known what it is on."""
-    attachment = replace(attachment, begun=True)
-    if not _in_scope(turn, attachment, info):
-        turn.put(sessions=turn.state.sessions.delete(attachment.session_id))
-        _leave(turn, attachment)
-        turn.order(effects.Resume(session_id=attachment.session_id))
-        if not turn.state.adopting:
-            turn.order(effects.Detach(session_id=attachment.session_id, parent=attachment.parent))
+    attachment = replace(attachment, set_up=True)
+    if not _in_scope(transition, attachment, info):
+        transition.update(sessions=transition.state.sessions.delete(attachment.session_id))
+        _leave_target(transition, attachment)
+        transition.emit(effects.Resume(session_id=attachment.session_id))
+        if not transition.state.adopting:
+            transition.emit(effects.Detach(session_id=attachment.session_id, parent=attachment.parent))
         return
-    turn.put(sessions=turn.state.sessions.set(attachment.session_id, attachment))
+    transition.update(sessions=transition.state.sessions.set(attachment.session_id, attachment))
     if attachment.primary:
-        _listen(turn, attachment)
+        _listen(transition, attachment)
         if attachment.type == "page":
-            _page_attached(turn, attachment, info)
+            _page_attached(transition, attachment, info)
         elif attachment.type == "iframe":
-            page = turn.page(attachment.page_id)
+            page = transition.page(attachment.page_id)
             if page is not None:
-                frames.attached_as_oopif(turn, page, attachment, info)
-    _set_up(turn, attachment)
+                frames.attached_as_oopif(transition, page, attachment, info)
+    _set_up(transition, attachment)
 
 
-def _listen(turn: Turn, attachment: Attachment) -> None:
+def _listen(transition: Transition, attachment: Attachment) -> None:
     """What is said on this session is said of its page, or of what else it is on: a second session says it again."""
     about = attachment.page_id or attachment.target_id
-    turn.put(page_of=turn.state.page_of.set(attachment.session_id, about))
+    transition.update(page_of=transition.state.page_of.set(attachment.session_id, about))
 
 
-def _set_up(turn: Turn, attachment: Attachment) -> None:
+def _set_up(transition: Transition, attachment: Attachment) -> None:
     session_id = attachment.session_id
     if attachment.primary and attachment.type in WITH_FRAMES:
-        turn.order(effects.Enable(session_id=session_id, domain="Page"))
-        request_tree(turn, attachment)
-        turn.wake(f"setup:{session_id}", turn.state.limits.setup_patience, "a setup is unanswered")
+        transition.emit(effects.Enable(session_id=session_id, domain="Page"))
+        request_tree(transition, attachment)
+        transition.schedule(f"setup:{session_id}", transition.state.limits.setup_patience, "a setup is unanswered")
     if attachment.primary and attachment.type in SCRIPTED:
-        turn.order(effects.Enable(session_id=session_id, domain="Runtime"))
-    if not turn.state.adopting:
-        turn.order(effects.AutoAttach(session_id=session_id))
-        turn.order(effects.Resume(session_id=session_id))
+        transition.emit(effects.Enable(session_id=session_id, domain="Runtime"))
+    if not transition.state.adopting:
+        transition.emit(effects.AutoAttach(session_id=session_id))
+        transition.emit(effects.Resume(session_id=session_id))
     elif not attachment.waiting:
-        turn.order(
+        transition.emit(
             effects.Resume(session_id=session_id)
         )  # whoever asked to wait will say so, nobody else would (fact 7)
 
 
-def request_tree(turn: Turn, attachment: Attachment) -> None:
+def request_tree(transition: Transition, attachment: Attachment) -> None:
     """Ask a session which frames it has."""
-    turn.send(attachment.session_id, "Page.getFrameTree", purpose="tree", page_id=attachment.page_id)
+    transition.send(attachment.session_id, "Page.getFrameTree", purpose="tree", page_id=attachment.page_id)
 
 
-def tree_ended(turn: Turn, ticket: Ticket, number: int, outcome: Any) -> None:
+def tree_ended(transition: Transition, ticket: Ticket, number: int, outcome: Any) -> None:
     """The frame tree, or why there is none."""
-    attachment = None if ticket.session_id is None else turn.state.sessions.get(ticket.session_id)
-    page = turn.page(ticket.page_id)
+    attachment = None if ticket.session_id is None else transition.state.sessions.get(ticket.session_id)
+    page = transition.page(ticket.page_id)
     if attachment is None or page is None or isinstance(outcome, Loss):
         return
     if isinstance(outcome, Result):
-        frames.read_tree(turn, page, attachment, value_of(outcome))
-        page = _now(turn, page.id)
+        frames.read_tree(transition, page, attachment, value_of(outcome))
+        page = _current(transition, page.id)
         if page.crashed is not None and number > page.crashed_after and page.session_id == attachment.session_id:
-            turn.put_page(replace(page, crashed=None))  # who came after a crash hears no other word of its end
-    elif isinstance(outcome, Refusal) and attachment.tries < turn.state.limits.retries:
+            transition.put_page(replace(page, crashed=None))  # who came after a crash hears no other word of its end
+    elif isinstance(outcome, Refusal) and attachment.tries < transition.state.limits.retries:
         # A navigation broke it off (fact 55); or the page had crashed before we came, and what comes back in its place has
         # heard nothing of what was asked (docs/cdp/a-crash-ends-no-session.md).
         attachment = replace(attachment, tries=attachment.tries + 1)
-        turn.put(sessions=turn.state.sessions.set(attachment.session_id, attachment))
-        _set_up(turn, attachment)
+        transition.update(sessions=transition.state.sessions.set(attachment.session_id, attachment))
+        _set_up(transition, attachment)
 
 
-def renderer_answered(turn: Turn, ticket: Ticket, number: int) -> None:
+def renderer_answered(transition: Transition, ticket: Ticket, number: int) -> None:
     """A renderer has answered, whatever it was: it is not stopped."""
-    page = turn.page(ticket.page_id)
+    page = transition.page(ticket.page_id)
     if page is None or ticket.session_id is None:
         return
-    turn.calm(f"setup:{ticket.session_id}")
-    dialogs.replied(turn, page, ticket.session_id, number)
-    page = _now(turn, page.id)
+    transition.cancel(f"setup:{ticket.session_id}")
+    dialogs.replied(transition, page, ticket.session_id, number)
+    page = _current(transition, page.id)
     if page.blocked is not None and page.session_id == ticket.session_id:
-        turn.put_page(replace(page, blocked=None))
-    elif ticket.session_id in page.silent:
-        turn.put_page(replace(page, silent=page.silent.delete(ticket.session_id)))
-    if ticket.session_id in page.busy:
-        page = _now(turn, page.id)
-        turn.put_page(replace(page, busy=page.busy.delete(ticket.session_id)))
+        transition.put_page(replace(page, blocked=None))
+    elif ticket.session_id in page.blocked_sessions:
+        transition.put_page(replace(page, blocked_sessions=page.blocked_sessions.delete(ticket.session_id)))
+    if ticket.session_id in page.busy_sessions:
+        page = _current(transition, page.id)
+        transition.put_page(replace(page, busy_sessions=page.busy_sessions.delete(ticket.session_id)))
 
 
-def setup_overdue(turn: Turn, session_id: SessionId) -> None:
+def setup_overdue(transition: Transition, session_id: SessionId) -> None:
     """The setup is unanswered: the process is stopped, by a dialog that nobody saw open (fact 4) or by itself.
 
     That of a frame of its own says nothing of the page's, and the page says so.
     """
-    attachment = turn.state.sessions.get(session_id)
-    page = None if attachment is None else turn.page(attachment.page_id)
+    attachment = transition.state.sessions.get(session_id)
+    page = None if attachment is None else transition.page(attachment.page_id)
     if page is None or page.dialogs or page.crashed is not None:
         return
     if page.session_id == session_id:
-        turn.put_page(replace(page, blocked=turn.at))
-        turn.note("warning", "a page does not answer its setup", page=page.id[:8], session=session_id[:8])
+        transition.put_page(replace(page, blocked=transition.at))
+        transition.note("warning", "a page does not answer its setup", page=page.id[:8], session=session_id[:8])
     else:
-        turn.put_page(replace(page, silent=page.silent.set(session_id, turn.at)))
-        turn.note("warning", "a frame does not answer its setup", page=page.id[:8], session=session_id[:8])
+        transition.put_page(replace(page, blocked_sessions=page.blocked_sessions.set(session_id, transition.at)))
+        transition.note("warning", "a frame does not answer its setup", page=page.id[:8], session=session_id[:8])
 
 
 # ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _page_attached(turn: Turn, attachment: Attachment, info: Json) -> None:
-    state = turn.state
+def _page_attached(transition: Transition, attachment: Attachment, info: Json) -> None:
+    state = transition.state
     page = state.pages.get(attachment.target_id)
     if page is None:
         if len(state.pages) >= state.limits.pages_kept:
-            turn.count("pages_left_out")
+            transition.count("pages_left_out")
             return
         page = Page(id=attachment.target_id, number=state.last_page + 1)
-        turn.put(last_page=state.last_page + 1)
+        transition.update(last_page=state.last_page + 1)
         if state.link.listed and not state.pages and state.page_gone is None:
-            turn.put(only=page.id)
+            transition.update(only_page=page.id)
         opener = text(info, "openerId")
-        turn.tell(changes.PageOpened(target_id=page.id, opener_id=TargetId(opener) if opener else None))
-    turn.calm(f"target:{page.id}")
-    page = replace(page, session_id=attachment.session_id, epoch=state.epoch, stale=True, blocked=None)
-    page = _informed(turn, page, info)
+        transition.publish(changes.PageOpened(target_id=page.id, opener_id=TargetId(opener) if opener else None))
+    transition.cancel(f"target:{page.id}")
+    page = replace(page, session_id=attachment.session_id, generation=state.generation, stale=True, blocked=None)
+    page = _with_info(transition, page, info)
     shown = text(info, "url", state.limits.text_kept)  # what an older session told of the document is older
-    turn.put_page(replace(page, url=shown) if shown else page)
+    transition.put_page(replace(page, url=shown) if shown else page)
 
 
-def _informed(turn: Turn, page: Page, info: Json) -> Page:
-    most = turn.state.limits.text_kept
+def _with_info(transition: Transition, page: Page, info: Json) -> Page:
+    most = transition.state.limits.text_kept
     opener, context = text(info, "openerId"), text(info, "browserContextId")
     main = page.frames.get(page.id)
     return replace(
         page,
-        url=main.url if main is not None and main.told else text(info, "url", most) or page.url,
+        url=main.url if main is not None and main.reported else text(info, "url", most) or page.url,
         title=text(info, "title", most) or page.title,
         opener_id=TargetId(opener) if opener else page.opener_id,
         context_id=BrowserContextId(context) if context else page.context_id,
     )
 
 
-def info_changed(turn: Turn, params: Json) -> None:
+def info_changed(transition: Transition, params: Json) -> None:
     """`Target.targetInfoChanged`."""
     info = member(params, "targetInfo")
     target_id = TargetId(text(info, "targetId"))
-    page = turn.page(target_id)
+    page = transition.page(target_id)
     if page is not None and text(info, "subtype") == "disconnected":  # a prerendered page took its place (fact 45)
-        page_gone(turn, page, "replaced")
+        page_gone(transition, page, "replaced")
         return
     if page is not None:
-        turn.put_page(_informed(turn, page, info))
+        transition.put_page(_with_info(transition, page, info))
         return
-    session_id = turn.state.primary_on.get(target_id)
-    page = turn.page_of(session_id)
+    session_id = transition.state.primary_on.get(target_id)
+    page = transition.page_of(session_id)
     if page is not None:
-        frames.target_changed(turn, page, str(target_id), info)
+        frames.target_changed(transition, page, str(target_id), info)
 
 
-def destroyed(turn: Turn, params: Json) -> None:
+def destroyed(transition: Transition, params: Json) -> None:
     """`Target.targetDestroyed`."""
     target_id = TargetId(text(params, "targetId"))
-    page = turn.page(target_id)
+    page = transition.page(target_id)
     if page is not None:
-        page_gone(turn, page, "closed")
+        page_gone(transition, page, "closed")
     else:
-        _frame_gone(turn, target_id)
+        _frame_gone(transition, target_id)
 
 
-def _frame_gone(turn: Turn, frame_id: TargetId) -> None:
+def _frame_gone(transition: Transition, frame_id: TargetId) -> None:
     """A frame that is adrift is no more."""
-    page = turn.page(turn.state.adrift.get(frame_id))
-    _found(turn, frame_id)
+    page = transition.page(transition.state.adrift.get(frame_id))
+    _no_longer_adrift(transition, frame_id)
     if page is not None:
-        frames.gone(turn, page, str(frame_id))
+        frames.gone(transition, page, str(frame_id))
 
 
-def _found(turn: Turn, frame_id: TargetId) -> None:
-    if frame_id in turn.state.adrift:
-        turn.put(adrift=turn.state.adrift.delete(frame_id))
+def _no_longer_adrift(transition: Transition, frame_id: TargetId) -> None:
+    if frame_id in transition.state.adrift:
+        transition.update(adrift=transition.state.adrift.delete(frame_id))
 
 
-def page_gone(turn: Turn, page: Page, reason: str) -> None:
+def page_gone(transition: Transition, page: Page, reason: str) -> None:
     """A page is no more."""
-    dialogs.target_gone(turn, page)
-    page = _now(turn, page.id)
-    turn.calm(f"target:{page.id}")
-    state = turn.state
-    meant = state.focus or state.only
+    dialogs.target_gone(transition, page)
+    page = _current(transition, page.id)
+    transition.cancel(f"target:{page.id}")
+    state = transition.state
+    default_page = state.focus or state.only_page
     kept: tuple[Dialog, ...] = (*state.departed, *page.recent)[-state.limits.recent_dialogs :]
-    turn.put(
+    transition.update(
         pages=state.pages.delete(page.id),
         departed=kept,
-        page_gone=(page.id, reason) if meant == page.id else state.page_gone,
-        focus=None if meant == page.id else state.focus,
-        only=None if meant == page.id else state.only,
+        page_gone=(page.id, reason) if default_page == page.id else state.page_gone,
+        focus=None if default_page == page.id else state.focus,
+        only_page=None if default_page == page.id else state.only_page,
     )
-    turn.tell(changes.PageGone(target_id=page.id, reason=reason))
+    transition.publish(changes.PageGone(target_id=page.id, reason=reason))
 
 
-def crashed(turn: Turn, page: Page, session_id: SessionId) -> None:
+def crashed(transition: Transition, page: Page, session_id: SessionId) -> None:
     """`Inspector.targetCrashed`."""
     if page.session_id == session_id:
-        _mark_crashed(turn, page)
+        _mark_crashed(transition, page)
 
 
-def target_crashed(turn: Turn, params: Json) -> None:
+def target_crashed(transition: Transition, params: Json) -> None:
     """`Target.targetCrashed`."""
-    page = turn.page(TargetId(text(params, "targetId")))
+    page = transition.page(TargetId(text(params, "targetId")))
     if page is not None:
-        _mark_crashed(turn, page)
+        _mark_crashed(transition, page)
 
 
-def _mark_crashed(turn: Turn, page: Page) -> None:
+def _mark_crashed(transition: Transition, page: Page) -> None:
     if page.crashed is None:
-        last = turn.state.last_ticket
-        turn.put_page(replace(page, crashed=turn.at, crashed_after=last, blocked=None, busy=Map()))
-        turn.tell(changes.PageCrashed(target_id=page.id))
+        last = transition.state.last_ticket
+        transition.put_page(replace(page, crashed=transition.at, crashed_after=last, blocked=None, busy_sessions=Map()))
+        transition.publish(changes.PageCrashed(target_id=page.id))
 
 
-def reload_after_crash(turn: Turn, page: Page, session_id: SessionId) -> None:
+def reload_after_crash(transition: Transition, page: Page, session_id: SessionId) -> None:
     """`Inspector.targetReloadedAfterCrash`: it shows a document again, and nothing of before is left."""
-    attachment = turn.state.sessions.get(session_id)
+    attachment = transition.state.sessions.get(session_id)
     if attachment is not None and attachment.primary:
         if page.session_id == session_id:
-            turn.put_page(replace(page, crashed=None))
-        _set_up(turn, attachment)  # what was asked when it died was refused, and not done
+            transition.put_page(replace(page, crashed=None))
+        _set_up(transition, attachment)  # what was asked when it died was refused, and not done
 
 
 # ── the whole browser ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def targets_listed(turn: Turn, result: Json) -> None:
+def targets_listed(transition: Transition, result: Json) -> None:
     """`Target.getTargets`: what there is. What this link has not seen and the list has not is gone."""
     listed = {TargetId(text(info, "targetId")): info for info in members(result, "targetInfos")}
-    for attachment in tuple(turn.state.sessions.values()):
-        if not attachment.begun:
-            _begin(turn, attachment, listed.get(attachment.target_id, {}))
-    old = [page for page in turn.state.pages.values() if page.epoch != turn.state.epoch]
+    for attachment in tuple(transition.state.sessions.values()):
+        if not attachment.set_up:
+            _begin(transition, attachment, listed.get(attachment.target_id, {}))
+    old = [page for page in transition.state.pages.values() if page.generation != transition.state.generation]
     gone = [page for page in old if page.id not in listed]
-    found_again = (page for page in turn.state.pages.values() if page.epoch == turn.state.epoch)
-    same = any(page.number <= turn.state.link.pages_before for page in found_again)
+    found_again = (page for page in transition.state.pages.values() if page.generation == transition.state.generation)
+    same = any(page.number <= transition.state.link.pages_before for page in found_again)
     # Where its address does not tell: or a page was closed meanwhile, and that is all.
-    changed = not turn.state.link.browser_told and bool(old) and len(gone) == len(old) and not same
+    changed = not transition.state.link.browser_ids_known and bool(old) and len(gone) == len(old) and not same
     for page in gone:
-        page_gone(turn, page, "link_lost")
-    for frame_id in turn.state.adrift:
+        page_gone(transition, page, "link_lost")
+    for frame_id in transition.state.adrift:
         if frame_id not in listed:
-            _frame_gone(turn, frame_id)
+            _frame_gone(transition, frame_id)
     for page in old:
-        if page.id in listed and page.session_id is None and not turn.state.adopting:
-            turn.wake(f"target:{page.id}", REOPEN_AFTER, "a page is there, and has not been attached to")
-    link = turn.state.link
-    turn.put(link=replace(link, listed=True, failures=0, browser_changed=link.browser_changed or changed))
-    _look_for_what_is_meant(turn, listed)
+        if page.id in listed and page.session_id is None and not transition.state.adopting:
+            transition.schedule(f"target:{page.id}", REOPEN_AFTER, "a page is there, and has not been attached to")
+    link = transition.state.link
+    transition.update(link=replace(link, listed=True, failures=0, browser_changed=link.browser_changed or changed))
+    _update_only_page(transition, listed)
     if changed:
-        turn.note("warning", "another browser is behind the link: the pages of before are gone")
+        transition.note("warning", "another browser is behind the link: the pages of before are gone")
 
 
-def _look_for_what_is_meant(turn: Turn, listed: Container[TargetId]) -> None:
-    state = turn.state
-    if len(state.pages) == 1 and state.only is None and state.page_gone is None:
-        turn.put(only=next(iter(state.pages)))
+def _update_only_page(transition: Transition, listed: Container[TargetId]) -> None:
+    state = transition.state
+    if len(state.pages) == 1 and state.only_page is None and state.page_gone is None:
+        transition.update(only_page=next(iter(state.pages)))
     for target_id in sorted(state.scope.target_ids or ()):
         if target_id not in listed and target_id not in state.pages:
-            turn.note("warning", "a target of the scope is not there", target=target_id[:8])
+            transition.note("warning", "a target of the scope is not there", target=target_id[:8])
 
 
-def target_due(turn: Turn, target_id: TargetId) -> None:
+def target_due(transition: Transition, target_id: TargetId) -> None:
     """A page has no session: open one, if it is still there."""
-    page = turn.page(target_id)
-    if page is not None and page.session_id is None and turn.state.link.phase == "up" and turn.state.stopping is None:
+    page = transition.page(target_id)
+    if (
+        page is not None
+        and page.session_id is None
+        and transition.state.link.phase == "up"
+        and transition.state.stopping is None
+    ):
         params = {"targetId": page.id, "flatten": True}
-        turn.send(None, "Target.attachToTarget", params, purpose="reopen", page_id=page.id)
+        transition.send(None, "Target.attachToTarget", params, purpose="reopen", page_id=page.id)
 
 
-def reopen_ended(turn: Turn, ticket: Ticket, outcome: Any) -> None:
+def reopen_ended(transition: Transition, ticket: Ticket, outcome: Any) -> None:
     """It could not be attached to: there is no such target."""
-    page = turn.page(ticket.page_id)
+    page = transition.page(ticket.page_id)
     if page is not None and isinstance(outcome, Refusal) and page.session_id is None:
-        page_gone(turn, page, "closed")
+        page_gone(transition, page, "closed")
 
 
-def link_lost(turn: Turn) -> None:
+def link_lost(transition: Transition) -> None:
     """No session is left; pages and frames stay, until a browser says otherwise."""
-    for page in tuple(turn.state.pages.values()):
-        dialogs.link_or_session_lost(turn, page)
-        page = _now(turn, page.id)  # noqa: PLW2901 - the same page, as it is now
-        cleared = replace(page, session_id=None, blocked=None, stale=True, curing=False)
-        turn.put_page(replace(cleared, contexts=Map(), early=Map(), clearings=Map(), silent=Map(), busy=Map()))
-        turn.calm(f"target:{page.id}")
-    for attachment in turn.state.sessions.values():
-        turn.calm(f"setup:{attachment.session_id}")
+    for page in tuple(transition.state.pages.values()):
+        dialogs.link_or_session_lost(transition, page)
+        page = _current(transition, page.id)  # noqa: PLW2901 - the same page, as it is now
+        cleared = replace(page, session_id=None, blocked=None, stale=True, remedy_pending=False)
+        transition.put_page(
+            replace(
+                cleared,
+                contexts=Map(),
+                early_contexts=Map(),
+                context_clearings=Map(),
+                blocked_sessions=Map(),
+                busy_sessions=Map(),
+            )
+        )
+        transition.cancel(f"target:{page.id}")
+    for attachment in transition.state.sessions.values():
+        transition.cancel(f"setup:{attachment.session_id}")
         if attachment.type == "iframe" and attachment.page_id is not None:
-            turn.lose_sight(attachment.target_id, attachment.page_id)
-    turn.put(sessions=Map(), page_of=Map(), primary_on=Map(), also_on=Map())
+            transition.set_adrift(attachment.target_id, attachment.page_id)
+    transition.update(sessions=Map(), page_of=Map(), primary_on=Map(), also_on=Map())
 
 
-def _in_scope(turn: Turn, attachment: Attachment, info: Json) -> bool:
-    scope, target_id = turn.state.scope, attachment.target_id
+def _in_scope(transition: Transition, attachment: Attachment, info: Json) -> bool:
+    scope, target_id = transition.state.scope, attachment.target_id
     if scope.whole or (attachment.type != "page" and (attachment.page_id is not None or attachment.type == "iframe")):
         return True
     if scope.context_id is not None:
@@ -457,10 +453,12 @@ def _in_scope(turn: Turn, attachment: Attachment, info: Json) -> bool:
     opener = TargetId(text(info, "openerId"))
     assert scope.target_ids is not None
     named = target_id in scope.target_ids or opener in scope.target_ids
-    return named or opener in turn.state.pages or target_id in turn.state.pages  # its opener may be gone by now
+    return (
+        named or opener in transition.state.pages or target_id in transition.state.pages
+    )  # its opener may be gone by now
 
 
-def _now(turn: Turn, page_id: TargetId) -> Page:
-    page = turn.page(page_id)
+def _current(transition: Transition, page_id: TargetId) -> Page:
+    page = transition.page(page_id)
     assert page is not None
     return page

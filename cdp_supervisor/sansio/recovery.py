@@ -14,49 +14,47 @@ from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownTarget
 from cdp_supervisor.sansio.dialog_table import REMEDIES, remedies
 from cdp_supervisor.sansio.focus import page_ids
 from cdp_supervisor.sansio.health import view_health
-from cdp_supervisor.sansio.inputs import Ask
+from cdp_supervisor.sansio.inputs import RequestReceived
 from cdp_supervisor.sansio.replies import result_of
 from cdp_supervisor.sansio.requests import Recover
-from cdp_supervisor.sansio.routing import down, windowless
+from cdp_supervisor.sansio.routing import dialogs_without_window, link_down_error
 from cdp_supervisor.sansio.state import Page, Ticket
-from cdp_supervisor.sansio.transition import Turn
-
-__all__ = ["cure_due", "cure_ended", "end_all", "recover"]
+from cdp_supervisor.sansio.transition import Transition
 
 
-def recover(turn: Turn, ask: Ask, question: Recover) -> None:
+def recover(transition: Transition, received: RequestReceived, request: Recover) -> None:
     """`recover`: one of the cures, chosen by whoever asks."""
-    page = turn.page(TargetId(question.target_id))
-    useless = None if page is None else _no_cure(page, question.cure)
+    page = transition.page(TargetId(request.target_id))
+    useless = None if page is None else _refusal_of(page, request.remedy)
     if page is None:
-        turn.answer(ask.ask_id, error=UnknownTarget(question.target_id, known=page_ids(turn)))
-    elif turn.state.scope.observing:
+        transition.answer(received.request_id, error=UnknownTarget(request.target_id, known=page_ids(transition)))
+    elif transition.state.scope.observing:
         wrong = "This supervisor only observes: open one without .observed() to free a page."
-        turn.answer(ask.ask_id, error=InvalidArgument(wrong))
+        transition.answer(received.request_id, error=InvalidArgument(wrong))
     elif useless is not None:
-        turn.answer(ask.ask_id, error=useless)
-    elif (page.session_id is None and question.cure != "close") or turn.state.link.phase != "up":
-        turn.answer(ask.ask_id, error=down(turn, page))
-    elif question.cure != "close" and (there := windowless(turn, page, page.session_id)):
-        turn.answer(ask.ask_id, error=BlockedByDialog(there, method=question.cure))
+        transition.answer(received.request_id, error=useless)
+    elif (page.session_id is None and request.remedy != "close") or transition.state.link.phase != "up":
+        transition.answer(received.request_id, error=link_down_error(transition, page))
+    elif request.remedy != "close" and (dialog_ids := dialogs_without_window(transition, page, page.session_id)):
+        transition.answer(received.request_id, error=BlockedByDialog(dialog_ids, method=request.remedy))
     else:
-        _cure(turn, ask.ask_id, page, question.cure)
+        _apply(transition, received.request_id, page, request.remedy)
 
 
-def _no_cure(page: Page, cure: str) -> InvalidArgument | None:
+def _refusal_of(page: Page, remedy: str) -> InvalidArgument | None:
     """Why this does not free the page."""
-    stuck = [dialog for dialog in page.dialogs if dialog.phase == "stuck"]
-    cures: tuple[str, ...] = ()
-    if stuck or page.blocked is not None or page.silent or page.busy:
-        cures = tuple(
-            cure
-            for cure in REMEDIES["unseen"]
-            if all(cure in remedies(dialog.why, native=dialog.native) for dialog in stuck)
+    unanswerable = [dialog for dialog in page.dialogs if dialog.phase == "unanswerable"]
+    found: tuple[str, ...] = ()
+    if unanswerable or page.blocked is not None or page.blocked_sessions or page.busy_sessions:
+        found = tuple(
+            remedy
+            for remedy in REMEDIES["unseen"]
+            if all(remedy in remedies(dialog.why, native=dialog.native) for dialog in unanswerable)
         )
-    if cure in cures:
+    if remedy in found:
         return None
-    if cures:
-        return InvalidArgument(f"{cure!r} does not free this page; what does: {', '.join(cures)}.")
+    if found:
+        return InvalidArgument(f"{remedy!r} does not free this page; what does: {', '.join(found)}.")
     pending = [dialog.id for dialog in page.dialogs if dialog.phase != "closed"]
     instead = f"respond to {', '.join(pending)}" if pending else "its health says how it fares"
     return InvalidArgument(
@@ -64,51 +62,51 @@ def _no_cure(page: Page, cure: str) -> InvalidArgument | None:
     )
 
 
-def _cure(turn: Turn, ask_id: int, page: Page, cure: str) -> None:
+def _apply(transition: Transition, request_id: int, page: Page, remedy: str) -> None:
     session_id: SessionId | None = page.session_id
     params: Json
-    if cure == "close":
+    if remedy == "close":
         session_id, method, params = None, "Target.closeTarget", {"targetId": page.id}
-    elif cure == "reload":
+    elif remedy == "reload":
         method, params = "Page.reload", {}
     else:
         url = page.url.partition("#")[0] or "about:blank"
-        if cure == "same_document":  # keeps what the page has, and costs one entry of its history (fact 5)
-            url = f"{url}#freed-{turn.state.last_ticket + 1}"
+        if remedy == "same_document":  # keeps what the page has, and costs one entry of its history (fact 5)
+            url = f"{url}#freed-{transition.state.last_ticket + 1}"
         method, params = "Page.navigate", {"url": url}
-    turn.put_page(replace(page, curing=bool(page.dialogs)))
-    turn.note("info", "a page is freed", page=page.id[:8], cure=cure)
-    number = turn.send(session_id, method, params, purpose="cure", page_id=page.id, call_id=f"a-{ask_id}")
-    turn.wake(f"cure:{number}", turn.state.limits.answer_patience, "a cure is unanswered")
+    transition.put_page(replace(page, remedy_pending=bool(page.dialogs)))
+    transition.note("info", "a page is freed", page=page.id[:8], remedy=remedy)
+    number = transition.send(session_id, method, params, purpose="remedy", page_id=page.id, call_id=f"a-{request_id}")
+    transition.schedule(f"remedy:{number}", transition.state.limits.answer_patience, "a cure is unanswered")
 
 
-def cure_ended(turn: Turn, ticket: Ticket, number: int, outcome: Any) -> None:
+def remedy_ended(transition: Transition, ticket: Ticket, number: int, outcome: Any) -> None:
     """A cure was carried out, or refused."""
-    turn.calm(f"cure:{number}")
-    ask_id = int(ticket.call_id[2:])
+    transition.cancel(f"remedy:{number}")
+    request_id = int(ticket.call_id[2:])
     try:
         result_of(outcome, "The cure", ticket.session_id)
     except CdpError as error:
-        turn.answer(ask_id, error=error)
+        transition.answer(request_id, error=error)
     else:
-        turn.answer(ask_id)
+        transition.answer(request_id)
 
 
-def cure_due(turn: Turn, number: str) -> None:
+def remedy_due(transition: Transition, number: str) -> None:
     """A cure was not answered in its time."""
-    ticket = turn.state.tickets.get(int(number))
+    ticket = transition.state.tickets.get(int(number))
     if ticket is not None:
-        turn.forget(int(number))
-        page = turn.page(ticket.page_id)
-        health = None if page is None else view_health(turn.state, page)
-        waited = turn.now - ticket.since.mono
-        turn.answer(int(ticket.call_id[2:]), error=CallTimedOut("The cure", waited=waited, health=health))
+        transition.forget(int(number))
+        page = transition.page(ticket.page_id)
+        health = None if page is None else view_health(transition.state, page)
+        waited = transition.now - ticket.since.mono
+        transition.answer(int(ticket.call_id[2:]), error=CallTimedOut("The cure", waited=waited, health=health))
 
 
-def end_all(turn: Turn, error_for: Any) -> None:
+def end_all(transition: Transition, error_for: Any) -> None:
     """Nothing can be freed any more: whoever waits is told so."""
-    for number, ticket in sorted(turn.state.tickets.items()):
-        if ticket.purpose == "cure":
-            turn.calm(f"cure:{number}")
-            turn.forget(number)
-            turn.answer(int(ticket.call_id[2:]), error=error_for())
+    for number, ticket in sorted(transition.state.tickets.items()):
+        if ticket.purpose == "remedy":
+            transition.cancel(f"remedy:{number}")
+            transition.forget(number)
+            transition.answer(int(ticket.call_id[2:]), error=error_for())

@@ -11,8 +11,6 @@ from cdp_supervisor.errors import ScriptFailed
 from cdp_supervisor.sansio.event_params import member, text
 from cdp_supervisor.sansio.inputs import NotSent
 
-__all__ = ["error_of", "read_evaluation", "result_of", "value_of"]
-
 
 def value_of(result: Result) -> Json:
     """The result's JSON; empty where it is none."""

@@ -13,21 +13,8 @@ import attrs
 from cdp_core.errors import InvalidArgument
 from cdp_supervisor.sansio.options import Policy
 
-__all__ = [
-    "AwaitCall",
-    "Call",
-    "Cure",
-    "Focus",
-    "Question",
-    "Recover",
-    "RespondToDialog",
-    "SetPolicy",
-    "Stop",
-    "WhenBlocked",
-]
-
 WhenBlocked = Literal["raise", "wait"]
-Cure = Literal["same_document", "navigate", "reload", "close"]
+Remedy = Literal["same_document", "navigate", "reload", "close"]
 
 
 def _of(what: str, *kinds: type) -> Any:
@@ -95,7 +82,7 @@ class Recover:
     """Free a page whose dialog nobody can answer."""
 
     target_id: str = attrs.field(validator=_text)
-    cure: str = attrs.field(validator=_text)
+    remedy: str = attrs.field(validator=_text)
 
 
 @attrs.frozen(kw_only=True)
@@ -105,4 +92,4 @@ class Stop:
     timeout: float = attrs.field(default=1.5, validator=_of("a number of seconds", int, float))
 
 
-Question = RespondToDialog | Call | AwaitCall | SetPolicy | Focus | Recover | Stop
+Request = RespondToDialog | Call | AwaitCall | SetPolicy | Focus | Recover | Stop

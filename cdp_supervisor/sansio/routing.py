@@ -29,22 +29,7 @@ from cdp_supervisor.sansio.health import view_health
 from cdp_supervisor.sansio.options import is_time, shown
 from cdp_supervisor.sansio.requests import Call
 from cdp_supervisor.sansio.state import NOWHEN, Dialog, Frame, Page, State
-from cdp_supervisor.sansio.transition import Turn
-
-__all__ = [
-    "ANSWERED_BY_BROWSER",
-    "DECIDED_BY_LEAVING",
-    "NAVIGATIONS",
-    "Place",
-    "answered_meanwhile",
-    "check_free",
-    "down",
-    "place_of",
-    "session_of",
-    "stops",
-    "windowless",
-    "wrong_timeout",
-]
+from cdp_supervisor.sansio.transition import Transition
 
 ANSWERED_BY_BROWSER: Final = frozenset(
     (
@@ -68,137 +53,145 @@ ANSWERED_BY_BROWSER: Final = frozenset(
 """What is answered while a dialog stops the renderer (fact 15); of whole domains, `Input` and `Browser`."""
 BROWSER_DOMAINS: Final = ("Browser", "Target", "SystemInfo", "Tethering")
 """What goes to the browser's own session, where nothing else is named."""
-IN_A_CONTEXT: Final = frozenset(("Runtime.evaluate", "Runtime.callFunctionOn"))
-ANSWER: Final = "Page.handleJavaScriptDialog"
+CONTEXT_METHODS: Final = frozenset(("Runtime.evaluate", "Runtime.callFunctionOn"))
+HANDLE_DIALOG: Final = "Page.handleJavaScriptDialog"
 NAVIGATIONS: Final = frozenset(("Page.navigate", "Page.reload", "Page.navigateToHistoryEntry", "Page.close"))
-DECIDED_BY_LEAVING: Final = frozenset(("Page.navigate", "Page.navigateToHistoryEntry"))
+ENDED_BY_BEFOREUNLOAD: Final = frozenset(("Page.navigate", "Page.navigateToHistoryEntry"))
 """What is answered only when the `beforeunload` dialog that it brings up is (fact 21)."""
 WHEN_BLOCKED: Final = ("raise", "wait")
 
 
 @attrs.frozen(kw_only=True)
-class Place:
+class Route:
     """Where a command goes."""
 
     session_id: SessionId | None
     page: Page | None
     params: Mapping[str, Any] | None
-    there: bool = True
+    ready: bool = True
     """Whether it can be sent: the scripts of a frame may have nowhere to run yet."""
 
 
-def place_of(turn: Turn, question: Call) -> Place:
+def route_of(transition: Transition, request: Call) -> Route:
     """Where a call goes. Raises what is wrong with it, or that nobody is there."""
-    state = turn.state
-    _check(question)
-    if question.method == ANSWER:
-        raise InvalidArgument(f"{ANSWER} is sent by respond_to_dialog: only so is it known whose answer a dialog got.")
+    state = transition.state
+    _check(request)
+    if request.method == HANDLE_DIALOG:
+        raise InvalidArgument(
+            f"{HANDLE_DIALOG} is sent by respond_to_dialog: only so is it known whose answer a dialog got."
+        )
     if state.link.phase != "up":
-        raise down(turn, None)
-    if question.session_id is not None:
-        session_id = SessionId(question.session_id)
+        raise link_down_error(transition, None)
+    if request.session_id is not None:
+        session_id = SessionId(request.session_id)
         if session_id not in state.sessions:
-            raise UnknownTarget(question.session_id, known=list(state.sessions))
-        return Place(session_id=session_id, page=turn.page_of(session_id), params=question.params)
-    if question.frame_id is not None:
-        return _place_in_frame(turn, question, question.frame_id)
-    if question.target_id is not None:
-        return _place_on_target(turn, question, TargetId(question.target_id))
-    if question.method.partition(".")[0] in BROWSER_DOMAINS:
-        return Place(session_id=None, page=None, params=question.params)
+            raise UnknownTarget(request.session_id, known=list(state.sessions))
+        return Route(session_id=session_id, page=transition.page_of(session_id), params=request.params)
+    if request.frame_id is not None:
+        return _route_to_frame(transition, request, request.frame_id)
+    if request.target_id is not None:
+        return _route_to_target(transition, request, TargetId(request.target_id))
+    if request.method.partition(".")[0] in BROWSER_DOMAINS:
+        return Route(session_id=None, page=None, params=request.params)
     page = focused_page(state)
     if page is None:
-        raise AmbiguousTarget(page_ids(turn))
+        raise AmbiguousTarget(page_ids(transition))
     if state.focus is None:
-        turn.put(only=page.id)
-    return _place_on_target(turn, question, page.id)
+        transition.update(only_page=page.id)
+    return _route_to_target(transition, request, page.id)
 
 
-def _check(question: Call) -> None:
-    if not isinstance(question.method, str) or not question.method:  # pyright: ignore[reportUnnecessaryIsInstance]
+def _check(request: Call) -> None:
+    if not isinstance(request.method, str) or not request.method:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidArgument("A command's method must be a string such as 'Page.navigate'.")
-    if question.when_blocked not in WHEN_BLOCKED:
-        raise InvalidArgument(f"when_blocked must be one of {', '.join(WHEN_BLOCKED)}, not {question.when_blocked!r}.")
-    wrong = wrong_timeout(question.timeout)
+    if request.when_blocked not in WHEN_BLOCKED:
+        raise InvalidArgument(f"when_blocked must be one of {', '.join(WHEN_BLOCKED)}, not {request.when_blocked!r}.")
+    wrong = wrong_timeout(request.timeout)
     if wrong is not None:
         raise wrong
-    named = [each for each in (question.frame_id, question.target_id, question.session_id) if each is not None]
+    named = [each for each in (request.frame_id, request.target_id, request.session_id) if each is not None]
     if len(named) > 1:
         raise InvalidArgument("Give one of frame_id, target_id and session_id: each says by itself where a call goes.")
 
 
-def _place_on_target(turn: Turn, question: Call, target_id: TargetId) -> Place:
-    page = turn.page(target_id)
-    session_id = turn.state.primary_on.get(target_id) if page is None else page.session_id
+def _route_to_target(transition: Transition, request: Call, target_id: TargetId) -> Route:
+    page = transition.page(target_id)
+    session_id = transition.state.primary_on.get(target_id) if page is None else page.session_id
     if page is None and session_id is None:
-        raise UnknownTarget(target_id, known=page_ids(turn))
+        raise UnknownTarget(target_id, known=page_ids(transition))
     if session_id is None:
-        raise down(turn, page)
-    return Place(session_id=session_id, page=page or turn.page_of(session_id), params=question.params)
+        raise link_down_error(transition, page)
+    return Route(session_id=session_id, page=page or transition.page_of(session_id), params=request.params)
 
 
-def _place_in_frame(turn: Turn, question: Call, frame_id: str) -> Place:
-    for page in turn.state.pages.values():
+def _route_to_frame(transition: Transition, request: Call, frame_id: str) -> Route:
+    for page in transition.state.pages.values():
         frame = page.frames.get(frame_id)
         if frame is not None:
-            return _place_of_frame(turn, question, page, frame)
-    raise UnknownFrame(frame_id, known=[each for page in turn.state.pages.values() for each in [*page.frames][:6]])
+            return _route_of_frame(transition, request, page, frame)
+    raise UnknownFrame(
+        frame_id, known=[each for page in transition.state.pages.values() for each in [*page.frames][:6]]
+    )
 
 
-def _place_of_frame(turn: Turn, question: Call, page: Page, frame: Frame) -> Place:
-    attachment = None if frame.session_id is None else turn.state.sessions.get(frame.session_id)
+def _route_of_frame(transition: Transition, request: Call, page: Page, frame: Frame) -> Route:
+    attachment = None if frame.session_id is None else transition.state.sessions.get(frame.session_id)
     if attachment is None:
-        raise down(turn, page)
+        raise link_down_error(transition, page)
     if attachment.target_id == frame.id:
-        return Place(session_id=attachment.session_id, page=page, params=question.params)
-    if question.method not in IN_A_CONTEXT:
+        return Route(session_id=attachment.session_id, page=page, params=request.params)
+    if request.method not in CONTEXT_METHODS:
         hint = "reach it through `contentDocument` in a script of the frame above, or with Runtime.evaluate in it"
-        raise FrameSharesProcess(frame.id, method=question.method, hint=hint)
-    params = {"uniqueContextId": context_of(page, frame), **(question.params or {})}
-    return Place(session_id=attachment.session_id, page=page, params=params, there=params["uniqueContextId"] != "")
+        raise FrameSharesProcess(frame.id, method=request.method, hint=hint)
+    params = {"uniqueContextId": context_of(page, frame), **(request.params or {})}
+    return Route(session_id=attachment.session_id, page=page, params=params, ready=params["uniqueContextId"] != "")
 
 
-def check_free(turn: Turn, question: Call, place: Place) -> None:
+def check_not_blocked(transition: Transition, request: Call, route: Route) -> None:
     """Raises what stops a call that is not sent for that reason."""
-    page = place.page
+    page = route.page
     if page is None:
         return
-    if question.method in NAVIGATIONS:
-        there = windowless(turn, page, place.session_id)
-        if question.method in DECIDED_BY_LEAVING:
-            there += tuple(each.id for each in page.dialogs if each.type == "beforeunload" and each.phase == "open")
-        if there:
-            raise BlockedByDialog(there, method=question.method)
-    elif page.crashed is not None and page.session_id == place.session_id:
+    if request.method in NAVIGATIONS:
+        dialog_ids = dialogs_without_window(transition, page, route.session_id)
+        if request.method in ENDED_BY_BEFOREUNLOAD:
+            dialog_ids += tuple(
+                each.id for each in page.dialogs if each.type == "beforeunload" and each.phase == "open"
+            )
+        if dialog_ids:
+            raise BlockedByDialog(dialog_ids, method=request.method)
+    elif page.crashed is not None and page.session_id == route.session_id:
         raise TargetCrashed(  # nothing is answered before a reload (fact 49)
-            f"Page {page.id[:8]} has crashed, so {question.method} was not sent; reload or navigate it first.",
+            f"Page {page.id[:8]} has crashed, so {request.method} was not sent; reload or navigate it first.",
             reason="crashed",
-            session_id=place.session_id or "",
+            session_id=route.session_id or "",
             target_id=page.id,
         )
-    if answered_meanwhile(question.method):
+    if answered_by_browser(request.method):
         return
     stopping = tuple(
-        dialog.id for dialog in page.dialogs if dialog.phase != "closed" and stops(turn, page, dialog, place.session_id)
+        dialog.id
+        for dialog in page.dialogs
+        if dialog.phase != "closed" and dialog_blocks(transition, page, dialog, route.session_id)
     )
-    if stopping and question.when_blocked == "raise":
-        raise BlockedByDialog(stopping, method=question.method)
-    silent = None if place.session_id is None else page.silent.get(place.session_id)
-    since = page.blocked if place.session_id == page.session_id else silent
-    if since is not None and question.when_blocked == "raise":
-        raise PageFrozen(page.id, since=since.wall, why=view_health(turn.state, page).why)
+    if stopping and request.when_blocked == "raise":
+        raise BlockedByDialog(stopping, method=request.method)
+    blocked = None if route.session_id is None else page.blocked_sessions.get(route.session_id)
+    since = page.blocked if route.session_id == page.session_id else blocked
+    if since is not None and request.when_blocked == "raise":
+        raise PageFrozen(page.id, since=since.wall, why=view_health(transition.state, page).why)
 
 
 def session_of(state: State, *, target_id: str | None, frame_id: str | None) -> SessionId:
     """The session that a page, a worker or a frame has of its own. Raises what `call` does."""
-    turn = Turn(state, NOWHEN)
-    question = Call(method="Page.enable", target_id=target_id, frame_id=frame_id)
-    place = place_of(turn, question)
-    assert place.session_id is not None
-    return place.session_id
+    transition = Transition(state, NOWHEN)
+    request = Call(method="Page.enable", target_id=target_id, frame_id=frame_id)
+    route = route_of(transition, request)
+    assert route.session_id is not None
+    return route.session_id
 
 
-def answered_meanwhile(method: str) -> bool:
+def answered_by_browser(method: str) -> bool:
     """Whether the browser answers it while a dialog stops the renderer."""
     return method in ANSWERED_BY_BROWSER or method.partition(".")[0] in ("Input", "Browser")
 
@@ -210,9 +203,9 @@ def wrong_timeout(timeout: float | None) -> InvalidArgument | None:
     return InvalidArgument(f"timeout must be a positive number of seconds, or None for ever, not {shown(timeout)}.")
 
 
-def down(turn: Turn, page: Page | None) -> ConnectionLost:
+def link_down_error(transition: Transition, page: Page | None) -> ConnectionLost:
     """Why nothing can be sent there."""
-    link = turn.state.link
+    link = transition.state.link
     what = (
         "The link to the browser is down"
         if link.phase != "up"
@@ -223,26 +216,26 @@ def down(turn: Turn, page: Page | None) -> ConnectionLost:
     )
 
 
-def stops(turn: Turn, page: Page, dialog: Dialog, session_id: SessionId | None) -> bool:
+def dialog_blocks(transition: Transition, page: Page, dialog: Dialog, session_id: SessionId | None) -> bool:
     """Whether a dialog stops what is sent on a session of its page."""
-    return _is_together(turn, page, turn.process_of(page, dialog.frame_id), session_id)
+    return _share_process(transition, page, transition.process_of(page, dialog.frame_id), session_id)
 
 
-def _is_together(turn: Turn, page: Page, one: SessionId | None, other: SessionId | None) -> bool:
+def _share_process(transition: Transition, page: Page, one: SessionId | None, other: SessionId | None) -> bool:
     """Whether two sessions of a page are on one process: on one target, or on frames of one site.
 
     See docs/cdp/frames-of-one-site-share-a-process.md.
     """
     if one is None or other is None or one == other:
         return one == other
-    targets = [each.target_id for each in map(turn.state.sessions.get, (one, other)) if each is not None]
+    targets = [each.target_id for each in map(transition.state.sessions.get, (one, other)) if each is not None]
     if len(targets) < 2 or targets[0] == targets[1]:
         return len(targets) == 2
     sites = [site_of(frame.url) for frame in map(page.frames.get, targets) if frame is not None]
     return len(sites) == 2 and sites[0] == sites[1] != ""
 
 
-def windowless(turn: Turn, page: Page, session_id: SessionId | None) -> tuple[str, ...]:
+def dialogs_without_window(transition: Transition, page: Page, session_id: SessionId | None) -> tuple[str, ...]:
     """The dialogs under which a page must not be navigated: it freezes for good, or the browser ends.
 
     So it is where the browser has no window for dialogs.
@@ -253,5 +246,5 @@ def windowless(turn: Turn, page: Page, session_id: SessionId | None) -> tuple[st
         if not dialog.native
         and dialog.phase in ("open", "answering")
         and dialog.type != "beforeunload"
-        and stops(turn, page, dialog, session_id)
+        and dialog_blocks(transition, page, dialog, session_id)
     )

@@ -16,7 +16,7 @@ from immutables import Map
 from cdp_core.sansio.messages import BrowserContextId, SessionId, TargetId
 from cdp_core.sansio.structs import Struct
 from cdp_supervisor.errors import InvalidPolicy
-from cdp_supervisor.sansio.deadlines import Agenda, Entry, entries
+from cdp_supervisor.sansio.deadlines import Deadlines, Entry, entries
 from cdp_supervisor.sansio.dialog_table import Phase
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope, is_time, shown
@@ -24,22 +24,6 @@ from cdp_supervisor.sansio.requests import Call
 
 if TYPE_CHECKING:
     from cdp_supervisor.sansio.extensions import Extension
-
-__all__ = [
-    "Attachment",
-    "CallRecord",
-    "ContextMade",
-    "Deadline",
-    "Dialog",
-    "Frame",
-    "HostedExtension",
-    "LinkState",
-    "Page",
-    "State",
-    "Ticket",
-    "initial_state",
-]
-
 
 NOWHEN: Final = Instant(mono=0.0)
 
@@ -65,7 +49,7 @@ class Dialog(Struct, frozen=True, kw_only=True, gc=False):
     native: bool
     """Whether the browser has a window for it (`hasBrowserHandler`): the two profiles differ (facts 24, 26)."""
     opened: Instant
-    epoch: int
+    generation: int
     phase: Phase = "open"
     by: str = ""
     """Whose answer is on its way: `agent`, `auto_policy` or `watchdog`."""
@@ -79,7 +63,7 @@ class Dialog(Struct, frozen=True, kw_only=True, gc=False):
     """Another one is open on the page, and one of the two is about to end: it is not answered by itself before that."""
     overdue: bool = False
     deadline: float | None = None
-    ask_ids: tuple[int, ...] = ()
+    request_ids: tuple[int, ...] = ()
     closed_by: str = ""
     reason: str = ""
     code: int | None = None
@@ -100,7 +84,7 @@ class Frame(Struct, frozen=True, kw_only=True, gc=False):
     name: str = ""
     origin: str = ""
     oopif: bool = False
-    told: bool = False
+    reported: bool = False
     """Whether its own session has said what it shows: what others say of it is older."""
     context: str = ""
     """The one that was told of last, ended or not, by its unique id."""
@@ -108,11 +92,11 @@ class Frame(Struct, frozen=True, kw_only=True, gc=False):
     """Of its document: another one is another document."""
 
 
-class ContextMade(Struct, frozen=True, kw_only=True, gc=False):
+class ExecutionContext(Struct, frozen=True, kw_only=True, gc=False):
     """Where scripts of a frame run: an execution context, which ends when that is told, or with all of its session."""
 
     session_id: SessionId
-    after: int
+    clearings_before: int
     """So many times had all of that session ended before."""
 
 
@@ -127,7 +111,7 @@ class Page(Struct, frozen=True, kw_only=True, gc=False):
     opener_id: TargetId | None = None
     context_id: BrowserContextId | None = None
     session_id: SessionId | None = None
-    epoch: int = 0
+    generation: int = 0
     dialogs: tuple[Dialog, ...] = ()
     recent: tuple[Dialog, ...] = ()
     frames: Map[str, Frame] = Map()
@@ -136,24 +120,24 @@ class Page(Struct, frozen=True, kw_only=True, gc=False):
     last_frame: int = 0
     left_out: int = 0
     """Frames beyond the limit."""
-    contexts: Map[str, ContextMade] = Map()
+    contexts: Map[str, ExecutionContext] = Map()
     """By their unique ids: those of frames that are there, or are still to be told of."""
-    early: Map[str, str] = Map()
+    early_contexts: Map[str, str] = Map()
     """The contexts of the latter."""
-    clearings: Map[SessionId, int] = Map()
+    context_clearings: Map[SessionId, int] = Map()
     """How often all contexts of a session ended together."""
     crashed: Instant | None = None
     crashed_after: int = 0
     """The last ticket before that was known: an answer to a later one is of another process."""
     blocked: Instant | None = None
     """Since when its setup is unanswered, with no dialog of it seen."""
-    silent: Map[SessionId, Instant] = Map()
+    blocked_sessions: Map[SessionId, Instant] = Map()
     """The sessions of frames out of process whose setup is unanswered, and since when."""
-    busy: Map[SessionId, Instant] = Map()
+    busy_sessions: Map[SessionId, Instant] = Map()
     """The sessions whose renderers did not answer while a call waited for one, and since when."""
     stale: bool = True
     """Whether the tree is still to be read."""
-    curing: bool = False
+    remedy_pending: bool = False
     """Whether something of ours is on its way that ends its dialogs: a navigation, a cure."""
 
 
@@ -168,7 +152,7 @@ class Attachment(Struct, frozen=True, kw_only=True, gc=False):
     primary: bool
     """Whether it is the one that is listened to: a second one on the same target says everything again (fact 47)."""
     waiting: bool = False
-    begun: bool = False
+    set_up: bool = False
     """Whether its setup was sent."""
     tries: int = 0
     """Of its frame tree, beyond the first."""
@@ -194,11 +178,11 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     page_id: TargetId | None
     since: Instant
     ticket: int = 0
-    waits: Call | None = None
+    waiting_request: Call | None = None
     """What is asked, while it is not sent: the scripts of its frame have nowhere to run yet."""
     probe: int = 0
     """The ticket of the question whether its renderer answers anything; 0: it was not asked."""
-    ask_id: int | None
+    request_id: int | None
     raises: bool
     """Whether it is to be told of a dialog at once."""
     blocked: bool = False
@@ -218,7 +202,7 @@ class LinkState(Struct, frozen=True, kw_only=True):
     owned: bool = True
     browser_id: str | None = None
     browser_changed: bool = False
-    browser_told: bool = False
+    browser_ids_known: bool = False
     """Whether the browser's own id says if it is the one of before."""
     unsupported: str = ""
     """Why what answers is no browser that can be supervised."""
@@ -240,8 +224,8 @@ class HostedExtension(Struct, frozen=True, kw_only=True):
     """Why it was switched off."""
     timed: bool = False
     """Whether it waits for a time."""
-    keeps: bool = False
-    """Whether it only keeps events (see `KeepingMachine`)."""
+    folds: bool = False
+    """Whether it only keeps events (see `FoldingExtension`)."""
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -256,7 +240,7 @@ class State(Struct, frozen=True, kw_only=True):
     """Whether sessions are opened by somebody else, and only followed here."""
     now: float = 0.0
     """The latest moment that was seen."""
-    epoch: int = 1
+    generation: int = 1
     sequence: int = 0
     link: LinkState = LinkState()
     pages: Map[TargetId, Page] = Map()
@@ -276,13 +260,13 @@ class State(Struct, frozen=True, kw_only=True):
     ended_calls: tuple[str, ...] = ()
     waiting_calls: tuple[str, ...] = ()
     """Those that are not sent yet."""
-    agenda: Agenda = ()
+    deadlines: Deadlines = ()
     """What is to be done when."""
     deadline_of: Map[str, float] = Map()
     departed: tuple[Dialog, ...] = ()
     """The last dialogs of pages that are gone."""
     focus: TargetId | None = None
-    only: TargetId | None = None
+    only_page: TargetId | None = None
     """The page that was the only one, and so was meant where none was named."""
     page_gone: tuple[TargetId, str] | None = None
     """The page that was focused, and why it is gone."""
@@ -294,13 +278,13 @@ class State(Struct, frozen=True, kw_only=True):
     """The ask that wants the end."""
     totals: Map[str, int] = Map()
     extensions: tuple[HostedExtension, ...] = ()
-    heard: frozenset[str] = frozenset()
+    extension_events: frozenset[str] = frozenset()
     """The events that a machine of somebody else's wants."""
 
     @property
-    def deadlines(self) -> tuple[Entry, ...]:
+    def deadline_entries(self) -> tuple[Entry, ...]:
         """(when, key, why), the next one first."""
-        return tuple(entries(self.agenda))
+        return tuple(entries(self.deadlines))
 
 
 def initial_state(
@@ -340,11 +324,11 @@ def initial_state(
         adopting=adopting,
         extensions=tuple(
             HostedExtension(
-                extension=extension, state=extension.initial(), keeps=callable(getattr(extension, "fold", None))
+                extension=extension, state=extension.initial(), folds=callable(getattr(extension, "fold", None))
             )
             for extension in extensions
         ),
-        heard=frozenset[str]().union(*(extension.events for extension in extensions)),
+        extension_events=frozenset[str]().union(*(extension.events for extension in extensions)),
     )
 
 

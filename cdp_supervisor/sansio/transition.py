@@ -21,23 +21,21 @@ from cdp_supervisor.sansio.deadlines import added, without
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.state import Page, State, Ticket
 
-__all__ = ["Turn", "later"]
 
-
-def later(now: float, seconds: float) -> float:
+def moment_after(now: float, seconds: float) -> float:
     """A moment that is really later than now, however large the one and small the other."""
     at = now + seconds
     return at if at > now else math.nextafter(now, math.inf)
 
 
-class Turn:
+class Transition:
     """See the module."""
 
-    __slots__ = ("_mine", "at", "effects", "extensions", "now", "state")
+    __slots__ = ("_is_new_state", "at", "effects", "extensions", "now", "state")
 
     def __init__(self, state: State, at: Instant) -> None:
         self.state = state
-        self._mine = False
+        self._is_new_state = False
         """Whether the state was made in this step: nobody else has seen it, and it is written in place."""
         self.at = at
         self.now = at.mono
@@ -48,20 +46,20 @@ class Turn:
 
     # ── the state ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def ended(self, before: State) -> State:
+    def result(self, before: State) -> State:
         """The state that this step makes: the one before it where nothing has changed."""
         if self.extensions is not before.extensions:
-            self.put(extensions=self.extensions)
-        if self._mine:
+            self.update(extensions=self.extensions)
+        if self._is_new_state:
             return self.state
         return before if self.now == before.now else replace(before, now=self.now)
 
-    def put(self, **changed: Any) -> None:
+    def update(self, **changed: Any) -> None:
         """Change the state."""
         state = self.state
-        if not self._mine:
+        if not self._is_new_state:
             self.state = replace(state, now=self.now, sequence=state.sequence + 1, **changed)
-            self._mine = True
+            self._is_new_state = True
             return
         for name, value in changed.items():
             amend(state, name, value)
@@ -74,11 +72,11 @@ class Turn:
         """A page has changed."""
         state = self.state
         pages = state.pages.set(page.id, page)
-        if self._mine:
+        if self._is_new_state:
             amend(state, "pages", pages)
         else:  # as `put`, without its keywords: this is done once for each event
             self.state = replace(state, now=self.now, sequence=state.sequence + 1, pages=pages)
-            self._mine = True
+            self._is_new_state = True
         return page
 
     def page_of(self, session_id: SessionId | None) -> Page | None:
@@ -97,22 +95,22 @@ class Turn:
             frame = None if frame.parent_id is None else page.frames.get(frame.parent_id)
         return page.session_id
 
-    def lose_sight(self, frame_id: str, page_id: TargetId) -> bool:
+    def set_adrift(self, frame_id: str, page_id: TargetId) -> bool:
         """A frame has no session, and nothing was said of its end. False where too many are known so already."""
         adrift = self.state.adrift
         if len(adrift) >= self.state.limits.sessions_kept:
             return False
-        self.put(adrift=adrift.set(TargetId(frame_id), page_id))
+        self.update(adrift=adrift.set(TargetId(frame_id), page_id))
         return True
 
     def count(self, what: str, number: int = 1) -> None:
         """Count something for the statistics."""
         totals = self.state.totals
-        self.put(totals=totals.set(what, totals.get(what, 0) + number))
+        self.update(totals=totals.set(what, totals.get(what, 0) + number))
 
     # ── orders ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def order(self, effect: effects.Effect) -> None:
+    def emit(self, effect: effects.Effect) -> None:
         """Have something done."""
         self.effects.append(effect)
 
@@ -132,62 +130,62 @@ class Turn:
         ticket = Ticket(
             purpose=purpose, session_id=session_id, since=self.at, page_id=page_id, dialog_id=dialog_id, call_id=call_id
         )
-        self.put(
+        self.update(
             last_ticket=number,
             tickets=self.state.tickets.set(number, ticket),
             link=replace(self.state.link, last_sent=self.now),
         )
-        self.order(effects.Send(ticket=number, session_id=session_id, method=method, params=params))
+        self.emit(effects.Send(ticket=number, session_id=session_id, method=method, params=params))
         return number
 
     def take_ticket(self, number: int) -> Ticket | None:
         """What was sent under this number has ended."""
         ticket = self.state.tickets.get(number)
         if ticket is not None:
-            self.put(tickets=self.state.tickets.delete(number))
+            self.update(tickets=self.state.tickets.delete(number))
         return ticket
 
     def forget(self, number: int) -> None:
         """Nobody waits for it any more."""
         if self.take_ticket(number) is not None:
-            self.order(effects.Forget(ticket=number))
+            self.emit(effects.Forget(ticket=number))
 
-    def tell(self, change: Change) -> None:
+    def publish(self, change: Change) -> None:
         """Something changed that somebody may want to hear of."""
-        self.effects.append(effects.Tell(change=change))
+        self.effects.append(effects.Publish(change=change))
 
     def note(self, level: Literal["debug", "info", "warning"], text: str, **fields: Any) -> None:
         """A line for the log."""
-        self.order(effects.Note(level=level, text=text, fields={"epoch": self.state.epoch, **fields}))
+        self.emit(effects.Note(level=level, text=text, fields={"generation": self.state.generation, **fields}))
 
-    def answer(self, ask_id: int | None, value: Any = None, *, error: Exception | None = None) -> None:
+    def answer(self, request_id: int | None, value: Any = None, *, error: Exception | None = None) -> None:
         """Answer an ask; None is one whose asker was told already."""
-        if ask_id is not None:
-            self.order(effects.Answer(ask_id=ask_id, value=value, error=error))
+        if request_id is not None:
+            self.emit(effects.Answer(request_id=request_id, value=value, error=error))
 
     # ── deadlines ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def wake(self, key: str, seconds: float, why: str) -> float:
+    def schedule(self, key: str, seconds: float, why: str) -> float:
         """Come back in so many seconds; what was to be done under this key before is not. The answer is the moment."""
-        at = later(self.now, seconds if seconds >= 0 else 0.0)
+        at = moment_after(self.now, seconds if seconds >= 0 else 0.0)
         state = self.state
         before = state.deadline_of.get(key)
-        agenda = state.agenda if before is None else without(state.agenda, before, key)
-        self.put(agenda=added(agenda, (at, key, why)), deadline_of=state.deadline_of.set(key, at))
+        deadlines = state.deadlines if before is None else without(state.deadlines, before, key)
+        self.update(deadlines=added(deadlines, (at, key, why)), deadline_of=state.deadline_of.set(key, at))
         return at
 
-    def calm(self, key: str) -> None:
+    def cancel(self, key: str) -> None:
         """There is nothing to come back for."""
         state = self.state
         at = state.deadline_of.get(key)
         if at is not None:
-            self.put(agenda=without(state.agenda, at, key), deadline_of=state.deadline_of.delete(key))
+            self.update(deadlines=without(state.deadlines, at, key), deadline_of=state.deadline_of.delete(key))
 
     def due(self) -> str | None:
         """The key of a deadline that has come, which is taken out; None where none has."""
-        agenda = self.state.agenda
-        if not agenda or agenda[0][0][0] > self.now:
+        deadlines = self.state.deadlines
+        if not deadlines or deadlines[0][0][0] > self.now:
             return None
-        _, key, _ = agenda[0][0]
-        self.calm(key)
+        _, key, _ = deadlines[0][0]
+        self.cancel(key)
         return key

@@ -19,18 +19,6 @@ from cdp_supervisor.sansio.focus import focused_page
 from cdp_supervisor.sansio.health import Health, view_health
 from cdp_supervisor.sansio.state import Frame, Page, State
 
-__all__ = [
-    "SCHEMA_VERSION",
-    "BlockedCallView",
-    "FrameView",
-    "LinkView",
-    "PageView",
-    "SessionView",
-    "Snapshot",
-    "Views",
-    "snapshot",
-]
-
 SCHEMA_VERSION: Final = 1
 """Of `Snapshot.to_dict`; fields are only ever added."""
 
@@ -289,7 +277,7 @@ def _assemble(state: State, pages: tuple[PageView, ...], sessions: tuple[Session
         link=LinkView(
             phase=link.phase,
             reason=link.reason,
-            generation=state.epoch,
+            generation=state.generation,
             since=link.since.wall,
             failures=link.failures,
             owned=link.owned,

@@ -48,7 +48,7 @@ def replaced(old: str, new: str) -> Callable[[str], str]:
 @pytest.mark.parametrize(
     ("path", "change", "complaint"),
     [
-        (CARD, replaced("# Lone surrogates arrive", "# They arrive"), "does not make the file's name"),
+        (CARD, replaced("# Messages can hold lone surrogates", "# They arrive"), "does not make the file's name"),
         (CARD, replaced("## Source\n", "\n" * 60 + "## Source\n"), "a card has 25 to 60"),
         (CARD, lambda text: "\n".join(text.splitlines()[:20]), "a card has 25 to 60"),
         (CARD, replaced("## Why it bites\n", ""), "its sections are not"),
@@ -89,6 +89,6 @@ def test_what_is_out_of_order_is_seen(copied: Path, path: str, change: Callable[
 def test_the_list_is_written_between_its_markers(copied: Path) -> None:
     file = copied / INDEX
     right = file.read_text()
-    file.write_text(right.replace("Lone surrogates arrive", "An old title"))
+    file.write_text(right.replace("Messages can hold lone surrogates", "An old title"))
     assert index_cards(copied) == (0, "")
     assert file.read_text() == right

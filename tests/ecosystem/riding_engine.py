@@ -67,8 +67,8 @@ class Riding:
             await self.news.wait()
         return self.engine.snapshot()
 
-    async def ask(self, question: Any) -> Any:
-        number = self.engine.ask(question, self.now())
+    async def request(self, question: Any) -> Any:
+        number = self.engine.request(question, self.now())
         await self.write()
         found: dict[int, Any] = {}
         while number not in found:
@@ -110,7 +110,7 @@ async def visit(client: CDPClient, riding: Riding, shop: str, seen: dict[str, An
     params = {"expression": "cart.pay()", "returnByValue": True}
     paying = asyncio.create_task(send.Runtime.evaluate(params=params, session_id=page.session_id))
     await riding.until(lambda found: found.pending_dialogs)
-    answer = await riding.ask(RespondToDialog(action="accept"))
+    answer = await riding.request(RespondToDialog(action="accept"))
     seen["closed_by"] = None if answer.error else answer.value.closed_by
     seen["paid"] = (await paying)["result"]["value"]
     seen["frames"] = sorted(each.url for each in riding.engine.snapshot().pages[0].frames())

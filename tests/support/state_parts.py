@@ -30,7 +30,7 @@ def dialog(number: int = 1, **more: Any) -> Dialog:
         "default_prompt": "",
         "native": True,
         "opened": moment(2.0),
-        "epoch": 1,
+        "generation": 1,
     }
     return Dialog(**{**fields, **more})
 

@@ -26,7 +26,7 @@ from cdp_supervisor.sansio.effects import Answer, Effect
 from cdp_supervisor.sansio.frames import context_of
 from cdp_supervisor.sansio.inputs import Input, Instant
 from cdp_supervisor.sansio.options import Policy, Reconnect
-from cdp_supervisor.sansio.requests import AwaitCall, Call, Focus, Question, Recover, RespondToDialog, SetPolicy, Stop
+from cdp_supervisor.sansio.requests import AwaitCall, Call, Focus, Recover, Request, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.state import Dialog
 
 Json = dict[str, Any]
@@ -39,7 +39,7 @@ EPOCH = 1_700_000_000.0
 
 
 @attrs.define(kw_only=True)
-class Told:
+class SeenOpening:
     """An opening that was delivered, and what was said of it later."""
 
     link: int
@@ -63,7 +63,7 @@ class WatchedEngine(SupervisorEngine):
 
     def _perform(self, effect: Effect) -> None:
         if isinstance(effect, Answer):
-            self.answered[effect.ask_id] += 1
+            self.answered[effect.request_id] += 1
         super()._perform(effect)
 
 
@@ -75,7 +75,7 @@ class Supervised:
         self.engine = WatchedEngine(**{"keepalive": None, **options})
         self.link = 0
         """The number of the client that it is now; 0 for none."""
-        self.told: list[Told] = []
+        self.seen: list[SeenOpening] = []
         self.asked: list[int] = []
         self.answers: dict[int, Answer] = {}
         self.listening: dict[str, str] = {}
@@ -96,7 +96,7 @@ class Supervised:
         return self.take()
 
     def ask(self, question: Json) -> list[bytes]:
-        self.asked.append(self.engine.ask(self._question(question), self.at))
+        self.asked.append(self.engine.request(self._request_of(question), self.at))
         return self.take()
 
     def take(self) -> list[bytes]:
@@ -112,17 +112,17 @@ class Supervised:
         elif method == "Target.detachedFromTarget":
             self.listening.pop(params["sessionId"], None)
         elif method == "Page.javascriptDialogOpening" and session in self.listening:
-            place = sum(each.session == session for each in self.told)
+            place = sum(each.session == session for each in self.seen)
             native = params["hasBrowserHandler"]
-            told = Told(link=self.link, session=session, frame=params["frameId"], native=native, place=place)
-            self.told.append(told)
+            seen = SeenOpening(link=self.link, session=session, frame=params["frameId"], native=native, place=place)
+            self.seen.append(seen)
         elif method == "Page.javascriptDialogClosed":
-            mine = [each for each in self.told if each.session == session and each.frame == params["frameId"]]
+            mine = [each for each in self.seen if each.session == session and each.frame == params["frameId"]]
             mine = [each for each in mine if not each.closed]
             for each in mine[:1] if mine and mine[0].native else mine[-1:]:  # facts 3, 26
                 each.closed = True
 
-    def _question(self, asked: Json) -> Question:
+    def _request_of(self, asked: Json) -> Request:
         """What is asked, made of JSON; things are meant by their rank among what is shown."""
         asked = {name: value for name, value in asked.items() if name != "after"}
         snapshot = self.engine.snapshot()
@@ -143,7 +143,7 @@ class Supervised:
             case {"policy": policy}:
                 return SetPolicy(policy=Policy(policy))
             case {"recover": cure, "page": rank}:
-                return Recover(target_id=pages[rank % len(pages)], cure=cure)
+                return Recover(target_id=pages[rank % len(pages)], remedy=cure)
             case {"focus": rank}:
                 return Focus(target_id=pages[rank % len(pages)])
             case {"stop": timeout}:
@@ -240,12 +240,12 @@ class SupervisedPump(Pump):
         for label, frame in self.fake._player.labels.items():
             self.labels[getattr(frame, "id", "")] = label
 
-    def dialog(self, number: int) -> tuple[Told, TrueDialog]:
+    def dialog(self, number: int) -> tuple[SeenOpening, TrueDialog]:
         """The n-th opening that was delivered, and the dialog that it was of."""
-        told = self.supervised.told[number - 1]
-        true = self.fake.truth().dialogs[self.numbers[told.session][told.place] - 1]
-        assert true.frame == told.frame
-        return told, true
+        seen = self.supervised.seen[number - 1]
+        true = self.fake.truth().dialogs[self.numbers[seen.session][seen.place] - 1]
+        assert true.frame == seen.frame
+        return seen, true
 
 
 @attrs.frozen(kw_only=True)
@@ -306,17 +306,17 @@ def check_moment(pump: SupervisedPump) -> None:
     assert len(set(numbers)) == len(numbers), "a dialog is there twice"
     if state.link.phase == "stopped":
         return
-    assert state.last_dialog == len(supervised.told), "an opening was lost, or made up"
+    assert state.last_dialog == len(supervised.seen), "an opening was lost, or made up"
     if not state.totals.get("dialogs_left_out", 0) and len(numbers) < state.limits.recent_dialogs:
-        assert numbers == list(range(1, len(supervised.told) + 1)), "a dialog was forgotten"
+        assert numbers == list(range(1, len(supervised.seen) + 1)), "a dialog was forgotten"
     assert not state.totals.get("impossible_dialog_moves", 0)
-    if supervised.told:
+    if supervised.seen:
         for dialog in engine.snapshot().pending_dialogs:
-            assert not supervised.told[int(dialog.id[2:]) - 1].closed, "it is known closed, and shown as pending"
+            assert not supervised.seen[int(dialog.id[2:]) - 1].closed, "it is known closed, and shown as pending"
     for change in engine.changes():
         if isinstance(change, DialogClosed) and change.closed_by in OURS:
-            told, true = pump.dialog(int(change.dialog_id[2:]))
-            assert true.closed_by == told.link, f"{change.closed_by} did not close {change.dialog_id}"
+            seen, true = pump.dialog(int(change.dialog_id[2:]))
+            assert true.closed_by == seen.link, f"{change.closed_by} did not close {change.dialog_id}"
 
 
 # ── what holds when it is quiet ──────────────────────────────────────────────────────────────────────────────────────
@@ -403,20 +403,20 @@ def check_dialogs(played: Played) -> None:
     pump, engine = played.pump, played.engine
     state, silent = engine.state, silent_pages(played.truth)
     for dialog in kept_dialogs(engine):
-        told, true = pump.dialog(int(dialog.id[2:]))
-        seen = (told.link, told.session) in true.seen_by
+        seen, true = pump.dialog(int(dialog.id[2:]))
+        seen = (seen.link, seen.session) in true.seen_by
         if is_left_behind(played.truth, true):
             continue
         if dialog.closed_by:
             assert not true.open, f"{dialog.id} is open"
         else:
-            assert dialog.phase in ("open", "stuck"), f"{dialog.id} is still {dialog.phase}"
+            assert dialog.phase in ("open", "unanswerable"), f"{dialog.id} is still {dialog.phase}"
             if state.link.phase == "up":  # of what is stopped, nobody can tell by which dialog
                 assert true.open or true.page in silent, f"{dialog.id} is over"
         if dialog.phase == "open" and not dialog.closed_by:
             assert true.answerable, f"{dialog.id} is offered, and nobody can answer it"
             assert seen, f"{dialog.id} is offered, and we cannot answer it"
-        if not dialog.closed_by and dialog.phase == "stuck":
+        if not dialog.closed_by and dialog.phase == "unanswerable":
             assert not (true.answerable and seen), f"{dialog.id} could be answered, and is not offered"
 
 
@@ -443,7 +443,7 @@ def plain_truth(played: Played) -> Any:
     """What is so, and what of it the client was told by the browser's own confirmation."""
     truth, called = played.truth, _called(played)
     shown = {int(dialog.id[2:]): dialog for dialog in kept_dialogs(played.engine)}
-    told = {played.pump.dialog(number)[1].number: dialog for number, dialog in shown.items()}
+    seen = {played.pump.dialog(number)[1].number: dialog for number, dialog in shown.items()}
     dialogs = [
         (
             called(each.page),
@@ -454,8 +454,8 @@ def plain_truth(played: Played) -> Any:
             each.answerable,
             each.accepted,
             each.closed_by is not None,
-            each.number in told,
-            each.number in told and told[each.number].closed_by in OURS,
+            each.number in seen,
+            each.number in seen and seen[each.number].closed_by in OURS,
         )
         for each in truth.dialogs
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cdp_core.testing import FakeBrowser, Script
-from cdp_core.testing.fake.browser import ClientEnd
+from cdp_core.testing.fake.client_end import ClientEnd
 from cdp_core.testing.steps import AddFrame, Console, Crash, Request
 
 SHOP = "https://shop.example/"

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.testing import faults as kinds
-from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.fake.client_end import ClientEnd
 from cdp_core.testing.faults import (
     KINDS,
     Cut,

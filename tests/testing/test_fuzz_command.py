@@ -25,7 +25,7 @@ from cdp_core.testing.faults import Refuse
 from cdp_core.testing.fuzz.campaign import Campaign, Shard, open_database
 from cdp_core.testing.fuzz.program import Limits, Outcome
 from cdp_core.testing.fuzz.search import Example, examples_of
-from cdp_core.testing.judge.observation import Complaint
+from cdp_core.testing.judge.laws import Complaint
 from cdp_core.testing.schedules import Consume, Schedule
 from cdp_core.testing.steps import Console, Popup, ScriptError, Wait
 from support import small_program

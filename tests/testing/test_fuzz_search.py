@@ -12,7 +12,8 @@ import pytest
 from cdp_core.testing import steps
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fuzz.search import Example, examples_of, hunt, hunt_with, try_example
-from cdp_core.testing.judge.observation import LAWS, Complaint, judge
+from cdp_core.testing.judge.laws import LAWS, Complaint
+from cdp_core.testing.judge.observation import judge
 from cdp_core.testing.simulation import Pump
 from cdp_core.testing.steps import AddFrame, Answer, Close, Crash, Cut, Dialog, Navigate, Popup, Script, Wait, Worker
 from support import small_clients

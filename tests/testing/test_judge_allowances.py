@@ -14,7 +14,8 @@ from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.faults import LEGALITIES, Cut, Delay, Drop, Duplicate, Fault, Legality, Merge, Refuse, Silence
 from cdp_core.testing.fuzz.search import Example, examples_of, hunt_with, least, try_example
 from cdp_core.testing.judge.allowances import Excuses
-from cdp_core.testing.judge.observation import Complaint, judge
+from cdp_core.testing.judge.laws import Complaint
+from cdp_core.testing.judge.observation import judge
 from cdp_core.testing.simulation import Pump
 from cdp_core.testing.steps import AddFrame, Dialog, Popup, Script, Wait
 from cdp_core.testing.strategies import faults as faults_of

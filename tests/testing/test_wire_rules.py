@@ -17,7 +17,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cdp_core.sansio.trace import MessageRecord
-from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.fake.client_end import ClientEnd
 from cdp_core.testing.fake.commands.shapes import params_of
 from cdp_core.testing.fake.model.dispatch_errors import (
     MAX_MESSAGE_BYTES,

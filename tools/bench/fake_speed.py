@@ -17,7 +17,8 @@ from collections.abc import Callable
 from functools import partial
 
 from cdp_core.sansio.router import Router
-from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.fake.client_end import ClientEnd
 from cdp_core.testing.simulation import Pump
 from cdp_core.testing.steps import (
     AddFrame,

@@ -54,10 +54,10 @@ class Machine:
     def __init__(self, pages: int, frames: int = 0) -> None:
         self._now = 0.0
         self.runner = Runner(initial_state(extensions=(ConsoleRing(),)), lambda _effect: None)
-        self.runner.feed(LinkUp(at=self._at(), epoch=1))
+        self.runner.feed(LinkUp(at=self._at(), generation=1))
         for number in range(pages):
             session, page = SessionId(f"S{number}"), TargetId(f"P{number}")
-            opened = SessionOpened(at=self._at(), epoch=1, session_id=session, target_id=page, target_type="page")
+            opened = SessionOpened(at=self._at(), generation=1, session_id=session, target_id=page, target_type="page")
             self.runner.feed(opened)
             info = {"targetId": page, "type": "page", "url": "about:blank", "title": ""}
             self.say(made("Target.attachedToTarget", {"sessionId": session, "targetInfo": info}, None))
@@ -69,7 +69,7 @@ class Machine:
             self.say(said)
 
     def say(self, said: Event) -> None:
-        self.runner.feed(BrowserEvent(at=self._at(), epoch=1, event=said))
+        self.runner.feed(BrowserEvent(at=self._at(), generation=1, event=said))
 
     def _at(self) -> Instant:
         self._now += 1e-4

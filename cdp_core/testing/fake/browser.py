@@ -30,7 +30,7 @@ from cdp_core.sansio.messages import Json, is_object
 from cdp_core.testing import faults as kinds
 from cdp_core.testing.fake import commands as table
 from cdp_core.testing.fake.client_end import ClientEnd, Due
-from cdp_core.testing.fake.command_log import FakeStatistics, ReceivedCommand
+from cdp_core.testing.fake.command_log import ReceivedCommand
 from cdp_core.testing.fake.delivery_order import Delivery, Edges, Streams
 from cdp_core.testing.fake.inspection import Books
 from cdp_core.testing.fake.model import dialogs, fetching, sessions, targets
@@ -51,8 +51,6 @@ from cdp_core.testing.steps import MAIN, Script, Step, a_script, some_steps
 
 if TYPE_CHECKING:
     from cdp_core.transports import Transport
-
-__all__ = ["ClientEnd", "Due", "FakeBrowser", "FakeStatistics"]
 
 _NOW: Final = sys.maxsize
 """A refusal is caused by nothing that was said."""

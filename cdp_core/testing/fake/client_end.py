@@ -16,8 +16,6 @@ from cdp_core.testing.fake.world import lines_of, packed
 if TYPE_CHECKING:
     from cdp_core.testing.fake.browser import FakeBrowser
 
-__all__ = ["ClientEnd", "Due"]
-
 
 class Due(NamedTuple):
     """A message that may be delivered next, and to whom."""

@@ -24,8 +24,6 @@ import attrs
 from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.model.parts import Client
 
-__all__ = ["FakeStatistics", "Fate", "LedgerEntry", "Note", "ReceivedCommand", "ToldSoFar", "entry_of"]
-
 Fate = Literal["result", "refused", "waiting", "ended", "lost"]
 SESSION_END: Final = "Target.detachedFromTarget"
 NOTED: Final[dict[str, str]] = {

@@ -27,8 +27,6 @@ from typing import Final, Literal
 
 import attrs
 
-__all__ = ["EDGES", "Delivery", "Edges", "Streams"]
-
 Edges = Literal["observed", "causal"]
 EDGES: Final[tuple[Edges, ...]] = ("observed", "causal")
 

@@ -11,8 +11,6 @@ from cdp_core.testing.fake.truth import Truth, truth_of
 from cdp_core.testing.fake.world import World
 from cdp_core.testing.faults import LinkFaults, Struck
 
-__all__ = ["Books"]
-
 
 class Link(Protocol):
     """One client's connection."""

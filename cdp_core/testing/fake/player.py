@@ -22,8 +22,6 @@ from cdp_core.testing.fake.script import asking, thrown
 from cdp_core.testing.fake.script.calculating import number_text
 from cdp_core.testing.fake.world import World
 
-__all__ = ["Player"]
-
 Done = Callable[[], None]
 
 

@@ -13,8 +13,6 @@ from cdp_core.testing.fake.model.parts import Dialog, Frame, Session, Target
 from cdp_core.testing.fake.player import Player
 from cdp_core.testing.fake.world import World
 
-__all__ = ["TrueDialog", "TrueFrame", "TruePause", "TrueWorker", "Truth", "truth_of"]
-
 
 @attrs.frozen(kw_only=True)
 class TrueFrame:

@@ -19,8 +19,6 @@ from cdp_core.testing.fake.model.parts import Client, Context, Dialog, Frame, Ma
 if TYPE_CHECKING:
     from cdp_core.testing.fake.model.fetching import Request
 
-__all__ = ["ERROR_PAGE", "MAX_REMEMBERED", "PROFILES", "Clock", "Profile", "World", "addressed", "lines_of", "packed"]
-
 Profile = Literal["headless-new", "headless-shell"]
 MAX_REMEMBERED: Final = 1000
 BY_BROWSER: Final = frozenset(

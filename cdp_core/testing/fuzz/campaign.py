@@ -21,14 +21,12 @@ import attrs
 from cdp_core.errors import InvalidArgument
 from cdp_core.testing.fuzz.program import NEVER_CONNECTS, Outcome
 from cdp_core.testing.fuzz.search import DRAWS, Example, Find, least
-from cdp_core.testing.judge.observation import Complaint
+from cdp_core.testing.judge.laws import Complaint
 
 if TYPE_CHECKING:
     from hypothesis import settings
     from hypothesis.database import ExampleDatabase
     from hypothesis.strategies import SearchStrategy
-
-__all__ = ["Campaign", "Shard", "Told", "open_database"]
 
 KEY: Final = "cdp_core.testing fuzz"
 

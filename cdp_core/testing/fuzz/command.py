@@ -47,8 +47,6 @@ from cdp_core.testing.schedules import Schedule
 from cdp_core.testing.serve_command import PROGRAM, SCHEDULES, OneLineParser, read_schedule
 from cdp_core.testing.steps import Script
 
-__all__ = ["add_fuzz", "run_fuzz"]
-
 TIMES: Final = 10
 SOON: Final = 1.0
 """Seconds that are enough for what a program is known not to do."""

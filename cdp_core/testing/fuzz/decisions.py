@@ -33,24 +33,12 @@ import trio
 
 from cdp_core.sansio.messages import Json, is_object
 from cdp_core.testing.byte_stream import ByteStream
-from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.fake.client_end import ClientEnd
 from cdp_core.testing.fake.delivery_order import Delivery, Edges
 from cdp_core.testing.literal_values import Plain, a_number, a_text, from_json, some_seconds, to_json
 from cdp_core.testing.schedules import Ask, Consume, Deliver, Schedule
 from cdp_core.testing.served_client import Outbox, Write
-
-__all__ = [
-    "ConductedClient",
-    "Conductor",
-    "Decision",
-    "Hear",
-    "Leave",
-    "Pass",
-    "Put",
-    "Tell",
-    "decisions_from_json",
-    "decisions_to_json",
-]
 
 ATTACHED: Final = "Target.attachedToTarget"
 HELD: Final = 3

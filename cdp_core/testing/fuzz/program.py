@@ -46,11 +46,10 @@ from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fuzz.decisions import Conductor, Decision
 from cdp_core.testing.fuzz.search import Example
 from cdp_core.testing.judge.allowances import Excuses
-from cdp_core.testing.judge.observation import Complaint, judge
+from cdp_core.testing.judge.laws import Complaint
+from cdp_core.testing.judge.observation import judge
 from cdp_core.testing.schedules import Schedule
 from cdp_core.testing.websocket_peer import Ended
-
-__all__ = ["NEVER_CONNECTS", "Limits", "Outcome", "try_program"]
 
 NEVER_CONNECTS: Final = "a-client-connects"
 CALM: Final = 0.01

@@ -37,7 +37,8 @@ from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.delivery_order import EDGES, Edges
 from cdp_core.testing.fake.world import PROFILES, Profile
 from cdp_core.testing.faults import LEGALITIES, Fault, Legality, some_faults
-from cdp_core.testing.judge.observation import LAWS, Complaint, judge
+from cdp_core.testing.judge.laws import LAWS, Complaint
+from cdp_core.testing.judge.observation import judge
 from cdp_core.testing.literal_values import one_of
 from cdp_core.testing.schedules import Ask
 from cdp_core.testing.second_client import keep_company
@@ -47,8 +48,6 @@ from cdp_core.testing.steps import Script, Step
 if TYPE_CHECKING:
     from hypothesis.database import ExampleDatabase
     from hypothesis.strategies import SearchStrategy
-
-__all__ = ["DRAWS", "Example", "Find", "examples_of", "hunt", "hunt_with", "least", "try_example"]
 
 T = TypeVar("T")
 MOST_SEEDS: Final = 2**32

@@ -22,8 +22,6 @@ from typing import Final, Protocol
 
 from cdp_core.testing.faults import Cut, Silence, Struck
 
-__all__ = ["ANSWERS_TO_PAUSES", "Excuses"]
-
 RUN: Final = "Runtime.runIfWaitingForDebugger"
 ANSWER: Final = "Page.handleJavaScriptDialog"
 LISTEN: Final = "Page.enable"

@@ -20,8 +20,6 @@ from cdp_core.testing.fake.truth import Truth
 from cdp_core.testing.judge.allowances import ANSWERS_TO_PAUSES, Excuses
 from cdp_core.testing.judge.laws import Complaint
 
-__all__ = ["ANSWER", "left_behind", "left_on", "sent", "short", "unclean"]
-
 RUN: Final = "Runtime.runIfWaitingForDebugger"
 LISTEN: Final = "Page.enable"
 ANSWER: Final = "Page.handleJavaScriptDialog"

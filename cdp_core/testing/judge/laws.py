@@ -11,8 +11,6 @@ from typing import Final
 
 import attrs
 
-__all__ = ["LAWS", "Complaint"]
-
 LAWS: Final[Mapping[str, str]] = {
     "a-client-comes-to-rest": "Where a browser says nothing more, a client has nothing more to ask.",
     "a-client-connects": "A client that is given an address speaks to it.",

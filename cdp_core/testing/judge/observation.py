@@ -35,9 +35,7 @@ from cdp_core.testing.fake.truth import TrueDialog, Truth
 from cdp_core.testing.judge import behaviour
 from cdp_core.testing.judge.allowances import Excuses
 from cdp_core.testing.judge.behaviour import ANSWER, short
-from cdp_core.testing.judge.laws import LAWS, Complaint
-
-__all__ = ["LAWS", "Complaint", "judge"]
+from cdp_core.testing.judge.laws import Complaint
 
 UNSAID: Final = ("worker", "shared_worker", "service_worker")
 """Targets of whose address discovery may say nothing, before somebody attaches to them."""

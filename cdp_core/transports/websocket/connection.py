@@ -29,8 +29,6 @@ from cdp_core.sansio.messages import Payload
 from cdp_core.sansio.structs import Struct
 from cdp_core.sansio.websocket_client import Violation, frame_text
 
-__all__ = ["BROKEN", "CHUNK", "Refused", "UpgradedTransport", "WebSocketOptions", "WebSocketStatistics"]
-
 CHUNK: Final = 1 << 18
 """Read at most this much before other tasks run: a reader that drains without yielding starves its consumers."""
 DIRECT_LIMIT: Final = 1 << 16

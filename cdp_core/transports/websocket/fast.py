@@ -28,8 +28,6 @@ from cdp_core.sansio.messages import Payload
 from cdp_core.sansio.websocket_client import CLOSE, PING, ControlFrame, FrameReader, Violation
 from cdp_core.transports.websocket.connection import BROKEN, CHUNK, Refused, UpgradedTransport, WebSocketOptions
 
-__all__ = ["TappedTransport"]
-
 MAX_HEAD: Final = 1 << 16
 CLOSE_CODES: Final = frozenset((*range(1000, 1004), *range(1007, 1014), *range(3000, 5000)))
 HESITATION: Final = 0.1

@@ -16,8 +16,6 @@ from cdp_core.transports.plain import PlainTransport
 from cdp_core.transports.websocket.connection import UpgradedTransport, WebSocketOptions
 from cdp_core.transports.websocket.fast import TappedTransport
 
-__all__ = ["open_websocket"]
-
 
 @asynccontextmanager
 async def open_websocket(

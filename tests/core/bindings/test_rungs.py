@@ -1,7 +1,7 @@
 """The two rungs of reading agree on everything that a peer can send, fitting or not; and neither raises nor loses it.
 
 `by_bytes` is the way of every event: the strict rung, and the loose one where it declines. `by_dict` is the loose one
-alone, over what any JSON decoder made. Without msgspec the two differ only in the decoder.
+alone, over what any JSON decoder made.
 
 The laws, for every JSON object and every item:
 
@@ -45,7 +45,7 @@ from cdp_core.bindings._domain import Domain
 from cdp_core.bindings._values import Loose, source_of
 from cdp_core.errors import BindingDrift
 from cdp_core.sansio.messages import CommandId, Event, Result, WholeEvent, WholeResult
-from cdp_core.sansio.structs import HAVE_MSGSPEC, Raw
+from cdp_core.sansio.structs import Raw
 from support import protocol_values
 
 chances = st.randoms(use_true_random=False)
@@ -195,7 +195,7 @@ def test_every_result_by_each_way(domain: Domain) -> None:
             check_result(item, sent)
             check_result(item, protocol_values.spoil(chance, sent))
             read = domain.command(item.name).parse(Result(id=ONE, raw=Raw(protocol_values.octets(sent))))
-            assert (type(source_of(read)) is not Loose) is HAVE_MSGSPEC, "the strict rung declined what fits"
+            assert type(source_of(read)) is not Loose, "the strict rung declined what fits"
 
 
 @given(data=st.data(), chance=chances)
@@ -377,7 +377,7 @@ def test_the_strict_rung_is_taken_where_there_is_one() -> None:
     read = network_domain.RequestServedFromCache.__cdp_read__(
         Event(method="Network.requestServedFromCache", raw=Raw(b'{"requestId":"1"}'))
     )
-    assert (type(source_of(read)) is not Loose) is HAVE_MSGSPEC
+    assert type(source_of(read)) is not Loose
     assert check(network_domain.RequestServedFromCache, sent) == {
         "unknown_fields": {"Network.requestServedFromCache.timestamp": 1}
     }
@@ -420,7 +420,6 @@ def test_params_that_are_not_there() -> None:
 # ── twins that are made while others are ─────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.skipif(not HAVE_MSGSPEC, reason="there are no twins without msgspec")
 def test_twins_of_a_circle_can_be_made_beginning_anywhere() -> None:
     module = odd_domain("CircleOne")
     for first in ("c", "b", "a"):
@@ -430,13 +429,11 @@ def test_twins_of_a_circle_can_be_made_beginning_anywhere() -> None:
         assert to_json(value) == {"next": {"next": {"next": {"list": [{"next": {}}]}}}}
 
 
-@pytest.mark.skipif(not HAVE_MSGSPEC, reason="there are no twins without msgspec")
 def test_a_twin_is_made_once() -> None:
     twins = [kind.__cdp_spec__.twin() for kind in (dom.SetChildNodes, dom.Node, dom.SetChildNodes, dom.Node)]
     assert twins[:2] == twins[2:]
 
 
-@pytest.mark.skipif(not HAVE_MSGSPEC, reason="there are no twins without msgspec")
 def test_a_twin_of_a_circle_can_be_used_while_another_thread_makes_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two links in two threads: one reads its first B while the other is halfway through A, which has a B in it."""
     module = odd_domain("CircleTwo")

@@ -21,6 +21,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from cdp_core._version import __version__
 from cdp_core.errors import ConnectionLost, InvalidArgument, LocalProtocolError, RemoteProtocolError
+from cdp_core.sansio.messages import Payload
 from cdp_core.sansio.trace import (
     LinkRecord,
     MarkRecord,
@@ -31,7 +32,7 @@ from cdp_core.sansio.trace import (
 )
 from cdp_core.tracing.file import FLUSH_RECORDS, TraceWriter, read_trace
 from cdp_core.tracing.replayed import RecordedTransport, TeeTransport
-from cdp_core.transports import DirectTransport, Payload
+from cdp_core.transports import DirectTransport
 from cdp_core.transports.memory import MemoryTransport, memory_pair
 
 TRACES = Path(__file__).parents[2] / "traces"

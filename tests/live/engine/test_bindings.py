@@ -74,7 +74,6 @@ from cdp_core.bindings import page as page_domain
 from cdp_core.bindings.__main__ import main as bindings_main
 from cdp_core.bindings._catalog import domain_named
 from cdp_core.bindings._values import Loose, source_of
-from cdp_core.sansio.structs import HAVE_MSGSPEC
 
 Evaluate = Callable[..., Awaitable[Any]]
 Load = Callable[[PageSession, str], Awaitable[None]]
@@ -185,7 +184,7 @@ def check_rung(typed: Value, message: Event | Result, fields: Any) -> None:
         json.dumps(fields, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return
-    if HAVE_MSGSPEC and type(message) in (Event, Result):  # and not what was decoded at once because it is large
+    if type(message) in (Event, Result):  # and not what was decoded at once because it is large
         assert type(source_of(typed)) is not Loose or drift(), f"{type(typed).__qualname__} does not fit: {fields}"
 
 

@@ -47,7 +47,7 @@ async def test_of_two_at_once_one_is_superseded(stage: Any, pages: Pages) -> Non
         assert (await near.wait())["result"]["value"] is True
     else:
         assert (await stage.ended(older.id)).closed_by == "remote"
-    await stage.sup.recover(target, refused.value.cures[0])
+    await stage.sup.recover(target, refused.value.remedies[0])
     assert (await stage.ended(stuck.id)).closed_by == "remote"
     await alive(stage, target)
 
@@ -64,7 +64,7 @@ async def test_in_pagehide_only_another_navigation_helps(stage: Any, pages: Page
     with pytest.raises(DialogUnanswerable) as refused:
         await stage.sup.respond_to_dialog("accept")
     assert refused.value.why == "page_inactive"
-    assert "same_document" not in refused.value.cures
+    assert "same_document" not in refused.value.remedies
     assert not stage.sup.snapshot().pending_dialogs[0].answerable
     await stage.sup.recover(target, "navigate")
     assert (await stage.ended(dialog.id)).closed_by == "remote"
@@ -90,9 +90,9 @@ async def ask_unheard(page: Any, *, dismissed: bool) -> None:
         assert not asked.ended
 
 
-@pytest.mark.parametrize("cure", ["same_document", "navigate", "reload", "close"])
+@pytest.mark.parametrize("remedy", ["same_document", "navigate", "reload", "close"])
 async def test_a_dialog_from_before_we_came_is_a_blocked_page(
-    open_stage: Any, raw: Any, shared_chromium: Any, pages: Pages, load: Any, cure: str
+    open_stage: Any, raw: Any, shared_chromium: Any, pages: Pages, load: Any, remedy: str
 ) -> None:
     """Nobody listened when it opened. On headless-shell it was dismissed at once, and the page is as it should be."""
     async with raw.targets.open_context() as context:
@@ -110,14 +110,14 @@ async def test_a_dialog_from_before_we_came_is_a_blocked_page(
                 await stage.sup.evaluate("1", target_id=target)
             assert frozen.value.target_id == target
             assert stage.sup.snapshot().pending_dialogs == ()
-            await stage.sup.recover(target, cure)
-            if cure == "close":
+            await stage.sup.recover(target, remedy)
+            if remedy == "close":
                 await stage.until(lambda s: s.page(target) is None)
                 return
             await alive(stage, target)
             kept = await stage.sup.evaluate("window.kept", target_id=target)
             assert kept == "yes"
-            assert ("#" in stage.page(target).url) == (cure == "same_document")
+            assert ("#" in stage.page(target).url) == (remedy == "same_document")
 
 
 async def test_a_link_that_is_cut_orphans_its_dialog(open_stage: Any, open_wire: Any, pages: Pages) -> None:
@@ -139,7 +139,7 @@ async def test_a_link_that_is_cut_orphans_its_dialog(open_stage: Any, open_wire:
         assert (pending.id, pending.answerable, pending.why) == (dialog.id, False, "orphaned")
         with pytest.raises(DialogUnanswerable) as refused:
             await stage.sup.respond_to_dialog("dismiss", dialog_id=dialog.id)
-        assert refused.value.cures[0] == "same_document"
+        assert refused.value.remedies[0] == "same_document"
         await stage.sup.recover(target, "same_document")
         ended = await stage.ended(dialog.id)
         assert (ended.closed_by, ended.reason) == ("remote", "navigation")

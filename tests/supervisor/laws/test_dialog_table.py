@@ -37,11 +37,11 @@ def test_every_pair_is_a_move_or_impossible() -> None:
 @pytest.mark.parametrize("pair", TABLE, ids="/".join)
 def test_a_move_says_one_thing(pair: tuple[str, str]) -> None:
     move = TABLE[pair]  # type: ignore[index]
-    said = [move.go, move.settle, move.stick, move.refuse, move.overdue]
+    said = [move.go, move.settle, move.unanswerable, move.refuse, move.overdue]
     assert sum(map(bool, said)) <= 1
     assert not move.go or move.go in PHASES
     assert not move.settle or (move.settle in ("by", "remote") and move.reason)
-    assert not move.stick or REMEDIES[move.stick]
+    assert not move.unanswerable or REMEDIES[move.unanswerable]
 
 
 def test_credit_is_given_only_where_the_browser_confirmed() -> None:
@@ -70,4 +70,4 @@ def test_moves_are_met_and_no_impossible_one(monkeypatch: pytest.MonkeyPatch) ->
                 )
     assert not met & set(IMPOSSIBLE)
     usual = {("answering", "closed"), ("closed", "reply_ok"), ("open", "superseded")}
-    assert usual | {("open", "session_lost"), ("stuck", "page_replies")} <= met
+    assert usual | {("open", "session_lost"), ("unanswerable", "page_replies")} <= met

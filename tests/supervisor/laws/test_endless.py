@@ -18,13 +18,13 @@ import pytest
 from cdp_core.sansio.messages import Refusal
 from cdp_core.sansio.router import Loss
 from cdp_supervisor.sansio.inputs import (
-    Ask,
-    AskDropped,
     BrowserEvent,
     CommandEnded,
     Instant,
     LinkDown,
     LinkUp,
+    RequestCancelled,
+    RequestReceived,
     SessionClosed,
     SessionOpened,
     TimePassed,
@@ -49,11 +49,11 @@ class Story:
         self.laws = laws
         self.made = laws.Fold(laws.initial_state(limits=laws.SMALL, extensions=(laws.ConsoleRing(),)))
         self.now = 0.0
-        self.made.feed(LinkUp(at=Instant(mono=0.0), epoch=1))
+        self.made.feed(LinkUp(at=Instant(mono=0.0), generation=1))
 
     @property
     def at(self) -> dict[str, Any]:
-        return {"at": Instant(mono=self.now), "epoch": self.made.state.epoch}
+        return {"at": Instant(mono=self.now), "generation": self.made.state.generation}
 
     def event(self, method: str, params: Any, session: str | None = None) -> None:
         self.made.feed(BrowserEvent(**self.at, event=self.laws.event_of(method, params, session)))
@@ -64,8 +64,8 @@ class Story:
         told = {"targetId": target, "type": kind, "url": "https://shop.example/", "title": "t", **info}
         self.event("Target.attachedToTarget", {"sessionId": session, "targetInfo": told}, parent)
 
-    def ask(self, question: Any) -> int:
-        self.made.feed(Ask(**self.at, ask_id=0, question=question))
+    def request(self, question: Any) -> int:
+        self.made.feed(RequestReceived(**self.at, request_id=0, request=question))
         return int(self.made.asked)
 
     def pass_time(self, seconds: float) -> None:
@@ -153,11 +153,11 @@ def frames_that_change_their_process(story: Story, number: int) -> None:
 
 
 def calls_that_stay(story: Story, _number: int) -> None:
-    story.ask(Call(method="Runtime.evaluate", params={"expression": "1"}, target_id="q"))
+    story.request(Call(method="Runtime.evaluate", params={"expression": "1"}, target_id="q"))
 
 
 def calls_that_are_overtaken(story: Story, number: int) -> None:
-    story.ask(Call(method="Runtime.evaluate", params={"expression": "1"}, target_id="p", when_blocked="raise"))
+    story.request(Call(method="Runtime.evaluate", params={"expression": "1"}, target_id="p", when_blocked="raise"))
     story.opening(f"d{number}")
     story.closing(f"d{number}")
     story.end_tickets(story.laws.result_of({}))
@@ -308,7 +308,7 @@ def test_there_is_nothing_that_has_no_odd_value() -> None:
 
 # ── asks ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-QUESTIONS: tuple[Any, ...] = (
+REQUESTS: tuple[Any, ...] = (
     RespondToDialog(action="accept"),
     RespondToDialog(action="dismiss", dialog_id="d-1"),
     RespondToDialog(action="dismiss", dialog_id="d-9"),
@@ -316,62 +316,62 @@ QUESTIONS: tuple[Any, ...] = (
     Call(method="Runtime.evaluate", params={"expression": "1"}, target_id="p", when_blocked="wait"),
     Call(method="Runtime.evaluate", params={"expression": "1"}, frame_id="q", timeout=5.0),
     Call(method="Browser.getVersion", session_id="nobody"),
-    Recover(target_id="p", cure="navigate"),
+    Recover(target_id="p", remedy="navigate"),
     AwaitCall(call_id="c-1", timeout=5.0),
     Focus(target_id="p"),
 )
 
 
-def in_peace(_story: Story, _ask: int) -> None:
+def in_peace(_story: Story, _request_received: int) -> None:
     pass
 
 
-def late(story: Story, _ask: int) -> None:
+def late(story: Story, _request_received: int) -> None:
     for _ in range(3):
         story.pass_time(400.0)
 
 
-def closed(story: Story, _ask: int) -> None:
+def closed(story: Story, _request_received: int) -> None:
     story.closing("p")
 
 
-def replied(story: Story, _ask: int) -> None:
+def replied(story: Story, _request_received: int) -> None:
     story.end_tickets(story.laws.result_of({}))
     story.end_tickets(story.laws.result_of({}))
 
 
-def refused(story: Story, _ask: int) -> None:
+def refused(story: Story, _request_received: int) -> None:
     story.end_tickets(Refusal(id=1, code=-32602, message="No dialog is showing"))  # type: ignore[arg-type]
 
 
-def lost(story: Story, _ask: int) -> None:
+def lost(story: Story, _request_received: int) -> None:
     story.end_tickets(Loss(kind="session", reason="detached", detail="gone"))
     story.made.feed(SessionClosed(**story.at, session_id="s", reason="detached"))  # type: ignore[arg-type]
 
 
-def cut(story: Story, _ask: int) -> None:
+def cut(story: Story, _request_received: int) -> None:
     story.made.feed(LinkDown(**story.at, reason="cut"))
 
 
-def gone(story: Story, _ask: int) -> None:
+def gone(story: Story, _request_received: int) -> None:
     story.event("Target.targetDestroyed", {"targetId": "p"})
 
 
-def overtaken(story: Story, _ask: int) -> None:
+def blocked_by_dialog(story: Story, _request_received: int) -> None:
     story.opening("f")
 
 
-MEANWHILE = (in_peace, late, closed, replied, refused, lost, cut, gone, overtaken)
+MEANWHILE = (in_peace, late, closed, replied, refused, lost, cut, gone, blocked_by_dialog)
 
 
 def asks_at_the_end(laws: ModuleType) -> None:
     """Each question, then one or two things that happen, then the end: each is answered once."""
-    for question in QUESTIONS:
+    for question in REQUESTS:
         for first in MEANWHILE:
             for second in MEANWHILE:
                 story = page(laws)
-                story.ask(Call(method="Runtime.evaluate", params={"expression": "0"}, target_id="q"))
-                ask = story.ask(question)
+                story.request(Call(method="Runtime.evaluate", params={"expression": "0"}, target_id="q"))
+                ask = story.request(question)
                 first(story, ask)
                 second(story, ask)
                 story.made.end()
@@ -384,13 +384,13 @@ def test_every_ask_is_answered_once() -> None:
 def test_an_asker_that_has_gone_is_answered_at_most_once() -> None:
     """Into nothing, or not at all."""
     laws = totality()
-    for question in QUESTIONS:
+    for question in REQUESTS:
         for happening in MEANWHILE:
             story = page(laws)
-            ask = story.ask(question)
-            story.made.feed(AskDropped(**story.at, ask_id=ask))
+            ask = story.request(question)
+            story.made.feed(RequestCancelled(**story.at, request_id=ask))
             happening(story, ask)
-            stop = story.ask(Stop(timeout=1.5))
+            stop = story.request(Stop(timeout=1.5))
             story.pass_time(2.0)
             assert story.made.answered.get(ask, 0) <= 1
             assert story.made.answered[stop] == 1

@@ -20,8 +20,8 @@ from hypothesis import HealthCheck, Phase, settings
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import DialogAnswerRefused, DialogUnanswerable, SupervisorStopped
 from cdp_supervisor.sansio import calls, dialogs, effects, frames, step
-from cdp_supervisor.sansio.transition import Turn
-from cdp_supervisor.sansio.view import DialogView
+from cdp_supervisor.sansio.dialog_view import DialogView
+from cdp_supervisor.sansio.transition import Transition
 from support.module_copies import copy_of
 
 HERE: Final = Path(__file__).parent
@@ -77,20 +77,20 @@ def without(module: Any, name: str, instead: Any = NOTHING) -> Take:
 def the_kind_of_a_dialog_goes_by_what_came_before(patch: Patch) -> None:
     real = dialogs.opened
 
-    def opened(turn: Turn, page: Any, session_id: Any, given: Any) -> Any:
-        kind = given.get("type") if turn.state.sequence % 2 else "alert"
-        return real(turn, page, session_id, {**given, "type": kind})
+    def opened(transition: Transition, page: Any, session_id: Any, given: Any) -> Any:
+        kind = given.get("type") if transition.state.sequence % 2 else "alert"
+        return real(transition, page, session_id, {**given, "type": kind})
 
     patch.setattr(dialogs, "opened", opened)
 
 
 def the_first_word_of_a_frame_counts(patch: Patch) -> None:
-    real = frames._showing
+    real = frames._with_document
 
-    def showing(turn: Turn, frame: Any, *told: Any) -> Any:
-        return replace(real(turn, frame, *told), url=frame.url or real(turn, frame, *told).url)
+    def showing(transition: Transition, frame: Any, *told: Any) -> Any:
+        return replace(real(transition, frame, *told), url=frame.url or real(transition, frame, *told).url)
 
-    patch.setattr(frames, "_showing", showing)
+    patch.setattr(frames, "_with_document", showing)
 
 
 CONFLUENCE: Final[dict[str, Take]] = {
@@ -128,18 +128,18 @@ def test_a_value_that_is_taken_as_it_comes_is_seen(name: str, monkeypatch: Patch
 def at_once(change: Callable[[float, float], float]) -> Take:
     """Deadlines by another sum; where time then stands still for ever, that is said."""
 
-    def let_time_pass(turn: Turn) -> None:
+    def let_time_pass(transition: Transition) -> None:
         for _ in range(1_000):
-            key = turn.due()
+            key = transition.due()
             if key is None:
                 return
             kind, _, name = key.partition(":")
-            step.DUE[kind](turn, name)
+            step.DUE[kind](transition, name)
         raise AssertionError("time stands still")
 
     def take(patch: Patch) -> None:
-        patch.setattr(sys.modules[Turn.__module__], "later", change)
-        patch.setattr(step, "_go_on", let_time_pass)
+        patch.setattr(sys.modules[Transition.__module__], "moment_after", change)
+        patch.setattr(step, "_advance", let_time_pass)
 
     return take
 
@@ -148,14 +148,19 @@ TIMES: Final[dict[str, Take]] = {
     "a deadline is a plain sum": at_once(lambda now, seconds: now + seconds),
     "a deadline is now": at_once(lambda now, _seconds: now),
     "no moment is too late": lambda patch: patch.setattr(step, "inf", math.nan),
-    "time may run backwards": lambda patch: patch.setattr(Turn, "__init__", of_the_input),
+    "time may run backwards": lambda patch: patch.setattr(Transition, "__init__", of_the_input),
 }
 
 
-def of_the_input(turn: Turn, state: Any, at: Any) -> None:
+def of_the_input(transition: Transition, state: Any, at: Any) -> None:
     """The moment of a step is that of its input, whatever was before."""
-    turn.state, turn._mine, turn.extensions, turn.effects = state, False, state.extensions, []
-    turn.at, turn.now = at, at.mono - 1.0
+    transition.state, transition._is_new_state, transition.extensions, transition.effects = (
+        state,
+        False,
+        state.extensions,
+        [],
+    )
+    transition.at, transition.now = at, at.mono - 1.0
 
 
 @pytest.mark.parametrize("name", TIMES)
@@ -168,7 +173,7 @@ def test_a_deadline_that_has_passed_is_seen(name: str, monkeypatch: Patch) -> No
 def test_deadlines_that_pile_up_are_seen(monkeypatch: Patch) -> None:
     """What was to be done under a key is not taken out where it is done in another way."""
     endless = law_of("test_endless")
-    monkeypatch.setattr(Turn, "calm", NOTHING)
+    monkeypatch.setattr(Transition, "cancel", NOTHING)
     assert is_red(endless.flood, kind=endless.dialogs_that_go, laws=endless.totality(), many=200)
 
 
@@ -210,13 +215,15 @@ def test_floods_are_borne() -> None:
 
 def answered(how: Callable[[Any], int]) -> Take:
     """An ask is answered so many times, by what it is answered with."""
-    real = Turn.answer
+    real = Transition.answer
 
-    def answer(turn: Turn, ask_id: int | None, value: Any = None, *, error: Exception | None = None) -> None:
+    def answer(
+        transition: Transition, request_id: int | None, value: Any = None, *, error: Exception | None = None
+    ) -> None:
         for _ in range(how(error if error is not None else value)):
-            real(turn, ask_id, value, error=error)
+            real(transition, request_id, value, error=error)
 
-    return lambda patch: patch.setattr(Turn, "answer", answer)
+    return lambda patch: patch.setattr(Transition, "answer", answer)
 
 
 ASKS: Final[dict[str, Take]] = {
@@ -244,35 +251,35 @@ def test_an_ask_that_is_not_answered_once_is_seen(name: str, monkeypatch: Patch)
 
 def stop_within(seconds: float | None) -> Take:
     """The end has another deadline than was asked for, or none."""
-    real = Turn.wake
+    real = Transition.schedule
 
-    def wake(turn: Turn, key: str, asked: float, why: str) -> float:
-        return real(turn, key, seconds if key == "stop" and seconds is not None else asked, why)
+    def schedule(transition: Transition, key: str, asked: float, why: str) -> float:
+        return real(transition, key, seconds if key == "stop" and seconds is not None else asked, why)
 
-    def none(turn: Turn, key: str, asked: float, why: str) -> float:
-        return turn.now if key == "stop" else real(turn, key, asked, why)
+    def none(transition: Transition, key: str, asked: float, why: str) -> float:
+        return transition.now if key == "stop" else real(transition, key, asked, why)
 
-    return lambda patch: patch.setattr(Turn, "wake", none if seconds is None else wake)
+    return lambda patch: patch.setattr(Transition, "schedule", none if seconds is None else schedule)
 
 
 def never_ordered(*kinds: type) -> Take:
     """These effects are left out."""
-    real = Turn.order
+    real = Transition.emit
 
-    def order(turn: Turn, effect: Any) -> None:
+    def emit(transition: Transition, effect: Any) -> None:
         if not isinstance(effect, kinds):
-            real(turn, effect)
+            real(transition, effect)
 
-    return lambda patch: patch.setattr(Turn, "order", order)
+    return lambda patch: patch.setattr(Transition, "emit", emit)
 
 
 def the_end_waits_for_what_is_stuck(patch: Patch) -> None:
     """As if a dialog that nobody can answer might still be settled, with no deadline of the end's own."""
     real = step._finish_stop
 
-    def finish(turn: Turn) -> None:
-        if not turn.state.dialog_on:
-            real(turn)
+    def finish(transition: Transition) -> None:
+        if not transition.state.dialog_on:
+            real(transition)
 
     patch.setattr(step, "_finish_stop", finish)
 
@@ -306,7 +313,7 @@ ENDS: Final[dict[str, tuple[Take, str, dict[str, Any]]]] = {
         {"profile": "headless-new"},
     ),
     "nothing is let go": (
-        never_ordered(effects.LetGo),
+        never_ordered(effects.Release),
         "test_after_the_end_nothing_is_ours_and_what_comes_later_waits_for_nobody",
         {"profile": "headless-new"},
     ),

@@ -38,7 +38,7 @@ ASKS = st.lists(
             RANK,
         ),
         st.builds(
-            lambda cure, rank: {"recover": cure, "page": rank},
+            lambda remedy, rank: {"recover": remedy, "page": rank},
             st.sampled_from(["same_document", "navigate", "reload", "close"]),
             RANK,
         ),
@@ -170,7 +170,7 @@ def test_a_dialog_is_answered_in_the_end_or_said_to_be_unanswerable(
     for dialog in played.engine.snapshot().pending_dialogs:
         assert dialog.why
         assert not dialog.answerable
-        assert dialog.cures
+        assert dialog.remedies
         assert dialog.overdue
 
 

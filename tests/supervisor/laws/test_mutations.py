@@ -14,7 +14,7 @@ from cdp_core.testing.fake.world import PROFILES
 from cdp_core.testing.faults import Cut
 from cdp_supervisor.sansio import calls, dialogs, frames, link, pages, step
 from cdp_supervisor.sansio.dialog_table import TABLE, Move
-from cdp_supervisor.sansio.event_params import ContextCreated
+from cdp_supervisor.sansio.event_params import ContextCreatedParams
 from cdp_supervisor.sansio.inputs import Instant, LinkDown, LinkUp
 from cdp_supervisor.sansio.state import initial_state
 from support import scenarios, supervised_run
@@ -35,15 +35,15 @@ def without(module: Any, name: str, instead: Any = NOTHING) -> Callable[[Patch],
     return lambda patch: patch.setattr(module, name, instead)
 
 
-def of_a_known_frame(turn: Any, page: Any, session_id: Any, said: Any) -> None:
+def of_a_known_frame(transition: Any, page: Any, session_id: Any, said: Any) -> None:
     if said.context.aux_data.frame_id in page.frames:
-        CREATED(turn, page, session_id, said)
+        CREATED(transition, page, session_id, said)
 
 
-def ends_contexts(turn: Any, page: Any, session_id: Any, said: Any) -> bool:
-    read_anew = NAVIGATED(turn, page, session_id, said)
-    now = turn.page(page.id)
-    frames.contexts_cleared(turn, now, session_id)
+def ends_contexts(transition: Any, page: Any, session_id: Any, said: Any) -> bool:
+    read_anew = NAVIGATED(transition, page, session_id, said)
+    now = transition.page(page.id)
+    frames.contexts_cleared(transition, now, session_id)
     return read_anew
 
 
@@ -54,7 +54,7 @@ MUTATIONS: dict[str, Callable[[Patch], None]] = {
     "descendants stay at a navigation": without(frames, "_below", lambda *_: []),
     "a navigation ends contexts": without(frames, "navigated", ends_contexts),
     "a context is there for a known frame alone": lambda patch: patch.setitem(
-        step.EVENTS, "Runtime.executionContextCreated", step._of_page(ContextCreated, of_a_known_frame)
+        step.EVENTS, "Runtime.executionContextCreated", step._of_page(ContextCreatedParams, of_a_known_frame)
     ),
     "frames that detach stay": deaf_to("Page.frameDetached"),
     "an address that is pushed is not read, nor is a document": deaf_to("Page.frameNavigated"),
@@ -69,19 +69,19 @@ MUTATIONS: dict[str, Callable[[Patch], None]] = {
         "closed", "reply_ok", Move(settle="remote", reason="unconfirmed")
     ),
     "a dialog is not orphaned with its session": no_move("open", "session_lost"),
-    "what is stuck stays when the page replies": no_move("stuck", "page_replies"),
-    "a frame is gone with the link": without(pages, "WITH_OTHERS", frozenset()),
+    "what is stuck stays when the page replies": no_move("unanswerable", "page_replies"),
+    "a frame is gone with the link": without(pages, "ENDED_WITH_ANOTHER", frozenset()),
     "the tree of a page is believed about other processes": without(
         frames,
-        "_not_found",
-        lambda turn, page, _attachment, found: [
+        "_missing_from_tree",
+        lambda transition, page, _attachment, found: [
             each.id
             for each in page.frames.values()
-            if each.id not in found and each.session_id not in turn.state.sessions
+            if each.id not in found and each.session_id not in transition.state.sessions
         ],
     ),
     "tickets outlive their link": without(link, "_end_tickets"),
-    "nobody hears of a dialog that stops a call": without(calls, "overtaken"),
+    "nobody hears of a dialog that stops a call": without(calls, "blocked_by_dialog"),
 }
 SILENT: Final = {
     "tickets outlive their link",
@@ -157,7 +157,7 @@ def test_a_ticket_ends_with_its_link(monkeypatch: Patch) -> None:
         for number, given in enumerate((LinkUp, LinkDown)):
             named = {"reason": "cut"} if given is LinkDown else {}
             at = Instant(mono=float(number))
-            state = step.step(state, given(at=at, epoch=1, **named)).state  # type: ignore[arg-type]
+            state = step.step(state, given(at=at, generation=1, **named)).state  # type: ignore[arg-type]
         return len(state.tickets)
 
     assert left() == 0

@@ -27,8 +27,6 @@ from cdp_supervisor.sansio import step as machine
 from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.effects import Answer, Effect, Note, Send
 from cdp_supervisor.sansio.inputs import (
-    Ask,
-    AskDropped,
     BrowserEvent,
     CommandEnded,
     Input,
@@ -36,6 +34,8 @@ from cdp_supervisor.sansio.inputs import (
     LinkDown,
     LinkUp,
     NotSent,
+    RequestCancelled,
+    RequestReceived,
     SessionClosed,
     SessionOpened,
     TimePassed,
@@ -43,7 +43,7 @@ from cdp_supervisor.sansio.inputs import (
 from cdp_supervisor.sansio.options import Limits, Policy, Scope
 from cdp_supervisor.sansio.requests import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.state import State, initial_state
-from cdp_supervisor.sansio.step import EVENTS, next_deadline, quiet_events, step
+from cdp_supervisor.sansio.step import EVENTS, deferrable_events, next_deadline, step
 from cdp_supervisor.sansio.view import snapshot
 from support import scenarios, supervised_run
 
@@ -158,7 +158,7 @@ ASKED = st.one_of(
     st.builds(AwaitCall, call_id=st.sampled_from(["c-1", "c-2", "c-x"]), timeout=TIME),
     st.builds(SetPolicy, policy=st.sampled_from([Policy(), Policy("auto_accept"), Policy.unattended()])),
     st.builds(Focus, target_id=st.none() | ID),
-    st.builds(Recover, target_id=ID, cure=st.sampled_from(["close", "reload", "navigate", "same_document", "odd"])),
+    st.builds(Recover, target_id=ID, remedy=st.sampled_from(["close", "reload", "navigate", "same_document", "odd"])),
 )
 
 
@@ -180,12 +180,12 @@ QUESTION: st.SearchStrategy[Any] = st.one_of(
     ASKED, ANY, st.builds(asked_with, ASKED, st.dictionaries(st.integers(0, 6), ANY, min_size=1, max_size=2))
 )
 PLAIN: st.SearchStrategy[Any] = st.one_of(
-    st.builds(LinkUp, at=AT, epoch=EPOCH, browser_id=st.none() | ID, owned=st.sampled_from([True, True, False])),
-    st.builds(LinkDown, at=AT, epoch=EPOCH, reason=ID, jitter=WHEN, final=st.sampled_from([False, False, True])),
+    st.builds(LinkUp, at=AT, generation=EPOCH, browser_id=st.none() | ID, owned=st.sampled_from([True, True, False])),
+    st.builds(LinkDown, at=AT, generation=EPOCH, reason=ID, jitter=WHEN, final=st.sampled_from([False, False, True])),
     st.builds(
         BrowserEvent,
         at=AT,
-        epoch=EPOCH,
+        generation=EPOCH,
         event=st.builds(
             event_of, st.sampled_from([*EVENTS, "Runtime.consoleAPICalled", "Whim.taken"]), PARAMS, st.none() | ID
         ),
@@ -193,7 +193,7 @@ PLAIN: st.SearchStrategy[Any] = st.one_of(
     st.builds(
         SessionOpened,
         at=AT,
-        epoch=EPOCH,
+        generation=EPOCH,
         session_id=ID,
         target_id=ID,
         target_type=st.sampled_from(["page", "iframe", "worker", ""]),
@@ -203,14 +203,14 @@ PLAIN: st.SearchStrategy[Any] = st.one_of(
     st.builds(
         SessionClosed,
         at=AT,
-        epoch=EPOCH,
+        generation=EPOCH,
         session_id=ID,
         reason=st.sampled_from(["detached", "parent_ended", "link_lost", ""]),
     ),
-    st.builds(CommandEnded, at=AT, epoch=EPOCH, ticket=st.integers(0, 12), outcome=OUTCOME),
-    st.builds(TimePassed, at=AT, epoch=EPOCH),
-    st.builds(AskDropped, at=AT, epoch=EPOCH, ask_id=st.integers(1, 6)),
-    st.builds(Ask, at=AT, epoch=EPOCH, ask_id=st.just(0), question=QUESTION),
+    st.builds(CommandEnded, at=AT, generation=EPOCH, ticket=st.integers(0, 12), outcome=OUTCOME),
+    st.builds(TimePassed, at=AT, generation=EPOCH),
+    st.builds(RequestCancelled, at=AT, generation=EPOCH, request_id=st.integers(1, 6)),
+    st.builds(RequestReceived, at=AT, generation=EPOCH, request_id=st.just(0), request=QUESTION),
 )
 
 
@@ -219,8 +219,8 @@ def page_story(session: str, target: str) -> list[Input]:
     at = Instant(mono=0.0)
     info = {"targetId": target, "type": "page", "url": "u"}
     event = event_of("Target.attachedToTarget", {"sessionId": session, "targetInfo": info}, None)
-    opened = SessionOpened(at=at, epoch=1, session_id=session, target_id=target, target_type="page")  # type: ignore[arg-type]
-    return [opened, BrowserEvent(at=at, epoch=1, event=event)]
+    opened = SessionOpened(at=at, generation=1, session_id=session, target_id=target, target_type="page")  # type: ignore[arg-type]
+    return [opened, BrowserEvent(at=at, generation=1, event=event)]
 
 
 NONSENSE: Final[tuple[Any, ...]] = (
@@ -228,7 +228,7 @@ NONSENSE: Final[tuple[Any, ...]] = (
     5,
     "reload",
     [None],
-    [Answer(ask_id=1)],
+    [Answer(request_id=1)],
     [Send(ticket=0, session_id=None, method="")],
     [Send(ticket=0, session_id=5, method="Log.clear")],  # type: ignore[arg-type]
     [Send(ticket=0, session_id=None, method=5)],  # type: ignore[arg-type]
@@ -270,13 +270,15 @@ class Mad:
 
 
 MADNESS = st.builds(
-    lambda mood, session, at: BrowserEvent(at=at, epoch=1, event=event_of("Mad.taken", {"x": "x" * mood}, session)),
+    lambda mood, session, at: BrowserEvent(
+        at=at, generation=1, event=event_of("Mad.taken", {"x": "x" * mood}, session)
+    ),
     mood=st.integers(0, len(NONSENSE) + len(NO_TIMES) + 2),
     session=st.none() | ID,
     at=AT,
 )
 STORY = st.builds(
-    lambda rest: [LinkUp(at=Instant(mono=0.0), epoch=1), *page_story("a", "a"), *page_story("b", "b"), *rest],
+    lambda rest: [LinkUp(at=Instant(mono=0.0), generation=1), *page_story("a", "a"), *page_story("b", "b"), *rest],
     st.lists(PLAIN | PLAIN | PLAIN | PLAIN | MADNESS, max_size=30),
 )
 
@@ -317,20 +319,20 @@ class Fold:
     answered: dict[int, int] = attrs.Factory(dict["int", "int"])
 
     def feed(self, given: Input) -> None:
-        if isinstance(given, Ask):
+        if isinstance(given, RequestReceived):
             self.asked += 1
-            given = replace(given, ask_id=self.asked)
+            given = replace(given, request_id=self.asked)
         if math.isfinite(given.at.mono):
             self.seen = max(self.seen, given.at.mono)
         done = step(self.state, given)
         if isinstance(given, BrowserEvent) and given.event.method not in EVENTS:
-            with patch.object(machine, "_kept_by_machines", lambda *_: None):
+            with patch.object(machine, "_fold_into_extensions", lambda *_: None):
                 other = step(self.state, given)
             # two errors are never equal, and are written alike
             assert done == other or repr(done) == repr(other), "the quick way and the way of all others differ"
         for effect in done.effects:
             if isinstance(effect, Answer):
-                self.answered[effect.ask_id] = self.answered.get(effect.ask_id, 0) + 1
+                self.answered[effect.request_id] = self.answered.get(effect.request_id, 0) + 1
             if isinstance(effect, Send):
                 assert isinstance(effect.method, str)
                 assert effect.method
@@ -349,8 +351,8 @@ class Fold:
         due = next_deadline(state)
         assert due is None or due.at > self.seen or state.link.phase == "stopped", "a deadline has passed already"
         assert due is None or math.isfinite(due.at)
-        assert sorted(state.deadlines) == list(state.deadlines)
-        assert {key: at for at, key, _ in state.deadlines} == dict(state.deadline_of)
+        assert sorted(state.deadline_entries) == list(state.deadline_entries)
+        assert {key: at for at, key, _ in state.deadline_entries} == dict(state.deadline_of)
         assert all(number == 1 for number in self.answered.values()), "an ask was answered twice"
         limits = state.limits
         assert len(state.pages) <= limits.pages_kept
@@ -364,14 +366,20 @@ class Fold:
             assert len(page.recent) <= limits.recent_dialogs
             assert sum(map(len, page.children.values())) <= limits.frames_kept
         assert set(state.dialog_on) == {each.id for page in state.pages.values() for each in page.dialogs}
-        assert len(state.deadlines) <= 3 * limits.pages_kept * (1 + limits.dialogs_kept) + 2 * len(state.calls) + 40
+        assert (
+            len(state.deadline_entries) <= 3 * limits.pages_kept * (1 + limits.dialogs_kept) + 2 * len(state.calls) + 40
+        )
         assert not state.totals.get("impossible_dialog_moves", 0)
         json.dumps(snapshot(state).to_dict(full=True, now=state.now))
 
     def end(self) -> None:
         """Every ask is answered, at stop at the latest."""
-        self.feed(Ask(at=Instant(mono=self.seen), epoch=self.state.epoch, ask_id=0, question=Stop(timeout=1.5)))
-        self.feed(TimePassed(at=Instant(mono=self.seen * 1.001 + 2), epoch=self.state.epoch))
+        self.feed(
+            RequestReceived(
+                at=Instant(mono=self.seen), generation=self.state.generation, request_id=0, request=Stop(timeout=1.5)
+            )
+        )
+        self.feed(TimePassed(at=Instant(mono=self.seen * 1.001 + 2), generation=self.state.generation))
         assert self.state.link.phase == "stopped"
         assert set(self.answered) == set(range(1, self.asked + 1)), "an ask was never answered"
 
@@ -396,20 +404,20 @@ def test_any_inputs_in_any_order(story: Any, policy: Any, scope: Any, keepalive:
 
 
 HEARD = st.builds(
-    lambda method, mood, session, at, epoch: BrowserEvent(
-        at=at, epoch=epoch, event=event_of(method, {"x": "x" * mood}, session)
+    lambda method, mood, session, at, generation: BrowserEvent(
+        at=at, generation=generation, event=event_of(method, {"x": "x" * mood}, session)
     ),
     method=st.sampled_from(["Whim.taken", "Runtime.consoleAPICalled", "Nobody.cares", "Whim.fatal"]),
     mood=st.integers(0, 6),
     session=st.none() | ID,
     at=st.sampled_from([0.0, 0.0, 0.0, 5.0, 9.0, math.nan]).map(lambda mono: Instant(mono=mono)),
-    epoch=st.sampled_from([1, 1, 1, 2]),
+    generation=st.sampled_from([1, 1, 1, 2]),
 )
 
 
 @given(heard=st.lists(HEARD, max_size=20), stopped=st.booleans())
 def test_what_only_machines_hear_of_goes_the_quick_way_to_the_same_end(heard: list[Input], stopped: bool) -> None:
-    made = fold([LinkUp(at=Instant(mono=0.0), epoch=1), *page_story("a", "a"), *heard])
+    made = fold([LinkUp(at=Instant(mono=0.0), generation=1), *page_story("a", "a"), *heard])
     if stopped:
         for each in heard:
             made.feed(each)
@@ -444,7 +452,7 @@ class Faint:
 CHATTER = st.builds(
     BrowserEvent,
     at=st.sampled_from([0.0, 0.0, 0.0, 1.0, 4.0, 7.0, math.nan]).map(lambda mono: Instant(mono=mono)),
-    epoch=st.sampled_from([1, 1, 1, 2]),
+    generation=st.sampled_from([1, 1, 1, 2]),
     event=st.builds(
         event_of,
         st.sampled_from(["Runtime.consoleAPICalled", "Faint.taken", "Faint.taken", "Page.frameAttached"]),
@@ -467,10 +475,12 @@ def test_what_waits_to_be_folded_is_seen_by_nobody(rest: Any, looks: set[int], e
     lazy = Runner(before, lambda effect: done.append(repr(effect)))
     at_once = Runner(before, lambda effect: done_at_once.append(repr(effect)))
     at_once.watch(lambda _state: None)
-    quiet = quiet_events(before)
-    for number, each in enumerate([LinkUp(at=Instant(mono=0.0), epoch=1), *page_story("a", "a"), *rest]):
+    quiet = deferrable_events(before)
+    for number, each in enumerate([LinkUp(at=Instant(mono=0.0), generation=1), *page_story("a", "a"), *rest]):
         if not (
-            isinstance(each, BrowserEvent) and each.event.method in quiet and lazy.keep(each.at, each.epoch, each.event)
+            isinstance(each, BrowserEvent)
+            and each.event.method in quiet
+            and lazy.keep(each.at, each.generation, each.event)
         ):
             lazy.feed(each)
         at_once.feed(each)
@@ -490,7 +500,7 @@ def test_what_waits_is_bounded_by_number_and_size() -> None:
     while runner.keep(at, 1, line):
         kept += 1
     assert kept == KEPT
-    runner.feed(BrowserEvent(at=at, epoch=1, event=line))
+    runner.feed(BrowserEvent(at=at, generation=1, event=line))
     large = event_of("Runtime.consoleAPICalled", {"type": "x" * SMALL_EVENT}, "a")
     assert runner.keep(at, 1, line)
     assert not runner.keep(at, 1, large)
@@ -515,7 +525,9 @@ def test_a_real_run_with_its_inputs_lost_doubled_and_out_of_order(
     scene = list(scenarios.SCENES.values())[number % len(scenarios.SCENES)]
     story: list[Any] = list(supervised_run.play(profile=profile, **scene.how()).engine.inputs)
     for place, question in asks:
-        story.insert(place % len(story), Ask(at=Instant(mono=0.0), epoch=1, ask_id=0, question=question))
+        story.insert(
+            place % len(story), RequestReceived(at=Instant(mono=0.0), generation=1, request_id=0, request=question)
+        )
     for wanted, trick, far in tricks:
         place = wanted % len(story)
         each = story[place]
@@ -529,8 +541,8 @@ def test_a_real_run_with_its_inputs_lost_doubled_and_out_of_order(
         elif trick == "odd time":
             story[place] = replace(each, at=Instant(mono=when))
         elif trick == "foreign":
-            story[place] = replace(each, epoch=far)
+            story[place] = replace(each, generation=far)
     fold(
-        [each for each in story if not (isinstance(each, Ask) and isinstance(each.question, Stop))],
+        [each for each in story if not (isinstance(each, RequestReceived) and isinstance(each.request, Stop))],
         policy=Policy(scene.policy),
     )

@@ -59,7 +59,7 @@ def test_with_the_link_down_the_end_comes_at_once() -> None:
     told = len(supervised_run.play(script).run.told)
     cut = Cut(told, "out", "after", client=1)
     down = supervised_run.play(script, faults=[cut], horizon=2.1)
-    asked = down.engine.ask(down.pump.supervised._question({"stop": PATIENCE}), down.pump.supervised.at)
+    asked = down.engine.request(down.pump.supervised._request_of({"stop": PATIENCE}), down.pump.supervised.at)
     report = down.engine.answers()[asked].value
     assert report.left[0] == "the link is down"
     assert "orphaned" in report.left[1]
@@ -145,5 +145,5 @@ def test_the_end_is_bounded_at_any_moment(script: Script, profile: str, first: A
     assert supervised.answers[stop].error is None
     assert isinstance(supervised.answers[supervised.asked[-1]].error, SupervisorStopped)
     assert played.engine.next_deadline() is None
-    asked = next(each.at.mono for each in played.engine.inputs if getattr(each, "ask_id", 0) == stop)
+    asked = next(each.at.mono for each in played.engine.inputs if getattr(each, "request_id", 0) == stop)
     assert played.engine.state.link.since.mono <= asked + PATIENCE

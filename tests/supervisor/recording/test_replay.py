@@ -166,7 +166,7 @@ SCENARIOS: dict[str, tuple[list[Any], dict[str, Any]]] = {
             Cut(),
             RespondToDialog(action="accept"),
             lambda run: let_pass_until_up(run),  # noqa: PLW0108 - it is defined below
-            on_page(Recover, cure="same_document"),
+            on_page(Recover, remedy="same_document"),
             Cut(),
             lambda run: let_pass_until_up(run),  # noqa: PLW0108 - it is defined below
         ],
@@ -209,7 +209,7 @@ SCENARIOS: dict[str, tuple[list[Any], dict[str, Any]]] = {
             Call(method="Runtime.evaluate", frame_id="\ud800"),
             Call(method="Runtime.evaluate", session_id="5"),
             AwaitCall(call_id="c-99", timeout=math.nan),
-            Recover(target_id="nowhere", cure="close"),
+            Recover(target_id="nowhere", remedy="close"),
             Focus(target_id="nowhere"),
             Stop(timeout=math.inf),
         ],
@@ -484,11 +484,11 @@ def test_the_machines_of_the_run_must_be_given(tmp_path: Path) -> None:
 
 # ── whatever happens ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-QUESTIONS: st.SearchStrategy[Any] = st.one_of(
+REQUESTS: st.SearchStrategy[Any] = st.one_of(
     st.sampled_from(["act()", "ask()", "1+1"]).map(evaluating),
     st.sampled_from(["accept", "dismiss", "x"]).map(lambda each: RespondToDialog(action=each)),
     st.sampled_from(["same_document", "navigate", "close"]).map(
-        lambda cure: lambda run: on_page(Recover, cure=cure)(run) if run.engine.snapshot().pages else None
+        lambda remedy: lambda run: on_page(Recover, remedy=remedy)(run) if run.engine.snapshot().pages else None
     ),
     st.sampled_from(["auto_accept", "auto_dismiss", "must_respond"]).map(lambda each: SetPolicy(policy=Policy(each))),
     st.sampled_from([Cut(), Focus(), AwaitCall(call_id="c-1", timeout=2.0), Stop(timeout=1.0)]),
@@ -508,7 +508,7 @@ def check_replay(path: Path, *how: Any, **options: Any) -> None:
     assert len(replayed) == len(run.snapshots)
 
 
-@given(script=scripts(max_steps=6), acts=st.lists(QUESTIONS, max_size=5), seed=st.none() | st.integers(0, 99))
+@given(script=scripts(max_steps=6), acts=st.lists(REQUESTS, max_size=5), seed=st.none() | st.integers(0, 99))
 @settings(max_examples=settings.default.max_examples // 5 if settings.default else 30)
 def test_whatever_happens_replays(script: Script, acts: list[Any], seed: int | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -550,20 +550,20 @@ WORDS, SECONDS = st.text() | st.just("accept"), st.floats() | st.integers() | st
 
 
 @given(
-    question=st.one_of(
+    request=st.one_of(
         st.builds(RespondToDialog, action=WORDS, prompt_text=st.none() | WORDS, dialog_id=st.none() | WORDS),
         st.builds(Call, method=WORDS, frame_id=st.none() | WORDS, timeout=st.none() | SECONDS, when_blocked=WORDS),
         st.builds(AwaitCall, call_id=WORDS, timeout=SECONDS),
-        st.builds(Recover, target_id=WORDS, cure=WORDS),
+        st.builds(Recover, target_id=WORDS, remedy=WORDS),
         st.builds(Focus, target_id=WORDS),
         st.builds(Stop, timeout=SECONDS),
     )
 )
-@example(question=Call(method="Runtime.evaluate", timeout=math.nan))
+@example(request=Call(method="Runtime.evaluate", timeout=math.nan))
 @settings(max_examples=40)
-def test_recording_takes_whatever_is_asked(question: Any) -> None:
+def test_recording_takes_whatever_is_asked(request: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        check_replay(Path(folder, "t.jsonl"), SCRIPT, [question], horizon=1.0)
+        check_replay(Path(folder, "t.jsonl"), SCRIPT, [request], horizon=1.0)
 
 
 # ── on trio ──────────────────────────────────────────────────────────────────────────────────────────────────────────

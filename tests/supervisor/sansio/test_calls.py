@@ -21,7 +21,7 @@ from cdp_supervisor.sansio.effects import Forget
 from cdp_supervisor.sansio.inputs import NotSent
 from cdp_supervisor.sansio.options import Limits
 from cdp_supervisor.sansio.requests import AwaitCall, Stop
-from cdp_supervisor.sansio.transition import Turn
+from cdp_supervisor.sansio.transition import Transition
 from support import folded_machine
 
 EVAL, NAVIGATE = "Runtime.evaluate", "Page.navigate"
@@ -32,7 +32,9 @@ def on_a_page(**options: Any) -> Any:
     return folded_machine.with_tree(**options)
 
 
-def overtaken(fold: Any = None, *, when_blocked: str = "raise", timeout: float | None = 30.0) -> tuple[Any, int]:
+def blocked_by_dialog(
+    fold: Any = None, *, when_blocked: str = "raise", timeout: float | None = 30.0
+) -> tuple[Any, int]:
     """A call that a dialog has overtaken."""
     fold = fold or on_a_page()
     ask = called(fold, when_blocked=when_blocked, timeout=timeout)
@@ -157,7 +159,7 @@ def test_who_is_cancelled_waits_no_more() -> None:
 
 
 def test_a_dialog_that_overtakes_a_call_is_told_at_once_with_a_handle() -> None:
-    fold, ask = overtaken()
+    fold, ask = blocked_by_dialog()
     wrong = error(fold, ask)
     assert isinstance(wrong, BlockedByDialog)
     assert (wrong.dialogs, wrong.call) == (("d-1",), "c-1")
@@ -165,7 +167,7 @@ def test_a_dialog_that_overtakes_a_call_is_told_at_once_with_a_handle() -> None:
 
 
 def test_the_end_of_an_overtaken_call_is_kept_until_it_is_awaited_and_given_once() -> None:
-    fold, _ = overtaken()
+    fold, _ = blocked_by_dialog()
     fold.reply(EVAL, {"ok": 1})
     assert blocked(fold) == []
     assert fold.answers[fold.ask(AwaitCall(call_id="c-1"))].value == {"ok": 1}
@@ -174,7 +176,7 @@ def test_the_end_of_an_overtaken_call_is_kept_until_it_is_awaited_and_given_once
 
 
 def test_who_awaits_the_end_of_a_call_gets_it_when_it_comes() -> None:
-    fold, _ = overtaken()
+    fold, _ = blocked_by_dialog()
     ask = fold.ask(AwaitCall(call_id="c-1", timeout=5.0))
     assert fold.error(fold.ask(AwaitCall(call_id="c-1"))) == "UnknownCall"
     fold.reply(EVAL, {"ok": 1})
@@ -184,7 +186,7 @@ def test_who_awaits_the_end_of_a_call_gets_it_when_it_comes() -> None:
 
 
 def test_an_awaiting_that_is_over_leaves_the_call_under_way() -> None:
-    fold, _ = overtaken()
+    fold, _ = blocked_by_dialog()
     ask = fold.ask(AwaitCall(call_id="c-1", timeout=5.0))
     fold.passes(5.0)
     assert isinstance(error(fold, ask), CallTimedOut)
@@ -194,14 +196,14 @@ def test_an_awaiting_that_is_over_leaves_the_call_under_way() -> None:
 
 
 def test_a_call_is_awaited_for_ever_or_for_a_time_that_makes_sense() -> None:
-    fold, _ = overtaken()
+    fold, _ = blocked_by_dialog()
     assert isinstance(error(fold, fold.ask(AwaitCall(call_id="c-1", timeout=-1.0))), InvalidArgument)
     fold.ask(AwaitCall(call_id="c-1"))
     assert not any("awaited" in each for each in fold.because())
 
 
 def test_the_time_of_an_awaiting_means_nothing_once_nobody_awaits() -> None:
-    fold, _ = overtaken()
+    fold, _ = blocked_by_dialog()
     ask = fold.ask(AwaitCall(call_id="c-1", timeout=5.0))
     fold.drops(ask)
     fold.passes(5.0)
@@ -210,7 +212,7 @@ def test_the_time_of_an_awaiting_means_nothing_once_nobody_awaits() -> None:
 
 
 def test_who_would_wait_hears_of_no_dialog_and_is_shown_as_blocked() -> None:
-    fold, ask = overtaken(when_blocked="wait")
+    fold, ask = blocked_by_dialog(when_blocked="wait")
     assert ask not in fold.answers
     assert blocked(fold) == ["c-1"]
     fold.reply(EVAL, {"ok": 1})
@@ -309,10 +311,10 @@ def test_beyond_the_limit_calls_are_refused() -> None:
 
 
 def test_an_overtaken_call_has_no_time_but_who_would_wait_has() -> None:
-    fold, _ = overtaken(timeout=5.0)
+    fold, _ = blocked_by_dialog(timeout=5.0)
     fold.passes(5.0)
     assert blocked(fold) == ["c-1"]
-    waiting, ask = overtaken(when_blocked="wait", timeout=5.0)
+    waiting, ask = blocked_by_dialog(when_blocked="wait", timeout=5.0)
     waiting.passes(5.0)
     assert waiting.error(ask) == "CallTimedOut"
 
@@ -337,7 +339,7 @@ def test_what_a_dropped_asker_called_is_forgotten() -> None:
 
 
 def test_what_a_dropped_asker_awaited_goes_on_where_a_dialog_stops_it() -> None:
-    fold, ask = overtaken(when_blocked="wait")
+    fold, ask = blocked_by_dialog(when_blocked="wait")
     fold.drops(ask)
     fold.reply(EVAL, {"ok": 1})
     assert fold.answers[fold.ask(AwaitCall(call_id="c-1"))].value == {"ok": 1}
@@ -345,20 +347,20 @@ def test_what_a_dropped_asker_awaited_goes_on_where_a_dialog_stops_it() -> None:
 
 def test_an_end_comes_once() -> None:
     """What has ended, or is nobody's, ends no second time."""
-    fold, _ = overtaken()
+    fold, _ = blocked_by_dialog()
     ticket = fold.state.tickets[fold.sent(EVAL).ticket]
     fold.reply(EVAL, {"n": 1})
     for state_calls in (fold.state.calls, fold.state.calls.delete("c-1")):
-        turn = Turn(replace(fold.state, calls=state_calls), fold.at)
-        calls.call_ended(turn, ticket, folded_machine.result_of({"n": 2}))
-        calls.call_due(turn, "c-1")
-        calls.waiter_due(turn, "c-1")
-        assert not turn.effects
-        assert turn.state.calls is state_calls
+        transition = Transition(replace(fold.state, calls=state_calls), fold.at)
+        calls.call_ended(transition, ticket, folded_machine.result_of({"n": 2}))
+        calls.call_due(transition, "c-1")
+        calls.waiter_due(transition, "c-1")
+        assert not transition.effects
+        assert transition.state.calls is state_calls
 
 
 def test_whoever_waits_at_the_end_is_told_so() -> None:
-    fold, _ = overtaken()
+    fold, _ = blocked_by_dialog()
     ask = fold.ask(AwaitCall(call_id="c-1"))
     fold.down(final=True, reason="404")
     assert fold.error(ask) == "ConnectionLost"
@@ -369,7 +371,7 @@ def test_whoever_waits_at_the_end_is_told_so() -> None:
 
 
 def test_an_end_that_is_kept_is_not_ended_again_at_the_end() -> None:
-    fold, _ = overtaken()
+    fold, _ = blocked_by_dialog()
     fold.reply(EVAL, {"n": 1})
     fold.down(final=True, reason="404")
     assert fold.answers[fold.ask(AwaitCall(call_id="c-1"))].value == {"n": 1}
@@ -437,9 +439,9 @@ def test_a_renderer_is_not_asked_once_the_call_is_answered_or_a_dialog_stops_it(
     answered = on_a_page()
     called(answered)
     answered.reply(EVAL).passes(20.0)
-    stopped, _ = overtaken(when_blocked="wait")
+    stopped, _ = blocked_by_dialog(when_blocked="wait")
     stopped.passes(20.0)
-    told, _ = overtaken()
+    told, _ = blocked_by_dialog()
     told.passes(20.0)
     dropped = on_a_page()
     dropped.drops(called(dropped))
@@ -463,12 +465,12 @@ def test_a_renderer_without_a_session_is_not_asked() -> None:
 
 
 def test_the_end_of_a_stall_means_nothing_once_the_call_has_ended() -> None:
-    fold, _ = overtaken()
+    fold, _ = blocked_by_dialog()
     fold.reply(EVAL)
     for name in ("c-1", "c-99"):
-        turn = Turn(fold.state, fold.at)
-        calls.stall_due(turn, name)
-        assert not turn.effects
+        transition = Transition(fold.state, fold.at)
+        calls.stall_due(transition, name)
+        assert not transition.effects
 
 
 def test_a_page_that_answers_nothing_is_busy_and_the_timeout_says_so() -> None:
@@ -555,7 +557,7 @@ def test_a_renderer_that_is_gone_is_busy_no_more(method: str) -> None:
         fold.says(method, on="s-P")
     else:
         fold.detach("s-P")
-    assert not fold.page().busy
+    assert not fold.page().busy_sessions
 
 
 def test_a_frame_that_is_busy_makes_its_page_so_and_no_other_frame() -> None:
@@ -564,7 +566,7 @@ def test_a_frame_that_is_busy_makes_its_page_so_and_no_other_frame() -> None:
     fold.reply("Page.getFrameTree", {"frameTree": folded_machine.tree_of("F")}, on="s-F")
     called(fold, frame_id="F", timeout=2.0)
     fold.passes(1.0).passes(1.0)
-    assert list(fold.page().busy) == ["s-F"]
+    assert list(fold.page().busy_sessions) == ["s-F"]
     called(fold)
     assert len(fold.all_sent(EVAL, on="s-P")) == 1
 

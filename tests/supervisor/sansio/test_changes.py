@@ -20,6 +20,7 @@ from cdp_supervisor.sansio.changes import (
     PageGone,
     PageOpened,
 )
+from support.modules import classes_of
 
 T = TargetId("T")
 EACH: dict[type, dict[str, Any]] = {
@@ -31,13 +32,12 @@ EACH: dict[type, dict[str, Any]] = {
     PageOpened: {"target_id": T, "opener_id": None},
     PageCrashed: {"target_id": T},
     PageGone: {"target_id": T, "reason": "closed"},
-    LinkChanged: {"phase": "up", "epoch": 1, "reason": ""},
+    LinkChanged: {"phase": "up", "generation": 1, "reason": ""},
 }
 
 
 def test_the_union_has_every_change() -> None:
-    named = {getattr(changes, name) for name in changes.__all__ if name != "Change"}
-    assert set(get_args(Change)) == named == set(EACH)
+    assert set(get_args(Change)) == set(EACH) == classes_of(changes)
 
 
 @pytest.mark.parametrize("kind", EACH)

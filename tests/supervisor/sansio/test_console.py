@@ -28,7 +28,7 @@ def event(method: str, params: Any, session: str = "S") -> Event:
 
 def said(params: Any, *, method: str = LOGGED, page: str | None = "T", wall: float = 1_000.0) -> BrowserEvent:
     target = None if page is None else TargetId(page)
-    return BrowserEvent(at=Instant(mono=3.0, wall=wall), epoch=1, event=event(method, params), page=target)
+    return BrowserEvent(at=Instant(mono=3.0, wall=wall), generation=1, event=event(method, params), page=target)
 
 
 def logged(*args: Any, page: str = "T", **more: Any) -> BrowserEvent:
@@ -77,7 +77,7 @@ def test_the_ring_wants_lines_and_uncaught_exceptions_and_keeps_nothing_else() -
     state = fed(logged("kept"))
     other = said({"args": []}, method="Page.loadEventFired")
     without_page = said({"args": []}, page=None)
-    assert fed(other, without_page, TimePassed(at=AT, epoch=1), state=state) is state
+    assert fed(other, without_page, TimePassed(at=AT, generation=1), state=state) is state
 
 
 def test_each_page_has_its_own_lines_oldest_first() -> None:

@@ -15,25 +15,25 @@ MOVES = st.lists(st.tuples(st.booleans(), st.integers(0, 40), st.integers(0, 30)
 
 @given(moves=MOVES)
 def test_it_is_a_sorted_list(moves: list[tuple[bool, int, int]]) -> None:
-    agenda: Any = ()
+    deadlines: Any = ()
     naive: dict[str, float] = {}
     for adds, when, number in moves:
         key = f"k{number}"
         if key in naive:
-            agenda = without(agenda, naive.pop(key), key)
+            deadlines = without(deadlines, naive.pop(key), key)
         if adds:
-            agenda = added(agenda, (float(when), key, "why"))
+            deadlines = added(deadlines, (float(when), key, "why"))
             naive[key] = float(when)
         wanted = sorted((at, each, "why") for each, at in naive.items())
-        assert list(entries(agenda)) == wanted
-        assert first_at(agenda) == (wanted[0][0] if wanted else math.inf)
-        assert all(0 < len(block) <= BLOCK for block in agenda)
+        assert list(entries(deadlines)) == wanted
+        assert first_at(deadlines) == (wanted[0][0] if wanted else math.inf)
+        assert all(0 < len(block) <= BLOCK for block in deadlines)
 
 
 def test_what_comes_or_goes_makes_one_block_anew() -> None:
-    agenda: Any = ()
+    deadlines: Any = ()
     for number in range(1_000):
-        agenda = added(agenda, (float(number % 37), f"k{number}", ""))
-    more = added(agenda, (5.5, "new", ""))
-    assert len(set(map(id, more)) - set(map(id, agenda))) <= 2
+        deadlines = added(deadlines, (float(number % 37), f"k{number}", ""))
+    more = added(deadlines, (5.5, "new", ""))
+    assert len(set(map(id, more)) - set(map(id, deadlines))) <= 2
     assert len(set(map(id, without(more, 5.5, "new"))) - set(map(id, more))) <= 1

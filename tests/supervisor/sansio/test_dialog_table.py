@@ -25,18 +25,18 @@ from cdp_supervisor.sansio.requests import RespondToDialog
 from support import folded_machine
 
 CELLS: Final = """
-trigger          | open              | answering          | answered       | closed             | stuck
+trigger          | open              | answering          | answered       | closed             | unanswerable
 answer           | answering         | refused            | refused        | refused            | refused
 closed           | remote elsewhere  | closed             | by answered    | -                  | remote elsewhere
 reply_ok         | -                 | answered           | -              | by answered        | stays
-refused_none     | -                 | stuck unseen       | -              | remote elsewhere   | stays
-refused_inactive | -                 | stuck page_inactive| -              | remote elsewhere   | stays
+refused_none     | -                 | unanswerable unseen       | -              | remote elsewhere   | stays
+refused_inactive | -                 | unanswerable page_inactive| -              | remote elsewhere   | stays
 reply_gone       | -                 | stays              | -              | remote unconfirmed | stays
-superseded       | stuck superseded  | stuck superseded   | by answered    | remote elsewhere   | stays
-session_lost     | stuck orphaned    | stuck orphaned     | by answered    | remote unconfirmed | stuck orphaned
+superseded       | unanswerable superseded  | unanswerable superseded   | by answered    | remote elsewhere   | stays
+session_lost     | unanswerable orphaned    | unanswerable orphaned     | by answered    | remote unconfirmed | unanswerable orphaned
 page_replies     | -                 | -                  | -              | -                  | remote why
 target_gone      | remote target_gone| remote unconfirmed | by answered    | remote unconfirmed | remote target_gone
-due              | answering         | stuck unseen       | by answered    | remote unconfirmed | overdue
+due              | answering         | unanswerable unseen       | by answered    | remote unconfirmed | overdue
 """
 ROWS: Final = [[cell.strip() for cell in line.split("|")] for line in CELLS.strip().splitlines()]
 EXPECTED: Final = {
@@ -48,8 +48,8 @@ def said(move: Move) -> str:
     """What a move says, in the words of the cells."""
     if move.settle:
         return f"{move.settle} {move.reason}"
-    if move.stick:
-        return f"stuck {move.stick}"
+    if move.unanswerable:
+        return f"unanswerable {move.unanswerable}"
     return move.go or ("refused" if move.refuse else "overdue" if move.overdue else "stays")
 
 
@@ -71,7 +71,7 @@ def test_only_what_may_still_be_up_unseen_is_probed() -> None:
 
 def test_an_answer_that_is_refused_is_told_why() -> None:
     assert "answered already" in TABLE["answering", "answer"].refuse
-    assert "any more" in TABLE["stuck", "answer"].refuse
+    assert "any more" in TABLE["unanswerable", "answer"].refuse
 
 
 # ── what the machine makes of it ─────────────────────────────────────────────────────────────────────────────────────
@@ -90,7 +90,7 @@ def brought_to(phase: str, *, native: bool) -> Any:
         fold.reply(HANDLE)
     elif phase == "closed":
         fold.closing(result=True)
-    elif phase == "stuck":
+    elif phase == "unanswerable":
         fold.refuse(HANDLE, folded_machine.NONE_SHOWING)
     assert fold.dialog("d-1").phase == phase
     return fold
@@ -135,7 +135,7 @@ def became(fold: Any, before: Any, cell: str) -> str:
         return "overdue"
     if (dialog.phase, dialog.why) == (before.phase, before.why):
         return "stays"
-    return f"stuck {dialog.why}" if dialog.phase == "stuck" else dialog.phase
+    return f"unanswerable {dialog.why}" if dialog.phase == "unanswerable" else dialog.phase
 
 
 @pytest.mark.parametrize("pair", list(EXPECTED), ids="/".join)
@@ -143,7 +143,7 @@ def test_the_machine_does_what_the_cell_says(pair: tuple[str, str]) -> None:
     phase, trigger = pair
     fold = brought_to(phase, native=trigger != "superseded")
     before = fold.dialog("d-1")
-    if trigger in ("reply_ok", "refused_none", "refused_inactive", "reply_gone") and phase == "stuck":
+    if trigger in ("reply_ok", "refused_none", "refused_inactive", "reply_gone") and phase == "unanswerable":
         fold = brought_to("answering", native=True)  # it became stuck by itself: the reply is still to come
         fold.passes(5.0)
         before = fold.dialog("d-1")
@@ -159,22 +159,22 @@ def test_the_machine_does_what_the_cell_says(pair: tuple[str, str]) -> None:
 @pytest.mark.parametrize("why", REMEDIES)
 def test_without_a_window_for_dialogs_a_navigation_within_the_document_frees_nothing(why: str) -> None:
     """Facts 5 and 26: the profiles differ, and closing the page is always a cure."""
-    windowed, windowless = remedies(why, native=True), remedies(why, native=False)
-    assert (windowed, windowless) == (REMEDIES[why], REMEDIES_WITHOUT_WINDOW[why])
-    assert "same_document" not in windowless
-    assert windowed[-1] == windowless[-1] == "close"
+    windowed, dialogs_without_window = remedies(why, native=True), remedies(why, native=False)
+    assert (windowed, dialogs_without_window) == (REMEDIES[why], REMEDIES_WITHOUT_WINDOW[why])
+    assert "same_document" not in dialogs_without_window
+    assert windowed[-1] == dialogs_without_window[-1] == "close"
 
 
 @pytest.mark.parametrize(
-    ("why", "cures"),
+    ("why", "expected"),
     [
         *((why, ("same_document", "navigate", "reload", "close")) for why in ("orphaned", "superseded", "unseen")),
         ("page_inactive", ("navigate", "close")),
     ],
 )
-def test_the_gentlest_cure_stands_first(why: str, cures: tuple[str, ...]) -> None:
+def test_the_gentlest_cure_stands_first(why: str, expected: tuple[str, ...]) -> None:
     """A navigation within the document keeps what the page has (fact 5); a page in pagehide needs another (fact 22)."""
-    assert remedies(why, native=True) == cures
+    assert remedies(why, native=True) == expected
 
 
 @pytest.mark.parametrize("why", ["", "of a newer version"])

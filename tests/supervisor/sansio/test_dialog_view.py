@@ -31,7 +31,7 @@ def test_a_pending_dialog_says_whether_it_can_be_answered() -> None:
         ("answering", False, True),
         ("answered", False, True),
         ("closed", False, False),
-        ("stuck", False, False),
+        ("unanswerable", False, False),
     ],
 )
 def test_a_dialog_is_answered_once(phase: Any, answerable: bool, answering: bool) -> None:
@@ -43,7 +43,7 @@ def test_a_dialog_is_answered_once(phase: Any, answerable: bool, answering: bool
 
 
 def test_a_dialog_that_nobody_can_answer_says_why_and_what_frees_its_page() -> None:
-    shown = view_dialog(dialog(phase="stuck", why="page_inactive", overdue=True)).to_dict()
+    shown = view_dialog(dialog(phase="unanswerable", why="page_inactive", overdue=True)).to_dict()
     assert (shown["why"], shown["cures"], shown["overdue"]) == ("page_inactive", ["navigate", "close"], True)
 
 

@@ -11,10 +11,10 @@ from cdp_supervisor.errors import AmbiguousDialog, DialogAnswerRefused, DialogUn
 from cdp_supervisor.sansio import dialogs
 from cdp_supervisor.sansio.changes import DialogClosed, DialogOpened
 from cdp_supervisor.sansio.dialog_table import TABLE
+from cdp_supervisor.sansio.dialog_view import DialogView
 from cdp_supervisor.sansio.options import Limits, Policy, Scope
 from cdp_supervisor.sansio.requests import Call, Recover, SetPolicy, Stop
-from cdp_supervisor.sansio.transition import Turn
-from cdp_supervisor.sansio.view import DialogView
+from cdp_supervisor.sansio.transition import Transition
 from support import folded_machine
 
 HANDLE: Final = "Page.handleJavaScriptDialog"
@@ -40,7 +40,7 @@ def test_an_opening_is_shown_with_what_the_page_wrote() -> None:
     (shown,) = fold.pending()
     assert (shown.id, shown.type, shown.message, shown.default_prompt) == ("d-1", "prompt", "name?", "x")
     assert shown.answerable
-    assert fold.told(DialogOpened) == [DialogOpened(dialog_id="d-1", target_id="P", type="prompt")]
+    assert fold.reported(DialogOpened) == [DialogOpened(dialog_id="d-1", target_id="P", type="prompt")]
 
 
 def test_what_an_opening_does_not_say_is_taken_for_the_page_s_alert() -> None:
@@ -122,7 +122,7 @@ def test_an_answer_is_credited_at_the_reply_that_comes_after_the_closing() -> No
     answered = fold.answers[ask].value
     assert isinstance(answered, DialogView)
     assert (answered.id, answered.closed_by) == (dialog, "agent")
-    assert fold.told(DialogClosed)[0].closed_by == "agent"
+    assert fold.reported(DialogClosed)[0].closed_by == "agent"
     assert fold.count("closed_by_agent") == 1
 
 
@@ -231,10 +231,10 @@ def test_a_closing_while_a_cure_is_under_way_is_the_navigation_s() -> None:
     dialog = fold.opening()
     fold.respond()
     fold.refuse(HANDLE, folded_machine.NONE_SHOWING)
-    fold.ask(Recover(target_id="P", cure="reload"))
+    fold.ask(Recover(target_id="P", remedy="reload"))
     fold.closing()
     assert fold.end_of(dialog) == ("remote", "navigation")
-    assert not fold.page().curing
+    assert not fold.page().remedy_pending
 
 
 def test_a_closing_without_an_opening_is_tolerated_and_counted() -> None:
@@ -416,7 +416,7 @@ def test_the_newer_one_is_superseded_when_the_older_one_closes() -> None:
     fold.closing("P")
     (left,) = fold.pending()
     assert (left.id, left.why, left.answerable) == ("d-2", "superseded", False)
-    assert left.cures == ("same_document", "navigate", "reload", "close")
+    assert left.remedies == ("same_document", "navigate", "reload", "close")
 
 
 def test_without_a_window_the_older_one_is_superseded() -> None:
@@ -471,7 +471,7 @@ def test_a_refused_answer_names_the_reason_and_the_cures() -> None:
     fold.refuse(HANDLE, folded_machine.NOT_ACTIVE)
     error = fold.answers[ask].error
     assert isinstance(error, DialogUnanswerable)
-    assert (error.why, error.cures) == ("page_inactive", ("navigate", "close"))
+    assert (error.why, error.remedies) == ("page_inactive", ("navigate", "close"))
     assert not fold.all_sent("Runtime.evaluate")
 
 
@@ -627,10 +627,10 @@ def test_what_ended_meanwhile_is_not_ended_twice() -> None:
     fold.opening()
     before = fold.page()
     fold.closing()
-    turn = Turn(fold.state, fold.at)
-    dialogs.frame_gone(turn, before, ["P"], "frame_gone")
-    assert turn.state.pages["P"].recent == fold.page().recent  # type: ignore[index]
-    assert not turn.effects
+    transition = Transition(fold.state, fold.at)
+    dialogs.frame_gone(transition, before, ["P"], "frame_gone")
+    assert transition.state.pages["P"].recent == fold.page().recent  # type: ignore[index]
+    assert not transition.effects
 
 
 def test_the_time_of_a_dialog_that_is_not_there_means_nothing() -> None:
@@ -638,10 +638,10 @@ def test_the_time_of_a_dialog_that_is_not_there_means_nothing() -> None:
     fold.opening()
     state = replace(fold.state, dialog_on=fold.state.dialog_on.set("d-9", fold.page().id))
     for name in ("d-8", "d-9"):
-        turn = Turn(state, fold.at)
-        dialogs.due(turn, name)
-        assert turn.state is state
-        assert not turn.effects
+        transition = Transition(state, fold.at)
+        dialogs.due(transition, name)
+        assert transition.state is state
+        assert not transition.effects
 
 
 # ── what is asked ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -742,7 +742,7 @@ def test_what_nobody_can_answer_is_refused_with_the_cures() -> None:
     error = fold.answers[fold.respond()].error
     assert isinstance(error, DialogUnanswerable)
     assert error.why == "orphaned"
-    assert "navigate" in error.cures
+    assert "navigate" in error.remedies
 
 
 def test_a_new_policy_meets_what_is_open_and_only_that() -> None:

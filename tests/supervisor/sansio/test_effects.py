@@ -19,12 +19,13 @@ from cdp_supervisor.sansio.effects import (
     Effect,
     Enable,
     Forget,
-    LetGo,
     Note,
+    Publish,
+    Release,
     Resume,
     Send,
-    Tell,
 )
+from support.modules import classes_of
 
 S = SessionId("S")
 LEAST: dict[type, dict[str, Any]] = {
@@ -35,18 +36,17 @@ LEAST: dict[type, dict[str, Any]] = {
     Enable: {"session_id": S, "domain": "Page"},
     Resume: {"session_id": S},
     Detach: {"session_id": S, "parent": None},
-    LetGo: {},
-    Answer: {"ask_id": 1},
-    Tell: {"change": LinkChanged(phase="up", epoch=1, reason="")},
-    Dial: {"epoch": 2},
+    Release: {},
+    Answer: {"request_id": 1},
+    Publish: {"change": LinkChanged(phase="up", generation=1, reason="")},
+    Dial: {"generation": 2},
     Disconnect: {"reason": "half_open"},
     Note: {"level": "info", "text": "link up"},
 }
 
 
 def test_the_union_has_every_effect() -> None:
-    named = {getattr(effects, name) for name in effects.__all__ if name != "Effect"}
-    assert set(get_args(Effect)) == named == set(LEAST)
+    assert set(get_args(Effect)) == set(LEAST) == classes_of(effects)
 
 
 @pytest.mark.parametrize("kind", LEAST)
@@ -75,7 +75,7 @@ def test_auto_attach_without_a_session_is_the_browser_s_own() -> None:
 
 def test_an_answer_without_a_value_is_none_and_no_error() -> None:
     """Exactly one of the two is looked at: the error, where there is one."""
-    assert (Answer(ask_id=1).value, Answer(ask_id=1).error) == (None, None)
+    assert (Answer(request_id=1).value, Answer(request_id=1).error) == (None, None)
 
 
 def test_a_command_without_params_says_none() -> None:

@@ -15,33 +15,33 @@ from cdp_core.sansio.structs import Raw
 from cdp_supervisor.sansio import event_params
 from cdp_supervisor.sansio.event_params import (
     ID,
-    ContextCreated,
-    DialogClosing,
-    DialogOpening,
-    FrameAttaching,
-    FrameDetaching,
-    FrameNavigating,
-    FrameShown,
-    NavigatedWithin,
-    Nothing,
+    ContextCreatedParams,
+    DialogClosedParams,
+    DialogOpeningParams,
+    FrameAttachedParams,
+    FrameDetachedParams,
+    FrameInfo,
+    FrameNavigatedParams,
+    NavigatedWithinDocumentParams,
+    NoParams,
     flag,
-    frame_shown,
     member,
     members,
+    read_frame,
     reader,
     site_of,
     text,
 )
 
 KINDS = (
-    ContextCreated,
-    DialogClosing,
-    DialogOpening,
-    FrameAttaching,
-    FrameDetaching,
-    FrameNavigating,
-    NavigatedWithin,
-    Nothing,
+    ContextCreatedParams,
+    DialogClosedParams,
+    DialogOpeningParams,
+    FrameAttachedParams,
+    FrameDetachedParams,
+    FrameNavigatedParams,
+    NavigatedWithinDocumentParams,
+    NoParams,
 )
 MOST = 10_240
 ODD: st.SearchStrategy[Any] = st.one_of(
@@ -78,19 +78,19 @@ def test_an_opening_is_read() -> None:
         "hasBrowserHandler": True,
         "newer": [1],
     }
-    wanted = DialogOpening(frame_id="F", type="prompt", message="Name?", default_prompt="Ada", native=True)
-    assert reader(DialogOpening)(event(params), MOST) == wanted
+    wanted = DialogOpeningParams(frame_id="F", type="prompt", message="Name?", default_prompt="Ada", native=True)
+    assert reader(DialogOpeningParams)(event(params), MOST) == wanted
 
 
 def test_what_is_missing_or_of_another_type_is_empty() -> None:
-    read = reader(FrameNavigating)(event({"frame": {"id": 5, "url": "u", "parentId": None}, "type": {}}), MOST)
-    assert read == FrameNavigating(frame=FrameShown(url="u"))
+    read = reader(FrameNavigatedParams)(event({"frame": {"id": 5, "url": "u", "parentId": None}, "type": {}}), MOST)
+    assert read == FrameNavigatedParams(frame=FrameInfo(url="u"))
 
 
 @pytest.mark.parametrize("most", [20, 5_000])
 def test_texts_are_cut(most: int) -> None:
     frame = {"id": "i" * 9_000, "url": "u" * 9_000, "name": "n" * 9_000}
-    for read in (reader(FrameNavigating)(event({"frame": frame}), most).frame, frame_shown(frame, most)):
+    for read in (reader(FrameNavigatedParams)(event({"frame": frame}), most).frame, read_frame(frame, most)):
         assert (len(read.id), len(read.url), len(read.name)) == (ID, most, ID)
 
 
@@ -99,14 +99,14 @@ def test_an_event_out_of_a_large_message_is_read() -> None:
     made = decode(memoryview(json.dumps(text).encode()))
     assert isinstance(made, Event)
     assert not made.raw
-    read = reader(FrameNavigating)(made, MOST)
+    read = reader(FrameNavigatedParams)(made, MOST)
     assert (read.frame.id, len(read.frame.url)) == ("F", MOST)
 
 
 @pytest.mark.parametrize("params", [[1], "text", 7])
 def test_params_that_are_no_object_are_told_of(params: Any) -> None:
     with pytest.raises(RemoteProtocolError):
-        reader(FrameAttaching)(event(params), MOST)
+        reader(FrameAttachedParams)(event(params), MOST)
 
 
 # ── field by field ────────────────────────────────────────────────────────────────────────────────────────────────────

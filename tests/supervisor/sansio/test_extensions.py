@@ -22,7 +22,12 @@ from cdp_supervisor.sansio.state import HostedExtension, initial_state
 from cdp_supervisor.sansio.step import step
 from support import folded_machine
 
-Stranger, Rule, LOG, keeping = folded_machine.Stranger, folded_machine.Rule, folded_machine.LOG, folded_machine.keeping
+SampleExtension, Rule, LOG, keeping = (
+    folded_machine.SampleExtension,
+    folded_machine.Rule,
+    folded_machine.LOG,
+    folded_machine.keeping,
+)
 
 
 def repr_of(value: object) -> str:
@@ -58,7 +63,7 @@ def fed(fold: Any, place: int = 0) -> Any:
 
 
 def test_a_machine_is_fed_its_events_with_their_page_and_all_other_inputs() -> None:
-    machine = Stranger(events={LOG, "Page.frameAttached"})
+    machine = SampleExtension(events={LOG, "Page.frameAttached"})
     fold = on_a_page(extensions=(machine,))
     before = len(fed(fold))
     fold.says(LOG, on="s-P")
@@ -73,21 +78,21 @@ def test_a_machine_is_fed_its_events_with_their_page_and_all_other_inputs() -> N
 
 
 def test_each_machine_hears_of_its_own_events_alone() -> None:
-    fold = on_a_page(extensions=(Stranger(events={LOG}), Stranger(events={"X.y"}, name="other")))
+    fold = on_a_page(extensions=(SampleExtension(events={LOG}), SampleExtension(events={"X.y"}, name="other")))
     before = [len(fed(fold, 0)), len(fed(fold, 1))]
     fold.says(LOG, on="s-P")
     assert [len(fed(fold, 0)), len(fed(fold, 1))] == [before[0] + 1, before[1]]
 
 
 def test_what_only_machines_keep_is_a_new_state_and_what_they_do_not_is_none() -> None:
-    fold = on_a_page(extensions=(Stranger(lambda state, _input: (state, ()), events={LOG}),))
+    fold = on_a_page(extensions=(SampleExtension(lambda state, _input: (state, ()), events={LOG}),))
     before = fold.state
     fold.says(LOG, on="s-P")
     assert fold.state is before
     fold.now = 0.5
     fold.says(LOG, on="s-P")
     assert (fold.state.sequence, fold.state.now) == (before.sequence, 0.5)
-    keeps = on_a_page(extensions=(Stranger(events={LOG}),))
+    keeps = on_a_page(extensions=(SampleExtension(events={LOG}),))
     before = keeps.state
     keeps.says(LOG, on="s-P")
     assert keeps.state.sequence == before.sequence + 1
@@ -95,31 +100,31 @@ def test_what_only_machines_keep_is_a_new_state_and_what_they_do_not_is_none() -
 
 
 def test_an_event_that_only_machines_want_still_brings_what_is_due() -> None:
-    fold = on_a_page(extensions=(Stranger(events={LOG}),))
+    fold = on_a_page(extensions=(SampleExtension(events={LOG}),))
     fold.now = 3.0
     fold.says(LOG, on="s-P")
     assert fold.health() == "blocked"
 
 
 def test_an_event_of_an_older_link_is_fed_to_no_machine() -> None:
-    fold = on_a_page(extensions=(Stranger(events={LOG}),))
+    fold = on_a_page(extensions=(SampleExtension(events={LOG}),))
     before = fed(fold)
-    fold.feed(BrowserEvent(at=fold.at, epoch=0, event=folded_machine.event_of(LOG, {}, "s-P")))
+    fold.feed(BrowserEvent(at=fold.at, generation=0, event=folded_machine.event_of(LOG, {}, "s-P")))
     assert fed(fold) is before
     assert fold.count("inputs_of_older_links") == 1
 
 
 def test_a_page_that_was_filled_in_already_is_taken_as_it_is() -> None:
     """A replayed event may say its page."""
-    fold = on_a_page(extensions=(Stranger(events={LOG}),))
-    fold.feed(BrowserEvent(at=fold.at, epoch=1, event=folded_machine.event_of(LOG, {}, "s-P"), page="P"))
+    fold = on_a_page(extensions=(SampleExtension(events={LOG}),))
+    fold.feed(BrowserEvent(at=fold.at, generation=1, event=folded_machine.event_of(LOG, {}, "s-P"), page="P"))
     assert fed(fold)[-1].page == "P"
 
 
 def test_a_machine_may_send_and_note_and_is_told_of_no_end() -> None:
     send = Send(ticket=7, session_id=None, method="Log.clear")
     note = Note(level="info", text="seen")
-    fold = on_a_page(extensions=(Stranger(ordering(send, note), events={LOG}),))
+    fold = on_a_page(extensions=(SampleExtension(ordering(send, note), events={LOG}),))
     tickets = fold.state.tickets
     fold.says(LOG, on="s-P")
     assert fold.last == (replace(send, ticket=0), note)
@@ -130,8 +135,8 @@ def test_a_machine_may_send_and_note_and_is_told_of_no_end() -> None:
     ("rule", "why"),
     [
         (raising, "it raised KeyError"),
-        (ordering(Dial(epoch=9)), "it ordered what is not a machine's to order"),
-        (ordering(Answer(ask_id=1)), "it ordered what is not a machine's to order"),
+        (ordering(Dial(generation=9)), "it ordered what is not a machine's to order"),
+        (ordering(Answer(request_id=1)), "it ordered what is not a machine's to order"),
         (ordering(*[Send(ticket=0, session_id=None, method="Log.clear")] * 9), "it sent 9 commands for one input"),
         (lambda _state, _input: None, "it raised TypeError"),
         (lambda state, _input: (state, 5), "it raised TypeError"),
@@ -153,7 +158,9 @@ def test_a_machine_may_send_and_note_and_is_told_of_no_end() -> None:
     ids=lambda each: each[:60] if isinstance(each, str) else "",
 )
 def test_a_machine_that_does_what_it_may_not_is_switched_off_and_nothing_else(rule: Rule, why: str) -> None:
-    fold = on_a_page(extensions=(Stranger(_armed(rule), events={LOG}), Stranger(name="other", events={LOG})))
+    fold = on_a_page(
+        extensions=(SampleExtension(_armed(rule), events={LOG}), SampleExtension(name="other", events={LOG}))
+    )
     before = len(fed(fold, 1))
     fold.says(LOG, on="s-P")
     assert fold.state.extensions[0].off == why
@@ -184,7 +191,7 @@ def test_a_machine_that_was_switched_off_is_fed_nothing() -> None:
             raise KeyError
         return state, ()
 
-    fold = on_a_page(extensions=(Stranger(once, events={LOG}),))
+    fold = on_a_page(extensions=(SampleExtension(once, events={LOG}),))
     fold.says(LOG, on="s-P")
     heard.clear()
     fold.says(LOG, on="s-P")
@@ -197,7 +204,7 @@ def test_a_machine_that_was_switched_off_is_fed_nothing() -> None:
     "order", [send(session_id="s-P"), send(params={"a": [1, None]}), note(level="debug"), note(fields={"a": object()})]
 )
 def test_a_good_order_is_carried_out(order: Any) -> None:
-    fold = on_a_page(extensions=(Stranger(ordering(order), events={LOG}),))
+    fold = on_a_page(extensions=(SampleExtension(ordering(order), events={LOG}),))
     fold.says(LOG, on="s-P")
     assert fold.last == (order,)
     assert not fold.state.extensions[0].off
@@ -205,7 +212,7 @@ def test_a_good_order_is_carried_out(order: Any) -> None:
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf, True, "soon", 10**400], ids=lambda odd: str(odd)[:9])
 def test_a_machine_whose_deadline_is_no_time_is_switched_off(odd: Any) -> None:
-    machine = Stranger(wants=2.0)
+    machine = SampleExtension(wants=2.0)
     fold = on_a_page(extensions=(machine,))
     machine.wants = odd
     fold.passes(0.1)
@@ -215,15 +222,15 @@ def test_a_machine_whose_deadline_is_no_time_is_switched_off(odd: Any) -> None:
 
 def test_eight_commands_for_one_input_are_not_too_many() -> None:
     orders = [Send(ticket=0, session_id=None, method="Log.clear")] * 8
-    fold = on_a_page(extensions=(Stranger(ordering(*orders), events={LOG}),))
+    fold = on_a_page(extensions=(SampleExtension(ordering(*orders), events={LOG}),))
     fold.says(LOG, on="s-P")
     assert len(fold.last) == 8
     assert not fold.state.extensions[0].off
 
 
 def test_a_machine_is_woken_when_it_asked_for_it_and_only_it() -> None:
-    machine = Stranger(wants=2.0)
-    fold = on_a_page(extensions=(machine, Stranger(name="other")))
+    machine = SampleExtension(wants=2.0)
+    fold = on_a_page(extensions=(machine, SampleExtension(name="other")))
     assert "machine stranger asked for it" in fold.because()
     others = len(fed(fold, 1))
     machine.rule = functools.partial(_rung, machine)
@@ -235,18 +242,18 @@ def test_a_machine_is_woken_when_it_asked_for_it_and_only_it() -> None:
     assert len(fed(fold, 1)) == others
 
 
-def _rung(machine: Stranger, state: Any, input: Input) -> tuple[Any, Iterable[Effect]]:
+def _rung(machine: SampleExtension, state: Any, input: Input) -> tuple[Any, Iterable[Effect]]:
     """Once its time has come it wants no other."""
     machine.wants = None
     return (*state, input), ()
 
 
 def test_a_machine_may_change_its_mind_about_the_time() -> None:
-    machine = Stranger(wants=2.0)
+    machine = SampleExtension(wants=2.0)
     fold = on_a_page(extensions=(machine,))
 
     def wakes() -> list[float]:
-        return [at for at, _, why in fold.state.deadlines if "machine" in why]
+        return [at for at, _, why in fold.state.deadline_entries if "machine" in why]
 
     fold.passes(0.1)
     assert wakes() == [2.0]
@@ -259,7 +266,7 @@ def test_a_machine_may_change_its_mind_about_the_time() -> None:
 
 
 def test_an_event_on_the_quick_way_may_set_a_time_as_well() -> None:
-    machine = Stranger(events={LOG})
+    machine = SampleExtension(events={LOG})
     fold = on_a_page(extensions=(machine,))
     machine.wants = 2.0
     fold.says(LOG, on="s-P")
@@ -268,13 +275,13 @@ def test_an_event_on_the_quick_way_may_set_a_time_as_well() -> None:
 
 def test_a_machine_that_asks_for_what_is_over_is_woken_and_never_for_ever() -> None:
     """Each deadline is later than all that was seen: a step ends."""
-    fold = on_a_page(extensions=(Stranger(wants=0.0),))
+    fold = on_a_page(extensions=(SampleExtension(wants=0.0),))
     fold.passes(0.1)
-    assert fold.state.deadlines[0][0] > 0.1
+    assert fold.state.deadline_entries[0][0] > 0.1
 
 
 def test_a_machine_that_was_switched_off_is_not_woken() -> None:
-    machine = Stranger(wants=2.0)
+    machine = SampleExtension(wants=2.0)
     fold = on_a_page(extensions=(machine,))
     machine.rule = raising
     fold.passes(0.1)
@@ -282,7 +289,7 @@ def test_a_machine_that_was_switched_off_is_not_woken() -> None:
     key = ("machine:stranger", 5.0)
     fold.state = replace(
         fold.state,
-        agenda=added(fold.state.agenda, (key[1], key[0], "as if it had asked before")),
+        deadlines=added(fold.state.deadlines, (key[1], key[0], "as if it had asked before")),
         deadline_of=fold.state.deadline_of.set(*key),
     )
     fold.passes(10.0)
@@ -302,7 +309,7 @@ def test_what_only_keeps_is_fed_several_at_once() -> None:
 
 @pytest.mark.parametrize("text", ["fatal", "x"])
 def test_what_fails_or_is_more_than_keeping_is_not_fed_at_once(text: str) -> None:
-    more = () if text == "fatal" else (Stranger(events={LOG}),)
+    more = () if text == "fatal" else (SampleExtension(events={LOG}),)
     fold = on_a_page(extensions=(folded_machine.Keeper(), *more))
     assert extensions.fold(fold.state, folded_machine.lines(fold, text)) is None
 
@@ -433,7 +440,7 @@ def test_views_are_written_as_what_they_show() -> None:
 @pytest.mark.parametrize(("sends", "off"), [(MAX_SENDS, ""), (MAX_SENDS + 1, "it sent 9 commands for one input")])
 def test_so_many_commands_may_a_machine_send_for_one_input(sends: int, off: str) -> None:
     machine: Extension[Any] = Counting(sends=sends)
-    loaded = BrowserEvent(at=Instant(mono=1.0), epoch=1, event=Event(method="Page.loadEventFired"))
+    loaded = BrowserEvent(at=Instant(mono=1.0), generation=1, event=Event(method="Page.loadEventFired"))
     made = step(initial_state(extensions=(machine,)), loaded)
     assert made.state.extensions[0].off == off
     assert sum(isinstance(each, Send) for each in made.effects) == (0 if off else sends)

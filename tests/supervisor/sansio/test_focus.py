@@ -106,7 +106,7 @@ def test_to_focus_none_means_the_only_page_from_now_on() -> None:
     fold.attach("R")
     fold.says("Target.targetDestroyed", targetId="Q")
     assert (fold.shown().focus, fold.shown().page_gone) == (None, ("Q", "closed"))
-    assert fold.state.only is None
+    assert fold.state.only_page is None
 
 
 def test_a_page_that_opens_after_the_meant_one_went_is_not_meant() -> None:
@@ -114,4 +114,4 @@ def test_a_page_that_opens_after_the_meant_one_went_is_not_meant() -> None:
     fold.says("Target.targetDestroyed", targetId="P")
     fold.attach("Q")
     assert (fold.shown().focus, fold.shown().page_gone) == (None, ("P", "closed"))
-    assert fold.state.only is None
+    assert fold.state.only_page is None

@@ -51,7 +51,7 @@ def test_a_frame_that_attaches_is_shown_below_its_parent() -> None:
     fold = with_tree("A")
     attached(fold, "B", "A")
     assert fold.tree() == {"P": {"A": {"B": {}}}}
-    assert fold.told(FrameAdded)[-1] == FrameAdded(frame_id="B", target_id="P", parent_id="A")
+    assert fold.reported(FrameAdded)[-1] == FrameAdded(frame_id="B", target_id="P", parent_id="A")
 
 
 def test_a_frame_is_shown_once_the_one_above_it_is_known() -> None:
@@ -113,7 +113,7 @@ def test_a_navigation_tells_what_a_frame_shows() -> None:
     navigated(fold, "A", url="http://b/", urlFragment="#f", name="n", securityOrigin="http://b")
     shown = shown_frame(fold, "A")
     assert (shown.url, shown.name, shown.origin) == ("http://b/#f", "n", "http://b")
-    assert fold.told(FrameNavigated) == [FrameNavigated(frame_id="A", target_id="P")]
+    assert fold.reported(FrameNavigated) == [FrameNavigated(frame_id="A", target_id="P")]
     assert fold.page().url == "http://P/"
 
 
@@ -130,7 +130,7 @@ def test_a_navigation_drops_what_was_below_and_says_so() -> None:
     fold = with_tree("A", "A/B", "A/B/C", "D")
     navigated(fold, "A", url="http://b/")
     assert fold.tree() == {"P": {"A": {}, "D": {}}}
-    assert sorted(each.frame_id for each in fold.told(FrameRemoved)) == ["B", "C"]
+    assert sorted(each.frame_id for each in fold.reported(FrameRemoved)) == ["B", "C"]
 
 
 def test_a_frame_may_be_told_of_first_by_its_navigation() -> None:
@@ -280,12 +280,12 @@ def test_of_contexts_no_more_is_kept_than_of_frames() -> None:
             created(fold, frame, f"{frame}.{number}")
     page = fold.page()
     assert {*page.contexts} == {f"{frame}.2" for frame in "ABCDE"}
-    assert {*page.early} == {"C", "D", "E"}
+    assert {*page.early_contexts} == {"C", "D", "E"}
     fold.says("Page.frameDetached", on="s-P", frameId="A", reason="remove")
     attached(fold, "C")
     page = fold.page()
     assert {*page.contexts} == {f"{frame}.2" for frame in "BCDE"}
-    assert {*page.early} == {"D", "E"}
+    assert {*page.early_contexts} == {"D", "E"}
 
 
 @pytest.mark.parametrize("ends", ["cleared", "detached"])
@@ -303,7 +303,7 @@ def test_what_was_told_early_ends_with_its_session_s(ends: str) -> None:
     else:
         fold.says("Runtime.executionContextsCleared", on="s-P")
         left = {"2.2"}
-    assert {*fold.page().contexts} == {*fold.page().early.values()} == left
+    assert {*fold.page().contexts} == {*fold.page().early_contexts.values()} == left
     fold.detach("s-A")
     assert {*fold.page().contexts} == left - {"2.2"}
 
@@ -340,9 +340,9 @@ def test_a_frame_that_is_removed_goes_with_all_below() -> None:
     fold = with_tree("A", "A/B", "C")
     detached(fold, "A")
     assert fold.tree() == {"P": {"C": {}}}
-    assert [each.frame_id for each in fold.told(FrameRemoved)] == ["A", "B"]
+    assert [each.frame_id for each in fold.reported(FrameRemoved)] == ["A", "B"]
     detached(fold, "A")
-    assert len(fold.told(FrameRemoved)) == 2
+    assert len(fold.reported(FrameRemoved)) == 2
 
 
 def test_a_frame_that_is_removed_takes_its_dialog_along() -> None:

@@ -24,8 +24,8 @@ WRONG: dict[str, dict[str, Any]] = {
     "detached": {"session_id": None},
     "blocked_by_dialog": {"dialogs": (dialog(3, opened=moment(5.0)),)},
     "blocked": {"blocked": moment(6.0)},
-    "frame_blocked": {"silent": Map({SessionId("child"): moment(8.0)})},
-    "busy": {"busy": Map({SessionId("S"): moment(9.0)})},
+    "frame_blocked": {"blocked_sessions": Map({SessionId("child"): moment(8.0)})},
+    "busy": {"busy_sessions": Map({SessionId("S"): moment(9.0)})},
 }
 
 
@@ -69,17 +69,17 @@ def test_a_page_that_a_dialog_stops_names_it() -> None:
     made = page(dialogs=(dialog(3, opened=moment(5.0)), dialog(4)))
     health = view_health(state_of(made), made)
     assert (health.why, health.since) == ("dialog d-3 (confirm) is open on it", 1_005.0)
-    stuck = page(dialogs=(dialog(3, phase="stuck", why="orphaned"),))
+    stuck = page(dialogs=(dialog(3, phase="unanswerable", why="orphaned"),))
     assert view_health(state_of(stuck), stuck).why.endswith("is open on it, and cannot be answered any more (orphaned)")
 
 
 def test_of_several_frames_that_are_silent_the_first_is_named() -> None:
     child, other = SessionId("child"), SessionId("other")
-    made = page(silent=Map({child: moment(8.0), other: moment(6.0)}))
+    made = page(blocked_sessions=Map({child: moment(8.0), other: moment(6.0)}))
     sessions = (attachment("S", "T"), attachment("child", "C"), attachment("other", "O"))
     health = view_health(state_of(made, sessions=sessions), made)
     assert (health.since, health.why.partition(" does not")[0]) == (1_006.0, "a frame of it (O)")
-    together = page(silent=Map({SessionId(f"s{n}"): moment(6.0) for n in range(20)}))
+    together = page(blocked_sessions=Map({SessionId(f"s{n}"): moment(6.0) for n in range(20)}))
     at_once = tuple(attachment(f"s{n}", f"F{n}") for n in range(20))
     assert "(F0)" in view_health(state_of(together, sessions=at_once), together).why  # always the same one
     unknown = view_health(state_of(made), made)  # its session is gone already
@@ -98,11 +98,11 @@ def why_busy(made: Page, *others: Page) -> str:
 
 
 def test_a_page_that_is_busy_by_itself_says_so() -> None:
-    assert why_busy(page(busy=BUSY)) == "it does not answer: a script that does not end keeps it busy"
+    assert why_busy(page(busy_sessions=BUSY)) == "it does not answer: a script that does not end keeps it busy"
 
 
 def test_a_frame_of_a_process_of_its_own_that_is_busy_is_named() -> None:
-    made = page(busy=BELOW)
+    made = page(busy_sessions=BELOW)
     health = view_health(state_of(made, sessions=(attachment("child", "F"),)), made)
     assert (health.state, health.since) == ("frame_busy", 1_008.0)
     assert health.why == "a frame of it (F) does not answer: a script that does not end keeps it busy"
@@ -116,17 +116,17 @@ def test_a_frame_of_a_process_of_its_own_that_is_busy_is_named() -> None:
 def test_a_page_whose_kin_has_a_dialog_open_may_be_stopped_by_it(opener: Any, of_other: Any, named: bool) -> None:
     """Pages that opened each other may share a process (fact 16)."""
     other = page(id=U, number=2, opener_id=of_other, dialogs=(dialog(7, target_id=U),))
-    why = why_busy(page(opener_id=opener, busy=BUSY), other)
+    why = why_busy(page(opener_id=opener, busy_sessions=BUSY), other)
     assert ("dialog d-7 (confirm) is open on page U" in why) is named
     assert ("may share a process" in why) is named
 
 
 def test_of_several_dialogs_of_its_kin_the_first_that_is_open_is_named() -> None:
     over = page(id=U, number=2, opener_id=T, dialogs=(dialog(5, phase="closed"),))
-    later = page(id=V, number=4, opener_id=T, dialogs=(dialog(8, phase="stuck"), dialog(9)))
+    later = page(id=V, number=4, opener_id=T, dialogs=(dialog(8, phase="unanswerable"), dialog(9)))
     first = page(id=TargetId("W"), number=3, opener_id=T, dialogs=(dialog(7),))
-    assert "dialog d-7" in why_busy(page(busy=BUSY), over, later, first)
-    assert "d-5" not in why_busy(page(busy=BUSY), over)
+    assert "dialog d-7" in why_busy(page(busy_sessions=BUSY), over, later, first)
+    assert "d-5" not in why_busy(page(busy_sessions=BUSY), over)
 
 
 def test_a_dialog_that_closed_stops_nothing() -> None:

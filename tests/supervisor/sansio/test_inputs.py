@@ -9,8 +9,6 @@ import pytest
 from cdp_core.sansio.messages import Event, SessionId, TargetId
 from cdp_supervisor.sansio import inputs
 from cdp_supervisor.sansio.inputs import (
-    Ask,
-    AskDropped,
     BrowserEvent,
     CommandEnded,
     Input,
@@ -18,12 +16,15 @@ from cdp_supervisor.sansio.inputs import (
     LinkDown,
     LinkUp,
     NotSent,
+    RequestCancelled,
+    RequestReceived,
     SessionClosed,
     SessionOpened,
     TimePassed,
 )
 from cdp_supervisor.sansio.requests import Stop
 from cdp_supervisor.sansio.step import RULES
+from support.modules import classes_of
 
 AT = Instant(mono=3.0, wall=1_000.0)
 LEAST: dict[type, dict[str, Any]] = {
@@ -33,19 +34,18 @@ LEAST: dict[type, dict[str, Any]] = {
     SessionOpened: {"session_id": SessionId("S"), "target_id": TargetId("T"), "target_type": "page"},
     SessionClosed: {"session_id": SessionId("S")},
     CommandEnded: {"ticket": 1, "outcome": NotSent(error=ValueError())},
-    Ask: {"ask_id": 1, "question": Stop()},
-    AskDropped: {"ask_id": 1},
+    RequestReceived: {"request_id": 1, "request": Stop()},
+    RequestCancelled: {"request_id": 1},
     TimePassed: {},
 }
 
 
 def least(kind: type) -> Any:
-    return kind(at=AT, epoch=2, **LEAST[kind])
+    return kind(at=AT, generation=2, **LEAST[kind])
 
 
 def test_the_union_has_every_input() -> None:
-    named = {getattr(inputs, name) for name in inputs.__all__ if name not in ("Input", "Instant", "NotSent")}
-    assert set(get_args(Input)) == named == set(LEAST)
+    assert set(get_args(Input)) == set(LEAST) == classes_of(inputs) - {Instant, inputs.NotSent}
 
 
 def test_every_input_has_a_rule_but_time() -> None:
@@ -56,9 +56,9 @@ def test_every_input_has_a_rule_but_time() -> None:
 @pytest.mark.parametrize("kind", LEAST)
 def test_an_input_says_when_it_happened_and_on_which_link(kind: type) -> None:
     made = least(kind)
-    assert (made.at, made.epoch) == (AT, 2)
-    for missing in ("at", "epoch"):
-        given = {"at": AT, "epoch": 2, **LEAST[kind]}
+    assert (made.at, made.generation) == (AT, 2)
+    for missing in ("at", "generation"):
+        given = {"at": AT, "generation": 2, **LEAST[kind]}
         del given[missing]
         with pytest.raises(TypeError):
             kind(**given)
@@ -68,7 +68,7 @@ def test_an_input_says_when_it_happened_and_on_which_link(kind: type) -> None:
 def test_a_fact_does_not_change(kind: type) -> None:
     made = least(kind)
     with pytest.raises(AttributeError):
-        made.epoch = 3
+        made.generation = 3
     assert made == least(kind)
 
 

@@ -13,11 +13,11 @@ from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import SupervisorStopped
 from cdp_supervisor.sansio import link
 from cdp_supervisor.sansio.changes import LinkChanged
-from cdp_supervisor.sansio.effects import Answer, AutoAttach, Dial, Disconnect, Discover, Note, Send, Tell
+from cdp_supervisor.sansio.effects import Answer, AutoAttach, Dial, Disconnect, Discover, Note, Publish, Send
 from cdp_supervisor.sansio.inputs import Instant, LinkDown, LinkUp
 from cdp_supervisor.sansio.options import Reconnect
 from cdp_supervisor.sansio.state import Attachment, CallRecord, LinkState, Page, State, Ticket, initial_state
-from cdp_supervisor.sansio.transition import Turn
+from cdp_supervisor.sansio.transition import Transition
 
 T, S = TargetId("T"), SessionId("S")
 
@@ -26,36 +26,36 @@ def moment(mono: float) -> Instant:
     return Instant(mono=mono, wall=1_000.0 + mono)
 
 
-def begun(mono: float, state: State | None = None, **changed: Any) -> Turn:
+def begun(mono: float, state: State | None = None, **changed: Any) -> Transition:
     before = initial_state() if state is None else state
-    return Turn(replace(before, **changed) if changed else before, moment(mono))
+    return Transition(replace(before, **changed) if changed else before, moment(mono))
 
 
-def up_at(mono: float, state: State | None = None, *, browser: str | None = None, **changed: Any) -> Turn:
-    turn = begun(mono, state, **changed)
-    link.link_up(turn, LinkUp(at=turn.at, epoch=turn.state.epoch, browser_id=browser))
-    return turn
+def up_at(mono: float, state: State | None = None, *, browser: str | None = None, **changed: Any) -> Transition:
+    transition = begun(mono, state, **changed)
+    link.link_up(transition, LinkUp(at=transition.at, generation=transition.state.generation, browser_id=browser))
+    return transition
 
 
-def down_at(mono: float, state: State, **how: Any) -> Turn:
-    turn = begun(mono, state)
+def down_at(mono: float, state: State, **how: Any) -> Transition:
+    transition = begun(mono, state)
     told = {"reason": "closed", "jitter": 1.0, **how}
-    link.link_down(turn, LinkDown(at=turn.at, epoch=state.epoch, **told))
-    return turn
+    link.link_down(transition, LinkDown(at=transition.at, generation=state.generation, **told))
+    return transition
 
 
-def redialled_at(mono: float, state: State) -> Turn:
-    turn = begun(mono, state)
-    link.redial(turn)
-    return turn
+def redialled_at(mono: float, state: State) -> Transition:
+    transition = begun(mono, state)
+    link.redial(transition)
+    return transition
 
 
-def ordered(turn: Turn, kind: Any) -> list[Any]:
-    return [each for each in turn.effects if isinstance(each, kind)]
+def ordered(transition: Transition, kind: Any) -> list[Any]:
+    return [each for each in transition.effects if isinstance(each, kind)]
 
 
-def told(turn: Turn) -> list[LinkChanged]:
-    return [each.change for each in ordered(turn, Tell)]
+def told(transition: Transition) -> list[LinkChanged]:
+    return [each.change for each in ordered(transition, Publish)]
 
 
 def with_calls(state: State) -> State:
@@ -69,14 +69,14 @@ def with_calls(state: State) -> State:
             page_id=T,
             since=moment(1.0),
             ticket=number,
-            ask_id=ask_id,
+            request_id=request_id,
             raises=True,
         )
-        for number, name, ask_id in called
+        for number, name, request_id in called
     }
     tickets = {
         **{n: Ticket(purpose="call", session_id=S, since=moment(1.0), call_id=each) for n, each, _ in called},
-        3: Ticket(purpose="cure", session_id=S, since=moment(1.0), call_id="a-13"),
+        3: Ticket(purpose="remedy", session_id=S, since=moment(1.0), call_id="a-13"),
         4: Ticket(purpose="tree", session_id=S, since=moment(1.0), page_id=T),
     }
     return replace(state, calls=Map(records), tickets=Map(tickets), last_ticket=4)
@@ -87,28 +87,28 @@ def with_calls(state: State) -> State:
 
 def test_a_new_link_hears_of_every_target_before_it_asks_for_those_there_are() -> None:
     """What comes between the two would be missed otherwise."""
-    turn = up_at(3.0)
-    orders = [each for each in turn.effects if not isinstance(each, (Note, Tell))]
+    transition = up_at(3.0)
+    orders = [each for each in transition.effects if not isinstance(each, (Note, Publish))]
     assert orders == [
         Discover(),
         AutoAttach(),
         Send(ticket=1, session_id=None, method="Target.getTargets"),
     ]
-    assert turn.state.tickets[1].purpose == "targets"
-    assert told(turn) == [LinkChanged(phase="up", epoch=1, reason="")]
+    assert transition.state.tickets[1].purpose == "targets"
+    assert told(transition) == [LinkChanged(phase="up", generation=1, reason="")]
 
 
 def test_where_somebody_else_opens_the_sessions_none_is_asked_for() -> None:
-    turn = up_at(3.0, adopting=True)
-    assert ordered(turn, AutoAttach) == []
-    assert ordered(turn, Discover) == [Discover()]
+    transition = up_at(3.0, adopting=True)
+    assert ordered(transition, AutoAttach) == []
+    assert ordered(transition, Discover) == [Discover()]
 
 
 def test_a_link_that_is_up_tells_since_when_and_whose_it_is() -> None:
     before = replace(initial_state(), last_page=7, link=LinkState(phase="connecting", failures=2, unanswered=2))
-    turn = begun(3.0, before)
-    link.link_up(turn, LinkUp(at=turn.at, epoch=1, browser_id="B", owned=False))
-    now = turn.state.link
+    transition = begun(3.0, before)
+    link.link_up(transition, LinkUp(at=transition.at, generation=1, browser_id="B", owned=False))
+    now = transition.state.link
     assert (now.phase, now.reason, now.since, now.owned, now.browser_id) == ("up", "", moment(3.0), False, "B")
     assert (now.unanswered, now.listed, now.pages_before) == (0, False, 7)
     assert now.failures == 2  # a link that breaks at once has come to nothing: its targets are still to be told
@@ -116,10 +116,10 @@ def test_a_link_that_is_up_tells_since_when_and_whose_it_is() -> None:
 
 @pytest.mark.parametrize("phase", ["up", "stopped", "gave_up"])
 def test_a_link_that_is_not_wanted_changes_nothing(phase: str) -> None:
-    turn = begun(3.0, link=LinkState(phase=phase))
-    before = turn.state
-    link.link_up(turn, LinkUp(at=turn.at, epoch=1))
-    assert (turn.state, turn.effects) == (before, [])
+    transition = begun(3.0, link=LinkState(phase=phase))
+    before = transition.state
+    link.link_up(transition, LinkUp(at=transition.at, generation=1))
+    assert (transition.state, transition.effects) == (before, [])
 
 
 @pytest.mark.parametrize(
@@ -128,41 +128,41 @@ def test_a_link_that_is_not_wanted_changes_nothing(phase: str) -> None:
 def test_another_browser_is_told_where_both_addresses_name_theirs(
     old: str | None, new: str | None, changed: bool
 ) -> None:
-    turn = up_at(3.0, browser=new, link=LinkState(browser_id=old))
-    assert turn.state.link.browser_changed is changed
-    noted = [each.text for each in ordered(turn, Note)]
+    transition = up_at(3.0, browser=new, link=LinkState(browser_id=old))
+    assert transition.state.link.browser_changed is changed
+    noted = [each.text for each in ordered(transition, Note)]
     assert ("another browser is behind the link: the pages of before are gone" in noted) is changed
-    assert turn.state.link.browser_told is (old is not None and new is not None)
-    assert turn.state.link.browser_id == (new or old)  # an address that names none forgets none
+    assert transition.state.link.browser_ids_known is (old is not None and new is not None)
+    assert transition.state.link.browser_id == (new or old)  # an address that names none forgets none
 
 
 def test_a_browser_that_changed_once_did_change() -> None:
-    turn = up_at(3.0, browser="C", link=LinkState(browser_id="C", browser_changed=True))
-    assert turn.state.link.browser_changed
+    transition = up_at(3.0, browser="C", link=LinkState(browser_id="C", browser_changed=True))
+    assert transition.state.link.browser_changed
 
 
 # ── no browser ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def refused_at(mono: float, **changed: Any) -> Turn:
-    turn = begun(mono, up_at(3.0, **changed).state)
-    link.unsupported(turn, Refusal(id=1, code=-32601, message="what a stranger wrote"))
-    return turn
+def refused_at(mono: float, **changed: Any) -> Transition:
+    transition = begun(mono, up_at(3.0, **changed).state)
+    link.unsupported(transition, Refusal(id=1, code=-32601, message="what a stranger wrote"))
+    return transition
 
 
 def test_what_does_not_say_which_targets_it_has_is_no_browser_and_is_hung_up_on() -> None:
-    turn = refused_at(4.0)
-    assert turn.state.link.unsupported == "Target.getTargets was refused (code -32601)"
-    assert ordered(turn, Disconnect) == [Disconnect(reason="unsupported")]
-    (note,) = ordered(turn, Note)
+    transition = refused_at(4.0)
+    assert transition.state.link.unsupported == "Target.getTargets was refused (code -32601)"
+    assert ordered(transition, Disconnect) == [Disconnect(reason="unsupported")]
+    (note,) = ordered(transition, Note)
     assert "cannot be supervised" in note.text
     assert "what a stranger wrote" not in str(note)
 
 
 def test_somebody_else_s_link_is_not_hung_up_on() -> None:
-    turn = refused_at(4.0, adopting=True)
-    assert turn.state.link.unsupported
-    assert ordered(turn, Disconnect) == []
+    transition = refused_at(4.0, adopting=True)
+    assert transition.state.link.unsupported
+    assert ordered(transition, Disconnect) == []
 
 
 # ── down ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -170,36 +170,36 @@ def test_somebody_else_s_link_is_not_hung_up_on() -> None:
 
 def test_a_lost_link_is_dialled_again_after_a_while() -> None:
     state = up_at(3.0).state
-    turn = down_at(5.0, replace(state, link=replace(state.link, listed=True)))
-    now = turn.state.link
+    transition = down_at(5.0, replace(state, link=replace(state.link, listed=True)))
+    now = transition.state.link
     assert not now.listed  # what the next one carries is not told yet
     assert (now.phase, now.reason, now.since, now.failures) == ("down", "closed", moment(5.0), 1)
-    assert turn.state.deadlines == ((5.5, "redial", "the link is down (closed)"),)  # and no keepalive
-    assert told(turn) == [LinkChanged(phase="down", epoch=1, reason="closed")]
-    assert ordered(turn, (Send, Dial)) == []
+    assert transition.state.deadline_entries == ((5.5, "redial", "the link is down (closed)"),)  # and no keepalive
+    assert told(transition) == [LinkChanged(phase="down", generation=1, reason="closed")]
+    assert ordered(transition, (Send, Dial)) == []
 
 
 @pytest.mark.parametrize("phase", ["down", "stopped", "gave_up"])
 def test_a_link_is_lost_once(phase: str) -> None:
     state = replace(with_calls(initial_state()), link=LinkState(phase=phase))
-    turn = down_at(5.0, state)
-    assert (turn.state, turn.effects) == (state, [])
+    transition = down_at(5.0, state)
+    assert (transition.state, transition.effects) == (state, [])
 
 
 def test_a_command_is_never_sent_twice() -> None:
     """What was under way ends with its link, once, and its caller decides."""
-    turn = down_at(5.0, with_calls(up_at(3.0).state), reason="reset")
-    assert ordered(turn, Send) == []
-    assert len(turn.state.tickets) == 0
-    answers = {each.ask_id: each.error for each in ordered(turn, Answer)}
+    transition = down_at(5.0, with_calls(up_at(3.0).state), reason="reset")
+    assert ordered(transition, Send) == []
+    assert len(transition.state.tickets) == 0
+    answers = {each.request_id: each.error for each in ordered(transition, Answer)}
     assert set(answers) == {11, 13}
-    assert len(ordered(turn, Answer)) == 2
+    assert len(ordered(transition, Answer)) == 2
     for error in answers.values():
         assert isinstance(error, ConnectionLost)
         assert error.reason == "reset"
-    _, kept = turn.state.calls["c-2"].ended or (None, None)
+    _, kept = transition.state.calls["c-2"].ended or (None, None)
     assert isinstance(kept, ConnectionLost)  # for whoever was told of the dialog, and asks for the end
-    assert list(turn.state.calls) == ["c-2"]
+    assert list(transition.state.calls) == ["c-2"]
 
 
 def test_sessions_end_with_their_link_and_pages_wait_for_the_next() -> None:
@@ -221,11 +221,11 @@ def test_each_failure_waits_longer_and_one_outage_is_one_line_in_the_log() -> No
     state, now = initial_state(reconnect=Reconnect(first=1.0, factor=2.0, most=3.0, budget=4)), 10.0
     waits, lines = [], []
     for _ in range(4):
-        turn = down_at(now, state)
-        waits.append(turn.state.deadlines[0][0] - now)
-        lines.append([each.level for each in ordered(turn, Note)])
-        now = turn.state.deadlines[0][0]
-        state = redialled_at(now, turn.state).state
+        transition = down_at(now, state)
+        waits.append(transition.state.deadline_entries[0][0] - now)
+        lines.append([each.level for each in ordered(transition, Note)])
+        now = transition.state.deadline_entries[0][0]
+        state = redialled_at(now, transition.state).state
     assert (waits, lines) == ([1.0, 2.0, 3.0, 3.0], [["warning"], [], [], []])
     last = down_at(now, state)
     assert (last.state.link.phase, last.state.link.failures) == ("gave_up", 5)
@@ -233,7 +233,7 @@ def test_each_failure_waits_longer_and_one_outage_is_one_line_in_the_log() -> No
         Note(
             level="warning",
             text="link down, and not dialled again",
-            fields={"epoch": 5, "reason": "closed", "failures": 5},
+            fields={"generation": 5, "reason": "closed", "failures": 5},
         )
     ]
 
@@ -247,13 +247,13 @@ def test_a_link_that_is_given_up_is_not_dialled_and_whoever_asked_is_told(
 ) -> None:
     """401 and the like are final; a link that somebody else opened is theirs to open again."""
     state = with_calls(initial_state(reconnect=Reconnect(budget=budget)))
-    broken = replace(state.calls["c-1"], id="c-9", ticket=9, ask_id=19)  # its ticket is gone already
+    broken = replace(state.calls["c-1"], id="c-9", ticket=9, request_id=19)  # its ticket is gone already
     state = replace(state, calls=state.calls.set("c-9", broken), link=LinkState(phase="up", owned=owned))
-    turn = down_at(5.0, state, final=final)
-    assert turn.state.link.phase == "gave_up"
-    assert (turn.state.deadlines, ordered(turn, Dial)) == ((), [])
-    assert told(turn) == [LinkChanged(phase="gave_up", epoch=1, reason="closed")]
-    answers = {each.ask_id: each.error for each in ordered(turn, Answer)}
+    transition = down_at(5.0, state, final=final)
+    assert transition.state.link.phase == "gave_up"
+    assert (transition.state.deadline_entries, ordered(transition, Dial)) == ((), [])
+    assert told(transition) == [LinkChanged(phase="gave_up", generation=1, reason="closed")]
+    answers = {each.request_id: each.error for each in ordered(transition, Answer)}
     assert isinstance(answers[11], ConnectionLost)  # it was under way
     assert isinstance(answers[19], SupervisorStopped)
     assert answers[19].reason == reason
@@ -264,103 +264,111 @@ def test_a_link_that_is_given_up_is_not_dialled_and_whoever_asked_is_told(
 
 def test_dialling_again_is_a_link_of_its_own() -> None:
     """What the old one still says is told by its number."""
-    turn = redialled_at(9.0, down_at(5.0, up_at(3.0).state).state)
-    assert (turn.state.epoch, turn.state.link.phase, turn.state.link.since) == (2, "connecting", moment(9.0))
-    assert turn.effects == [Dial(epoch=2)]
+    transition = redialled_at(9.0, down_at(5.0, up_at(3.0).state).state)
+    assert (transition.state.generation, transition.state.link.phase, transition.state.link.since) == (
+        2,
+        "connecting",
+        moment(9.0),
+    )
+    assert transition.effects == [Dial(generation=2)]
 
 
 @pytest.mark.parametrize("phase", ["connecting", "up", "stopped", "gave_up"])
 def test_only_a_link_that_is_down_is_dialled(phase: str) -> None:
-    turn = begun(9.0, link=LinkState(phase=phase))
-    before = turn.state
-    link.redial(turn)
-    assert (turn.state, turn.effects) == (before, [])
+    transition = begun(9.0, link=LinkState(phase=phase))
+    before = transition.state
+    link.redial(transition)
+    assert (transition.state, transition.effects) == (before, [])
 
 
 def test_behind_a_new_link_everything_is_asked_for_again() -> None:
     down = down_at(5.0, up_at(3.0).state)
-    turn = up_at(10.0, redialled_at(9.0, down.state).state)
-    assert [type(each) for each in turn.effects if not isinstance(each, (Note, Tell))] == [Discover, AutoAttach, Send]
-    assert told(turn) == [LinkChanged(phase="up", epoch=2, reason="")]
+    transition = up_at(10.0, redialled_at(9.0, down.state).state)
+    assert [type(each) for each in transition.effects if not isinstance(each, (Note, Publish))] == [
+        Discover,
+        AutoAttach,
+        Send,
+    ]
+    assert told(transition) == [LinkChanged(phase="up", generation=2, reason="")]
 
 
 # ── quiet ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def woken(mono: float, state: State, **changed: Any) -> Turn:
+def woken(mono: float, state: State, **changed: Any) -> Transition:
     """When its deadline has come, the keepalive is taken out, and looked at."""
-    turn = begun(mono, state)
-    turn.calm("keepalive")
+    transition = begun(mono, state)
+    transition.cancel("keepalive")
     if changed:
-        turn.put(link=replace(turn.state.link, **changed))
-    link.keepalive_due(turn)
-    return turn
+        transition.update(link=replace(transition.state.link, **changed))
+    link.keepalive_due(transition)
+    return transition
 
 
 def test_a_link_is_looked_at_a_minute_after_the_last_command() -> None:
     state = up_at(3.0).state
-    assert state.deadlines == ((63.0, "keepalive", "the link is quiet"),)
+    assert state.deadline_entries == ((63.0, "keepalive", "the link is quiet"),)
 
 
 def test_a_link_that_is_not_quiet_is_not_asked() -> None:
     """Its next look is a minute after what was sent, not after this one."""
-    turn = woken(63.0, up_at(3.0).state, last_sent=50.0)
-    assert turn.effects == []
-    assert turn.state.deadlines == ((110.0, "keepalive", "the link is quiet"),)
+    transition = woken(63.0, up_at(3.0).state, last_sent=50.0)
+    assert transition.effects == []
+    assert transition.state.deadline_entries == ((110.0, "keepalive", "the link is quiet"),)
 
 
 def test_a_quiet_link_is_asked_for_the_version() -> None:
-    turn = woken(63.0, up_at(3.0).state)
-    [sent] = turn.effects
-    assert (sent.method, sent.session_id, turn.state.tickets[sent.ticket].purpose) == (
+    transition = woken(63.0, up_at(3.0).state)
+    [sent] = transition.effects
+    assert (sent.method, sent.session_id, transition.state.tickets[sent.ticket].purpose) == (
         "Browser.getVersion",
         None,
         "keepalive",
     )
-    assert turn.state.link.unanswered == 1
-    assert turn.state.deadlines == ((123.0, "keepalive", "the link is quiet"),)
+    assert transition.state.link.unanswered == 1
+    assert transition.state.deadline_entries == ((123.0, "keepalive", "the link is quiet"),)
 
 
 def test_one_answer_that_is_missing_is_asked_for_again_whatever_else_was_sent() -> None:
     """Commands that are sent into a dead link are no sign of life."""
-    turn = woken(63.0, up_at(3.0).state, last_sent=62.0, unanswered=1)
-    assert [each.method for each in ordered(turn, Send)] == ["Browser.getVersion"]
-    assert turn.state.link.unanswered == 2
+    transition = woken(63.0, up_at(3.0).state, last_sent=62.0, unanswered=1)
+    assert [each.method for each in ordered(transition, Send)] == ["Browser.getVersion"]
+    assert transition.state.link.unanswered == 2
 
 
 def test_two_answers_that_are_missing_end_the_link() -> None:
-    turn = woken(63.0, up_at(3.0).state, unanswered=2)
-    assert (ordered(turn, Disconnect), ordered(turn, Send)) == ([Disconnect(reason="half_open")], [])
-    assert [each.level for each in ordered(turn, Note)] == ["warning"]
-    assert turn.state.link.phase == "up"  # until whoever ends it says so
-    assert turn.state.deadlines == ((123.0, "keepalive", "the link is quiet"),)
+    transition = woken(63.0, up_at(3.0).state, unanswered=2)
+    assert (ordered(transition, Disconnect), ordered(transition, Send)) == ([Disconnect(reason="half_open")], [])
+    assert [each.level for each in ordered(transition, Note)] == ["warning"]
+    assert transition.state.link.phase == "up"  # until whoever ends it says so
+    assert transition.state.deadline_entries == ((123.0, "keepalive", "the link is quiet"),)
 
 
 @pytest.mark.parametrize("unanswered", [0, 1, 2])
 def test_any_answer_shows_that_the_link_lives(unanswered: int) -> None:
-    turn = begun(64.0, up_at(3.0).state, link=LinkState(phase="up", unanswered=unanswered))
-    link.alive(turn)
-    assert turn.state.link.unanswered == 0
-    asked = woken(65.0, turn.ended(turn.state), last_sent=3.0)
+    transition = begun(64.0, up_at(3.0).state, link=LinkState(phase="up", unanswered=unanswered))
+    link.alive(transition)
+    assert transition.state.link.unanswered == 0
+    asked = woken(65.0, transition.result(transition.state), last_sent=3.0)
     assert asked.state.link.unanswered == 1
 
 
 def test_an_answer_to_a_link_that_nobody_doubted_changes_nothing() -> None:
     """It is so for nearly every message."""
-    turn = begun(64.0, link=LinkState(phase="up"))
-    before = turn.state
-    link.alive(turn)
-    assert turn.state is before
+    transition = begun(64.0, link=LinkState(phase="up"))
+    before = transition.state
+    link.alive(transition)
+    assert transition.state is before
 
 
 @pytest.mark.parametrize("phase", ["connecting", "down", "stopped", "gave_up"])
 def test_only_a_link_that_is_up_is_asked(phase: str) -> None:
-    turn = woken(63.0, up_at(3.0).state, phase=phase, unanswered=2)
-    assert (turn.effects, turn.state.deadlines) == ([], ())
+    transition = woken(63.0, up_at(3.0).state, phase=phase, unanswered=2)
+    assert (transition.effects, transition.state.deadline_entries) == ([], ())
 
 
 def test_without_a_keepalive_a_link_may_be_quiet_for_ever() -> None:
     state = up_at(3.0, initial_state(keepalive=None)).state
-    assert state.deadlines == ()
-    turn = woken(9_000.0, state, unanswered=2)
-    assert (turn.effects, turn.state.deadlines) == ([], ())
+    assert state.deadline_entries == ()
+    transition = woken(9_000.0, state, unanswered=2)
+    assert (transition.effects, transition.state.deadline_entries) == ([], ())

@@ -12,7 +12,7 @@ from cdp_supervisor.sansio.changes import PageCrashed, PageGone, PageOpened
 from cdp_supervisor.sansio.effects import AutoAttach, Detach, Enable, Resume, Send
 from cdp_supervisor.sansio.options import Limits, Scope
 from cdp_supervisor.sansio.requests import Focus, Stop
-from cdp_supervisor.sansio.transition import Turn
+from cdp_supervisor.sansio.transition import Transition
 from support import folded_machine
 
 TREE, REOPEN, TARGETS = "Page.getFrameTree", "Target.attachToTarget", "Target.getTargets"
@@ -67,7 +67,7 @@ def test_a_page_is_set_up_in_one_go_and_resumed_last() -> None:
     shown = fold.shown().page("P")
     assert (shown.url, shown.title, shown.opener_id, shown.context_id) == ("http://a/", "A", "O", "C")
     assert (shown.session_id, shown.stale) == ("s-P", True)
-    assert fold.told(PageOpened) == [PageOpened(target_id="P", opener_id="O")]
+    assert fold.reported(PageOpened) == [PageOpened(target_id="P", opener_id="O")]
 
 
 @pytest.mark.parametrize(
@@ -237,20 +237,20 @@ def test_a_page_whose_session_ended_is_shown_detached_and_attached_to_again() ->
     fold.says("Runtime.executionContextsCleared", on="s-P")
     fold.detach("s-P")
     assert fold.health() == "detached"
-    assert not fold.page().clearings
+    assert not fold.page().context_clearings
     fold.passes(1.0)
     assert fold.sent(REOPEN).params == {"targetId": "P", "flatten": True}
     fold.attach("P", session="s-P2")
     fold.reply(REOPEN, {"sessionId": "s-P2"})
     assert fold.health() == "ok"
-    assert len(fold.told(PageOpened)) == 1
+    assert len(fold.reported(PageOpened)) == 1
 
 
 def test_a_page_that_cannot_be_attached_to_again_is_gone() -> None:
     fold = on_a_page()
     fold.detach("s-P").passes(1.0)
     fold.refuse(REOPEN)
-    assert fold.told(PageGone) == [PageGone(target_id="P", reason="closed")]
+    assert fold.reported(PageGone) == [PageGone(target_id="P", reason="closed")]
 
 
 def test_a_page_whose_attach_got_no_answer_stays() -> None:
@@ -521,7 +521,7 @@ def test_a_renderer_whose_session_ended_is_busy_no_more(target: str, end: str) -
         fold.down()
     else:
         fold.detach(f"s-{target}")
-    assert not fold.page().busy
+    assert not fold.page().busy_sessions
 
 
 def test_a_page_that_crashed_is_busy_no_more() -> None:
@@ -616,7 +616,7 @@ def test_a_page_that_a_prerendered_one_replaced_is_gone() -> None:
     """Fact 45."""
     fold = on_a_page()
     fold.says("Target.targetInfoChanged", targetInfo={"targetId": "P", "subtype": "disconnected"})
-    assert fold.told(PageGone) == [PageGone(target_id="P", reason="replaced")]
+    assert fold.reported(PageGone) == [PageGone(target_id="P", reason="replaced")]
 
 
 def test_what_is_told_of_an_unknown_target_means_nothing() -> None:
@@ -654,12 +654,12 @@ def test_the_first_page_is_the_one_that_is_meant_and_no_later_one() -> None:
     fold = folded_machine.Fold().up().lists()
     fold.attach("P")
     fold.attach("Q")
-    assert fold.state.only == "P"
+    assert fold.state.only_page == "P"
     fold.says("Target.targetDestroyed", targetId="P")
-    assert (fold.state.only, fold.shown().page_gone, fold.shown().focus) == (None, ("P", "closed"), None)
+    assert (fold.state.only_page, fold.shown().page_gone, fold.shown().focus) == (None, ("P", "closed"), None)
     fold.says("Target.targetDestroyed", targetId="Q")
     fold.attach("R")  # nobody has said that this one is meant
-    assert (fold.state.only, fold.shown().page_gone, fold.shown().focus) == (None, ("P", "closed"), None)
+    assert (fold.state.only_page, fold.shown().page_gone, fold.shown().focus) == (None, ("P", "closed"), None)
 
 
 def test_who_was_focused_counts_before_who_was_the_only_one() -> None:
@@ -680,7 +680,7 @@ def test_a_crash_is_told_once_and_ends_no_session() -> None:
     fold = on_a_page()
     fold.says("Inspector.targetCrashed", on="s-P")
     fold.says("Target.targetCrashed", targetId="P")
-    assert fold.told(PageCrashed) == [PageCrashed(target_id="P")]
+    assert fold.reported(PageCrashed) == [PageCrashed(target_id="P")]
     assert fold.health() == "crashed"
     assert sessions(fold) == ["s-P"]
 
@@ -733,7 +733,7 @@ def test_what_the_new_link_does_not_list_is_gone_and_the_rest_is_attached_to() -
     link_again(fold)
     listed(fold, "P")
     assert [each.target_id for each in fold.shown().pages] == ["P"]
-    assert fold.told(PageGone) == [PageGone(target_id="Q", reason="link_lost")]
+    assert fold.reported(PageGone) == [PageGone(target_id="Q", reason="link_lost")]
     assert set(fold.page().frames) == set()  # the frame's target is not listed either
     assert not fold.shown().link.browser_changed
     fold.passes(1.0)
@@ -860,10 +860,10 @@ def test_a_reload_is_read_only_by_who_is_listened_to(session: str) -> None:
     """Whoever brings it: the rule asks for itself."""
     fold = folded_machine.with_tree()
     fold.attach("P", session="s-P2")
-    turn = Turn(fold.state, fold.at)
-    pages.reload_after_crash(turn, fold.page(), SessionId(session))
-    assert not turn.effects
-    assert turn.state is fold.state
+    transition = Transition(fold.state, fold.at)
+    pages.reload_after_crash(transition, fold.page(), SessionId(session))
+    assert not transition.effects
+    assert transition.state is fold.state
 
 
 def test_the_end_of_a_worker_leaves_its_page_attached() -> None:

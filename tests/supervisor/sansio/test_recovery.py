@@ -12,11 +12,11 @@ from cdp_supervisor.sansio import recovery
 from cdp_supervisor.sansio.effects import Forget
 from cdp_supervisor.sansio.options import Policy, Scope
 from cdp_supervisor.sansio.requests import Recover, Stop
-from cdp_supervisor.sansio.transition import Turn
+from cdp_supervisor.sansio.transition import Transition
 from support import folded_machine
 
 HANDLE, NAVIGATE, CLOSE = "Page.handleJavaScriptDialog", "Page.navigate", "Target.closeTarget"
-CURES = ("same_document", "navigate", "reload", "close")
+REMEDIES = ("same_document", "navigate", "reload", "close")
 error = folded_machine.error
 
 
@@ -34,28 +34,28 @@ def stuck(code: int = folded_machine.NONE_SHOWING, *, native: bool = True, **opt
     fold.opening(native=native)
     fold.respond()
     fold.refuse(HANDLE, code)
-    assert fold.dialog("d-1").phase == "stuck"
+    assert fold.dialog("d-1").phase == "unanswerable"
     return fold
 
 
-def cured(fold: Any, cure: str, target: str = "P") -> int:
-    return fold.ask(Recover(target_id=target, cure=cure))
+def cured(fold: Any, remedy: str, target: str = "P") -> int:
+    return fold.ask(Recover(target_id=target, remedy=remedy))
 
 
 # ── what frees a page ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
-    ("cure", "method", "session", "params"),
+    ("remedy", "method", "session", "params"),
     [
         ("close", CLOSE, None, {"targetId": "P"}),
         ("reload", "Page.reload", "s-P", {}),
         ("navigate", NAVIGATE, "s-P", {"url": "http://a/"}),
     ],
 )
-def test_a_cure_is_sent_and_told_of_when_it_is_done(cure: str, method: str, session: str | None, params: Any) -> None:
+def test_a_cure_is_sent_and_told_of_when_it_is_done(remedy: str, method: str, session: str | None, params: Any) -> None:
     fold = blocked()
-    ask = cured(fold, cure)
+    ask = cured(fold, remedy)
     assert (fold.sent(method).session_id, fold.sent(method).params) == (session, params)
     assert ask not in fold.answers
     fold.reply(method)
@@ -92,22 +92,22 @@ def test_a_page_without_a_url_is_navigated_to_an_empty_one() -> None:
 # ── what does not ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("cure", CURES)
-def test_a_page_that_nothing_stops_is_not_touched(cure: str) -> None:
+@pytest.mark.parametrize("remedy", REMEDIES)
+def test_a_page_that_nothing_stops_is_not_touched(remedy: str) -> None:
     """A reload by mistake would cost the page all that it has."""
     fold = folded_machine.with_tree()
     before = fold.state.last_ticket
-    wrong = error(fold, cured(fold, cure))
+    wrong = error(fold, cured(fold, remedy))
     assert isinstance(wrong, InvalidArgument)
     assert "nothing to free; its health says how it fares" in str(wrong)
     assert fold.state.last_ticket == before
 
 
-@pytest.mark.parametrize("cure", CURES)
-def test_a_dialog_that_can_be_answered_is_answered_and_not_freed_from(cure: str) -> None:
+@pytest.mark.parametrize("remedy", REMEDIES)
+def test_a_dialog_that_can_be_answered_is_answered_and_not_freed_from(remedy: str) -> None:
     fold = folded_machine.with_tree()
     fold.opening()
-    wrong = error(fold, cured(fold, cure))
+    wrong = error(fold, cured(fold, remedy))
     assert isinstance(wrong, InvalidArgument)
     assert "respond to d-1" in str(wrong)
     assert len(fold.pending()) == 1
@@ -116,24 +116,26 @@ def test_a_dialog_that_can_be_answered_is_answered_and_not_freed_from(cure: str)
 @pytest.mark.parametrize(
     ("code", "native", "frees"),
     [
-        (folded_machine.NONE_SHOWING, True, CURES),
+        (folded_machine.NONE_SHOWING, True, REMEDIES),
         (folded_machine.NOT_ACTIVE, True, ("navigate", "close")),
         (folded_machine.NONE_SHOWING, False, ("navigate", "close")),
         (folded_machine.NOT_ACTIVE, False, ("close",)),
     ],
     ids=["unseen", "inactive", "unseen, no window", "inactive, no window"],
 )
-@pytest.mark.parametrize("cure", CURES)
-def test_only_what_the_dialog_names_frees_its_page(code: int, native: bool, frees: tuple[str, ...], cure: str) -> None:
+@pytest.mark.parametrize("remedy", REMEDIES)
+def test_only_what_the_dialog_names_frees_its_page(
+    code: int, native: bool, frees: tuple[str, ...], remedy: str
+) -> None:
     """Facts 5, 22, 26: the error says what does."""
     fold = stuck(code, native=native)
-    assert fold.pending()[0].cures == frees
-    ask = cured(fold, cure)
-    if cure in frees:
+    assert fold.pending()[0].remedies == frees
+    ask = cured(fold, remedy)
+    if remedy in frees:
         assert ask not in fold.answers
     else:
         assert isinstance(error(fold, ask), InvalidArgument)
-        assert str(error(fold, ask)) == f"{cure!r} does not free this page; what does: {', '.join(frees)}."
+        assert str(error(fold, ask)) == f"{remedy!r} does not free this page; what does: {', '.join(frees)}."
 
 
 def test_of_several_dialogs_each_must_be_ended_by_the_cure() -> None:
@@ -143,7 +145,7 @@ def test_of_several_dialogs_each_must_be_ended_by_the_cure() -> None:
         fold.opening(frame)
         fold.respond(dialog_id=f"d-{fold.state.last_dialog}")
         fold.refuse(HANDLE, code)
-    assert [each.phase for each in fold.page().dialogs] == ["stuck", "stuck"]
+    assert [each.phase for each in fold.page().dialogs] == ["unanswerable", "unanswerable"]
     assert "what does: navigate, close" in str(error(fold, cured(fold, "reload")))
     assert cured(fold, "navigate") not in fold.answers
 
@@ -164,11 +166,11 @@ def busy() -> Any:
     return fold
 
 
-@pytest.mark.parametrize("cure", CURES)
+@pytest.mark.parametrize("remedy", REMEDIES)
 @pytest.mark.parametrize("made", [blocked, silent_frame, busy])
-def test_a_page_that_does_not_answer_is_freed_by_any_cure(made: Any, cure: str) -> None:
+def test_a_page_that_does_not_answer_is_freed_by_any_cure(made: Any, remedy: str) -> None:
     fold = made()
-    assert cured(fold, cure) not in fold.answers
+    assert cured(fold, remedy) not in fold.answers
 
 
 def test_a_cure_that_is_none_or_of_no_page_or_by_who_only_looks_is_refused() -> None:
@@ -179,13 +181,13 @@ def test_a_cure_that_is_none_or_of_no_page_or_by_who_only_looks_is_refused() -> 
     assert "observes" in str(error(observing, cured(observing, "close")))
 
 
-@pytest.mark.parametrize("cure", ["same_document", "navigate", "reload"])
-def test_under_a_dialog_without_a_window_that_can_be_answered_only_closing_is_a_cure(cure: str) -> None:
+@pytest.mark.parametrize("remedy", ["same_document", "navigate", "reload"])
+def test_under_a_dialog_without_a_window_that_can_be_answered_only_closing_is_a_cure(remedy: str) -> None:
     """A navigation there freezes the page for good, or ends the browser."""
     fold = busy()
     fold.opening(native=False)
     before = fold.state.last_ticket
-    assert isinstance(error(fold, cured(fold, cure)), BlockedByDialog)
+    assert isinstance(error(fold, cured(fold, remedy)), BlockedByDialog)
     assert fold.state.last_ticket == before
     cured(fold, "close")
     assert fold.sent(CLOSE).params == {"targetId": "P"}
@@ -228,9 +230,9 @@ def test_a_cure_without_an_answer_ends_in_its_time() -> None:
 
 def test_the_time_of_a_cure_that_has_ended_means_nothing() -> None:
     fold = blocked()
-    turn = Turn(fold.state, fold.at)
-    recovery.cure_due(turn, "99")
-    assert not turn.effects
+    transition = Transition(fold.state, fold.at)
+    recovery.remedy_due(transition, "99")
+    assert not transition.effects
 
 
 def test_whoever_waits_for_a_cure_at_the_end_is_told_so() -> None:
@@ -242,14 +244,14 @@ def test_whoever_waits_for_a_cure_at_the_end_is_told_so() -> None:
     asks = [cured(stopped, "reload"), cured(stopped, "close")]
     stopped.ask(Stop())
     assert [stopped.error(ask) for ask in asks] == ["SupervisorStopped", "SupervisorStopped"]
-    assert not stopped.state.deadlines
+    assert not stopped.state.deadline_entries
 
 
 def test_a_call_under_way_at_the_end_is_no_cure() -> None:
     fold = blocked(policy=Policy("auto_accept"))
     cured(fold, "reload")
     folded_machine.called(fold, when_blocked="wait")
-    turn = Turn(fold.state, fold.at)
-    recovery.end_all(turn, lambda: CallTimedOut("The cure", waited=0.0, health=None))
-    assert [each.purpose for each in turn.state.tickets.values()].count("cure") == 0
-    assert "call" in [each.purpose for each in turn.state.tickets.values()]
+    transition = Transition(fold.state, fold.at)
+    recovery.end_all(transition, lambda: CallTimedOut("The cure", waited=0.0, health=None))
+    assert [each.purpose for each in transition.state.tickets.values()].count("remedy") == 0
+    assert "call" in [each.purpose for each in transition.state.tickets.values()]

@@ -14,13 +14,13 @@ from cdp_supervisor.sansio.requests import (
     AwaitCall,
     Call,
     Focus,
-    Question,
     Recover,
+    Request,
     RespondToDialog,
     SetPolicy,
     Stop,
 )
-from cdp_supervisor.sansio.step import QUESTIONS
+from cdp_supervisor.sansio.step import REQUESTS
 
 RIGHT: dict[type, dict[str, Any]] = {
     RespondToDialog: {"action": "accept"},
@@ -28,7 +28,7 @@ RIGHT: dict[type, dict[str, Any]] = {
     AwaitCall: {"call_id": "c-1"},
     SetPolicy: {"policy": Policy()},
     Focus: {},
-    Recover: {"target_id": "T", "cure": "close"},
+    Recover: {"target_id": "T", "remedy": "close"},
     Stop: {},
 }
 TEXT, OPTIONAL_TEXT = [None, 5, b"x", ["x"]], [5, b"x", ["x"], True]
@@ -49,7 +49,7 @@ WRONG: list[tuple[type, str, Any, list[Any]]] = [
     (SetPolicy, "policy", "a Policy", [None, "auto_accept", {"alert": "auto_accept"}]),
     (Focus, "target_id", "a text or None", OPTIONAL_TEXT),
     (Recover, "target_id", "a text", TEXT),
-    (Recover, "cure", "a text", TEXT),
+    (Recover, "remedy", "a text", TEXT),
     (Stop, "timeout", "a number of seconds", [None, *SECONDS]),
 ]
 EACH_WRONG = [(kind, name, what, value) for kind, name, what, values in WRONG for value in values]
@@ -98,7 +98,7 @@ def test_what_a_question_means_is_left_to_the_machine() -> None:
     """There the answer can say what would be right: these texts and numbers are of the right type, and mean nothing."""
     RespondToDialog(action="neither")
     Call(method="", timeout=-1, when_blocked="perhaps")
-    Recover(target_id="gone", cure="prayer")
+    Recover(target_id="gone", remedy="prayer")
 
 
 def test_any_mapping_will_do_for_params() -> None:
@@ -108,5 +108,5 @@ def test_any_mapping_will_do_for_params() -> None:
 
 def test_every_question_has_a_rule() -> None:
     """`Stop` alone is answered without the table: it is the last one."""
-    assert set(get_args(Question)) == set(RIGHT)
-    assert set(get_args(Question)) == {*QUESTIONS, Stop}
+    assert set(get_args(Request)) == set(RIGHT)
+    assert set(get_args(Request)) == {*REQUESTS, Stop}

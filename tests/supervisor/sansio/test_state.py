@@ -51,7 +51,7 @@ GIVEN: dict[type, dict[str, Any]] = {
         "default_prompt": "",
         "native": True,
         "opened": NOWHEN,
-        "epoch": 1,
+        "generation": 1,
     },
     Attachment: {
         "session_id": S,
@@ -69,7 +69,7 @@ GIVEN: dict[type, dict[str, Any]] = {
         "page_id": T,
         "since": NOWHEN,
         "ticket": 1,
-        "ask_id": 1,
+        "request_id": 1,
         "raises": True,
     },
     HostedExtension: {"extension": ConsoleRing(), "state": None},
@@ -79,10 +79,10 @@ EACH: list[Any] = [initial_state(), *(kind(**given) for kind, given in GIVEN.ite
 
 def test_before_anything_happened_nothing_is_known_and_a_link_is_awaited() -> None:
     state = initial_state()
-    assert (state.link.phase, state.epoch, state.sequence, state.now) == ("connecting", 1, 0, 0.0)
+    assert (state.link.phase, state.generation, state.sequence, state.now) == ("connecting", 1, 0, 0.0)
     for name in ("pages", "sessions", "page_of", "primary_on", "also_on", "adrift", "dialog_on", "tickets", "calls"):
         assert len(getattr(state, name)) == 0, name
-    assert (state.deadlines, state.departed, state.ended_calls, state.extensions) == ((), (), (), ())
+    assert (state.deadline_entries, state.departed, state.ended_calls, state.extensions) == ((), (), (), ())
     assert (state.focus, state.page_gone, state.stopping) == (None, None, None)
 
 
@@ -182,7 +182,7 @@ UNLESS_SAID: dict[type, dict[str, Any]] = {
     LinkState: {"phase": "connecting", "since": NOWHEN, "owned": True},
     Page: {"stale": True},
     Dialog: {"phase": "open", "closed": NOWHEN},
-    State: {"epoch": 1, "link": LinkState()},
+    State: {"generation": 1, "link": LinkState()},
 }
 
 

@@ -10,8 +10,8 @@ import pytest
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import Event, decode
 from cdp_core.sansio.structs import replace
-from cdp_supervisor.sansio.effects import Dial, Disconnect, LetGo, Note
-from cdp_supervisor.sansio.inputs import Ask, BrowserEvent, Instant, LinkDown, SessionOpened, TimePassed
+from cdp_supervisor.sansio.effects import Dial, Disconnect, Note, Release
+from cdp_supervisor.sansio.inputs import BrowserEvent, Instant, LinkDown, RequestReceived, SessionOpened, TimePassed
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
 from cdp_supervisor.sansio.requests import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.state import Deadline, initial_state
@@ -19,17 +19,22 @@ from cdp_supervisor.sansio.step import (
     EVENTS,
     Step,
     StopReport,
-    events_wanted,
+    deferrable_events,
+    deferrable_until,
+    events_unused_by_extensions,
     next_deadline,
-    quiet_events,
-    quiet_until,
     step,
-    unheard_by_machines,
+    used_events,
 )
 from cdp_supervisor.sansio.step import fold as fold_at_once
 from support import folded_machine
 
-Stranger, Keeper, LOG, lines = folded_machine.Stranger, folded_machine.Keeper, folded_machine.LOG, folded_machine.lines
+SampleExtension, Keeper, LOG, lines = (
+    folded_machine.SampleExtension,
+    folded_machine.Keeper,
+    folded_machine.LOG,
+    folded_machine.lines,
+)
 
 
 def repr_of(value: object) -> str:
@@ -70,7 +75,7 @@ def test_params_that_are_no_object_are_counted_and_nothing_else() -> None:
     pages = fold.state.pages
     torn = decode(b'{"method":"Page.frameAttached","params":[1],"sessionId":"s-P"}')
     assert isinstance(torn, Event)
-    fold.feed(BrowserEvent(at=fold.at, epoch=1, event=torn))
+    fold.feed(BrowserEvent(at=fold.at, generation=1, event=torn))
     assert fold.count("unreadable_events") == 1
     assert fold.state.pages is pages
 
@@ -90,7 +95,7 @@ def test_an_input_that_nobody_knows_means_nothing() -> None:
     class Later(TimePassed, frozen=True):
         pass
 
-    fold.feed(Later(at=fold.at, epoch=1))
+    fold.feed(Later(at=fold.at, generation=1))
     assert fold.state is before
 
 
@@ -124,8 +129,8 @@ def test_a_dialog_s_events_count_on_the_page_s_own_session_alone() -> None:
 
 
 def test_every_event_of_the_table_is_wanted_and_those_of_machines_too() -> None:
-    fold = folded_machine.Fold(extensions=(Stranger(events={"Log.entryAdded"}),))
-    assert events_wanted(fold.state) == frozenset(EVENTS) | {"Log.entryAdded"}
+    fold = folded_machine.Fold(extensions=(SampleExtension(events={"Log.entryAdded"}),))
+    assert used_events(fold.state) == frozenset(EVENTS) | {"Log.entryAdded"}
 
 
 # ── links of before ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -133,10 +138,10 @@ def test_every_event_of_the_table_is_wanted_and_those_of_machines_too() -> None:
 
 def test_what_an_older_link_says_is_dropped_and_counted() -> None:
     fold = on_a_page()
-    fold.feed(LinkDown(at=fold.at, epoch=0, reason="cut"))
+    fold.feed(LinkDown(at=fold.at, generation=0, reason="cut"))
     assert fold.state.link.phase == "up"
     fold.says("Network.dataReceived")
-    fold.feed(BrowserEvent(at=fold.at, epoch=0, event=folded_machine.event_of("Page.frameAttached", {}, "s-P")))
+    fold.feed(BrowserEvent(at=fold.at, generation=0, event=folded_machine.event_of("Page.frameAttached", {}, "s-P")))
     assert fold.count("inputs_of_older_links") == 2
 
 
@@ -144,10 +149,10 @@ def test_who_asks_and_the_clock_belong_to_no_link() -> None:
     """They come from this side: whoever asked before a link broke is answered all the same."""
     fold = on_a_page()
     fold.opening()
-    older = Ask(at=fold.at, epoch=0, ask_id=1, question=RespondToDialog(action="accept"))
+    older = RequestReceived(at=fold.at, generation=0, request_id=1, request=RespondToDialog(action="accept"))
     fold.feed(older)
     assert fold.sent(HANDLE).params == {"accept": True}
-    fold.feed(TimePassed(at=Instant(mono=5.0), epoch=0))
+    fold.feed(TimePassed(at=Instant(mono=5.0), generation=0))
     assert fold.pending()[0].why == "unseen"
     assert fold.count("inputs_of_older_links") == 0
 
@@ -159,7 +164,7 @@ def test_who_asks_and_the_clock_belong_to_no_link() -> None:
 def test_time_never_runs_backwards_nor_out(odd: float) -> None:
     fold = on_a_page()
     fold.passes(1.0)
-    fold.feed(TimePassed(at=Instant(mono=odd), epoch=1))
+    fold.feed(TimePassed(at=Instant(mono=odd), generation=1))
     assert fold.state.now == 1.0
 
 
@@ -211,7 +216,7 @@ def test_a_lost_link_is_dialled_again_in_its_time() -> None:
     fold.passes(3.9)
     assert not [each for each in fold.orders if isinstance(each, Dial)]
     fold.passes(0.1)
-    assert fold.last == (Dial(epoch=2),)
+    assert fold.last == (Dial(generation=2),)
 
 
 def test_a_refused_list_of_targets_ends_no_page() -> None:
@@ -246,9 +251,9 @@ def test_the_end_of_a_command_goes_to_whoever_sent_it() -> None:
     fold.opening()
     fold.respond()
     fold.refuse(HANDLE, folded_machine.NOT_ACTIVE)
-    cure = fold.ask(Recover(target_id="P", cure="navigate"))
+    remedy = fold.ask(Recover(target_id="P", remedy="navigate"))
     fold.reply("Page.navigate")
-    assert (fold.answers[call].value, fold.answers[cure].value) == ({"n": 1}, None)
+    assert (fold.answers[call].value, fold.answers[remedy].value) == ({"n": 1}, None)
     fold.detach("s-Q").lose(TREE).passes(1.0).refuse("Target.attachToTarget")
     assert [page.target_id for page in fold.shown().pages] == ["P"]
     fold.reply("Target.getTargets", {"targetInfos": []})
@@ -308,8 +313,8 @@ def test_a_document_from_the_cache_is_read_anew_and_another_one_is_not() -> None
 def test_a_document_whose_session_a_rule_ended_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who would read it is asked for when it is needed, not remembered."""
 
-    def restored_and_gone(turn: Any, _page: Any, session_id: Any, _params: Any) -> bool:
-        turn.put(sessions=turn.state.sessions.delete(session_id))
+    def restored_and_gone(transition: Any, _page: Any, session_id: Any, _params: Any) -> bool:
+        transition.update(sessions=transition.state.sessions.delete(session_id))
         return True
 
     fold = folded_machine.with_tree()
@@ -324,7 +329,7 @@ def test_a_dialog_is_there_before_the_calls_hear_of_it() -> None:
     ask = fold.ask(Call(method="Runtime.evaluate"))
     fold.opening()
     told = [type(each).__name__ for each in fold.last if not isinstance(each, Note)]
-    assert told == ["Tell", "Answer"]
+    assert told == ["Publish", "Answer"]
     assert fold.error(ask) == "BlockedByDialog"
 
 
@@ -347,7 +352,7 @@ def test_who_gave_up_says_so_to_all_that_needs_a_link(owned: bool, reason: str) 
     for question in (
         Call(method="Page.reload"),
         RespondToDialog(action="accept"),
-        Recover(target_id="P", cure="close"),
+        Recover(target_id="P", remedy="close"),
     ):
         assert fold.answers[fold.ask(question)].error.reason == reason
     assert fold.error(fold.ask(Focus(target_id="P"))) == ""
@@ -391,14 +396,14 @@ def test_at_the_end_nothing_more_is_attached_to_and_what_was_is_let_go() -> None
     fold.attach("F", "iframe", of="s-P")
     fold.attach("A")
     fold.ask(Stop())
-    assert [each for each in fold.last if isinstance(each, LetGo)] == [LetGo(sessions=("s-A", "s-P"))]
+    assert [each for each in fold.last if isinstance(each, Release)] == [Release(sessions=("s-A", "s-P"))]
 
 
 def test_at_the_end_nothing_is_let_go_that_is_gone_or_somebody_else_s() -> None:
     adopting, gone = folded_machine.with_tree(adopting=True), folded_machine.with_tree().down()
     for fold in (adopting, gone):
         fold.ask(Stop())
-        assert not [each for each in fold.orders if isinstance(each, LetGo)]
+        assert not [each for each in fold.orders if isinstance(each, Release)]
 
 
 def test_after_the_end_nothing_happens_and_every_ask_is_told_so() -> None:
@@ -507,7 +512,7 @@ def test_a_dialog_without_a_window_that_is_left_is_dismissed_by_the_browser_and_
 
 def test_a_cure_under_way_at_the_end_is_told_so() -> None:
     fold = on_a_page().passes(3.0)
-    ask = fold.ask(Recover(target_id="P", cure="reload"))
+    ask = fold.ask(Recover(target_id="P", remedy="reload"))
     fold.ask(Stop())
     assert fold.error(ask) == "SupervisorStopped"
 
@@ -543,15 +548,15 @@ def test_a_machine_that_fails_among_several_events_is_switched_off_at_that_one()
 
 
 def test_what_may_wait_is_what_only_keeping_machines_want_until_something_is_due() -> None:
-    fold = on_a_page(extensions=(Keeper(events={LOG, "X.y", "Page.frameAttached"}), Stranger(events={"X.y"})))
-    assert quiet_events(fold.state) == {LOG}
-    assert unheard_by_machines(fold.state) == EVENTS.keys() - {"Page.frameAttached"}
+    fold = on_a_page(extensions=(Keeper(events={LOG, "X.y", "Page.frameAttached"}), SampleExtension(events={"X.y"})))
+    assert deferrable_events(fold.state) == {LOG}
+    assert events_unused_by_extensions(fold.state) == EVENTS.keys() - {"Page.frameAttached"}
     due = next_deadline(fold.state)
     assert due is not None
-    assert quiet_until(fold.state) == due.at
+    assert deferrable_until(fold.state) == due.at
     fold.ask(Stop(timeout=1.0))
-    assert quiet_until(fold.state) == -math.inf
-    assert quiet_until(initial_state(keepalive=None)) == math.inf
+    assert deferrable_until(fold.state) == -math.inf
+    assert deferrable_until(initial_state(keepalive=None)) == math.inf
 
 
 # ── the record of a step ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -559,7 +564,7 @@ def test_what_may_wait_is_what_only_keeping_machines_want_until_something_is_due
 
 def test_a_step_is_a_pure_function() -> None:
     fold = on_a_page()
-    opened = SessionOpened(at=fold.at, epoch=1, session_id="s-Q", target_id="Q", target_type="page")  # type: ignore[arg-type]
+    opened = SessionOpened(at=fold.at, generation=1, session_id="s-Q", target_id="Q", target_type="page")  # type: ignore[arg-type]
     before = fold.state.sessions
     first, second = step(fold.state, opened), step(fold.state, opened)
     assert isinstance(first, Step)

@@ -162,7 +162,7 @@ def test_dialogs_of_all_pages_stand_in_the_order_of_their_numbers() -> None:
 
 def test_the_link_and_the_sessions_are_shown() -> None:
     down = LinkState(phase="down", reason="closed", since=moment(5.0), failures=2, owned=False, browser_changed=True)
-    found = snapshot(state_of(sessions=(attachment("S2", "U"), attachment("S1", "T")), link=down, epoch=7))
+    found = snapshot(state_of(sessions=(attachment("S2", "U"), attachment("S1", "T")), link=down, generation=7))
     assert not found.active
     assert attrs.asdict(found.link) == {
         "phase": "down",
@@ -180,7 +180,7 @@ def test_the_link_and_the_sessions_are_shown() -> None:
 def test_calls_that_wait_behind_a_dialog_are_shown_by_age() -> None:
     def called(number: int, **more: Any) -> CallRecord:
         fields: dict[str, Any] = {"method": "Runtime.evaluate", "session_id": S, "page_id": T, "since": moment(2.0)}
-        return CallRecord(id=f"c-{number}", ticket=number, ask_id=None, raises=True, **{**fields, **more})
+        return CallRecord(id=f"c-{number}", ticket=number, request_id=None, raises=True, **{**fields, **more})
 
     calls = [called(10, blocked=True), called(9, blocked=True), called(8)]
     found = snapshot(state_of(page(), calls=Map({each.id: each for each in calls})))

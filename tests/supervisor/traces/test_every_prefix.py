@@ -27,15 +27,15 @@ def test_a_client_that_comes_back_is_one_machine() -> None:
     def look(place: int, link: Any) -> None:
         consistency.look(place, link)
         for page in link.state.pages.values():
-            assert all(each.epoch == link.state.epoch or each.phase != "open" for each in page.dialogs)
+            assert all(each.generation == link.state.generation or each.phase != "open" for each in page.dialogs)
 
     for path in sorted(TRACES.glob("*.jsonl")):
         if not any(isinstance(each, LinkRecord) and each.conn.endswith("2") for each in read_trace(path)):
             continue
         links = follower.follow(read_trace(path), joined=True, after=look)
         for link in links.values():
-            assert link.state.epoch == 1 or verdict.judge_joined(path.with_suffix(".md"), link) == []
-        came_back += any(each.state.epoch > 1 and each.state.link.phase == "up" for each in links.values())
+            assert link.state.generation == 1 or verdict.judge_joined(path.with_suffix(".md"), link) == []
+        came_back += any(each.state.generation > 1 and each.state.link.phase == "up" for each in links.values())
     assert came_back >= 4
 
 

@@ -21,7 +21,7 @@ from cdp_core.tracing.file import read_trace
 from cdp_supervisor.sansio import dialogs, event_params, frames, pages, step
 from cdp_supervisor.sansio.dialog_table import TABLE, Move
 from cdp_supervisor.sansio.state import Attachment
-from cdp_supervisor.sansio.transition import Turn
+from cdp_supervisor.sansio.transition import Transition
 from support.traces import consistency, follower, verdict
 
 TRACES = Path(__file__).parents[2] / "traces"
@@ -68,9 +68,9 @@ def unsaid(method: str, name: str) -> Take:
     def take(monkeypatch: pytest.MonkeyPatch) -> None:
         rule = step.EVENTS[method]
 
-        def read(turn: Turn, event: Event) -> None:
+        def read(transition: Transition, event: Event) -> None:
             left = {each: value for each, value in event.params.items() if each != name}
-            rule(turn, Event(method=method, raw=Raw(json.dumps(left).encode()), session_id=event.session_id))
+            rule(transition, Event(method=method, raw=Raw(json.dumps(left).encode()), session_id=event.session_id))
 
         monkeypatch.setitem(step.EVENTS, method, read)
 
@@ -133,8 +133,8 @@ MUTATIONS = (
     Mutation("a page that was replaced stays", blind(pages, "subtype"), "frames_prerender"),
     Mutation("the end of the link is not told", idle(pages, "link_lost"), "dialog_basic"),
     Mutation("the end never comes", idle(step, "_finish_stop"), "dialog_basic"),
-    Mutation("time passes unseen", idle(Turn, "due"), "dialog_popup"),
-    Mutation("nobody is listened to after the first", idle(pages, "_leave"), "bridge_messages"),
+    Mutation("time passes unseen", idle(Transition, "due"), "dialog_popup"),
+    Mutation("nobody is listened to after the first", idle(pages, "_leave_target"), "bridge_messages"),
 )
 
 

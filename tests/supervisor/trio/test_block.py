@@ -258,12 +258,14 @@ async def test_no_step_is_inside_another_and_a_loss_comes_in_its_order(
             lambda snapshot: snapshot.link.generation == 2 and snapshot.active and bool(snapshot.pages[0].session_id)
         )
         lost = [
-            type(each).__name__ for each in inputs[before:] if each.epoch == 1 and type(each).__name__ != "TimePassed"
+            type(each).__name__
+            for each in inputs[before:]
+            if each.generation == 1 and type(each).__name__ != "TimePassed"
         ]
         ends = [name for name in lost if name == "CommandEnded"]
         assert lost == [*ends, "SessionClosed", "SessionClosed", "LinkDown"]
         assert len(ends) == 1
-        assert SessionOpened.__name__ in {type(each).__name__ for each in inputs if each.epoch == 2}
+        assert SessionOpened.__name__ in {type(each).__name__ for each in inputs if each.generation == 2}
         await supervisor.recover(supervisor.snapshot().pages[0].target_id, "reload")
 
 
@@ -332,7 +334,7 @@ def nothing_is_left(site: Any, supervisors: list[Any], at: int) -> None:
         driver = supervisor._driver
         assert supervisor.stop_report is not None, at
         leases = {} if driver._shared is None else driver._shared._leases
-        assert (driver._askers, leases, driver.runner.state.link.phase) == ({}, {}, "stopped"), at
+        assert (driver._pending_requests, leases, driver.runner.state.link.phase) == ({}, {}, "stopped"), at
         assert supervisor.snapshot().blocked_calls == (), at
     truth = site.fake.truth()
     assert (truth.sessions, site.fake.paused()) == ((), ()), at

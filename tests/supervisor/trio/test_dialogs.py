@@ -98,11 +98,11 @@ async def test_every_answer_that_is_refused(site: Any, bounded: trio.abc.Clock) 
         await supervisor.respond_to_dialog("accept", dialog_id="d-2")
         assert pending(supervisor.snapshot()) == [("d-1", "alert")]
         # two at once: the second one is told that it is being answered
-        _, first = supervisor._driver.ask_nowait(RespondToDialog(action="accept"))
+        _, first = supervisor._driver.request_nowait(RespondToDialog(action="accept"))
         with pytest.raises(DialogAnswerRefused):
             await supervisor.respond_to_dialog("dismiss")
         with trio.fail_after(5):
-            await first.came.wait()
+            await first.answered.wait()
         assert first.answer is not None
         assert first.answer.value.closed_by == "agent"
     with pytest.raises(SupervisorStopped):
@@ -119,7 +119,7 @@ async def test_an_answer_that_the_browser_refuses(bounded: trio.abc.Clock, site:
             await supervisor.evaluate("tell()")
         with pytest.raises(DialogUnanswerable) as unanswerable:
             await supervisor.respond_to_dialog("accept")
-        assert (unanswerable.value.why, unanswerable.value.cures[0]) == ("unseen", "same_document")
+        assert (unanswerable.value.why, unanswerable.value.remedies[0]) == ("unseen", "same_document")
         with pytest.raises(DialogUnanswerable):
             await supervisor.respond_to_dialog("accept")
         assert supervisor.snapshot().pending_dialogs[0].why == "unseen"
@@ -226,7 +226,7 @@ async def test_the_watchdog_survives_a_reconnect(site: Any, bounded: trio.abc.Cl
         assert (dialog.answerable, dialog.why, dialog.overdue) == (False, "orphaned", False)
         with pytest.raises(DialogUnanswerable) as unanswerable:
             await supervisor.respond_to_dialog("accept")
-        assert "same_document" in unanswerable.value.cures
+        assert "same_document" in unanswerable.value.remedies
         overdue = await supervisor.wait_for(lambda snapshot: snapshot.pending_dialogs[0].overdue)
         assert trio.current_time() - begun == pytest.approx(300, abs=0.1)
         await supervisor.recover(overdue.pages[0].target_id, "reload")
@@ -235,8 +235,8 @@ async def test_the_watchdog_survives_a_reconnect(site: Any, bounded: trio.abc.Cl
     site.fake.assert_clean()
 
 
-@pytest.mark.parametrize("cure", ["same_document", "navigate", "reload", "close"])
-async def test_each_cure_frees_the_page(site: Any, bounded: trio.abc.Clock, cure: Any) -> None:
+@pytest.mark.parametrize("remedy", ["same_document", "navigate", "reload", "close"])
+async def test_each_cure_frees_the_page(site: Any, bounded: trio.abc.Clock, remedy: Any) -> None:
     async with open_supervisor(site.dial) as supervisor:
         await site.shop(supervisor)
         with pytest.raises(BlockedByDialog):
@@ -249,10 +249,10 @@ async def test_each_cure_frees_the_page(site: Any, bounded: trio.abc.Clock, cure
         assert supervisor.health().state == "blocked_by_dialog"
         with pytest.raises(InvalidArgument, match="same_document"):
             await supervisor.recover(target, "hope")  # type: ignore[arg-type]
-        await supervisor.recover(target, cure)
+        await supervisor.recover(target, remedy)
         snapshot = await supervisor.wait_for(lambda snapshot: not snapshot.pending_dialogs)
         assert [each[1] for each in ended(snapshot)] == ["remote"]
-        if cure == "close":
+        if remedy == "close":
             await supervisor.wait_for(lambda snapshot: not snapshot.pages)
         else:
             assert await supervisor.evaluate("1 + 1") == 2
@@ -280,7 +280,7 @@ async def test_the_end_is_bounded_and_says_what_is_left(site: Any, bounded: trio
             await supervisor.wait_for(lambda snapshot: snapshot.link.phase == "down")
 
             @nursery.start_soon
-            async def _ask() -> None:
+            async def _request_received() -> None:
                 with pytest.raises(SupervisorStopped):
                     await supervisor.wait_for(lambda snapshot: False)
                 asked.append("ended")

@@ -65,9 +65,9 @@ def test_what_is_shared_is_given_back(monkeypatch: pytest.MonkeyPatch, name: str
     test = getattr(proofs_in("test_borrowed"), name)
     assert not fails(test, site=Site(), bounded=None)
     if name == "test_one_socket_for_both":
-        monkeypatch.setattr(Driver, "let_go", lambda self: None)
+        monkeypatch.setattr(Driver, "release", lambda self: None)
     else:  # one of two takes what the other one still needs
-        real = Driver.let_go
+        real = Driver.release
 
         def takes_all(self: Driver) -> None:
             if self.browser is not None:
@@ -75,7 +75,7 @@ def test_what_is_shared_is_given_back(monkeypatch: pytest.MonkeyPatch, name: str
                     self.browser.targets._let_go(holder)
             real(self)
 
-        monkeypatch.setattr(Driver, "let_go", takes_all)
+        monkeypatch.setattr(Driver, "release", takes_all)
     assert fails(test, site=Site(), bounded=None)
 
 
@@ -100,7 +100,7 @@ def test_a_cancelled_caller_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     real = Driver._feed
 
     def deaf(self: Driver, given: Any) -> None:
-        if not isinstance(given, inputs.AskDropped):
+        if not isinstance(given, inputs.RequestCancelled):
             real(self, given)
 
     monkeypatch.setattr(Driver, "_feed", deaf)
@@ -112,7 +112,7 @@ def test_inputs_go_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def late(self: Driver, reason: str, *, final: bool = False) -> None:
         real(self, reason, final=final)
-        self._feed(inputs.SessionClosed(at=self.now(), epoch=self._epoch, session_id="s"))  # type: ignore[arg-type]
+        self._feed(inputs.SessionClosed(at=self.now(), generation=self._generation, session_id="s"))  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patched:
         assert not fails(test, site=Site(), bounded=None, monkeypatch=patched)

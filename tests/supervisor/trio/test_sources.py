@@ -95,7 +95,7 @@ class PureSupervisor:
 
     def ask(self, question: Any, /) -> list[bytes]:
         self.marks.append((len(self.states.seen), self.end.told))
-        self.engine.ask(ASKS[question], Instant(mono=0.0))
+        self.engine.request(ASKS[question], Instant(mono=0.0))
         return self.engine.outgoing()
 
 
@@ -192,7 +192,7 @@ async def driven(
         try:
             for name, (count, told) in zip(asks, pure.marks, strict=True):
                 await reach(count, told)
-                driver.ask_nowait(ASKS[name])
+                driver.request_nowait(ASKS[name])
             await reach(len(pure.states.seen), pure.end.told)
             found = list(states.seen)
             assert supervisor.snapshot()

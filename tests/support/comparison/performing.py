@@ -11,7 +11,8 @@ import attrs
 import trio
 
 from cdp_core.errors import Gone
-from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.fake.client_end import ClientEnd
 from cdp_core.transports.websocket.open import open_websocket
 from support.comparison.scenario import Act, Connect, Ends, Expect, Json, Leave, Raw, Scenario, Send, Settle
 from support.comparison.site import Site

@@ -29,7 +29,8 @@ from typing import Any
 
 import attrs
 
-from cdp_core.testing.fake.browser import ClientEnd, FakeBrowser
+from cdp_core.testing.fake.browser import FakeBrowser
+from cdp_core.testing.fake.client_end import ClientEnd
 from cdp_core.testing.steps import Answer, Override, Script, Served, Step
 from support.fake_replay.sides import Said, Side, unwrapped
 from support.fake_replay.twins import Comparison, Twins

@@ -31,7 +31,7 @@ def look(_place: int, link: Any) -> None:
 
 
 def assert_link_may_go(link: Any) -> None:
-    down = inputs.LinkDown(at=link.now, epoch=link.state.epoch, reason="cut")
+    down = inputs.LinkDown(at=link.now, generation=link.state.generation, reason="cut")
     state = step(link.state, down).state
     shown = snapshot(state)
     assert_consistent(state, shown, {})
@@ -41,11 +41,15 @@ def assert_link_may_go(link: Any) -> None:
 
 
 def assert_may_stop(link: Any) -> None:
-    ask = inputs.Ask(at=link.now, epoch=link.state.epoch, ask_id=STOP, question=Stop(timeout=1.5))
+    ask = inputs.RequestReceived(
+        at=link.now, generation=link.state.generation, request_id=STOP, request=Stop(timeout=1.5)
+    )
     asked = step(link.state, ask)
     later = Instant(mono=link.now.mono + 1.6)
-    passed = step(asked.state, inputs.TimePassed(at=later, epoch=asked.state.epoch))
-    answers = [each for each in (*asked.effects, *passed.effects) if isinstance(each, Answer) and each.ask_id == STOP]
+    passed = step(asked.state, inputs.TimePassed(at=later, generation=asked.state.generation))
+    answers = [
+        each for each in (*asked.effects, *passed.effects) if isinstance(each, Answer) and each.request_id == STOP
+    ]
     assert len(answers) == 1
     assert isinstance(answers[0].value, StopReport)
 

@@ -133,9 +133,9 @@ def judge_told(sight: Any, truth: dict[str, Any], sights: list[Any], ledger: dic
     seen = [each for each in shown_for(sight) if not each[0].answered]
     called = [each for entry in objects(truth.get("unanswerable")) for each in take(seen, entry, heard)]
     for opening, view in called:
-        if view is not None and view.id not in sight.link.shown_stuck:
+        if view is not None and view.id not in sight.link.shown_unanswerable:
             yield f"dialog {opening.message!r} was unanswerable, and was never shown so"
-    if not heard.lost and sight.state.epoch == 1:
+    if not heard.lost and sight.state.generation == 1:
         for opening, view in left:
             if view is not None and not view.closed_by and not any(opening is each for each, _view in called):
                 yield f"dialog {opening.message!r} is {outcome(view)}, and the truth has it nowhere"
@@ -150,7 +150,7 @@ def is_main(sight: Any, ledger: dict[str, Any]) -> bool:
 def conn_of(sight: Any, word: Any) -> str:
     """A machine that has followed a client over its links goes by the names of all of them."""
     again = f"{sight.conn}2"
-    return again if sight.state.epoch > 1 and note_words.named(word, [again]) else sight.conn
+    return again if sight.state.generation > 1 and note_words.named(word, [again]) else sight.conn
 
 
 def take(left: list[tuple[Any, Any]], entry: dict[str, Any], heard: Any) -> list[tuple[Any, Any]]:

@@ -33,7 +33,7 @@ from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.options import Limits, Reconnect
 from cdp_supervisor.sansio.requests import RespondToDialog
 from cdp_supervisor.sansio.state import State, initial_state
-from cdp_supervisor.sansio.step import events_wanted, next_deadline
+from cdp_supervisor.sansio.step import next_deadline, used_events
 from cdp_supervisor.translation import closed_input, opened_input
 from support.traces import observer
 
@@ -80,7 +80,7 @@ class Follower(observer.Observer):
     """What each answer was to."""
     offered_in_vain: list[str] = attrs.field(factory=list)
     enabled: set[str] = attrs.field(factory=set)
-    shown_stuck: set[str] = attrs.field(factory=set)
+    shown_unanswerable: set[str] = attrs.field(factory=set)
     bound_trees: set[int] = attrs.field(factory=set)
     """Recorded commands whose frame tree the machine got."""
     lost_at: int | None = None
@@ -100,7 +100,7 @@ class Follower(observer.Observer):
         state = initial_state(
             adopting=True, keepalive=None, reconnect=AT_ONCE, limits=ALL_KEPT, extensions=(ConsoleRing(),)
         )
-        self.wanted = events_wanted(state)
+        self.wanted = used_events(state)
         self.runner = Runner(state, self.perform)
         self.runner.watch(self.look)
 
@@ -114,7 +114,7 @@ class Follower(observer.Observer):
         """The link is there."""
         self.pass_time(at)
         self.lost_at = None
-        self.feed(inputs.LinkUp(at=self.now, epoch=self.state.epoch))
+        self.feed(inputs.LinkUp(at=self.now, generation=self.state.generation))
 
     def again(self) -> None:
         """The client of this link has made another one."""
@@ -150,7 +150,7 @@ class Follower(observer.Observer):
         self.before_loss = self.state
         super().lost(place, record)
         self.lost_at = place
-        self.feed(inputs.LinkDown(at=self.now, epoch=self.state.epoch, reason=record.reason or "closed"))
+        self.feed(inputs.LinkDown(at=self.now, generation=self.state.generation, reason=record.reason or "closed"))
 
     def take(self, place: int, outputs: Iterable[Output]) -> None:
         outputs = tuple(outputs)
@@ -161,19 +161,21 @@ class Follower(observer.Observer):
 
     def feed_output(self, output: Output) -> None:
         """As engine.py does it."""
-        epoch = self.state.epoch
+        generation = self.state.generation
         if isinstance(output, Event):
             if output.method in self.wanted:
-                self.feed(inputs.BrowserEvent(at=self.now, epoch=epoch, event=output))
+                self.feed(inputs.BrowserEvent(at=self.now, generation=generation, event=output))
         elif isinstance(output, SessionOpened):
-            self.feed(opened_input(output, self.now, epoch))
+            self.feed(opened_input(output, self.now, generation))
         elif isinstance(output, SessionClosed):
-            self.feed(closed_input(output, self.now, epoch))
+            self.feed(closed_input(output, self.now, generation))
         elif isinstance(output, CommandDone):
             self.note_reply(output)
             ticket = self.ticket_of.pop(output.id, None)
             if ticket is not None:
-                self.feed(inputs.CommandEnded(at=self.now, epoch=epoch, ticket=ticket, outcome=output.outcome))
+                self.feed(
+                    inputs.CommandEnded(at=self.now, generation=generation, ticket=ticket, outcome=output.outcome)
+                )
 
     # ── the recorded commands ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -203,7 +205,9 @@ class Follower(observer.Observer):
             dialog_id=dialog.id,
         )
         self.asks[said.id] += 0
-        self.feed(inputs.Ask(at=self.now, epoch=self.state.epoch, ask_id=said.id, question=question))
+        self.feed(
+            inputs.RequestReceived(at=self.now, generation=self.state.generation, request_id=said.id, request=question)
+        )
         order = self.orders.pop()
         assert order.method == ANSWER, order
         self.ticket_of[said.id] = order.ticket
@@ -233,7 +237,7 @@ class Follower(observer.Observer):
             if deadline is None or deadline.at > to:
                 break
             self.now = Instant(mono=deadline.at, wall=deadline.at)
-            self.feed(inputs.TimePassed(at=self.now, epoch=self.state.epoch))
+            self.feed(inputs.TimePassed(at=self.now, generation=self.state.generation))
         else:
             raise AssertionError(f"deadlines without end: {self.runner.deadline()}")
         self.now = Instant(mono=to, wall=to)
@@ -249,9 +253,9 @@ class Follower(observer.Observer):
             self.orders = [each for each in self.orders if each.ticket != effect.ticket]
             self.ticket_of = {key: each for key, each in self.ticket_of.items() if each != effect.ticket}
         elif isinstance(effect, Answer):
-            self.asks[effect.ask_id] += 1
+            self.asks[effect.request_id] += 1
         elif isinstance(effect, Dial):
-            assert effect.epoch == self.state.epoch
+            assert effect.generation == self.state.generation
 
     def look(self, state: State) -> None:
         """Every state that is published."""
@@ -259,7 +263,9 @@ class Follower(observer.Observer):
         assert deadline is None or deadline.at > state.now, deadline
         self.states.append(state)
         for target_id in set(state.dialog_on.values()):
-            self.shown_stuck |= {each.id for each in state.pages[target_id].dialogs if each.phase == "stuck"}
+            self.shown_unanswerable |= {
+                each.id for each in state.pages[target_id].dialogs if each.phase == "unanswerable"
+            }
 
 
 Seen = Callable[[int, Follower], None]

@@ -187,7 +187,7 @@ def judge_pages(sight: Any, truth: dict[str, Any]) -> Iterator[str]:
             continue
         if not same_url(page.url, true.get("url", "")) and page.target_id in heard.shown:
             yield f"page {page.target_id[:4]} shows {page.url!r}, not {true.get('url')!r}"
-        if page.session_id is not None and (sight.state.epoch == 1 or not page.stale):
+        if page.session_id is not None and (sight.state.generation == 1 or not page.stale):
             yield from judge_hanging(sight.state.pages[page.target_id], page, heard, frames)
             yield from judge_frames(page, heard, frames, known)  # a client that came back asks for no tree, and says so
         if isinstance(true.get("frames"), dict) and page.session_id in heard.enabled:

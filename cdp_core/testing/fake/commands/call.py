@@ -24,22 +24,6 @@ from cdp_core.testing.fake.model.parts import Session, Target
 from cdp_core.testing.fake.player import Player
 from cdp_core.testing.fake.world import World
 
-__all__ = [
-    "ANSWERED_BY_RENDERER",
-    "ANYWHERE",
-    "BEGUN_BY_BROWSER",
-    "COMMANDS",
-    "FIRST",
-    "FRAMES",
-    "LATER",
-    "ROOT",
-    "SCRIPTED",
-    "Call",
-    "Modelled",
-    "find",
-    "modelled",
-]
-
 ANSWERED_BY_RENDERER: Final = frozenset(("Target.setAutoAttach",))
 """Carried out by the browser, and answered when the renderer has been asked (fact 15)."""
 BEGUN_BY_BROWSER: Final = frozenset(("Page.enable",))

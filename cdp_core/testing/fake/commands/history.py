@@ -7,8 +7,6 @@ from cdp_core.testing.fake.commands.call import FRAMES, LATER, Call, modelled
 from cdp_core.testing.fake.model.dispatch_errors import Refused
 from cdp_core.testing.fake.navigation import traversals
 
-__all__: list[str] = []
-
 
 @modelled("Page.getNavigationHistory", FRAMES)
 def _get_history(call: Call) -> Json:

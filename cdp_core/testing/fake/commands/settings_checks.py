@@ -16,8 +16,6 @@ from cdp_core.testing.fake.commands.shapes import enum_of
 from cdp_core.testing.fake.model.addresses import origin_of
 from cdp_core.testing.fake.model.dispatch_errors import Refused
 
-__all__ = ["CHECKS", "Check", "check_header", "find_context", "of_a_context"]
-
 Check = Callable[[Call], None]
 
 LARGEST: Final = 10_000_000

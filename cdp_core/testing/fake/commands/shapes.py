@@ -6,8 +6,6 @@ from cdp_core.bindings import _catalog
 from cdp_core.bindings._tables import Table, parse_field
 from cdp_core.testing.fake.model.dispatch_errors import Shape
 
-__all__ = ["enum_of", "params_of"]
-
 BINARY = frozenset(
     (
         ("Browser.setDockTile", "image"),

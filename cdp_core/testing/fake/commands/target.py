@@ -15,8 +15,6 @@ from cdp_core.testing.fake.model.parts import AutoAttach, Context, Session
 from cdp_core.testing.fake.navigation import frames
 from cdp_core.testing.fake.world import World
 
-__all__ = ["dispose"]
-
 _BOUNDS: Final = frozenset(("left", "top", "width", "height"))
 
 

@@ -10,8 +10,6 @@ from typing import Final
 
 from cdp_core.bindings import _catalog
 
-__all__ = ["is_of_chromium"]
-
 OF_THE_ROOT: Final = frozenset(
     ("BluetoothEmulation", "Browser", "Extensions", "Fetch", "IO", "Security", "Storage", "SystemInfo", "Target")
 ) | {"Tethering", "Tracing"}

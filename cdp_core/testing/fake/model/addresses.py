@@ -6,18 +6,6 @@ import re
 from typing import Final
 from urllib.parse import quote, urljoin
 
-__all__ = [
-    "failure_of",
-    "is_same",
-    "is_trustworthy",
-    "is_within",
-    "joined",
-    "origin_of",
-    "site_of",
-    "spelled",
-    "title_of",
-]
-
 UNSAFE_PORTS: Final = frozenset(map(str, (1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 53, 110, 143, 6667)))
 """Some of those that Chromium never connects to."""
 SHOWN: Final = frozenset(("http", "https", "data", "about", "file", "blob", "chrome", "chrome-error", "view-source"))

@@ -22,23 +22,6 @@ from cdp_core.testing.fake.model.parts import Frame, IsolatedWorld, Target
 from cdp_core.testing.fake.world import World
 from cdp_core.testing.steps import Override
 
-__all__ = [
-    "all_of",
-    "document_url",
-    "ended",
-    "find",
-    "find_unique",
-    "isolated_world",
-    "keep_object",
-    "kept_object",
-    "main_of",
-    "make",
-    "make_empty",
-    "release_object",
-    "run_script",
-    "run_scripts",
-]
-
 _OBJECT: Final = re.compile(r"(-?\d+)\.(\d+)\.(\d+)")
 _UNIQUE: Final = re.compile(r"-?\d+\.-?\d+")
 NO_CONTEXT: Final = "Cannot find context with specified id"

@@ -24,21 +24,6 @@ from cdp_core.testing.fake.model.dispatch_errors import Refused
 from cdp_core.testing.fake.model.parts import Client, Dialog, Frame, Further, Renderer, Session, Target
 from cdp_core.testing.fake.world import World
 
-__all__ = [
-    "MAX_MESSAGE_UNITS",
-    "answer",
-    "close_all",
-    "disable",
-    "go_on",
-    "has_come",
-    "leave",
-    "leave_document",
-    "lose_renderer",
-    "raise_dialog",
-    "vanish",
-    "when_free",
-]
-
 MAX_MESSAGE_UNITS: Final = 10_240
 """A message is cut there, in UTF-16 units (fact 19)."""
 

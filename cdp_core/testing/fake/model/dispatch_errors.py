@@ -22,8 +22,6 @@ import attrs
 from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.model.json_text import JsonFault, pairs_of, read_json
 
-__all__ = ["MAX_MESSAGE_BYTES", "Refused", "Request", "Shape", "Unreadable", "check_params", "read_request", "refuse"]
-
 MAX_MESSAGE_BYTES: Final = 100 * 2**20
 """A text of this size or more makes Chromium drop the socket (fact 57)."""
 

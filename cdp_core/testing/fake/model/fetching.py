@@ -33,24 +33,6 @@ from cdp_core.testing.fake.model.addresses import failure_of, is_trustworthy, or
 from cdp_core.testing.fake.model.parts import Frame, Renderer, Session, Target
 from cdp_core.testing.fake.world import World
 
-__all__ = [
-    "FAILURES",
-    "Answered",
-    "Asked",
-    "Interceptor",
-    "Pattern",
-    "Pause",
-    "Request",
-    "ask",
-    "body_of",
-    "concerned",
-    "drop",
-    "forget",
-    "leave",
-    "rewire",
-    "text_of",
-]
-
 FAILURES: Final = {
     "Failed": "net::ERR_FAILED",
     "Aborted": "net::ERR_ABORTED",

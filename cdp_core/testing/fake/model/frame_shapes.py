@@ -8,8 +8,6 @@ from cdp_core.testing.fake.model.contexts import document_url
 from cdp_core.testing.fake.model.parts import Frame
 from cdp_core.testing.fake.world import World
 
-__all__ = ["described", "tree"]
-
 
 def described(world: World, frame: Frame) -> Json:
     """A frame as events and results show it."""

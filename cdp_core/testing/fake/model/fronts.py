@@ -13,8 +13,6 @@ from cdp_core.testing.fake.model import dialogs
 from cdp_core.testing.fake.model.parts import Target
 from cdp_core.testing.fake.world import World
 
-__all__ = ["bring"]
-
 
 def bring(world: World, target: Target) -> None:
     """A page, or the page of a tab, or of a frame, is in front now."""

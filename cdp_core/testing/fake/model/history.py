@@ -23,8 +23,6 @@ from cdp_core.sansio.messages import Json
 if TYPE_CHECKING:
     from cdp_core.testing.fake.model.parts import Frame, IsolatedWorld, Manners, Renderer, Terms
 
-__all__ = ["Entry", "History", "Kept"]
-
 
 @attrs.frozen(eq=False)
 class Kept:

@@ -8,8 +8,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 
-__all__ = ["Ids"]
-
 
 class Ids:
     """Ids of one browser."""

@@ -16,8 +16,6 @@ from typing import Any, Final
 
 from cdp_core.sansio.messages import Json
 
-__all__ = ["Doubled", "JsonFault", "pairs_of", "read_json"]
-
 STACK_LIMIT: Final = 300
 
 

@@ -20,23 +20,6 @@ if TYPE_CHECKING:
     from cdp_core.testing.fake.model.fetching import Asked, Interceptor
     from cdp_core.testing.steps import Override, Served
 
-__all__ = [
-    "AutoAttach",
-    "Client",
-    "Context",
-    "Dialog",
-    "Frame",
-    "Further",
-    "IsolatedWorld",
-    "Load",
-    "Manners",
-    "Renderer",
-    "Session",
-    "Target",
-    "Terms",
-    "house",
-]
-
 
 @attrs.define(eq=False)
 class Context:

@@ -17,8 +17,6 @@ from typing import Final
 from cdp_core.testing.fake.model.addresses import is_trustworthy, origin_of
 from cdp_core.testing.fake.model.parts import Frame
 
-__all__ = ["allowed"]
-
 LONGEST_ADDRESS: Final = 2 * 2**20
 
 

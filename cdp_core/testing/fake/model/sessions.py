@@ -17,26 +17,6 @@ from cdp_core.testing.fake.model.contexts import document_url
 from cdp_core.testing.fake.model.parts import AutoAttach, Session, Target
 from cdp_core.testing.fake.world import World, lines_of
 
-__all__ = [
-    "ALL_BUT_TABS",
-    "announce",
-    "attach",
-    "attach_late",
-    "attach_to_browser",
-    "attach_watching",
-    "auto_attach_existing",
-    "changed",
-    "detach",
-    "discover",
-    "end_socket",
-    "is_of_origin",
-    "is_shelved",
-    "matches",
-    "retitled",
-    "run",
-    "tell_discoverers",
-]
-
 OF_THE_BROWSER = ("page", "shared_worker", "service_worker")
 """What the browser's own session attaches to, and no other one, beside tabs."""
 ALL_BUT_TABS: tuple[Json, ...] = ({"type": "browser", "exclude": True}, {"type": "tab", "exclude": True}, {})

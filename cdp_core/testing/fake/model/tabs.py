@@ -16,8 +16,6 @@ from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.model.parts import Context, Renderer, Session, Target
 from cdp_core.testing.fake.world import World
 
-__all__ = ["browser_info", "end_tab", "found", "hand_over", "new_tab"]
-
 
 def new_tab(world: World, context: Context, *, instead: Target | None = None) -> Target:
     """A tab whose page is still to come; it is the last, or in the place of another one, which goes."""

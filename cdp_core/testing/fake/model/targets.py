@@ -16,25 +16,6 @@ from cdp_core.testing.fake.model import dialogs, fetching, fronts, sessions, tab
 from cdp_core.testing.fake.model.parts import Context, Frame, Session, Target, house
 from cdp_core.testing.fake.world import World
 
-__all__ = [
-    "break_off",
-    "close",
-    "close_together",
-    "close_worker",
-    "crash",
-    "create_page",
-    "create_prerender",
-    "create_related",
-    "create_worker",
-    "disconnect",
-    "put_in_place",
-    "revive",
-    "script_loaded",
-    "shelve",
-    "shelve_worker",
-]
-
-
 # ── appearing ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -22,19 +22,6 @@ from cdp_core.testing.fake.model import dialogs
 from cdp_core.testing.fake.model.parts import Dialog, Frame, Target
 from cdp_core.testing.fake.world import World
 
-__all__ = [
-    "MOMENTS",
-    "ask",
-    "is_heard",
-    "listen",
-    "listen_with",
-    "open_question",
-    "part",
-    "say_goodbye",
-    "touch",
-    "wants_to_ask",
-]
-
 ASKS: Final = "beforeunload"
 HIDING: Final = ("pagehide", "visibilitychange")
 MOMENTS: Final = (ASKS, *HIDING, "unload")

@@ -8,8 +8,6 @@ from __future__ import annotations
 from cdp_core.testing.fake.model.parts import Session, Target
 from cdp_core.testing.fake.world import World
 
-__all__ = ["give_up", "resize"]
-
 OWN = (0, 0)
 """The size that it has by itself."""
 

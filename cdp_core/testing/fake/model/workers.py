@@ -27,8 +27,6 @@ from cdp_core.testing.fake.model import contexts, dialogs, sessions, targets
 from cdp_core.testing.fake.model.parts import Frame, Session, Target
 from cdp_core.testing.fake.world import World
 
-__all__ = ["close", "come_to_origin", "leave", "start", "stop"]
-
 TYPES: Final[dict[str, str]] = {"dedicated": "worker", "shared": "shared_worker", "service": "service_worker"}
 Run = Callable[[Frame, Callable[[], None]], None]
 """Runs what the script of a worker does; then calls what it was given."""

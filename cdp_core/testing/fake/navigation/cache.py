@@ -21,8 +21,6 @@ from cdp_core.testing.fake.model.history import Entry, Kept
 from cdp_core.testing.fake.model.parts import Frame, Target, house
 from cdp_core.testing.fake.world import World
 
-__all__ = ["drop", "keep", "put_back", "taken", "tell_unused", "why_not"]
-
 MOST: Final = 6
 """So many are kept, and of more the one that was left first is not."""
 

@@ -20,8 +20,6 @@ from cdp_core.testing.fake.navigation.loading import Loaded
 from cdp_core.testing.fake.navigation.navigations import RELOADS, Navigation
 from cdp_core.testing.fake.world import World
 
-__all__ = ["commit", "restore", "show"]
-
 
 def commit(world: World, going: Navigation, url: str, loaded: Loaded) -> None:
     """It is settled where the document belongs: it comes there, in the place of the one that is left."""

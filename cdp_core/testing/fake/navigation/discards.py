@@ -20,8 +20,6 @@ from cdp_core.testing.fake.model import dialogs, targets
 from cdp_core.testing.fake.model.parts import Frame, Target
 from cdp_core.testing.fake.world import World
 
-__all__ = ["asked_before", "discard", "wake"]
-
 
 def discard(world: World, page: Target) -> None:
     """The browser needs the memory of a page that nobody looks at."""

@@ -38,9 +38,6 @@ from cdp_core.testing.fake.navigation.navigations import (
 )
 from cdp_core.testing.fake.world import ERROR_PAGE, World
 
-__all__ = ["abort", "add_frame", "give_up", "navigate", "navigate_by_script", "open_document", "remove_frame", "stop"]
-
-
 NOT_LOADED: Final = ("javascript:", "blob:")
 """Addresses at which a script finds no document: one is a script itself, and of what the other names there is nothing here.
 Nor does a page go to what its address holds because a script wants that."""

@@ -10,8 +10,6 @@ from cdp_core.testing.fake.model import contexts, targets
 from cdp_core.testing.fake.model.parts import Frame, Target
 from cdp_core.testing.fake.world import World
 
-__all__ = ["drop_children", "end_contexts", "forget", "own_target"]
-
 
 def drop_children(world: World, frame: Frame, *, for_good: bool = False) -> list[Frame]:
     """The document is left: nothing is said of its frames, but that the sessions of those out of process end.

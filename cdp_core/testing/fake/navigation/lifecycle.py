@@ -15,8 +15,6 @@ from cdp_core.testing.fake.model import dialogs
 from cdp_core.testing.fake.model.parts import Frame, Session, Target
 from cdp_core.testing.fake.world import World
 
-__all__ = ["PARSED", "begin", "begin_empty", "disable", "enable", "reach"]
-
 ASKED: Final = "Page.lifecycle"
 """Among the domains of a session."""
 PARSED: Final = "DOMContentLoaded"

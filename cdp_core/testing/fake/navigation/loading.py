@@ -17,8 +17,6 @@ from cdp_core.testing.fake.model.parts import Frame, Load, Target
 from cdp_core.testing.fake.navigation import lifecycle
 from cdp_core.testing.fake.world import World
 
-__all__ = ["Loaded", "begin", "break_off", "break_off_inside", "end", "hold_back", "let_go"]
-
 STARTED: Final = "Page.frameStartedLoading"
 STOPPED: Final = "Page.frameStoppedLoading"
 Loaded = Callable[[Frame, Callable[[], None]], None]

@@ -18,8 +18,6 @@ from cdp_core.testing.fake.navigation import lifecycle, loading
 from cdp_core.testing.fake.navigation.navigations import tell_end_of_wish, tell_scheduled, tell_wish
 from cdp_core.testing.fake.world import World
 
-__all__ = ["Started", "go_within", "go_within_from_above", "move_back", "navigate_within", "push_state"]
-
 Started = Callable[[], None]
 """Called when something has begun, before what it leads to."""
 

@@ -14,23 +14,6 @@ from cdp_core.testing.fake.model.history import Entry
 from cdp_core.testing.fake.model.parts import Frame, Target
 from cdp_core.testing.fake.world import World
 
-__all__ = [
-    "RELOADS",
-    "Navigation",
-    "above",
-    "failure_by",
-    "has_no_script",
-    "is_own_wish",
-    "referrer_of",
-    "tell_begin",
-    "tell_begin_of_wish",
-    "tell_end_of_wish",
-    "tell_scheduled",
-    "tell_wish",
-    "type_of",
-]
-
-
 RELOADS: Final = ("reload", "reloadBypassingCache")
 """Kinds of navigation that leave the history as it is."""
 

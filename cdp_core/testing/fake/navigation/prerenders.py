@@ -24,9 +24,6 @@ from cdp_core.testing.fake.navigation.loading import Loaded
 from cdp_core.testing.fake.navigation.navigations import Navigation
 from cdp_core.testing.fake.world import World
 
-__all__ = ["activate", "begin", "cancel", "show_first"]
-
-
 # ── asking for one ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -16,8 +16,6 @@ from cdp_core.testing.fake.navigation import leaving, lifecycle, loading
 from cdp_core.testing.fake.navigation.loading import Loaded
 from cdp_core.testing.fake.world import World
 
-__all__ = ["demote", "move", "promote", "renderer_of"]
-
 
 def promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -> None:
     """The document is of another site than the one above: the frame gets a process, a target and sessions of its own."""

@@ -16,8 +16,6 @@ from cdp_core.testing.fake.navigation.loading import Loaded
 from cdp_core.testing.fake.navigation.moves import Started
 from cdp_core.testing.fake.world import World
 
-__all__ = ["go"]
-
 
 def nobody() -> None:
     """A script is told nothing."""

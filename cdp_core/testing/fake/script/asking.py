@@ -19,8 +19,6 @@ from cdp_core.testing.fake.script import overrides, thrown
 from cdp_core.testing.fake.world import World
 from cdp_core.testing.steps import Override
 
-__all__ = ["ask_instead", "ask_later", "wait_for"]
-
 Brought = Callable[[str | None, int], None]
 """Told the text that came, None for a failure, and the status."""
 

@@ -14,8 +14,6 @@ from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.model.parts import Frame, Session
 from cdp_core.testing.fake.world import World
 
-__all__ = ["bind", "called_in", "tell"]
-
 _CALL: Final = re.compile(
     r"\s*(?:(?:window|globalThis|self)\.)?(?P<name>[\w$]+)\s*"
     r"\(\s*(?:'(?P<one>[^'\\]*)'|\"(?P<two>[^\"\\]*)\")\s*\)\s*;?\s*"

@@ -12,19 +12,6 @@ from typing import Any, Final
 
 import attrs
 
-__all__ = [
-    "UNDEFINED",
-    "BigInt",
-    "NotUnderstood",
-    "Undefined",
-    "calculated",
-    "number_of",
-    "number_text",
-    "signed",
-    "text_of",
-    "truth",
-]
-
 
 class Undefined:
     """The value `undefined`."""

@@ -20,8 +20,6 @@ from cdp_core.testing.fake.player import remote
 from cdp_core.testing.fake.script.thrown import is_traced
 from cdp_core.testing.fake.world import World
 
-__all__ = ["ending_of"]
-
 _ENDING: Final = re.compile(
     r"\s*(?:throw\s+(?P<thrown>[^;]+?)|Promise\.(?P<how>resolve|reject)\(\s*(?P<given>[^;]*?)\s*\))\s*;?\s*", re.DOTALL
 )

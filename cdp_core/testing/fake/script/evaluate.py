@@ -23,8 +23,6 @@ from cdp_core.testing.fake.script import bound, listeners
 from cdp_core.testing.fake.script.thrown import error, is_thrown, message_of, name_of, network_error
 from cdp_core.testing.fake.script.values import UNDEFINED, comes_to
 
-__all__ = ["UNDEFINED", "by_reference", "evaluate", "is_understood"]
-
 _CALL: Final = re.compile(
     r"\s*(?:window\.)?(?P<name>alert|confirm|prompt|open|history\.(?P<way>back|forward)"
     r"|console\.(?P<level>log|debug|info|warn|error|dir|trace|clear|groupCollapsed|groupEnd|group|assert))"

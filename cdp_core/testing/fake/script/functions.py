@@ -23,10 +23,9 @@ from cdp_core.sansio.messages import Json, is_object
 from cdp_core.testing.fake.model.dispatch_errors import Refused
 from cdp_core.testing.fake.model.parts import Frame
 from cdp_core.testing.fake.player import Player
-from cdp_core.testing.fake.script.evaluate import UNDEFINED, evaluate, is_understood
+from cdp_core.testing.fake.script.evaluate import evaluate, is_understood
 from cdp_core.testing.fake.script.thrown import is_thrown
-
-__all__ = ["MISSING", "call_function", "made_object", "run_expression", "without_source_url"]
+from cdp_core.testing.fake.script.values import UNDEFINED
 
 Done = Callable[[Json], None]
 MISSING: Final = object()

@@ -29,8 +29,6 @@ from cdp_core.testing.fake.script.calculating import (
     truth,
 )
 
-__all__ = ["SyntaxFault", "ThrownError", "read"]
-
 
 class SyntaxFault(Exception):
     """It is none."""

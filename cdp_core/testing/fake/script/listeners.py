@@ -18,8 +18,6 @@ from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.model import unloading
 from cdp_core.testing.fake.model.parts import Frame
 
-__all__ = ["add", "is_listener"]
-
 _MOMENTS: Final = "|".join(unloading.MOMENTS)
 _ADDED: Final = re.compile(
     rf"\s*(?:(?:window|document|self)\.)?(?:addEventListener\(\s*['\"](?P<added>{_MOMENTS})['\"]\s*,\s*(?P<listener>.*)\)"

@@ -13,8 +13,6 @@ from cdp_core.sansio.messages import Json, is_object
 from cdp_core.testing.fake.model import dialogs
 from cdp_core.testing.steps import Override, Script
 
-__all__ = ["address_of", "answer_in", "override_in"]
-
 
 def override_in(script: Script, params: Json) -> Override | None:
     """What the script of `Page.addScriptToEvaluateOnNewDocument` puts in the place of dialogs, in a page's own world."""

@@ -13,8 +13,6 @@ from cdp_core.testing.fake.model import contexts
 from cdp_core.testing.fake.model.parts import Frame
 from cdp_core.testing.fake.world import World
 
-__all__ = ["details_of", "error", "is_thrown", "is_traced", "message_of", "name_of", "network_error", "shown"]
-
 STACK: Final = "\n    at <anonymous>:1:1"
 LONGEST: Final = 100
 """A text in a preview is cut in its middle."""

@@ -20,8 +20,6 @@ from cdp_core.testing.fake.script.calculating import BigInt, NotUnderstood
 from cdp_core.testing.fake.script.javascript import SyntaxFault, ThrownError
 from cdp_core.testing.fake.script.window_names import WINDOW_NAMES
 
-__all__ = ["UNDEFINED", "comes_to"]
-
 UNDEFINED: Final[Json] = {"type": "undefined"}
 _MOST_EXACT: Final = 2**53
 _LOCATION: Final = re.compile(r"(?:window\.|document\.|self\.)?location\.(?P<part>\w+)")

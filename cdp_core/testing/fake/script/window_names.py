@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["WINDOW_NAMES"]
-
 _NAMES: Final = """
 AbortController AbortSignal AbsoluteOrientationSensor AbstractRange Accelerometer AggregateError AnalyserNode
 Animation AnimationEffect AnimationEvent AnimationPlaybackEvent AnimationTimeline AnimationTrigger Array ArrayBuffer
