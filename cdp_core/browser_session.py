@@ -143,7 +143,7 @@ class BrowserSession(Session):
         if not methods:
             raise InvalidArgument("subscribe_all needs the name or class of one event at least.")
         self._routes()
-        return self._link.everywhere.subscription(
+        return self._link.all_sessions.subscription(
             methods, read, capacity=capacity, max_bytes=max_bytes, overflow=overflow, stamped=True
         )
 

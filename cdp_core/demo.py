@@ -27,62 +27,66 @@ SCRIPT = Script(
 )
 WIDTH = 150
 
-Say = Callable[[str], None]
+PrintLine = Callable[[str], None]
 
 
 def _print(line: str) -> None:
     print(line, flush=True)  # noqa: T201 - telling is what a demo is for
 
 
-async def run_demo(say: Say = _print) -> None:
+async def run_demo(print_line: PrintLine = _print) -> None:
     """Tell the whole story, one line for each message."""
     fake = FakeBrowser(SCRIPT)
-    say("An engine and a fake browser, connected in memory. → goes to the browser, ← comes from it.\n")
-    async with open_browser_session(_ShownTransport(fake, say)) as browser:
-        say("── watch every page and frame from its first instruction; the page that is open already is attached to")
+    print_line("An engine and a fake browser, connected in memory. → goes to the browser, ← comes from it.\n")
+    async with open_browser_session(_ShownTransport(fake, print_line)) as browser:
+        print_line(
+            "── watch every page and frame from its first instruction; the page that is open already is attached to"
+        )
         async with browser.targets.auto_attach(arm=lambda _session: [page.enable()], capacity=8) as sessions:
             tab = await sessions.receive()
-            await _show_frames(tab, sessions, say)
-            await _answer_dialog(tab, say)
-            await _break_link(fake, tab, say)
+            await _show_frames(tab, sessions, print_line)
+            await _answer_dialog(tab, print_line)
+            await _break_link(fake, tab, print_line)
             counts = browser.statistics().router
     odd = sum(counts.anomalies.values())
-    say(f"\nDone: {counts.commands} commands, {counts.in_flight} without an end, {odd} messages that fit nowhere.")
+    print_line(
+        f"\nDone: {counts.commands} commands, {counts.in_flight} without an end, {odd} messages that fit nowhere."
+    )
 
 
-async def _show_frames(tab: PageSession, sessions: Subscription[PageSession], say: Say) -> None:
-    say("── load a page with two frames, one of them of another site: it comes as a session of its own")
+async def _show_frames(tab: PageSession, sessions: Subscription[PageSession], print_line: PrintLine) -> None:
+    print_line("── load a page with two frames, one of them of another site: it comes as a session of its own")
     with tab.expect(page.LoadEventFired) as loaded:
         await tab.send(page.navigate(url=SHOP))
         await loaded.wait()
     payment = await sessions.receive()
     for session in (tab, payment):
-        say(f"   the frames of the {session.target_type}:")
-        _tell_frames((await session.send(page.get_frame_tree())).frame_tree, 1, say)
+        print_line(f"   the frames of the {session.target_type}:")
+        _print_frame_events((await session.send(page.get_frame_tree())).frame_tree, 1, print_line)
 
 
-def _tell_frames(tree: page.FrameTree, depth: int, say: Say) -> None:
-    say(f"   {'  ' * depth}frame {tree.frame.id[:8]}  {tree.frame.url}")
+def _print_frame_events(tree: page.FrameTree, depth: int, print_line: PrintLine) -> None:
+    print_line(f"   {'  ' * depth}frame {tree.frame.id[:8]}  {tree.frame.url}")
     for child in tree.child_frames or ():
-        _tell_frames(child, depth + 1, say)
+        _print_frame_events(child, depth + 1, print_line)
 
 
-async def _answer_dialog(tab: PageSession, say: Say) -> None:
-    say("── a script asks something; the page is blocked until it is answered")
+async def _answer_dialog(tab: PageSession, print_line: PrintLine) -> None:
+    print_line("── a script asks something; the page is blocked until it is answered")
     with tab.subscribe(page.JavascriptDialogOpening, page.JavascriptDialogClosed, capacity=8) as dialogs:
         blocked = tab.send_nowait(runtime.evaluate(expression=CHECKOUT))
         opening = await dialogs.receive()
         assert isinstance(opening, page.JavascriptDialogOpening)
-        say(f"   seen: a {opening.type} that says {opening.message!r}")
+        print_line(f"   seen: a {opening.type} that says {opening.message!r}")
         await tab.send(page.handle_java_script_dialog(accept=True, prompt_text="Ada"))
         closed = await dialogs.receive()
         assert isinstance(closed, page.JavascriptDialogClosed)
-        say(f"   answered: {closed.user_input!r}; the closed event came before the reply")
-        say(f"   and the script goes on, with {(await blocked.wait()).result.value!r}")
+        print_line(f"   answered: {closed.user_input!r}; the closed event came before the reply")
+        print_line(f"   and the script goes on, with {(await blocked.wait()).result.value!r}")
 
 
-async def _break_link(fake: FakeBrowser, tab: PageSession, say: Say) -> None:
-    say("── it asks again, and the link breaks meanwhile")
+async def _break_link(fake: FakeBrowser, tab: PageSession, print_line: PrintLine) -> None:
+    print_line("── it asks again, and the link breaks meanwhile")
     with tab.expect(page.JavascriptDialogOpening) as opening:
         blocked = tab.send_nowait(runtime.evaluate(expression=CHECKOUT))
         await opening.wait()
@@ -90,15 +94,15 @@ async def _break_link(fake: FakeBrowser, tab: PageSession, say: Say) -> None:
     try:
         await blocked.wait()
     except ConnectionLost as lost:
-        say(f"   the command ended: {lost}")
+        print_line(f"   the command ended: {lost}")
 
 
 class _ShownTransport(FakeTransport):
     """Shows what passes."""
 
-    def __init__(self, fake: FakeBrowser, say: Say) -> None:
+    def __init__(self, fake: FakeBrowser, print_line: PrintLine) -> None:
         super().__init__(fake)
-        self._say = say
+        self._print_line = print_line
 
     async def receive(self) -> Sequence[bytes]:
         """See Transport."""
@@ -114,4 +118,4 @@ class _ShownTransport(FakeTransport):
 
     def _show(self, arrow: str, text: bytes) -> None:
         line = text.decode()
-        self._say(f" {arrow} {line if len(line) <= WIDTH else line[: WIDTH - 1] + '…'}")
+        self._print_line(f" {arrow} {line if len(line) <= WIDTH else line[: WIDTH - 1] + '…'}")

@@ -28,7 +28,7 @@ from typing import Final, cast
 import trio
 
 from cdp_core.errors import DiscoveryError, InvalidArgument
-from cdp_core.nurseries import check_timeout, leaves
+from cdp_core.nurseries import check_timeout, leaf_exceptions
 from cdp_core.sansio.addresses import (
     MAX_ANSWER_BYTES,
     MAX_PROTOCOL_BYTES,
@@ -245,7 +245,7 @@ def _widen(stream: trio.SocketStream) -> None:
 
 def _reasons(error: OSError) -> str:
     """Why each of the host's addresses was not reached: trio keeps them as the cause."""
-    found = [leaf.errno for leaf in leaves(error.__cause__ or error) if isinstance(leaf, OSError)]
+    found = [leaf.errno for leaf in leaf_exceptions(error.__cause__ or error) if isinstance(leaf, OSError)]
     return ", ".join(dict.fromkeys(os.strerror(number) for number in found if number)) or "no connection"
 
 

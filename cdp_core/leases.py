@@ -28,7 +28,7 @@ from cdp_core.subscriptions import Sink
 
 _DOMAIN = "[A-Z][A-Za-z0-9]*"
 OPENING, CLOSED = "Page.javascriptDialogOpening", "Page.javascriptDialogClosed"
-PROCESS_GONE: Final = frozenset({"Target crashed", "Inspected target navigated or closed"})
+PROCESS_GONE_MESSAGES: Final = frozenset({"Target crashed", "Inspected target navigated or closed"})
 """What is said of a command whose process is gone, when there is another one (facts 49, 55)."""
 TRIES: Final = 3
 """How often an `enable` is asked again, for a peer that says so each time."""
@@ -152,7 +152,7 @@ def _is_undone(outcome: Outcome) -> bool:
     """Whether the process that was asked is gone, and its page may get another one."""
     if isinstance(outcome, Loss):
         return outcome.kind == "crash"
-    return isinstance(outcome, Refusal) and outcome.message in PROCESS_GONE
+    return isinstance(outcome, Refusal) and outcome.message in PROCESS_GONE_MESSAGES
 
 
 def _check(domains: tuple[str, ...]) -> tuple[str, ...]:

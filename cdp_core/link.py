@@ -60,21 +60,21 @@ LONE: Final = 2
 So are those that follow a batch of several replies: whoever waited for these is about to send again, all in one pass.
 """
 
-MAX_FAMILIAR: Final = 4096
+MAX_KNOWN_METHODS: Final = 4096
 
 log = logging.getLogger("cdp_core.link")
 
-familiar: Final[set[str]] = set()
-"""Methods of events, of any link, that nobody needs to hear of again; every other one is told to `on_unfamiliar`."""
+known_methods: Final[set[str]] = set()
+"""Methods of events, of any link, that nobody needs to hear of again; every other one is told to `on_first_event`."""
 
 
 def remember(method: str) -> None:
     """The method is familiar from now on; a peer that makes up more than the protocol can have is not remembered."""
-    if len(familiar) < MAX_FAMILIAR:
-        familiar.add(method)
+    if len(known_methods) < MAX_KNOWN_METHODS:
+        known_methods.add(method)
 
 
-on_unfamiliar: Callable[[str], None] = remember
+on_first_event: Callable[[str], None] = remember
 """Whom `cdp_core.bindings` replaces, so that it can count what it does not know. Must be quick, and never raise."""
 
 
@@ -112,7 +112,7 @@ class LinkStatistics(Struct, frozen=True, kw_only=True):
     batches: int
     outbox: int
     outbox_bytes: int
-    unheard_refusals: int
+    unobserved_refusals: int
     closed: str | None
     transport: object = None
 
@@ -141,10 +141,10 @@ class Link(Generic[S]):
         self.router = Router()
         self.sessions: dict[SessionId, S] = {}
         self.routes: dict[SessionId | None, Routes] = {}
-        self.heard: set[str] = set()
+        self.subscribed: set[str] = set()
         """The methods that somebody listens to or did, on whichever session."""
-        self.everywhere = Routes(self.heard)
-        self.unheard_refusals = 0
+        self.all_sessions = Routes(self.subscribed)
+        self.unobserved_refusals = 0
         self.tap_failure: TapFailed | None = None
         self.on_tap_failure: Callable[[], None] = lambda: None
         self.ended = trio.Event()
@@ -155,7 +155,7 @@ class Link(Generic[S]):
         self._strict = strict
         self._close_timeout = close_timeout
         self._taps = tuple(taps)
-        self._anomalies_told: set[str] = set()
+        self._logged_anomalies: set[str] = set()
         self._waiters: dict[CommandId, Waiter] = {}
         self._outbox: deque[bytes] = deque()
         self._outbox_bytes = 0
@@ -314,31 +314,31 @@ class Link(Generic[S]):
 
     def _deliver(self, outputs: Iterable[Output]) -> None:
         """Taps, waiters, subscriptions, for one output after the other. This loop runs once for each event."""
-        routes, everywhere, heard = self.routes, self.everywhere.by_method, self.heard
+        routes, all_sessions, subscribed = self.routes, self.all_sessions.by_method, self.subscribed
         self._replies_in_batch = 0
         at = 0.0  # one instant for the whole batch, asked for where somebody listens
         for output in outputs:
             if type(output) is not Event and not isinstance(output, Event):
-                self._turn(output)
+                self._dispatch(output)
                 continue
             method = output.method
-            if method not in familiar:
-                on_unfamiliar(method)
+            if method not in known_methods:
+                on_first_event(method)
             for tap in self._taps:
                 try:
                     tap(output)
                 except Exception as error:  # noqa: BLE001 - what else came of this message still ends who waits for it
                     self._tap_failed(tap, error)
-            if method not in heard:
+            if method not in subscribed:
                 continue
             if (listening := routes.get(output.session_id)) is not None:
                 for sink in listening.by_method.get(method, ()):
                     sink.push(output, at)  # to a sink of one session the time says nothing
-            for sink in everywhere.get(method, ()):
+            for sink in all_sessions.get(method, ()):
                 at = at or trio.current_time()
                 sink.push(output, at)
 
-    def _turn(self, output: CommandDone | SessionOpened | SessionClosed | Anomaly) -> None:
+    def _dispatch(self, output: CommandDone | SessionOpened | SessionClosed | Anomaly) -> None:
         """An output that changes something: our own state first, then the taps, then those concerned."""
         session: S | None = None
         if type(output) is CommandDone:
@@ -369,8 +369,8 @@ class Link(Generic[S]):
             routes.end(closed.loss.error)
 
     def _on_anomaly(self, anomaly: Anomaly) -> None:
-        level = logging.DEBUG if anomaly.reason in self._anomalies_told else logging.WARNING  # once, then counted
-        self._anomalies_told.add(anomaly.reason)
+        level = logging.DEBUG if anomaly.reason in self._logged_anomalies else logging.WARNING  # once, then counted
+        self._logged_anomalies.add(anomaly.reason)
         if log.isEnabledFor(level):
             where = shown_id(anomaly.session_id)
             log.log(
@@ -389,7 +389,7 @@ class Link(Generic[S]):
             raise self.router.loss.error()
         found = self.routes.get(session_id)
         if found is None:
-            found = self.routes[session_id] = Routes(self.heard)
+            found = self.routes[session_id] = Routes(self.subscribed)
         return found
 
     def add_tap(self, tap: Tap) -> tuple[Output, ...]:
@@ -432,23 +432,23 @@ class Link(Generic[S]):
             self._drained.set()
         for output in self.router.lost(loss):
             assert not isinstance(output, Event)
-            self._turn(output)
-        for routes in (*self.routes.values(), self.everywhere):
+            self._dispatch(output)
+        for routes in (*self.routes.values(), self.all_sessions):
             routes.end(loss.error)
         self.routes.clear()
 
     def statistics(self) -> LinkStatistics:
         """Counts so far."""
         loss = self.router.loss
-        tell: Callable[[], object] | None = getattr(self._transport, "statistics", None)
+        transport_statistics: Callable[[], object] | None = getattr(self._transport, "statistics", None)
         return LinkStatistics(
             router=self.router.statistics(),
             batches=self.batches.count,
             outbox=len(self._outbox),
             outbox_bytes=self._outbox_bytes,
-            unheard_refusals=self.unheard_refusals,
+            unobserved_refusals=self.unobserved_refusals,
             closed=None if loss is None else loss.reason,
-            transport=None if tell is None else tell(),
+            transport=None if transport_statistics is None else transport_statistics(),
         )
 
 

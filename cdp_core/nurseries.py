@@ -28,7 +28,7 @@ async def background_tasks() -> AsyncGenerator[trio.Nursery, None]:
                 body_error = error
             nursery.cancel_scope.cancel()
     except BaseException as error:  # what a task should not have raised, such as a KeyboardInterrupt that hit it
-        [*rest, last] = leaves(error)
+        [*rest, last] = leaf_exceptions(error)
         if rest or last is error:
             raise
         raise last from last.__cause__  # and not from the group
@@ -45,12 +45,12 @@ def check_timeout(name: str, seconds: object) -> None:
         raise InvalidArgument(f"{name} must be a positive, finite number of seconds, not {seconds!r}.")
 
 
-def leaves(error: BaseException) -> list[BaseException]:
+def leaf_exceptions(error: BaseException) -> list[BaseException]:
     """The exceptions in a group, or the one that is none."""
     inner: tuple[BaseException, ...] | None = getattr(error, "exceptions", None)
     if inner is None:
         return [error]
-    return [leaf for part in inner for leaf in leaves(part)]
+    return [leaf for part in inner for leaf in leaf_exceptions(part)]
 
 
 def add_note(error: BaseException, note: str) -> None:

@@ -47,7 +47,7 @@ class Reply(Generic[R]):
         self._parse = parse
         self._outcome: Outcome | _Abandoned | None = None
         self._task: trio.lowlevel.Task | None = None
-        """Who sleeps until the end; `_give_up` is for its cancellation."""
+        """Who sleeps until the end; `_on_cancel` is for its cancellation."""
 
     def unwrap(self) -> R:
         """The result of a command that has ended; trio.WouldBlock where it has not."""
@@ -73,7 +73,7 @@ class Reply(Generic[R]):
             task, self._task = self._task, None
             reschedule(task)
 
-    def _give_up(self, _raise_cancel: object) -> Abort:
+    def _on_cancel(self, _raise_cancel: object) -> Abort:
         """The one who sleeps was cancelled, and nobody else will ask."""
         self._link.abandon(self.id)
         return Abort.SUCCEEDED
@@ -82,18 +82,18 @@ class Reply(Generic[R]):
 class PendingReply(Reply[R]):
     """A command that was sent; `wait()` gives its end, now or later."""
 
-    __slots__ = ("_heard", "_on_end")
+    __slots__ = ("_observed", "_on_end")
 
     def __init__(
         self, link: Link[Any], method: str, session_id: SessionId | None, parse: Callable[[Result], R] | None
     ) -> None:
         super().__init__(link, method, session_id, parse)
         self._on_end: Callable[[Outcome], None] | None = None
-        self._heard = False
+        self._observed = False
 
     def unwrap(self) -> R:
         """See Reply; a refusal has been heard of then."""
-        self._heard = self._heard or self._outcome is not None
+        self._observed = self._observed or self._outcome is not None
         return super().unwrap()
 
     def settle(self, outcome: Outcome, /) -> None:
@@ -109,7 +109,7 @@ class PendingReply(Reply[R]):
 
     def on_end(self, act: Callable[[Outcome], None] = lambda _outcome: None) -> None:
         """Act on the end in the reader, pure and quick, in place of waiting for it. A refusal is then not reported."""
-        self._heard = True
+        self._observed = True
         self._on_end = act
         if self._outcome is not None and not isinstance(self._outcome, _Abandoned):
             act(self._outcome)
@@ -139,12 +139,12 @@ class PendingReply(Reply[R]):
         return Abort.SUCCEEDED
 
     def __del__(self) -> None:
-        if type(self._outcome) is Refusal and not self._heard:
+        if type(self._outcome) is Refusal and not self._observed:
             report_refusal(self._link, self.session_id, self.method, self._outcome)
 
 
 def report_refusal(link: Link[Any], session_id: SessionId | None, method: str, refusal: Refusal) -> None:
     """Nobody heard that a command was refused: that is counted, and logged."""
-    link.unheard_refusals += 1
-    told = (method, shown_id(session_id), refusal.code)
-    log.warning("%s on session %s was refused (code %d), and nobody waited for the reply", *told)
+    link.unobserved_refusals += 1
+    details = (method, shown_id(session_id), refusal.code)
+    log.warning("%s on session %s was refused (code %d), and nobody waited for the reply", *details)

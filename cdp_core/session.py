@@ -66,7 +66,7 @@ class Session:
         await checkpoint_if_cancelled()
         reply: Reply[Any] = self._send(Reply, command, params, joined=False)
         reply._task = current_task()
-        await wait_task_rescheduled(reply._give_up)
+        await wait_task_rescheduled(reply._on_cancel)
         return reply.unwrap()
 
     @overload
@@ -114,7 +114,7 @@ class Session:
             if isinstance(command, type) or not callable(getattr(command, "to_params", None)):
                 raise InvalidArgument(
                     "A command is a value of a typed command, or the name of one such as 'Page.navigate', "
-                    f"not {_what(command)}."
+                    f"not {_describe(command)}."
                 )
             if params is not None:
                 raise InvalidArgument(
@@ -315,7 +315,7 @@ class Session:
         )
 
 
-def _what(value: object) -> str:
+def _describe(value: object) -> str:
     """What somebody gave, in an error that shows no more of it than its kind."""
     return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
 
@@ -333,7 +333,7 @@ def event_readers(*events: str | type[Any]) -> tuple[tuple[str, ...], Callable[[
         elif hasattr(event, "__cdp_method__"):
             readers[event.__cdp_method__] = event.__cdp_read__
         else:
-            raise InvalidArgument(f"An event is named by its class or by a str, not by {_what(event)}.")
+            raise InvalidArgument(f"An event is named by its class or by a str, not by {_describe(event)}.")
     methods, only = tuple(readers), next(iter(readers.values()), None)
     if len(readers) == 1 or not any(readers.values()):
         return methods, only

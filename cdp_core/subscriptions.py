@@ -34,7 +34,7 @@ from cdp_core.sansio.structs import Struct
 
 T = TypeVar("T")
 
-LONGEST_TURN = 4096
+MAX_ITEMS_PER_CHECKPOINT = 4096
 """A consumer lets others run whenever its hand is empty, and after so many items at the latest.
 
 More often would be worse: in each turn that it leaves to the reader, the reader may bring a chunk of events, so a
@@ -92,16 +92,16 @@ class Sink(Protocol):
 class Routes:
     """Which sinks listen to which methods, in the order of their making. Tuples, so that a delivery sees one state."""
 
-    def __init__(self, heard: set[str]) -> None:
+    def __init__(self, subscribed: set[str]) -> None:
         self.by_method: dict[str, tuple[Sink, ...]] = {}
-        self._heard = heard
+        self._subscribed = subscribed
         """The link's methods that ever had a sink, in any routes: most events have none. It only grows, since one too many
         costs a look, and one too few, which a collected sink might leave behind at any moment, would cost events."""
 
     def add(self, methods: tuple[str, ...], sink: Sink) -> None:
         """Register a sink for methods."""
         for method in methods:
-            self._heard.add(method)
+            self._subscribed.add(method)
             self.by_method[method] = (*self.by_method.get(method, ()), sink)
 
     def remove(self, methods: tuple[str, ...], sink: Sink) -> None:
@@ -200,7 +200,7 @@ class Subscription(Generic[T]):
         self._read = read
         self._stamped = stamped
         self._where = where
-        self._chooses = where is not None or stamped
+        self._filters = where is not None or stamped
         self._finish = self._finisher(read) if read is not None and where is None else None
         self._unregister = close
         self._error: Callable[[], BaseException] | None = None
@@ -228,7 +228,7 @@ class Subscription(Generic[T]):
         hand = self._hand
         if self._receiving:
             raise trio.BusyResourceError("another task is waiting for this subscription's next event")
-        if len(hand) % LONGEST_TURN:
+        if len(hand) % MAX_ITEMS_PER_CHECKPOINT:
             await checkpoint_if_cancelled()
             item = hand.popleft()
             return item if self._finish is None else self._finish(item)  # type: ignore[no-any-return]
@@ -298,8 +298,8 @@ class Subscription(Generic[T]):
 
     def push(self, item: Any, at: float = 0.0, /) -> None:
         """See Sink; an item that is no event is queued as it is."""
-        if self._chooses:
-            item = self._choose(item, at)
+        if self._filters:
+            item = self._filter(item, at)
             if item is None:
                 return
         size = len(item.raw) if type(item) is Event else _size_of(item)
@@ -312,7 +312,7 @@ class Subscription(Generic[T]):
             task, self._task = self._task, None
             reschedule(task)
 
-    def _choose(self, event: Event, at: float) -> Any:
+    def _filter(self, event: Event, at: float) -> Any:
         """What is to be queued for an event; None for nothing."""
         item: Any = event
         if self._where is not None:

@@ -80,8 +80,8 @@ class TargetBridge:
         self._root = root
         self._table = TargetTable()
         self._listening = False
-        self._discovery: _Question | None = None
-        self._auto_attach: _Question | None = None
+        self._discovery: _SharedCommand | None = None
+        self._auto_attach: _SharedCommand | None = None
         self._known = False  # until the reply, every creation that is announced is an old one
         self._subscriptions: builtins.list[Subscription[Any]] = []
         self._expectations: builtins.list[ExpectationBox[TargetInfo]] = []
@@ -164,11 +164,11 @@ class TargetBridge:
         if context is not None:
             params["browserContextId"] = context
         created = await self._root.send("Target.createTarget", params)
-        return await self.attach(TargetId(_named(created, "targetId")))
+        return await self.attach(TargetId(_required_id(created, "targetId")))
 
     async def close(self, target_id: TargetId | str) -> None:
         """Close a target; no `beforeunload` dialog comes up (fact 21). Raises TargetGone where there is none."""
-        with _unknown_target(target_id):
+        with _translate_unknown_target(target_id):
             await self._root.send("Target.closeTarget", {"targetId": target_id})
 
     @asynccontextmanager
@@ -178,7 +178,7 @@ class TargetBridge:
         if proxy_server is not None:
             params["proxyServer"] = proxy_server
         created = await self._root.send("Target.createBrowserContext", params)
-        context = BrowserContextId(_named(created, "browserContextId"))
+        context = BrowserContextId(_required_id(created, "browserContextId"))
         try:
             yield context
         finally:
@@ -220,7 +220,7 @@ class TargetBridge:
             await begun.wait()
             yield holder.sessions
         finally:
-            self._let_go(holder)
+            self._release_holder(holder)
 
     def hold_auto_attach(self) -> Callable[[], None]:
         """As `auto_attach`, for a tap that arms the sessions itself when it hears of them; returns what ends it.
@@ -232,12 +232,12 @@ class TargetBridge:
         )
         holder = _Holder(types=frozenset(), arm=lambda _session: (), sessions=sessions)
         self._begin_auto_attach(holder)
-        return lambda: self._let_go(holder)
+        return lambda: self._release_holder(holder)
 
-    def _begin_auto_attach(self, holder: _Holder) -> _Question:
+    def _begin_auto_attach(self, holder: _Holder) -> _SharedCommand:
         self._listen()
         if self._auto_attach is None:
-            self._auto_attach = _Question(
+            self._auto_attach = _SharedCommand(
                 self._root.send_nowait("Target.setAutoAttach", AUTO_ATTACH), self._auto_attach_refused
             )
             self._holders.append(holder)
@@ -248,7 +248,7 @@ class TargetBridge:
                 holder.take(session)
         return self._auto_attach
 
-    def _auto_attach_refused(self, refused: _Question) -> None:
+    def _auto_attach_refused(self, refused: _SharedCommand) -> None:
         """Nobody is given a session by it: every holder hears why, and the next one asks again."""
         if self._auto_attach is refused:
             self._auto_attach = None
@@ -256,7 +256,7 @@ class TargetBridge:
             for holder in holders:
                 holder.sessions.end(refused.error)
 
-    def _let_go(self, holder: _Holder) -> None:
+    def _release_holder(self, holder: _Holder) -> None:
         holder.sessions.close()
         if holder in self._holders:
             self._holders.remove(holder)
@@ -347,7 +347,7 @@ class TargetBridge:
             self._fresh_in_flight[target] = self._fresh_in_flight.get(target, 0) + 1
         reply = self._root.send_nowait("Target.attachToTarget", {"targetId": target, "flatten": True})
         try:
-            with _unknown_target(target):
+            with _translate_unknown_target(target):
                 attached = await reply.wait()
         except trio.Cancelled:
             reply.on_end(self._detach_orphan)  # nobody will hold the session that is about to come
@@ -355,7 +355,7 @@ class TargetBridge:
         finally:
             if fresh:
                 self._fresh_in_flight[target] -= 1
-        session_id = SessionId(_named(attached, "sessionId"))
+        session_id = SessionId(_required_id(attached, "sessionId"))
         session = self._link.sessions.get(session_id)
         if session is None and not fresh:
             session = self._session_on(target)
@@ -386,19 +386,19 @@ class TargetBridge:
         self._root._routes()  # raises where the link has ended
         if not self._listening:
             self._listening = True
-            self._link.everywhere.add(TARGET_METHODS, self)
+            self._link.all_sessions.add(TARGET_METHODS, self)
 
-    def _begin_discovery(self) -> _Question:
+    def _begin_discovery(self) -> _SharedCommand:
         self._listen()
         if self._discovery is None:
             reply = self._root.send_nowait("Target.setDiscoverTargets", DISCOVER)
-            self._discovery = _Question(reply, self._discovery_refused, self._discovered)
+            self._discovery = _SharedCommand(reply, self._discovery_refused, self._discovered)
         return self._discovery
 
     def _discovered(self) -> None:
         self._known = True
 
-    def _discovery_refused(self, refused: _Question) -> None:
+    def _discovery_refused(self, refused: _SharedCommand) -> None:
         """Nothing will be announced: whoever waits for it hears why, and the next use asks again."""
         self._discovery = None
         subscriptions, self._subscriptions = self._subscriptions, []
@@ -412,13 +412,13 @@ class TargetBridge:
         return self._table.announcements()
 
 
-class _Question:
+class _SharedCommand:
     """A command that settles something for several, who may wait for its end together."""
 
     def __init__(
         self,
         reply: PendingReply[Json],
-        refused: Callable[[_Question], None],
+        refused: Callable[[_SharedCommand], None],
         granted: Callable[[], None] = lambda: None,
     ) -> None:
         self._reply = reply
@@ -478,7 +478,7 @@ class _Holder:
         self.hand_out(session)
 
 
-class _unknown_target:  # noqa: N801 - a context manager, used as a word
+class _translate_unknown_target:  # noqa: N801 - a context manager, used as a word
     """Chromium says -32602 for a target that does not exist; the other params are ours and right."""
 
     def __init__(self, target_id: str) -> None:
@@ -496,7 +496,7 @@ class _unknown_target:  # noqa: N801 - a context manager, used as a word
             ) from error
 
 
-def _named(result: Json, name: str) -> str:
+def _required_id(result: Json, name: str) -> str:
     value = result.get(name)
     if not isinstance(value, str):
         raise RemoteProtocolError(f"The browser's answer names no {name}; what was asked for may have been made.")

@@ -14,14 +14,14 @@ from cdp_core.bindings._drift import count_arrival
 
 def begin() -> None:
     """From now on the links tell of what is not familiar."""
-    link.on_unfamiliar = _on_unfamiliar
-    for method in [*link.familiar]:
+    link.on_first_event = _on_first_event
+    for method in [*link.known_methods]:
         if not has_event(method):
-            link.familiar.discard(method)
+            link.known_methods.discard(method)
             count_arrival(method)
 
 
-def _on_unfamiliar(method: str) -> None:
+def _on_first_event(method: str) -> None:
     if has_event(method):
         link.remember(method)
     else:

@@ -291,7 +291,7 @@ def leading_id(head: bytes | bytearray) -> CommandId | None:
 
 def _decode_tolerantly(payload: bytes | bytearray, *, whole: bool = False) -> Incoming:
     try:
-        return _sort(_load(str(payload, "utf-8")), len(payload), whole=whole)
+        return _classify(_load(str(payload, "utf-8")), len(payload), whole=whole)
     except UnicodeDecodeError:
         return _malformed("it is not UTF-8", payload)
     except (ValueError, RecursionError):  # of the reading, or of the writing anew, which can be nested less deeply
@@ -309,12 +309,12 @@ def _refuse_constant(name: str) -> object:
 
 def _decode_whole(view: memoryview) -> Incoming:
     try:
-        return _sort(_decode_object(view), len(view), whole=True)
+        return _classify(_decode_object(view), len(view), whole=True)
     except DECODE_ERRORS:
         return _decode_tolerantly(bytes(view), whole=True)
 
 
-def _sort(message: object, size: int, *, whole: bool) -> Incoming:
+def _classify(message: object, size: int, *, whole: bool) -> Incoming:
     """Tell the kinds apart by their members, whatever their order and whatever stands beside them."""
     if not is_object(message):
         return Malformed(reason="it is no JSON object", size=size)
@@ -325,7 +325,7 @@ def _sort(message: object, size: int, *, whole: bool) -> Incoming:
     session_id = None if session is None else SessionId(session)
     command_id = _id_of(fields)
     if command_id is not None:
-        return _sort_reply(fields, command_id, session_id, size, whole=whole)
+        return _classify_reply(fields, command_id, session_id, size, whole=whole)
     if fields.get("id") is not None:
         return Malformed(reason="its id is no integer", size=size, session_id=session_id)
     method = fields.get("method")
@@ -341,7 +341,7 @@ def _sort(message: object, size: int, *, whole: bool) -> Incoming:
     return Malformed(reason="it is neither an event nor a reply", size=size, session_id=session_id)
 
 
-def _sort_reply(
+def _classify_reply(
     fields: Json, command_id: CommandId, session_id: SessionId | None, size: int, *, whole: bool
 ) -> Incoming:
     error = fields.get("error")

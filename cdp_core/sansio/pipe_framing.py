@@ -21,7 +21,7 @@ from typing import Final, cast
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import Payload
-from cdp_core.sansio.websocket_client import LARGE, TOLD, Violation, check_limit, too_big
+from cdp_core.sansio.websocket_client import HEAD_BYTES, LARGE, Violation, check_limit, too_big
 
 _NUL: Final = b"\0"
 
@@ -79,7 +79,7 @@ class PipeReader:
 
     def _breach(self, text: Payload) -> None:
         """The pipe has no close codes; the violation has the one of the WebSocket for the same fault."""
-        self.violation = too_big(len(text), self._limit, bytes(text[:TOLD]), at_least=True)
+        self.violation = too_big(len(text), self._limit, bytes(text[:HEAD_BYTES]), at_least=True)
         self._begun = bytearray()
 
 

@@ -240,7 +240,7 @@ class Router:
 
     def receive_all(self, payloads: Iterable[Payload]) -> Iterator[Output]:
         """What the payloads mean, one after the other; a payload is looked at when all before it was consumed."""
-        sessions, turning, waiting = self._sessions, _TURNING, self._waiting
+        sessions, session_events, waiting = self._sessions, _SESSION_EVENTS, self._waiting
         for payload in payloads:
             message: Incoming
             try:
@@ -250,7 +250,7 @@ class Router:
                     message = decode(payload)
                 elif payload[2] == EVENT_MARK:
                     message = event = decode_event(payload)
-                    if event.session_id in sessions and event.method not in turning:
+                    if event.session_id in sessions and event.method not in session_events:
                         yield event
                         continue
                 else:
@@ -262,7 +262,7 @@ class Router:
                         continue
             except UNUSUAL:
                 message = decode(payload)
-            yield from self._sort(message)
+            yield from self._classify(message)
 
     def receive(self, payload: Payload) -> tuple[Output, ...]:
         """What one payload means."""
@@ -314,7 +314,7 @@ class Router:
 
     # ── one message ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _sort(self, message: Incoming) -> Iterable[Output]:
+    def _classify(self, message: Incoming) -> Iterable[Output]:
         if self._loss is not None:
             return ()
         if isinstance(message, Event):
@@ -332,7 +332,7 @@ class Router:
                     "unknown_session", f"{shown_method(event.method)} on a session that is not open", event.session_id
                 ),
             )
-        rule = _TURNING.get(event.method)
+        rule = _SESSION_EVENTS.get(event.method)
         if rule is None:
             return (event,)
         try:
@@ -437,7 +437,7 @@ class Router:
         loss = Loss(
             kind="crash",
             reason="crashed",
-            detail=f"The {_what(session)} crashed; reload or navigate it to use it again.",
+            detail=f"The {_describe(session)} crashed; reload or navigate it to use it again.",
             session_id=session_id,
             target_id=session.opened.target_id,
         )
@@ -449,7 +449,7 @@ class Router:
             session.opened.session_id: Loss(
                 kind="session",
                 reason=reason if session.opened.session_id == session_id else "parent_ended",
-                detail=f"The session of the {_what(session)} ended: "
+                detail=f"The session of the {_describe(session)} ended: "
                 + (why if session.opened.session_id == session_id else f"session {shown_id(session_id)} above it ended")
                 + "; attach to the target again if it still exists.",
                 session_id=session.opened.session_id,
@@ -494,7 +494,7 @@ class Router:
         return Anomaly(reason=reason, detail=detail, session_id=session_id, id=command_id)
 
 
-_TURNING: Final = {
+_SESSION_EVENTS: Final = {
     "Target.attachedToTarget": Router._attached,
     "Target.detachedFromTarget": Router._detached,
     "Inspector.targetCrashed": Router._target_crashed,
@@ -509,5 +509,5 @@ def _closed(session: _Session, loss: Loss) -> SessionClosed:
     return SessionClosed(session_id=opened.session_id, target_id=opened.target_id, parent=opened.parent, loss=loss)
 
 
-def _what(session: _Session) -> str:
+def _describe(session: _Session) -> str:
     return f"{shown_type(session.opened.target_type)} {shown_id(session.opened.target_id)}"

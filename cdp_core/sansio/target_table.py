@@ -102,7 +102,7 @@ class TargetTable:
 
     def __init__(self) -> None:
         self._targets: dict[TargetId, TargetInfo] = {}
-        self._told: dict[TargetId, Json] = {}
+        self._target_infos: dict[TargetId, Json] = {}
 
     @property
     def targets(self) -> Mapping[TargetId, TargetInfo]:
@@ -112,7 +112,7 @@ class TargetTable:
     def announcements(self) -> tuple[Event, ...]:
         """The live targets, each as the event that would announce it now, in the order of their making."""
         return tuple(
-            Event(method="Target.targetCreated", raw=_raw({"targetInfo": info})) for info in self._told.values()
+            Event(method="Target.targetCreated", raw=_raw({"targetInfo": info})) for info in self._target_infos.values()
         )
 
     def apply(self, event: Event) -> TargetEvent | None:
@@ -125,7 +125,7 @@ class TargetTable:
             target_id = params.get("targetId")
             if not isinstance(target_id, str):
                 return None
-            self._told.pop(TargetId(target_id), None)
+            self._target_infos.pop(TargetId(target_id), None)
             gone = self._targets.pop(TargetId(target_id), None)
             return None if gone is None else TargetDestroyed(target=gone)
         if event.method not in TARGET_METHODS:
@@ -140,7 +140,7 @@ class TargetTable:
             target = replace(target, url=known.url, title=target.title or known.title)
             info = {**info, "url": target.url, "title": target.title}
         self._targets[target.target_id] = target
-        self._told[target.target_id] = info
+        self._target_infos[target.target_id] = info
         if known is None:
             return TargetCreated(target=target)
         return None if known == target else TargetChanged(target=target)

@@ -37,7 +37,7 @@ LARGE: Final = 1 << 18
 """Above this a payload is handed over as a view of a buffer that is used again, and decoded whole."""
 OWN_BUFFER: Final = 1 << 16
 """An unfinished frame above this gets a buffer of its own; a shorter one waits for the next bytes."""
-TOLD: Final = 64
+HEAD_BYTES: Final = 64
 """So many bytes of a message that is too big are waited for; browsers write the id of a reply first."""
 KEPT_BUFFER: Final = 32 << 20
 """A larger buffer is given back after its message."""
@@ -81,7 +81,7 @@ def too_big(size: int, limit: int, head: bytes | bytearray, *, at_least: bool = 
         text=f"a message of {'at least ' if at_least else ''}{size} bytes is above the limit of {limit} "
         "(raise max_message_bytes to receive it)",
         announced=size,
-        command_id=leading_id(bytes(head[:TOLD])),
+        command_id=leading_id(bytes(head[:HEAD_BYTES])),
     )
 
 
@@ -159,7 +159,7 @@ class FrameReader:
         return self._lent
 
     @property
-    def hesitates(self) -> bool:
+    def waits_for_close(self) -> bool:
         """Whether a message is too big, and its first bytes, which name its command, are not here yet."""
         return self.refused is not None and self.violation is None
 
@@ -317,10 +317,10 @@ class FrameReader:
 
     def _refuse(self, size: int, portion: bytes, position: int, start: int) -> int:
         """See `_next_frame`: a message above the limit, once its first bytes are here."""
-        head = b"" if self._fragments is None else bytes(self._fragments.octets[:TOLD])
-        head += portion[start : start + TOLD - len(head)]
+        head = b"" if self._fragments is None else bytes(self._fragments.octets[:HEAD_BYTES])
+        head += portion[start : start + HEAD_BYTES - len(head)]
         self.refused = too_big(size, self._limit, head)
-        if len(head) < TOLD:
+        if len(head) < HEAD_BYTES:
             self._rest = portion[position:]
         else:
             self.judge()

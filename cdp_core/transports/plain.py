@@ -15,18 +15,18 @@ import trio_websocket
 from cdp_core.errors import RemoteProtocolError
 from cdp_core.sansio.messages import Payload
 from cdp_core.sansio.websocket_client import Violation
-from cdp_core.transports.websocket.connection import UpgradedTransport
+from cdp_core.transports.websocket.connection import WebSocketTransport
 
 TOO_BIG: Final = "Exceeded maximum message size"
 
 
-class PlainTransport(UpgradedTransport):
+class PlainTransport(WebSocketTransport):
     """trio-websocket as it comes, below the same interface."""
 
     close_code_sent: int | None = None
 
     def stream_below(self) -> trio.abc.Stream:
-        """See UpgradedTransport."""
+        """See WebSocketTransport."""
         return _WatchedStream(self)
 
     async def receive(self) -> Sequence[Payload]:
@@ -49,7 +49,7 @@ class PlainTransport(UpgradedTransport):
         return [message.encode()]
 
     async def close_politely(self, websocket: trio_websocket.WebSocketConnection, code: int) -> None:
-        """See UpgradedTransport; trio-websocket takes its own finding for the peer's close, and says nothing."""
+        """See WebSocketTransport; trio-websocket takes its own finding for the peer's close, and says nothing."""
         if isinstance(self._ended, RemoteProtocolError) and self.close_code_sent is None and code in (1002, 1007):
             await self.write(b"\x88\x82\0\0\0\0" + code.to_bytes(2, "big"))
         await super().close_politely(websocket, code)

@@ -26,7 +26,7 @@ class Watched:
         while self._browser.stalled:
             await self._browser.moved.wait()
         await self._inner.send(batch)
-        self._browser.hear(batch)
+        self._browser.record(batch)
 
     async def aclose(self) -> None:
         self.closes += 1
@@ -44,7 +44,7 @@ class WatchedDirect(Watched):
             raise trio.BrokenResourceError("the scripted browser took nothing")
         if self._browser.stalled or not self._inner.send_now(text):
             return False
-        self._browser.hear([text])
+        self._browser.record([text])
         return True
 
 
@@ -68,7 +68,7 @@ class ScriptedBrowser:
 
     # ── what it hears ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def hear(self, batch: Sequence[bytes]) -> None:
+    def record(self, batch: Sequence[bytes]) -> None:
         commands = [json.loads(text) for text in batch]
         self.writes.append(commands)
         for command in commands:
@@ -76,7 +76,7 @@ class ScriptedBrowser:
             self.rules.get(command["method"], lambda _command: None)(command)
         self._move()
 
-    async def heard(self, method: str, count: int = 1) -> Json:
+    async def wait_for_command(self, method: str, count: int = 1) -> Json:
         """Wait for the count-th command of a method."""
         with trio.fail_after(5):
             while len(self.of(method)) < count:
@@ -99,20 +99,20 @@ class ScriptedBrowser:
 
     # ── what it says ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def say(self, *messages: Json | bytes) -> None:
+    def send(self, *messages: Json | bytes) -> None:
         for message in messages:
             self._far.send_now(message if isinstance(message, bytes) else json.dumps(message).encode())
 
     def reply(self, command: Json, result: Json | None = None) -> None:
-        self.say({"id": command["id"], "result": result or {}} | _session(command.get("sessionId")))
+        self.send({"id": command["id"], "result": result or {}} | _session(command.get("sessionId")))
 
     def refuse(self, command: Json, code: int = -32000, message: str = "no", **more: str) -> None:
         error = {"code": code, "message": message, **more}
-        self.say({"id": command["id"], "error": error} | _session(command.get("sessionId")))
+        self.send({"id": command["id"], "error": error} | _session(command.get("sessionId")))
 
     def event(self, method: str, params: Json | None = None, session: str | None = None) -> None:
         # As Chromium writes it: an event begins with its method.
-        self.say({"method": method, "params": params or {}} | _session(session))
+        self.send({"method": method, "params": params or {}} | _session(session))
 
     def attached(
         self, session: str, target: str = "T1", kind: str = "page", parent: str | None = None, *, waiting: bool = False

@@ -23,7 +23,7 @@ import trio
 import trio_websocket
 
 from cdp_core.errors import ConnectionLost, DiscoveryError, RemoteProtocolError
-from cdp_core.nurseries import leaves
+from cdp_core.nurseries import leaf_exceptions
 from cdp_core.sansio.addresses import EndpointAddress
 from cdp_core.sansio.messages import Payload
 from cdp_core.sansio.structs import Struct
@@ -83,7 +83,7 @@ class WebSocketStatistics(Struct, frozen=True, kw_only=True):
     ended: str | None
 
 
-class UpgradedTransport:
+class WebSocketTransport:
     """A stream that trio-websocket upgraded. The two kinds differ in who reads it."""
 
     def __init__(
@@ -151,8 +151,8 @@ class UpgradedTransport:
             with self._speaking:
                 await self._upgrade(host, headers)
         except Exception as error:  # noqa: BLE001 - every kind, single or grouped, becomes an error of ours
-            log.debug("trio-websocket raised %s", type(leaves(error)[0]).__name__)
-            self.fail_handshake(leaves(error)[0])
+            log.debug("trio-websocket raised %s", type(leaf_exceptions(error)[0]).__name__)
+            self.fail_handshake(leaf_exceptions(error)[0])
             await self.shut_stream()  # after the handshake this is what wakes our reader
 
     async def _upgrade(self, host: str, headers: list[tuple[bytes, bytes]]) -> None:

@@ -26,18 +26,18 @@ from cdp_core.errors import ConnectionLost, RemoteProtocolError
 from cdp_core.sansio.addresses import EndpointAddress
 from cdp_core.sansio.messages import Payload
 from cdp_core.sansio.websocket_client import CLOSE, PING, ControlFrame, FrameReader, Violation
-from cdp_core.transports.websocket.connection import BROKEN, CHUNK, Refused, UpgradedTransport, WebSocketOptions
+from cdp_core.transports.websocket.connection import BROKEN, CHUNK, Refused, WebSocketOptions, WebSocketTransport
 
 MAX_HEAD: Final = 1 << 16
 CLOSE_CODES: Final = frozenset((*range(1000, 1004), *range(1007, 1014), *range(3000, 5000)))
-HESITATION: Final = 0.1
+CLOSE_GRACE: Final = 0.1
 PIECE: Final = 1 << 16
 """One read: above this the allocator takes fresh pages for each, which costs more than a whole round trip."""
 LARGE_STEP: Final = 1 << 20
 LARGE_STEPS_PER_YIELD: Final = 4
 
 
-class TappedTransport(UpgradedTransport):
+class FastWebSocketTransport(WebSocketTransport):
     """Our reader reads; trio-websocket sees the handshake and control frames."""
 
     def __init__(self, stream: trio.abc.Stream, address: EndpointAddress, options: WebSocketOptions) -> None:
@@ -51,7 +51,7 @@ class TappedTransport(UpgradedTransport):
         self._peer_close: int | None = None
 
     def stream_below(self) -> trio.abc.Stream:
-        """See UpgradedTransport."""
+        """See WebSocketTransport."""
         return self._tap
 
     async def receive(self) -> Sequence[Payload]:
@@ -61,7 +61,7 @@ class TappedTransport(UpgradedTransport):
             while True:
                 frames = self._frames
                 if self._ended is not None or self._peer_close is not None or frames.violation is not None:
-                    await self._end_as_told()
+                    await self._end_with_close_frame()
                 try:
                     raw = self._socket
                     if raw is None or self._early or self._fault or frames.refused:
@@ -80,7 +80,7 @@ class TappedTransport(UpgradedTransport):
         finally:
             self._receiving = False
 
-    async def _end_as_told(self) -> None:
+    async def _end_with_close_frame(self) -> None:
         """Raise the end that is known; what was whole before a fault or a close is delivered first."""
         if self._ended is not None:
             raise self.again()
@@ -94,7 +94,7 @@ class TappedTransport(UpgradedTransport):
     # ── the handshake ────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def await_handshake(self) -> None:
-        """See UpgradedTransport: read until the head is whole, and hand it over."""
+        """See WebSocketTransport: read until the head is whole, and hand it over."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._read_head)
             await self._settled.wait()
@@ -128,10 +128,10 @@ class TappedTransport(UpgradedTransport):
             return messages
         if self._fault is not None:
             raise self._fault
-        if not self._frames.hesitates:
+        if not self._frames.waits_for_close:
             return await self._read()
         # The header has told all but which command it was; who sent it owes the rest, but is not waited for long.
-        with trio.move_on_after(HESITATION):
+        with trio.move_on_after(CLOSE_GRACE):
             return await self._read()
         self._frames.judge()
         return []
@@ -145,7 +145,7 @@ class TappedTransport(UpgradedTransport):
 
     def _end_by(self, error: Exception) -> None:
         """Raise the end of the link as reading told it; of a message that is too big only the first bytes mattered."""
-        if isinstance(error, EOFError) and self._frames.hesitates:
+        if isinstance(error, EOFError) and self._frames.waits_for_close:
             self._frames.judge()
         elif isinstance(error, trio.ClosedResourceError):
             if self._closing is not None:
@@ -226,7 +226,7 @@ class TappedTransport(UpgradedTransport):
     # ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def close_politely(self, websocket: trio_websocket.WebSocketConnection, code: int) -> None:
-        """See UpgradedTransport; reads on meanwhile, or the peer's answer would never be seen."""
+        """See WebSocketTransport; reads on meanwhile, or the peer's answer would never be seen."""
         self._tap.forget_pings()
         await trio.lowlevel.checkpoint()  # a reader that was cancelled together with us has its turn, and leaves
         async with trio.open_nursery() as nursery:
@@ -238,7 +238,7 @@ class TappedTransport(UpgradedTransport):
             nursery.cancel_scope.cancel()
 
     async def end_by_violation(self, violation: Violation) -> ConnectionLost | RemoteProtocolError:
-        """See UpgradedTransport; what follows a fault cannot be read, so no answer to the close is awaited."""
+        """See WebSocketTransport; what follows a fault cannot be read, so no answer to the close is awaited."""
         self._tap.end_after_send()
         return await super().end_by_violation(violation)
 
@@ -278,7 +278,7 @@ def _fault_in_head(head: bytes, *, ended: bool) -> Exception | None:
 class TapStream(trio.abc.Stream):
     """The stream that trio-websocket sees: reads come from the inbox, writes pass the gate."""
 
-    def __init__(self, transport: TappedTransport) -> None:
+    def __init__(self, transport: FastWebSocketTransport) -> None:
         self._transport = transport
         self._head = b""
         self._controls: dict[int, bytes] = {}

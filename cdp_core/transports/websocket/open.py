@@ -13,8 +13,8 @@ from cdp_core.sansio.addresses import EndpointAddress, check_headers, parse_addr
 from cdp_core.sansio.websocket_client import check_limit
 from cdp_core.transports import MAX_MESSAGE_BYTES
 from cdp_core.transports.plain import PlainTransport
-from cdp_core.transports.websocket.connection import UpgradedTransport, WebSocketOptions
-from cdp_core.transports.websocket.fast import TappedTransport
+from cdp_core.transports.websocket.connection import WebSocketOptions, WebSocketTransport
+from cdp_core.transports.websocket.fast import FastWebSocketTransport
 
 
 @asynccontextmanager
@@ -30,7 +30,7 @@ async def open_websocket(
     max_message_bytes: int = MAX_MESSAGE_BYTES,
     tap: bool = True,
     direct: bool = True,
-) -> AsyncGenerator[UpgradedTransport, None]:
+) -> AsyncGenerator[WebSocketTransport, None]:
     """Dial a ws:// or wss:// address and hold the link open for the body.
 
     `tap=False` gives plain trio-websocket, `direct=False` keeps off the socket below the stream; both are slower and
@@ -47,7 +47,7 @@ async def open_websocket(
     check_limit(max_message_bytes)
     lines = check_headers({} if headers is None else headers)
     options = WebSocketOptions(max_message_bytes=max_message_bytes, close_timeout=close_timeout, direct=direct and tap)
-    kind = TappedTransport if tap else PlainTransport
+    kind = FastWebSocketTransport if tap else PlainTransport
     async with background_tasks() as nursery:
         stream = await open_stream(address, ssl_context=ssl_context, connect_timeout=connect_timeout)
         transport = kind(stream, address, options)

@@ -25,11 +25,11 @@ LOADED = {"method": "Page.loadEventFired", "params": {"timestamp": 1.5}}
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
     forget_drift()
-    familiar = set(link.familiar)
-    link.familiar.clear()
+    known_methods = set(link.known_methods)
+    link.known_methods.clear()
     yield
-    link.familiar.clear()
-    link.familiar |= familiar
+    link.known_methods.clear()
+    link.known_methods |= known_methods
     forget_drift()
 
 
@@ -115,7 +115,7 @@ async def test_a_vendor_s_events_are_known_when_it_is_registered(monkeypatch: py
 async def test_what_a_peer_makes_up_is_bounded() -> None:
     made_up = [{"method": f"Page.m{number}" + "x" * 200, "params": {}} for number in range(2000)]
     await receive(*made_up)
-    assert not {method for method in link.familiar if method.startswith("Page.m")}
+    assert not {method for method in link.known_methods if method.startswith("Page.m")}
     assert len(drift().unknown_items) <= 1001
     assert drift().total == 2001
 

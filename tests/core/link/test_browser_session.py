@@ -255,7 +255,7 @@ async def test_a_tap_sees_everything_first_and_in_order(peer: Any) -> None:
         peer.event("A.two")
         peer.event("A.on_session", session="S1")
         peer.detached("S1")
-        peer.say(b"[]", {"id": 99, "result": {}})
+        peer.send(b"[]", {"id": 99, "result": {}})
         await wait_all_tasks_blocked()
         subscription.close()
     assert heard == [
@@ -360,7 +360,7 @@ async def test_a_tap_may_send_and_subscribe(peer: Any) -> None:
     async with peer.open(taps=[tap]) as browser:
         peer.event("A.first")
         peer.event("A.second")
-        await peer.heard("B.b")
+        await peer.wait_for_command("B.b")
         # It was made before the first event was handed on, so it hears that one too.
         assert [(await subscriptions[0].receive()).method for _ in range(2)] == ["A.first", "A.second"]
 
@@ -678,7 +678,7 @@ async def test_no_message_of_the_browser_ends_the_link(peer: Any, auto_attach: b
         await stack.enter_async_context(browser.enabled("Page"))
         browser.targets.subscribe(capacity=9)
         never = browser.send_nowait("A.never")
-        peer.say(*ODD)
+        peer.send(*ODD)
         await wait_all_tasks_blocked()
         assert browser.statistics().closed is None
         anomalies = [output for output in seen if isinstance(output, Anomaly)]
@@ -694,7 +694,7 @@ async def test_strict_ends_the_link_at_the_first_of_them() -> None:
         peer = ScriptedBrowser()
         async with peer.open(strict=True) as browser:
             reply = browser.send_nowait("A.a")
-            peer.say(odd)
+            peer.send(odd)
             assert await reason_of(reply.wait) == "strict"
             assert SECRET not in str(await browser.wait_closed())
 
@@ -711,7 +711,7 @@ async def test_a_link_that_has_ended_is_not_read_any_more(peer: Any, monkeypatch
     async with peer.open(strict=True) as browser:
         await wait_all_tasks_blocked()
         before = asked
-        peer.say(b"[]")
+        peer.send(b"[]")
         await browser.wait_closed()
         await wait_all_tasks_blocked()
         assert asked == before == 1
@@ -739,11 +739,11 @@ async def test_no_payload_in_any_log_record_or_error(peer: Any, caplog: pytest.L
         browser.send_nowait("A.refused", {"text": SECRET})
         pending = browser.send_nowait("A.a", {"text": SECRET})
         bad = browser.send_nowait("A.bad", {"text": SECRET})
-        peer.say(*ODD, b'{"id":%d,"result":"%s"}' % (bad.id, SECRET.encode()))
-        peer.say(b'{"id":%d,"result":{"x":"%s\xff"}}' % (bad.id, SECRET.encode()))
+        peer.send(*ODD, b'{"id":%d,"result":"%s"}' % (bad.id, SECRET.encode()))
+        peer.send(b'{"id":%d,"result":{"x":"%s\xff"}}' % (bad.id, SECRET.encode()))
         peer.event("A.event", {"text": SECRET})
         peer.event("A.event", {"text": SECRET})
-        peer.say(b'{"method":"A.event","params":["%s"]}' % SECRET.encode())
+        peer.send(b'{"method":"A.event","params":["%s"]}' % SECRET.encode())
         await wait_all_tasks_blocked()
         await subscription.receive()
         for call in (bad.wait, subscription.receive, lambda: browser.send("A.a", {"text": [SECRET, b""]})):
@@ -766,7 +766,7 @@ async def test_no_payload_in_any_log_record_or_error(peer: Any, caplog: pytest.L
 async def test_each_kind_of_anomaly_is_a_warning_once(peer: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "cdp_core.link")
     async with peer.open():
-        peer.say(*[b"[]"] * 5, *[{"method": "A.a", "sessionId": "S"}] * 5)
+        peer.send(*[b"[]"] * 5, *[{"method": "A.a", "sessionId": "S"}] * 5)
         await wait_all_tasks_blocked()
     levels = [record.levelname for record in caplog.records if "fits nowhere" in record.getMessage()]
     assert levels == (["WARNING"] + ["DEBUG"] * 4) * 2

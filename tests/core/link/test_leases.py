@@ -168,7 +168,7 @@ async def test_what_a_process_did_not_do_is_asked_of_the_next(peer: Any, said: s
             peer.reply(peer.of("Runtime.enable")[1])
             await wait_all_tasks_blocked()
         assert await heard(peer) == ["Runtime.enable", "Runtime.enable", "Runtime.disable"]
-        assert browser.statistics().unheard_refusals == 0
+        assert browser.statistics().unobserved_refusals == 0
 
 
 async def test_a_crash_takes_an_enable_that_was_on_its_way(peer: Any) -> None:
@@ -189,7 +189,7 @@ async def test_who_holds_it_no_more_asks_no_more(peer: Any) -> None:
             await heard(peer)
         peer.refuse(peer.of("Runtime.enable")[0], -32000, "Target crashed")
         assert await heard(peer) == ["Runtime.enable", "Runtime.disable"]
-        assert browser.statistics().unheard_refusals == 1
+        assert browser.statistics().unobserved_refusals == 1
 
 
 async def test_a_peer_that_never_does_it_is_not_asked_for_ever(peer: Any, caplog: pytest.LogCaptureFixture) -> None:
@@ -198,7 +198,7 @@ async def test_a_peer_that_never_does_it_is_not_asked_for_ever(peer: Any, caplog
         page = await page_of(peer, browser)
         async with page.enabled("Runtime"):
             assert await heard(peer) == ["Runtime.enable"] * 4
-        assert browser.statistics().unheard_refusals == 1
+        assert browser.statistics().unobserved_refusals == 1
     assert "Runtime.enable on session S1 was refused (code -32000)" in caplog.text
 
 
@@ -208,7 +208,7 @@ async def test_any_other_refusal_is_told_once(peer: Any, caplog: pytest.LogCaptu
         page = await page_of(peer, browser)
         async with page.enabled("Nothing"):
             assert await heard(peer) == ["Nothing.enable"]
-        assert browser.statistics().unheard_refusals == 1
+        assert browser.statistics().unobserved_refusals == 1
     assert "Nothing.enable on session S1 was refused (code -32601)" in caplog.text
 
 
@@ -239,7 +239,7 @@ async def test_page_is_not_disabled_while_a_dialog_is_open(peer: Any) -> None:
         await wait_all_tasks_blocked()
         assert not peer.of("Page.disable")
         closed(peer)
-        await peer.heard("Page.disable")
+        await peer.wait_for_command("Page.disable")
 
 
 async def test_who_comes_meanwhile_takes_over(peer: Any) -> None:

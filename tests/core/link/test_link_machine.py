@@ -123,7 +123,7 @@ class Run:
         elif act == "event":
             self.peer.event("A.event", session=what)
         elif act == "odd":
-            self.peer.say(what)
+            self.peer.send(what)
         elif act == "quiet":
             await wait_all_tasks_blocked()
         elif act == "turn":
@@ -211,13 +211,13 @@ class Run:
         elif act == "answer_elsewhere":
             self.peer.reply(command | {"sessionId": "S4" if command.get("sessionId") != "S4" else "S1"})
         elif act == "malformed":
-            self.peer.say(b'{"id":%d,"result":{' % command["id"])
+            self.peer.send(b'{"id":%d,"result":{' % command["id"])
 
     async def _refuse_as_dead(self, command: Json) -> None:
         """Without a session, as Chromium says it: proof enough that the command's session is dead (fact 8)."""
         await wait_all_tasks_blocked()
         waits = command["id"] in self.browser._link._waiters
-        self.peer.say({"id": command["id"], "error": {"code": -32001, "message": "Session not found"}})
+        self.peer.send({"id": command["id"], "error": {"code": -32001, "message": "Session not found"}})
         await wait_all_tasks_blocked()
         assert command["id"] not in self.browser._link._waiters
         assert not (waits and command.get("sessionId") in self.browser.sessions)
@@ -517,8 +517,8 @@ async def serve_commands(stream: trio.SocketStream, *, polite: bool) -> None:
         + b"\r\n\r\n"
     )
     peer = ScriptedBrowser()
-    said: list[bytes] = []
-    peer.say = lambda *messages: said.extend(json.dumps(message).encode() for message in messages)
+    sent: list[bytes] = []
+    peer.send = lambda *messages: sent.extend(json.dumps(message).encode() for message in messages)
     data = b""
     while portion := await stream.receive_some():
         data += bytes(portion)
@@ -531,7 +531,7 @@ async def serve_commands(stream: trio.SocketStream, *, polite: bool) -> None:
             else:
                 answer(peer, json.loads(payload))
             data = data[6 + size :]
-        for text in said:
+        for text in sent:
             head = bytes([0x81, len(text)]) if len(text) < 126 else b"\x81\x7e" + len(text).to_bytes(2, "big")
             await stream.send_all(head + text)
-        said.clear()
+        sent.clear()

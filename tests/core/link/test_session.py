@@ -158,7 +158,7 @@ async def test_a_reply_without_session_and_minus_32001_ends_the_session(peer: An
         page = browser.sessions[SessionId("S1")]
         reply = page.send_nowait("Page.enable")
         other = page.send_nowait("Runtime.enable")
-        peer.say({"id": reply.id, "error": {"code": -32001, "message": "Session with given id not found."}})
+        peer.send({"id": reply.id, "error": {"code": -32001, "message": "Session with given id not found."}})
         for each in (reply, other):
             error = await failure(each.wait)
             assert isinstance(error, SessionGone)
@@ -170,7 +170,7 @@ async def test_a_reply_without_session_and_minus_32001_ends_the_session(peer: An
 async def test_a_malformed_reply_ends_its_command_alone(peer: Any) -> None:
     async with peer.open() as browser:
         bad, good = browser.send_nowait("A.a"), browser.send_nowait("B.b")
-        peer.say(b'{"id":%d,"result":{"x":\xff}}' % bad.id)
+        peer.send(b'{"id":%d,"result":{"x":\xff}}' % bad.id)
         peer.reply(peer.commands[1], {"y": 1})
         error = await failure(bad.wait)
         assert isinstance(error, RemoteProtocolError)
@@ -181,7 +181,7 @@ async def test_a_malformed_reply_ends_its_command_alone(peer: Any) -> None:
 async def test_a_result_that_is_no_object(peer: Any) -> None:
     async with peer.open() as browser:
         reply = browser.send_nowait("A.a")
-        peer.say({"id": reply.id, "result": [1]})
+        peer.send({"id": reply.id, "result": [1]})
         assert isinstance(await failure(reply.wait), RemoteProtocolError)
         assert browser.statistics().closed is None
 
@@ -234,8 +234,8 @@ async def test_too_much_that_waits_to_be_written_is_refused(direct: bool) -> Non
         assert browser.statistics().router.in_flight == 5
         few = browser.send_nowait("A.few", bounded=False)  # whoever sends it has a bound of its own
         peer.flow()
-        await peer.heard("A.a", 4)
-        await peer.heard("A.few", 1)
+        await peer.wait_for_command("A.a", 4)
+        await peer.wait_for_command("A.few", 1)
         assert browser.statistics().outbox_bytes == 0
         assert [len(write) for write in peer.writes][:5] == [1] * 5  # a joined write is short, or one message
         last = browser.send_nowait("A.last")
@@ -399,7 +399,7 @@ async def test_of_a_reply_and_a_cancel_in_one_turn_the_first_wins(peer: Any, win
             with scope:
                 results.append(await browser.send("A.a"))
 
-        command = await peer.heard("A.a")
+        command = await peer.wait_for_command("A.a")
         peer.reply(command, {"n": 1})
         peer.event("A.after")
         await wait_all_tasks_blocked()
@@ -412,7 +412,7 @@ async def test_of_a_reply_and_a_cancel_in_one_turn_the_first_wins(peer: Any, win
 async def test_a_cancel_before_the_reply_is_read_wins(peer: Any) -> None:
     async with peer.open() as browser, trio.open_nursery() as nursery:
         nursery.start_soon(browser.send, "A.a")
-        command = await peer.heard("A.a")
+        command = await peer.wait_for_command("A.a")
         peer.reply(command)
         nursery.cancel_scope.cancel()
     statistics = browser.statistics().router
@@ -436,7 +436,7 @@ async def test_a_refusal_that_nobody_hears_is_counted_and_logged(peer: Any, capl
             del heard
             await wait_all_tasks_blocked()
             gc.collect()
-        assert browser.statistics().unheard_refusals == 1
+        assert browser.statistics().unobserved_refusals == 1
     records = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert [record.getMessage() for record in records] == [
         "A.refused on session (root) was refused (code -32601), and nobody waited for the reply"

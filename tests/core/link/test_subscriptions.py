@@ -31,7 +31,7 @@ from cdp_core import (
     Subscription,
 )
 from cdp_core.sansio.structs import Raw
-from cdp_core.subscriptions import LONGEST_TURN, Routes
+from cdp_core.subscriptions import MAX_ITEMS_PER_CHECKPOINT, Routes
 from support.scripted_browser import ScriptedBrowser
 
 
@@ -551,7 +551,7 @@ async def test_an_overflow_that_is_none(peer: Any, overflow: Any) -> None:
         with pytest.raises(InvalidArgument):
             browser.subscribe("A.a", capacity=1, where=overflow or 5)
         assert browser.session_statistics().subscriptions == 0
-        assert not browser._link.everywhere.by_method
+        assert not browser._link.all_sessions.by_method
 
 
 async def test_a_cancelled_receive_loses_nothing() -> None:
@@ -595,8 +595,8 @@ async def test_a_cancel_beside_an_event_loses_nothing() -> None:
 
 async def test_a_reader_lets_others_run() -> None:
     """An empty hand, and so many items at the latest, are full checkpoints; each item may be cancelled."""
-    subscription = make(capacity=3 * LONGEST_TURN)
-    for number in range(2 * LONGEST_TURN):
+    subscription = make(capacity=3 * MAX_ITEMS_PER_CHECKPOINT)
+    for number in range(2 * MAX_ITEMS_PER_CHECKPOINT):
         subscription.push(numbered(number))
     with assert_checkpoints():
         await subscription.receive()
@@ -610,7 +610,7 @@ async def test_a_reader_lets_others_run() -> None:
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(other)
-        for _ in range(2 * LONGEST_TURN - 1):
+        for _ in range(2 * MAX_ITEMS_PER_CHECKPOINT - 1):
             await subscription.receive()
         nursery.cancel_scope.cancel()
     assert 1 <= turns <= 10
@@ -690,14 +690,14 @@ async def test_a_session_hears_its_own_and_subscribe_all_hears_everything(peer: 
         await wait_all_tasks_blocked()
         root = browser.subscribe("A.a", "A.b", capacity=9)
         page = browser.sessions[SessionId("S1")].subscribe("A.a", capacity=9)
-        everywhere = browser.subscribe_all("A.a", capacity=9)
+        all_sessions = browser.subscribe_all("A.a", capacity=9)
         before = trio.current_time()
         for method, session in (("A.a", "S1"), ("A.a", None), ("A.b", None), ("A.b", "S1"), ("A.a", "S1")):
             peer.event(method, {"n": 0}, session)
         await wait_all_tasks_blocked()
         assert [(event.method, event.session_id) for event in drain(root)] == [("A.a", None), ("A.b", None)]
         assert [event.session_id for event in drain(page)] == ["S1", "S1"]
-        received = drain(everywhere)
+        received = drain(all_sessions)
         assert [(each.session_id, each.event.method) for each in received] == [
             ("S1", "A.a"),
             (None, "A.a"),
@@ -707,9 +707,9 @@ async def test_a_session_hears_its_own_and_subscribe_all_hears_everything(peer: 
         peer.detached("S1")
         await wait_all_tasks_blocked()
         with pytest.raises(trio.WouldBlock):
-            everywhere.receive_nowait()
+            all_sessions.receive_nowait()
     with pytest.raises(ConnectionLost):
-        everywhere.receive_nowait()
+        all_sessions.receive_nowait()
 
 
 async def test_subscribe_all_overflows_as_others_do(peer: Any) -> None:
@@ -849,7 +849,7 @@ async def test_a_reader_that_keeps_reading_keeps_up_with_a_flood(peer: Any) -> N
         @nursery.start_soon
         async def _() -> None:
             for start in range(0, chunk * chunks, chunk):
-                peer.say(*[b'{"method":"A.a","params":{"n":%d}}' % (start + place) for place in range(chunk)])
+                peer.send(*[b'{"method":"A.a","params":{"n":%d}}' % (start + place) for place in range(chunk)])
                 await trio.lowlevel.checkpoint()
 
         for number in range(chunk * chunks):
@@ -892,7 +892,7 @@ async def test_large_events_outlive_the_buffer_they_came_in() -> None:
     subscription = None
     async with peer.open() as browser:
         subscription = browser.subscribe("A.a", capacity=9, max_bytes=3 * len(texts[0]))
-        everywhere = browser.subscribe_all("A.a", capacity=9)
+        all_sessions = browser.subscribe_all("A.a", capacity=9)
         await browser.wait_closed()
         assert subscription.statistics().waiting_bytes == 3 * len(texts[0])
         for number in range(3):
@@ -900,4 +900,4 @@ async def test_large_events_outlive_the_buffer_they_came_in() -> None:
             assert event.params == {"n": number, "pad": str(number) * 300_000}
         with pytest.raises(SubscriberLagged):
             await subscription.receive()
-        assert [each.event.params["n"] for each in [await everywhere.receive() for _ in range(4)]] == [0, 1, 2, 3]
+        assert [each.event.params["n"] for each in [await all_sessions.receive() for _ in range(4)]] == [0, 1, 2, 3]

@@ -341,7 +341,7 @@ async def test_nobody_is_given_a_session_that_is_being_detached(peer: Any) -> No
         one = await browser.targets.attach("T1")
         there.mute.add("Target.detachFromTarget")
         nursery.start_soon(one.detach)
-        await peer.heard("Target.detachFromTarget")
+        await peer.wait_for_command("Target.detachFromTarget")
         two = await browser.targets.attach("T1")
         there.end(one.session_id)
         there.speak()
@@ -542,7 +542,7 @@ async def test_armed_recursive_resumed_in_one_write_and_nothing_awaited(peer: An
         session = there.attach("T1", waiting=True)
         page = await pages.receive()
         assert page.session_id == session
-        await peer.heard(RESUME)
+        await peer.wait_for_command(RESUME)
         methods = ["Page.enable", "Network.enable", Typed.method, RECURSION, RESUME]
         assert writes_to(peer, session) == [methods]
         assert not page.waiting_for_debugger
@@ -557,7 +557,7 @@ async def test_a_target_that_does_not_wait_is_resumed_all_the_same(peer: Any) ->
     async with peer.open() as browser, browser.targets.auto_attach(capacity=9):
         there.appear("T1")
         session = there.attach("T1", waiting=False)
-        await peer.heard(RESUME)
+        await peer.wait_for_command(RESUME)
         assert writes_to(peer, session) == [[RECURSION, RESUME]]
 
 
@@ -570,7 +570,7 @@ async def test_existing_and_nested_targets(peer: Any) -> None:
         outer = there.attach("F1", waiting=True, parent="S1")
         inner = there.attach("F2", waiting=True, parent=outer)
         assert await received(pages, 2) == ["F1", "F2"]
-        await peer.heard(RESUME, 3)
+        await peer.wait_for_command(RESUME, 3)
         assert writes_to(peer, inner) == [[RECURSION, RESUME]]
 
 
@@ -587,7 +587,7 @@ async def test_types_that_nobody_wants_are_resumed_all_the_same(peer: Any) -> No
         there.appear("T1")
         worker, page = there.attach("W1", waiting=True), there.attach("T1", waiting=True)
         assert await received(pages, 1) == ["T1"]
-        await peer.heard(RESUME, 2)
+        await peer.wait_for_command(RESUME, 2)
         assert writes_to(peer, worker) == [[RECURSION, RESUME]]
         assert writes_to(peer, page) == [["Page.enable", RECURSION, RESUME]]
         assert armed == ["page"]
@@ -610,7 +610,7 @@ async def test_an_arm_that_raises_ends_its_own_holder_alone(peer: Any) -> None:
         with pytest.raises(ArmError):
             await mine.receive()
         assert await received(other, 1) == ["T1"]
-        await peer.heard(RESUME)
+        await peer.wait_for_command(RESUME)
         assert writes_to(peer, session) == [["Page.enable", "Network.enable", RECURSION, RESUME]]
         assert browser.statistics().closed is None
 
@@ -626,7 +626,7 @@ async def test_a_second_holder_gets_what_is_there_and_what_comes(peer: Any) -> N
                 there.appear("T2")
                 there.attach("T2")
                 assert await received(one, 1) == await received(two, 1) == ["T2"]
-                await peer.heard("Page.enable", 2)
+                await peer.wait_for_command("Page.enable", 2)
             assert not [each for each in peer.of(RECURSION) if not each["params"]["autoAttach"]]
             with pytest.raises(trio.ClosedResourceError):
                 await two.receive()
@@ -646,7 +646,7 @@ async def test_one_session_of_ours_per_target(peer: Any) -> None:
         mine = await browser.targets.attach("T1")
         async with browser.targets.auto_attach(arm=lambda _session: ["Page.enable"], capacity=9) as pages:
             assert await pages.receive() is mine
-            await peer.heard("Target.detachFromTarget")
+            await peer.wait_for_command("Target.detachFromTarget")
             await wait_all_tasks_blocked()
             assert list(there.sessions) == list(browser.sessions) == [mine.session_id]
             assert writes_to(peer, "S2") == [[RESUME]]
@@ -666,7 +666,7 @@ async def test_a_nested_duplicate_is_ended_through_its_parent(peer: Any) -> None
         there.appear("SW", "service_worker")
         there.attach("SW")
         nested = there.attach("SW", parent="S1")  # service workers come twice (fact 48)
-        command = await peer.heard("Target.detachFromTarget")
+        command = await peer.wait_for_command("Target.detachFromTarget")
         assert (command["params"], command["sessionId"]) == ({"sessionId": nested}, "S1")
 
 
@@ -797,7 +797,7 @@ async def test_a_full_outbox_does_not_end_the_link_or_leave_a_target_paused(peer
         assert await received(pages, 1) == ["T1"]
         assert browser.statistics().closed is None
         peer.flow()
-        await peer.heard(RESUME)
+        await peer.wait_for_command(RESUME)
     peer.commands.clear()
 
 

@@ -719,7 +719,7 @@ class CounterPerSession(Router):
             message = decode(payload)
             if isinstance(message, (Result, Refusal, Malformed)) and message.id is not None:
                 message = replace(message, id=self._unique(message.session_id, message.id))
-            yield from map(self._with_own_id, self._sort(message))
+            yield from map(self._with_own_id, self._classify(message))
 
     def lost(self, loss: Loss) -> tuple[Output, ...]:
         return tuple(map(self._with_own_id, super().lost(loss)))
@@ -878,9 +878,9 @@ class UndecodableHangs(Router):
 class SpeaksAfterTheEnd(Router):
     """A lost link goes on judging what it hears."""
 
-    def _sort(self, message: Any) -> Iterable[Output]:
+    def _classify(self, message: Any) -> Iterable[Output]:
         loss, self._loss = self._loss, None
-        outputs = tuple(super()._sort(message))
+        outputs = tuple(super()._classify(message))
         self._loss = loss
         return outputs
 

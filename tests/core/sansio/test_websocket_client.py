@@ -315,9 +315,9 @@ def test_the_limit_is_judged_by_the_header_and_the_first_bytes_name_the_command(
         assert reader.feed(bytes([octet])) == []
         assert reader.violation is None
         assert reader.wanted() is None
-    assert reader.hesitates
+    assert reader.waits_for_close
     assert reader.feed(begin[63:]) == []
-    assert not reader.hesitates
+    assert not reader.waits_for_close
     violation = reader.violation
     assert violation is not None
     assert (violation.code, violation.what, violation.announced, violation.command_id) == (1009, "too_big", size, 77)
@@ -330,12 +330,12 @@ def test_the_limit_is_judged_by_the_header_and_the_first_bytes_name_the_command(
 def test_a_message_above_the_limit_may_be_judged_before_its_first_bytes_are_here(kept: int, command: Any) -> None:
     reader = FrameReader(max_message_bytes=1024)
     reader.judge()
-    assert not reader.hesitates
+    assert not reader.waits_for_close
     assert reader.violation is None
     reader.feed(Frame(payload=b'{"id":77,"result":{' + b"x" * 2000).octets()[: 4 + kept])
-    assert reader.hesitates
+    assert reader.waits_for_close
     reader.judge()
-    assert not reader.hesitates
+    assert not reader.waits_for_close
     assert reader.violation is not None
     assert (reader.violation.announced, reader.violation.command_id) == (2019, command)
     assert reader.feed(b"x" * 100) == []

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from cdp_core import ConnectionLost, Transport, memory_pair, open_browser_session
-from cdp_core.nurseries import leaves
+from cdp_core.nurseries import leaf_exceptions
 from cdp_core.testing import check_transport
 
 
@@ -109,7 +109,7 @@ async def test_a_broken_promise_is_caught(broken: type[Channel]) -> None:
 
     with pytest.raises(Exception) as caught:  # noqa: PT011 - single, or grouped by a nursery of the check
         await check_transport(pair, step_timeout=0.5)
-    assert all(isinstance(leaf, (AssertionError, RuntimeError)) for leaf in leaves(caught.value))
+    assert all(isinstance(leaf, (AssertionError, RuntimeError)) for leaf in leaf_exceptions(caught.value))
 
 
 async def test_the_end_is_named_by_the_link() -> None:

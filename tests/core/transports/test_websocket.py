@@ -27,12 +27,12 @@ from wsproto.connection import Connection, ConnectionType
 from wsproto.events import CloseConnection, Pong, TextMessage
 
 from cdp_core import ConnectionLost, DiscoveryError, InvalidArgument, RemoteProtocolError, open_browser_session
-from cdp_core.nurseries import leaves
+from cdp_core.nurseries import leaf_exceptions
 from cdp_core.sansio.addresses import parse_address
 from cdp_core.transports import DirectTransport
 from cdp_core.transports.websocket import fast
-from cdp_core.transports.websocket.connection import UpgradedTransport, WebSocketOptions
-from cdp_core.transports.websocket.fast import PIECE, TappedTransport
+from cdp_core.transports.websocket.connection import WebSocketOptions, WebSocketTransport
+from cdp_core.transports.websocket.fast import PIECE, FastWebSocketTransport
 from cdp_core.transports.websocket.open import open_websocket
 
 SECRET = "s3cr3t-t0ken"
@@ -174,7 +174,7 @@ class Link:
             nursery.cancel_scope.cancel()
 
     @asynccontextmanager
-    async def open(self, script: Script, **options: Any) -> AsyncIterator[tuple[UpgradedTransport, Peer]]:
+    async def open(self, script: Script, **options: Any) -> AsyncIterator[tuple[WebSocketTransport, Peer]]:
         defaults: dict[str, Any] = {"close_timeout": 5.0, "handshake_timeout": 5.0}
         context = self.client if self.tls else None
         with trio.fail_after(20):
@@ -214,7 +214,7 @@ only_tapped = pytest.mark.parametrize("link", ["direct", "stream", "tls"], indir
 only_direct = pytest.mark.parametrize("link", ["direct"], indirect=True)
 
 
-async def receive(transport: UpgradedTransport, count: int) -> list[bytes]:
+async def receive(transport: WebSocketTransport, count: int) -> list[bytes]:
     messages: list[bytes] = []
     while len(messages) < count:
         messages += map(bytes, await transport.receive())
@@ -560,7 +560,7 @@ async def test_a_flood_of_pings_stays_bounded_and_holds_nobody_up(link: Link) ->
 
     async with link.open(script, close_timeout=SOON) as (transport, peer):
         assert await receive(transport, 1) == [b"after"]
-        assert isinstance(transport, TappedTransport)
+        assert isinstance(transport, FastWebSocketTransport)
         assert len(transport._tap._controls) <= 1
         await peer.done.wait()
     pongs = [tuple(map(int, event.payload.rstrip(b".").split(b"-"))) for event in peer.events]
@@ -626,7 +626,7 @@ async def test_what_came_before_a_reset_is_received(direct: bool) -> None:
     with theirs:
         stream = trio.SocketStream(trio.socket.from_stdlib_socket(ours))
         options = WebSocketOptions(max_message_bytes=1 << 20, close_timeout=SOON, direct=direct)
-        transport = TappedTransport(stream, parse_address("ws://127.0.0.1:1/"), options)
+        transport = FastWebSocketTransport(stream, parse_address("ws://127.0.0.1:1/"), options)
         await stream.send_all(b"never read, which makes a reset of the close")
         theirs.sendall(b"".join(map(frame, texts)))
     got: list[bytes] = []
@@ -1153,4 +1153,4 @@ async def test_what_trio_websocket_does_by_itself(link: Link) -> None:
         with pytest.raises(Exception, match=r".") as caught:  # out of the nursery, as a group
             await connect_by_itself(address)
         assert not isinstance(caught.value, trio_websocket.ConnectionRejected)
-        assert any(isinstance(leaf, trio_websocket.ConnectionRejected) for leaf in leaves(caught.value))
+        assert any(isinstance(leaf, trio_websocket.ConnectionRejected) for leaf in leaf_exceptions(caught.value))

@@ -141,7 +141,7 @@ async def test_page_is_not_disabled_while_its_dialog_is_open(
     assert (await closed.wait()).params["userInput"] == "Ada"
     assert (await asked.wait())["result"]["value"] == "Ada"
     assert await evaluate(page, "1") == 1
-    assert browser.statistics().unheard_refusals == 0
+    assert browser.statistics().unobserved_refusals == 0
 
 
 async def test_a_navigation_may_overtake_an_enable_that_is_not_answered_yet(
