@@ -74,7 +74,8 @@ if TYPE_CHECKING:
         TraceRecord,
     )
     from cdp_core.tracing.file import TraceStatistics, TraceWriter, read_trace
-    from cdp_core.tracing.replayed import RecordedTransport, TeeTransport
+    from cdp_core.tracing.replayed import RecordedTransport
+    from cdp_core.tracing.tee import TeeTransport
     from cdp_core.transports.memory import MemoryStatistics, MemoryTransport, memory_pair
     from cdp_core.transports.pipe import PipeStatistics
     from cdp_core.transports.websocket.connection import WebSocketStatistics
@@ -173,7 +174,7 @@ _LATER = {
     "OtherRecord": "cdp_core.sansio.trace",
     "PipeStatistics": "cdp_core.transports.pipe",
     "RecordedTransport": "cdp_core.tracing.replayed",
-    "TeeTransport": "cdp_core.tracing.replayed",
+    "TeeTransport": "cdp_core.tracing.tee",
     "TraceDecoder": "cdp_core.sansio.trace",
     "TraceHeader": "cdp_core.sansio.trace",
     "TraceRecord": "cdp_core.sansio.trace",

@@ -16,16 +16,17 @@ import trio
 from cdp_core.discovery import Address, find_websocket
 from cdp_core.errors import Gone, InvalidArgument
 from cdp_core.link import Batches, Link, LinkStatistics, Tap, check_tap
-from cdp_core.nurseries import add_note, background_tasks, check_timeout
+from cdp_core.nurseries import add_note, background_tasks
 from cdp_core.sansio.addresses import check_headers
+from cdp_core.sansio.arguments import check_limit, check_timeout
 from cdp_core.sansio.messages import Event, SessionId, TypedEvent
 from cdp_core.sansio.router import Output
-from cdp_core.sansio.websocket_client import check_limit
 from cdp_core.session import E1, E2, MAX_BYTES, Session, event_readers
 from cdp_core.subscriptions import Missed, Overflow, Received, Subscription
 from cdp_core.target_session import PageSession
 from cdp_core.targets import TargetBridge
-from cdp_core.transports import MAX_MESSAGE_BYTES, Transport
+from cdp_core.transports import Transport
+from cdp_core.transports.tuning import MAX_MESSAGE_BYTES
 
 if TYPE_CHECKING:
     from cdp_core.tracing.file import TraceWriter
@@ -347,7 +348,7 @@ def _tracing(transport: Transport, trace: TraceWriter | Path | None) -> Generato
         yield transport
         return
     from cdp_core.tracing.file import TraceWriter  # noqa: PLC0415 - not everyone records: imports stay cheap
-    from cdp_core.tracing.replayed import TeeTransport  # noqa: PLC0415
+    from cdp_core.tracing.tee import TeeTransport  # noqa: PLC0415
 
     if isinstance(trace, TraceWriter):
         yield TeeTransport(transport, trace)

@@ -28,7 +28,7 @@ from typing import Final, cast
 import trio
 
 from cdp_core.errors import DiscoveryError, InvalidArgument
-from cdp_core.nurseries import check_timeout, leaf_exceptions
+from cdp_core.nurseries import leaf_exceptions
 from cdp_core.sansio.addresses import (
     MAX_ANSWER_BYTES,
     MAX_PROTOCOL_BYTES,
@@ -45,6 +45,7 @@ from cdp_core.sansio.addresses import (
     parse_protocol,
     parse_version,
 )
+from cdp_core.sansio.arguments import check_timeout
 from cdp_core.sansio.messages import Json
 
 Address = str | os.PathLike[str]

@@ -27,7 +27,8 @@ import trio
 from trio.lowlevel import Abort, current_task, reschedule, wait_task_rescheduled
 
 from cdp_core.errors import ConnectionLost, InvalidArgument, LocalProtocolError, RemoteProtocolError, TapFailed
-from cdp_core.sansio.messages import CommandId, Event, SessionId, shown_id
+from cdp_core.sansio.messages import CommandId, Event, SessionId
+from cdp_core.sansio.redaction import shown_id
 from cdp_core.sansio.router import (
     Anomaly,
     CommandDone,

@@ -7,13 +7,10 @@ state, never by raising, and what leaves is exactly what the body raised (docs/c
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import trio
-
-from cdp_core.errors import InvalidArgument
 
 
 @asynccontextmanager
@@ -37,12 +34,6 @@ async def background_tasks() -> AsyncGenerator[trio.Nursery, None]:
             raise body_error
         finally:
             del body_error  # no cycle through this frame
-
-
-def check_timeout(name: str, seconds: object) -> None:
-    """Refuse what is no positive, finite time."""
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= sys.float_info.max:
-        raise InvalidArgument(f"{name} must be a positive, finite number of seconds, not {seconds!r}.")
 
 
 def leaf_exceptions(error: BaseException) -> list[BaseException]:

@@ -11,7 +11,8 @@ from trio.lowlevel import Abort, checkpoint, current_task, reschedule, wait_task
 
 from cdp_core.errors import LocalProtocolError
 from cdp_core.link import Link
-from cdp_core.sansio.messages import CommandId, Refusal, Result, SessionId, shown_id
+from cdp_core.sansio.messages import CommandId, Refusal, Result, SessionId
+from cdp_core.sansio.redaction import shown_id
 from cdp_core.sansio.router import Outcome, failure_of
 
 R = TypeVar("R")

@@ -8,7 +8,8 @@ import trio
 
 from cdp_core.errors import CommandRefused, Gone
 from cdp_core.link import Link
-from cdp_core.sansio.messages import SessionId, TargetId, shown_id, shown_type
+from cdp_core.sansio.messages import SessionId, TargetId
+from cdp_core.sansio.redaction import shown_id, shown_type
 from cdp_core.sansio.router import SessionOpened
 from cdp_core.session import Session, SessionStatistics
 

@@ -34,7 +34,8 @@ from cdp_core.errors import (
 )
 from cdp_core.link import Link
 from cdp_core.replies import PendingReply
-from cdp_core.sansio.messages import BrowserContextId, Event, Json, Result, SessionId, TargetId, TypedCommand, shown_id
+from cdp_core.sansio.messages import BrowserContextId, Event, Json, Result, SessionId, TargetId, TypedCommand
+from cdp_core.sansio.redaction import shown_id
 from cdp_core.sansio.router import Failure, Outcome, failure_of
 from cdp_core.sansio.structs import Struct
 from cdp_core.sansio.target_table import (

@@ -22,7 +22,8 @@ from typing import Any, Final
 import trio
 
 from cdp_core import BrowserSession, ConnectionLost, InvalidArgument, TraceWriter
-from cdp_core.nurseries import add_note, background_tasks, check_timeout
+from cdp_core.nurseries import add_note, background_tasks
+from cdp_core.sansio.arguments import check_timeout
 from cdp_supervisor.driver import Connect, Driver, LinkOptions
 from cdp_supervisor.recording import recorder
 from cdp_supervisor.sansio.console import ConsoleRing

@@ -25,11 +25,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import isfinite
-from typing import Any, ClassVar, NewType, Protocol, TypeGuard, TypeVar, cast, runtime_checkable
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NewType, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 from cdp_core.errors import InvalidArgument, RemoteProtocolError
+from cdp_core.sansio.arguments import is_plain_json, plain_object
+from cdp_core.sansio.redaction import shown_method
 from cdp_core.sansio.structs import DECODE_ERRORS, Raw, Struct, decoder, encode
 
 Json = dict[str, Any]
@@ -233,8 +234,8 @@ def encode_command(
     envelope: Json = {"id": command_id, "method": method}
     try:
         if params is not None:
-            exact = type(params) is dict and _is_plain(params)
-            envelope["params"] = params if exact else _plain_object(params)  # pyright: ignore[reportUnknownArgumentType]
+            exact = type(params) is dict and is_plain_json(params)
+            envelope["params"] = params if exact else plain_object(params)  # pyright: ignore[reportUnknownArgumentType]
         if session_id is not None:
             envelope["sessionId"] = session_id
         try:
@@ -252,30 +253,6 @@ decode_event = decoder(Event)
 decode_result = decoder(Result)
 """For every other payload; raises one of UNUSUAL at anything that is not exactly a result."""
 _decode_object: Callable[[object], Json] = decoder(dict[str, Any])
-
-
-# ── what of a peer's words may be shown ──────────────────────────────────────────────────────────────────────────────
-
-_METHOD = r"(?=.{3,64}\Z)[A-Za-z][A-Za-z0-9]*\.[A-Za-z][A-Za-z0-9]*"
-_TYPE = r"[a-z][a-z_]{0,31}"
-_ID_BEGINS = r"[A-Za-z0-9._-]{1,8}"
-
-
-def shown_method(method: str) -> str:
-    """A peer's name of an event, as errors and logs show it: what does not look like one may be anything."""
-    return method if re.fullmatch(_METHOD, method) else "an event with an odd name"
-
-
-def shown_type(target_type: str) -> str:
-    """A peer's type of a target, likewise."""
-    return target_type if re.fullmatch(_TYPE, target_type) else "target"
-
-
-def shown_id(identifier: str | None) -> str:
-    """A peer's id, likewise: its first eight characters."""
-    if not identifier:
-        return "(root)" if identifier is None else "(none)"
-    return identifier[:8] if re.fullmatch(_ID_BEGINS, identifier[:8]) else "(odd)"
 
 
 # ── the tolerant rung ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -398,61 +375,8 @@ def _decode_object_tolerantly(raw: Raw, what: str) -> Json:
     return value
 
 
-# ── what may be sent ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-_ATOMS = frozenset((str, int, bool, type(None)))
-
-
 def _encode_tolerantly(envelope: Json) -> bytes:
     try:
         return json.dumps(envelope, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
     except ValueError:  # Python bounds the digits of an integer that it writes
         raise InvalidArgument("params hold an integer of too many digits.") from None
-
-
-def _plain_object(params: Mapping[str, Any]) -> Json:
-    """A copy of the params as plain JSON, for whatever is not exactly that already."""
-    if not isinstance(params, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
-        raise InvalidArgument(f"params must be a mapping, not {type(params).__name__}.")
-    plain: Json = _to_plain(params, "params")
-    return plain
-
-
-def _is_plain(value: Any) -> bool:
-    kind = type(value)  # pyright: ignore[reportUnknownVariableType]
-    if kind is dict:
-        for key, item in value.items():
-            if type(key) is not str or (type(item) not in _ATOMS and not _is_plain(item)):
-                return False
-        return True
-    if kind is list:
-        for item in value:  # noqa: SIM110 - a generator would cost twice the loop
-            if type(item) not in _ATOMS and not _is_plain(item):
-                return False
-        return True
-    return kind in _ATOMS or (kind is float and isfinite(value))
-
-
-def _to_plain(value: Any, path: str) -> Any:
-    if type(value) in _ATOMS:
-        return value
-    if isinstance(value, float):
-        if not isfinite(value):
-            raise InvalidArgument(f"{path} is {value}, which JSON cannot say.")
-        return float(value)
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, Mapping):
-        plain: Json = {}
-        items: Iterable[tuple[object, object]] = cast("Mapping[object, object]", value).items()
-        for key, item in items:
-            if not isinstance(key, str):
-                raise InvalidArgument(f"{path} has a key of type {type(key).__name__}; JSON keys are strings.")
-            plain[str.__str__(key)] = _to_plain(item, f"{path}.{key}")
-        return plain
-    if isinstance(value, (list, tuple)):
-        sequence = cast("Sequence[object]", value)
-        return [_to_plain(item, f"{path}[{place}]") for place, item in enumerate(sequence)]
-    raise InvalidArgument(f"{path} is of type {type(value).__name__}, which JSON cannot say.")

@@ -20,8 +20,9 @@ from __future__ import annotations
 from typing import Final, cast
 
 from cdp_core.errors import InvalidArgument
+from cdp_core.sansio.arguments import check_limit
 from cdp_core.sansio.messages import Payload
-from cdp_core.sansio.websocket_client import HEAD_BYTES, LARGE, Violation, check_limit, too_big
+from cdp_core.sansio.websocket_client import HEAD_BYTES, LARGE, Violation, too_big
 
 _NUL: Final = b"\0"
 

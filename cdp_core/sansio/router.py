@@ -58,10 +58,8 @@ from cdp_core.sansio.messages import (
     decode_result,
     encode_command,
     is_object,
-    shown_id,
-    shown_method,
-    shown_type,
 )
+from cdp_core.sansio.redaction import shown_id, shown_method, shown_type
 from cdp_core.sansio.structs import Struct
 
 MAX_SEND_BYTES: Final = 100 * 2**20 - 64

@@ -33,7 +33,8 @@ from typing import Final, Literal, NoReturn
 import attrs
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.messages import Json, Payload, _to_plain, is_object
+from cdp_core.sansio.arguments import _to_plain
+from cdp_core.sansio.messages import Json, Payload, is_object
 from cdp_core.sansio.structs import DECODE_ERRORS, Struct, decoder, encode
 
 FORMAT_VERSION: Final = 1

@@ -22,7 +22,7 @@ import codecs
 import struct
 from typing import Final
 
-from cdp_core.errors import InvalidArgument
+from cdp_core.sansio.arguments import SMALLEST_LIMIT, check_limit
 from cdp_core.sansio.messages import CommandId, Payload, leading_id
 from cdp_core.sansio.structs import Struct
 
@@ -49,7 +49,6 @@ _USUAL: Final = _SHORT | 126
 """How one begins whose length follows in two bytes."""
 _LONGEST_USUAL: Final = 0xFFFF
 _two_numbers: Final = struct.Struct(">HH").unpack_from
-_SMALLEST_LIMIT: Final = 1024
 _LONGEST: Final = (1 << 63) - 1
 
 
@@ -85,12 +84,6 @@ def too_big(size: int, limit: int, head: bytes | bytearray, *, at_least: bool = 
     )
 
 
-def check_limit(max_message_bytes: object) -> None:
-    """Refuse what is no limit."""
-    if type(max_message_bytes) is not int or max_message_bytes < _SMALLEST_LIMIT:
-        raise InvalidArgument(f"max_message_bytes must be at least {_SMALLEST_LIMIT} bytes, not {max_message_bytes!r}.")
-
-
 class FrameReader:
     """Takes bytes of server frames, gives whole text messages."""
 
@@ -122,7 +115,7 @@ class FrameReader:
             start, length, size = 0, 0, len(portion)
             if 2 < size < 2 + 126:
                 start, length = 2, portion[1]
-            elif 4 + 126 <= size <= _SMALLEST_LIMIT and portion[1] == 126:
+            elif 4 + 126 <= size <= SMALLEST_LIMIT and portion[1] == 126:
                 start, length = 4, portion[2] << 8 | portion[3]
             if start and start + length == size and portion[0] == _WHOLE_TEXT:
                 text = portion[start:]

@@ -1,1 +1,1 @@
-"""Traces of a link: `file` writes and reads them, `replayed` records a transport or replays a trace as one."""
+"""Traces of a link: `file` writes and reads them, `tee` records a transport, `replayed` plays a trace as one."""

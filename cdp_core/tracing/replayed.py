@@ -1,115 +1,24 @@
-"""A link that is written down, and a link made from what was written down.
+"""A link made from a trace: the trace plays the browser.
 
-`TeeTransport` stands around any transport and records every message as it was: what came in before anybody acts on it,
-what goes out before the peer can have seen it, so that a reply never stands in front of its command.
-
-`RecordedTransport` plays the part of the browser from such a trace. Each incoming text comes once everything that stands
-in front of it as outgoing was sent; sends are compared with the trace, in order. They may run ahead of what is received,
-as on any link. The first one that differs ends the link, since the rest of the trace would answer what nobody asked.
+Each incoming text is delivered once every outgoing text before it was sent; sends are compared with the trace, in order. They
+may run ahead of what is received, as on any link. The first send that differs ends the link, since the rest of the trace would
+answer commands that were not sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import attrs
 import trio
 
-from cdp_core.errors import ConnectionLost, InvalidArgument, LocalProtocolError, RemoteProtocolError
-from cdp_core.sansio.messages import Payload
+from cdp_core.errors import ConnectionLost, InvalidArgument, LocalProtocolError
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.trace import LinkRecord, MessageRecord, TraceRecord, label_command
-from cdp_core.tracing.file import TraceWriter
-from cdp_core.transports import DirectTransport, Transport
 from cdp_core.transports.memory import Inbox
 
 TRACE_ENDED: Final = "trace_ended"
-
-
-class TeeTransport:
-    """Records everything that passes through `inner`, under the label `conn`.
-
-    It sends at once what the inner transport can send at once. One clock serves all who share the writer.
-    """
-
-    def __init__(
-        self,
-        inner: Transport,
-        writer: TraceWriter,
-        conn: str = "A",
-        clock: Callable[[], float] = trio.current_time,
-    ) -> None:
-        self._inner = inner
-        self._direct = inner if isinstance(inner, DirectTransport) else None
-        self._writer = writer
-        self._conn = conn
-        self._clock = clock
-        self._open = True
-        writer.link("open", at=clock(), conn=conn)
-
-    async def receive(self) -> Sequence[Payload]:
-        """See Transport."""
-        try:
-            batch = await self._inner.receive()
-        except Exception as error:
-            self._note_end(error)
-            raise
-        at = self._clock()
-        if isinstance(batch, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance] - a foreign transport's, told above
-            for text in batch:
-                if isinstance(text, (bytes, bytearray, memoryview)):  # pyright: ignore[reportUnnecessaryIsInstance]
-                    self._writer.message("in", text, at=at, conn=self._conn)
-        return batch
-
-    async def send(self, batch: Sequence[bytes], /) -> None:
-        """See Transport."""
-        if self._open:
-            at = self._clock()
-            for text in batch:
-                self._writer.message("out", text, at=at, conn=self._conn)
-        try:
-            await self._inner.send(batch)
-        except Exception as error:
-            self._note_end(error)
-            raise
-
-    def send_now(self, text: bytes, /) -> bool:
-        """See DirectTransport; never at once where the inner transport cannot."""
-        if self._direct is None or not self._direct.send_now(text):
-            return False
-        self._writer.message("out", text, at=self._clock(), conn=self._conn)
-        return True
-
-    @property
-    def unsent(self) -> bool:
-        """See DirectTransport."""
-        return self._direct is not None and self._direct.unsent
-
-    async def aclose(self) -> None:
-        """See Transport. The writer stays open: others may record into it."""
-        self._note("closed")
-        await self._inner.aclose()
-
-    def statistics(self) -> object:
-        """Those of the inner transport; None where it has none."""
-        tell: Callable[[], object] | None = getattr(self._inner, "statistics", None)
-        return None if tell is None else tell()
-
-    def _note_end(self, error: Exception) -> None:
-        if isinstance(error, LocalProtocolError):
-            return  # our own mistake ended nothing
-        if isinstance(error, ConnectionLost):
-            self._note(error.reason)
-        elif isinstance(error, RemoteProtocolError):
-            self._note("protocol_error")
-        else:
-            self._note(type(error).__name__)
-
-    def _note(self, reason: str) -> None:
-        if self._open:
-            self._open = False
-            self._writer.link("close", at=self._clock(), conn=self._conn, reason=reason)
 
 
 @attrs.frozen(kw_only=True)

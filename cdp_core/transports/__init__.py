@@ -7,12 +7,9 @@ reorders a message. Exactly one task receives, exactly one task sends, any task 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from cdp_core.sansio.messages import Payload
-
-MAX_MESSAGE_BYTES: Final = 256 * 2**20
-"""Chromium's own limit for what it sends; trio-websocket's default of 1 MiB ends the link at the first screenshot."""
 
 
 class Transport(Protocol):

@@ -37,32 +37,29 @@ from cdp_core.errors import (
     LocalProtocolError,
     RemoteProtocolError,
 )
-from cdp_core.nurseries import background_tasks, check_timeout
+from cdp_core.nurseries import background_tasks
+from cdp_core.sansio.arguments import check_timeout
 from cdp_core.sansio.messages import Payload
 from cdp_core.sansio.pipe_framing import PipeReader, frame_pipe
 from cdp_core.sansio.router import Loss
-from cdp_core.transports import MAX_MESSAGE_BYTES
+from cdp_core.transports.tuning import (
+    DIRECT_LIMIT,
+    EXIT_NOTICE,
+    KILL_TIMEOUT,
+    MAX_MESSAGE_BYTES,
+    PIPE_BYTES,
+    PIPE_YIELD_BYTES,
+    READ_BYTES,
+    STDERR_BYTES,
+    STDERR_READS,
+    TERMINATE_TIMEOUT,
+    YIELD_BYTES,
+)
 
 if sys.platform != "win32":
     import fcntl
 
-PIPE_CAPACITY: Final = 1 << 20
-PIECE: Final = 1 << 16
-"""One read: small enough for the allocator to have the memory at hand."""
-BATCH: Final = 1 << 18
-"""Once messages are complete, read at most this much before other tasks run: they would starve."""
-STRETCH: Final = 1 << 20
-"""The same while a large message is on its way, and nobody has anything to do yet."""
-DIRECT_LIMIT: Final = 1 << 16
-STDERR_KEPT: Final = 1 << 12
-STDERR_READS: Final = 16
 SHORTEST_SECRET: Final = 6
-EXIT_NOTICE: Final = 1.0
-"""How long the exit of a child may take that closed its end of the pipe, to be told as an exit."""
-TERMINATE_TIMEOUT: Final = 1.0
-KILL_TIMEOUT: Final = 5.0
-"""The kernel may hold a dying process for a while, but not us."""
-
 _SHELL: Final = "/bin/sh"
 _BECOME_PROGRAM: Final = 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null'
 
@@ -160,9 +157,9 @@ class PipeTransport:
             return messages
         self._wake_ups += 1
         size = 0
-        while size < (BATCH if messages else STRETCH):
+        while size < (YIELD_BYTES if messages else PIPE_YIELD_BYTES):
             try:
-                data = os.read(self._read_fd, PIECE)
+                data = os.read(self._read_fd, READ_BYTES)
             except BlockingIOError:
                 self._eof = self._exited  # helpers of the program may hold the pipe open, but they say nothing
                 break
@@ -175,7 +172,7 @@ class PipeTransport:
             else:
                 messages = texts
             size += len(data)
-            if len(data) < PIECE:
+            if len(data) < READ_BYTES:
                 break
         return messages
 
@@ -403,14 +400,14 @@ class _Child:
         """Take what is there. False at its end. Raises BlockingIOError where there is nothing now."""
         if self._error_fd < 0:  # closed while the reader waited for its turn; the number may be another file's by now
             return False
-        data = os.read(self._error_fd, PIECE)
-        self._errors = (self._errors + data)[-STDERR_KEPT:]
+        data = os.read(self._error_fd, READ_BYTES)
+        self._errors = (self._errors + data)[-STDERR_BYTES:]
         return bool(data)
 
     def _last_words(self) -> str:
         """What it wrote, without the arguments it was given, which may hold tokens."""
         text = self._errors.decode(errors="replace")
-        if len(self._errors) == STDERR_KEPT:  # the first line is cut, perhaps in the middle of an argument
+        if len(self._errors) == STDERR_BYTES:  # the first line is cut, perhaps in the middle of an argument
             text = text.partition("\n")[2]
         secrets = {part for argument in self._arguments for part in (argument, argument.partition("=")[2])}
         for secret in sorted(secrets, key=len, reverse=True):
@@ -474,4 +471,4 @@ def _widen(descriptor: int) -> None:
     set_size: int | None = getattr(fcntl, "F_SETPIPE_SZ", None)
     if set_size is not None:
         with contextlib.suppress(OSError):
-            fcntl.fcntl(descriptor, set_size, PIPE_CAPACITY)
+            fcntl.fcntl(descriptor, set_size, PIPE_BYTES)

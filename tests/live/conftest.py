@@ -234,7 +234,7 @@ OpenLink = Callable[..., AbstractAsyncContextManager[BrowserSession]]
 
 
 @pytest.fixture(
-    params=["tap", "tap over a stream", "plain", pytest.param("pipe", marks=pytest.mark.live_pipe)],
+    params=["fast", "fast over a stream", pytest.param("pipe", marks=pytest.mark.live_pipe)],
 )
 def way(request: pytest.FixtureRequest) -> str:
     """How the browser is reached; the same body must hold for each."""
@@ -253,9 +253,8 @@ def open_link(way: str, shared_chromium: Chromium, prepare: Callable[[str], Any]
 
     @asynccontextmanager
     async def over_websocket(**options: Any) -> AsyncIterator[BrowserSession]:
-        tap, direct = way != "plain", way == "tap"
         async with (
-            open_websocket(shared_chromium.url, tap=tap, direct=direct) as transport,
+            open_websocket(shared_chromium.url, direct=way == "fast") as transport,
             open_browser_session(transport, **options) as browser,
         ):
             yield browser

@@ -30,7 +30,7 @@ SANSIO_MAY_IMPORT = {
     *("importlib", "ipaddress", "itertools", "json", "math", "msgspec", "re", "struct", "types", "typing", "urllib"),
 }
 SANSIO_MAY_NOT_CALL = {"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "id", "hash"}
-WEBSOCKET_MODULES = {f"cdp_core.transports.{name}" for name in ("websocket.fast", "plain", "websocket.connection")}
+WEBSOCKET_MODULES = {f"cdp_core.transports.{name}" for name in ("websocket.fast", "websocket.connection")}
 """A client's; the other side of a WebSocket is the fake browser's."""
 LAZY = "imports stay cheap"
 """What the comment of an import inside a function says: no other reason counts."""

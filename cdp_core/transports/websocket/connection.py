@@ -28,10 +28,8 @@ from cdp_core.sansio.addresses import EndpointAddress
 from cdp_core.sansio.messages import Payload
 from cdp_core.sansio.structs import Struct
 from cdp_core.sansio.websocket_client import Violation, frame_text
+from cdp_core.transports.tuning import DIRECT_LIMIT
 
-CHUNK: Final = 1 << 18
-"""Read at most this much before other tasks run: a reader that drains without yielding starves its consumers."""
-DIRECT_LIMIT: Final = 1 << 16
 BROKEN: Final = "The connection to the browser broke; if it still runs, connect to it again."
 
 _ADVICE: Final = {

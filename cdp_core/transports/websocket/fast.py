@@ -26,15 +26,17 @@ from cdp_core.errors import ConnectionLost, RemoteProtocolError
 from cdp_core.sansio.addresses import EndpointAddress
 from cdp_core.sansio.messages import Payload
 from cdp_core.sansio.websocket_client import CLOSE, PING, ControlFrame, FrameReader, Violation
-from cdp_core.transports.websocket.connection import BROKEN, CHUNK, Refused, WebSocketOptions, WebSocketTransport
+from cdp_core.transports.tuning import (
+    CLOSE_GRACE,
+    LARGE_READ_BYTES,
+    LARGE_READS_PER_YIELD,
+    MAX_HEAD_BYTES,
+    READ_BYTES,
+    YIELD_BYTES,
+)
+from cdp_core.transports.websocket.connection import BROKEN, Refused, WebSocketOptions, WebSocketTransport
 
-MAX_HEAD: Final = 1 << 16
 CLOSE_CODES: Final = frozenset((*range(1000, 1004), *range(1007, 1014), *range(3000, 5000)))
-CLOSE_GRACE: Final = 0.1
-PIECE: Final = 1 << 16
-"""One read: above this the allocator takes fresh pages for each, which costs more than a whole round trip."""
-LARGE_STEP: Final = 1 << 20
-LARGE_STEPS_PER_YIELD: Final = 4
 
 
 class FastWebSocketTransport(WebSocketTransport):
@@ -105,7 +107,7 @@ class FastWebSocketTransport(WebSocketTransport):
         failure: Exception | None = None
         while failure is None and end < 0:
             try:
-                data = await self.stream.receive_some(PIECE)
+                data = await self.stream.receive_some(READ_BYTES)
             except (OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
                 failure = error
                 break
@@ -162,7 +164,7 @@ class FastWebSocketTransport(WebSocketTransport):
             raise self.end("broken", BROKEN, 1006) from None
 
     async def _read_stream(self) -> list[Payload]:
-        data = bytes(await self.stream.receive_some(PIECE))
+        data = bytes(await self.stream.receive_some(READ_BYTES))
         if not data:
             raise EOFError
         return self._frames.feed(data)
@@ -173,16 +175,16 @@ class FastWebSocketTransport(WebSocketTransport):
         if frames.large_frame:
             return self._read_large(raw)
         try:
-            data = raw.recv(PIECE)
+            data = raw.recv(READ_BYTES)
         except BlockingIOError:
             return []
         if not data:
             raise EOFError
         messages = frames.feed(data)
         size = len(data)
-        while len(data) == PIECE and size < CHUNK and not frames.lent and not frames.large_frame:
+        while len(data) == READ_BYTES and size < YIELD_BYTES and not frames.lent and not frames.large_frame:
             try:
-                data = raw.recv(PIECE)
+                data = raw.recv(READ_BYTES)
             except BlockingIOError:
                 break
             except OSError as error:  # the kernel tells it once
@@ -196,12 +198,12 @@ class FastWebSocketTransport(WebSocketTransport):
 
     def _read_large(self, raw: socket.socket) -> list[Payload]:
         """Straight into the large frame's own buffer, for a few megabytes before others may run."""
-        for _step in range(LARGE_STEPS_PER_YIELD):
+        for _step in range(LARGE_READS_PER_YIELD):
             wanted = self._frames.wanted()
             if wanted is None:
                 break
             try:
-                count = raw.recv_into(wanted[:LARGE_STEP])
+                count = raw.recv_into(wanted[:LARGE_READ_BYTES])
             except BlockingIOError:
                 break
             finally:
@@ -267,7 +269,7 @@ def _fault_in_head(head: bytes, *, ended: bool) -> Exception | None:
     """Why this is no upgrade, as far as it has come."""
     if ended:
         return EOFError()
-    if head[:9] not in (b"HTTP/1.1 "[: len(head)], b"HTTP/1.0 "[: len(head)]) or len(head) > MAX_HEAD:
+    if head[:9] not in (b"HTTP/1.1 "[: len(head)], b"HTTP/1.0 "[: len(head)]) or len(head) > MAX_HEAD_BYTES:
         return ValueError("no HTTP")
     if b"\r\n\r\n" not in head or head[:13] == b"HTTP/1.1 101 ":
         return None

@@ -8,11 +8,10 @@ from contextlib import asynccontextmanager
 
 from cdp_core.discovery import open_stream
 from cdp_core.errors import InvalidArgument
-from cdp_core.nurseries import background_tasks, check_timeout
+from cdp_core.nurseries import background_tasks
 from cdp_core.sansio.addresses import EndpointAddress, check_headers, parse_address
-from cdp_core.sansio.websocket_client import check_limit
-from cdp_core.transports import MAX_MESSAGE_BYTES
-from cdp_core.transports.plain import PlainTransport
+from cdp_core.sansio.arguments import check_limit, check_timeout
+from cdp_core.transports.tuning import MAX_MESSAGE_BYTES
 from cdp_core.transports.websocket.connection import WebSocketOptions, WebSocketTransport
 from cdp_core.transports.websocket.fast import FastWebSocketTransport
 
@@ -28,13 +27,13 @@ async def open_websocket(
     handshake_timeout: float = 10.0,
     close_timeout: float = 2.0,
     max_message_bytes: int = MAX_MESSAGE_BYTES,
-    tap: bool = True,
+    kind: type[WebSocketTransport] = FastWebSocketTransport,
     direct: bool = True,
 ) -> AsyncGenerator[WebSocketTransport, None]:
     """Dial a ws:// or wss:// address and hold the link open for the body.
 
-    `tap=False` gives plain trio-websocket, `direct=False` keeps off the socket below the stream; both are slower and
-    exist to check the fast way against. Compression is never offered (docs/cdp/compression-costs-more-than-it-saves.md).
+    `kind` is the class of the link; tests pass an oracle. `direct=False` never writes to the socket below the stream.
+    Compression is never offered (docs/cdp/compression-costs-more-than-it-saves.md).
 
     Raises DiscoveryError where no WebSocket came about; its stage says how far the attempt got.
     """
@@ -46,8 +45,7 @@ async def open_websocket(
     check_timeout("close_timeout", close_timeout)
     check_limit(max_message_bytes)
     lines = check_headers({} if headers is None else headers)
-    options = WebSocketOptions(max_message_bytes=max_message_bytes, close_timeout=close_timeout, direct=direct and tap)
-    kind = FastWebSocketTransport if tap else PlainTransport
+    options = WebSocketOptions(max_message_bytes=max_message_bytes, close_timeout=close_timeout, direct=direct)
     async with background_tasks() as nursery:
         stream = await open_stream(address, ssl_context=ssl_context, connect_timeout=connect_timeout)
         transport = kind(stream, address, options)

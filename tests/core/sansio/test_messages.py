@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections import OrderedDict, UserDict
+from collections import UserDict
 from collections.abc import Callable
 from enum import Enum, IntEnum
-from types import MappingProxyType
 from typing import Any
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cdp_core.errors import InvalidArgument, RemoteProtocolError
@@ -35,9 +33,6 @@ from cdp_core.sansio.messages import (
     TypedCommand,
     decode,
     encode_command,
-    shown_id,
-    shown_method,
-    shown_type,
 )
 from cdp_core.sansio.structs import DECODE_ERRORS, Raw
 
@@ -458,69 +453,6 @@ def test_a_command_is_read_as_it_was_meant(
     octets.decode()
 
 
-@pytest.mark.parametrize(
-    ("params", "expected"),
-    [
-        (UserDict(a=1), {"a": 1}),
-        (OrderedDict(a=1), {"a": 1}),
-        (MappingProxyType({"a": MappingProxyType({"b": (1, 2)})}), {"a": {"b": [1, 2]}}),
-        ({"a": (1, [2, (3,)])}, {"a": [1, [2, [3]]]}),
-        ({"a": Text("x"), Text("b"): Colour.RED}, {"a": "x", "b": "red"}),
-        ({"a": [Number(5), Level.HIGH, Real(1.5)]}, {"a": [5, 3, 1.5]}),
-        ({"a": {"b": [True, None, 0.5, "x", {}]}}, {"a": {"b": [True, None, 0.5, "x", {}]}}),
-        ({"a": (Text("\ud800"), Number(2**70))}, {"a": ["\ud800", 2**70]}),
-        ({}, {}),
-    ],
-)
-def test_what_means_json_is_sent_as_json(params: Any, expected: Any) -> None:
-    assert exact(params_of(encode_command(ONE, "M.m", params, None))) == exact(expected)
-
-
-@pytest.mark.parametrize(
-    ("params", "path"),
-    [
-        ([], "params"),
-        ("text", "params"),
-        ({"a": math.nan}, "params.a is nan"),
-        ({"a": [0.0, math.inf]}, "params.a[1] is inf"),
-        ({"a": (1, {"b": -math.inf})}, "params.a[1].b is -inf"),
-        ({"a": Real("nan")}, "params.a is nan"),
-        ({"a": b"x"}, "params.a is of type bytes"),
-        ({"a": bytearray(b"x")}, "params.a is of type bytearray"),
-        ({"a": {1, 2}}, "params.a is of type set"),
-        ({"a": {"b": object()}}, "params.a.b is of type object"),
-        ({"a": [1, {"b": 1j}]}, "params.a[1].b is of type complex"),
-        ({1: 2}, "params has a key of type int"),
-        ({"a": {None: 2}}, "params.a has a key of type NoneType"),
-        ({"a": [{b"b": 2}]}, "params.a[0] has a key of type bytes"),
-        ({"a": iter([1])}, "params.a is of type list_iterator"),
-        (UserDict({"a": Raw(b"1")}), "params.a is of type Raw"),
-    ],
-)
-def test_what_json_cannot_say_is_refused_by_its_place(params: Any, path: str) -> None:
-    with pytest.raises(InvalidArgument) as refused:
-        encode_command(ONE, "M.m", params, None)
-    assert path in str(refused.value)
-
-
-@given(
-    params=objects,
-    bad=st.sampled_from([math.nan, math.inf, -math.inf, b"x", {1}, object()]),
-    path=st.lists(st.sampled_from(["k", 0]), max_size=4),
-)
-def test_one_bad_value_anywhere_is_refused(params: dict[str, Any], bad: object, path: list[str | int]) -> None:
-    assume("bad" not in params)
-    value: Any = bad
-    place = "params.bad"
-    for step in reversed(path):
-        value = {"k": value} if step == "k" else [value]
-    for step in path:
-        place += ".k" if step == "k" else "[0]"
-    with pytest.raises(InvalidArgument) as refused:
-        encode_command(ONE, "M.m", {**params, "bad": value}, None)
-    assert f"{place} is" in str(refused.value)
-
-
 def nested(depth: int) -> list[Any]:
     value: list[Any] = []
     for _ in range(depth):
@@ -608,30 +540,3 @@ def test_what_decoders_decline_is_named() -> None:
         messages.decode_event(b"nonsense")
     with pytest.raises(DECODE_ERRORS):
         messages.decode_result(b"[" * 100_000)
-
-
-# ── what may be shown ────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@given(st.text(), st.integers(0, 100))
-@example("Page.loadEventFired", 1)
-@example("Page." + "x" * 59, 1)
-@example("Page." + "x" * 60, 1)
-@example("Page.x\n", 1)
-@example("a1-._B", 1)
-@example("shared_worker", 1)
-def test_what_a_peer_says_is_shown_where_it_looks_like_what_it_should_be(word: str, times: int) -> None:
-    """Letters, digits and few signs; cut, or left away. Anything else may be the words of a page."""
-    for text in (word, word * times):
-        assert re.fullmatch(r"[A-Za-z0-9]+\.[A-Za-z0-9]+|an event with an odd name", shown_method(text))
-        assert re.fullmatch(r"[a-z_]+", shown_type(text))
-        assert re.fullmatch(r"[A-Za-z0-9._-]{1,8}|\(odd\)|\(none\)", shown_id(text))
-        assert max(len(shown_method(text)), len(shown_type(text)), len(shown_id(text))) <= 64
-
-
-def test_names_types_and_ids_are_shown() -> None:
-    assert shown_method("Page.loadEventFired") == "Page.loadEventFired"
-    assert shown_type("service_worker") == "service_worker"
-    assert shown_id("0123456789") == "01234567"
-    assert shown_id(None) == "(root)"
-    assert shown_id("") == "(none)"

@@ -23,7 +23,7 @@ from cdp_core.errors import (
     RemoteProtocolError,
 )
 from cdp_core.sansio.messages import Payload
-from cdp_core.transports import DirectTransport, pipe
+from cdp_core.transports import DirectTransport, pipe, tuning
 from cdp_core.transports.pipe import PipeTransport, open_pipe
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no such pipe on Windows")
@@ -163,7 +163,7 @@ list(texts())
         batches = 0
         while len(got) < 100_000:
             batch = await transport.receive()
-            assert sum(map(len, batch)) <= pipe.BATCH + pipe.PIECE  # others must have their turn
+            assert sum(map(len, batch)) <= tuning.YIELD_BYTES + tuning.READ_BYTES  # others must have their turn
             got += batch
             batches += 1
         assert got == [b'{"n":%d}' % number for number in range(100_000)]
@@ -228,7 +228,7 @@ async def test_the_program_is_looked_up(tmp_path: Path) -> None:
 async def test_a_talkative_standard_error_blocks_nobody() -> None:
     async with opened("sys.stderr.write('x' * 1_000_000); say(b'1'); list(texts())") as transport:
         assert await gather(transport, 1) == [b"1"]
-        assert len(transport._child._errors) == pipe.STDERR_KEPT
+        assert len(transport._child._errors) == tuning.STDERR_BYTES
 
 
 # ── sending to one who does not read ─────────────────────────────────────────────────────────────────────────────────
@@ -334,7 +334,7 @@ async def test_what_is_no_message_is_not_sent(text: bytes) -> None:
 async def test_large_texts_are_left_to_send() -> None:
     async with opened(ECHO) as transport:
         assert isinstance(transport, DirectTransport)
-        assert not transport.send_now(b"x" * (pipe.DIRECT_LIMIT + 1))
+        assert not transport.send_now(b"x" * (tuning.DIRECT_LIMIT + 1))
 
 
 # ── ends from the other side ─────────────────────────────────────────────────────────────────────────────────────────
@@ -566,7 +566,7 @@ async def test_there_is_no_such_pipe_on_windows(monkeypatch: pytest.MonkeyPatch)
 
 
 async def test_a_pipe_that_cannot_be_widened_does_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipe, "PIPE_CAPACITY", 1 << 40)
+    monkeypatch.setattr(pipe, "PIPE_BYTES", 1 << 40)
     async with opened(ECHO) as transport:
         await transport.send([b"1"])
         assert await gather(transport, 1) == [b"1"]

@@ -31,7 +31,8 @@ from cdp_core.sansio.trace import (
     TraceRecord,
 )
 from cdp_core.tracing.file import FLUSH_RECORDS, TraceWriter, read_trace
-from cdp_core.tracing.replayed import RecordedTransport, TeeTransport
+from cdp_core.tracing.replayed import RecordedTransport
+from cdp_core.tracing.tee import TeeTransport
 from cdp_core.transports import DirectTransport
 from cdp_core.transports.memory import MemoryTransport, memory_pair
 

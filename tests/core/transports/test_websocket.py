@@ -30,10 +30,12 @@ from cdp_core import ConnectionLost, DiscoveryError, InvalidArgument, RemoteProt
 from cdp_core.nurseries import leaf_exceptions
 from cdp_core.sansio.addresses import parse_address
 from cdp_core.transports import DirectTransport
+from cdp_core.transports.tuning import READ_BYTES
 from cdp_core.transports.websocket import fast
 from cdp_core.transports.websocket.connection import WebSocketOptions, WebSocketTransport
-from cdp_core.transports.websocket.fast import PIECE, FastWebSocketTransport
+from cdp_core.transports.websocket.fast import FastWebSocketTransport
 from cdp_core.transports.websocket.open import open_websocket
+from support.plain_websocket import PlainWebSocketTransport
 
 SECRET = "s3cr3t-t0ken"
 PATH = f"/devtools/browser/{SECRET}"
@@ -140,7 +142,7 @@ class Link:
     """One way of building the link."""
 
     name: str
-    tap: bool
+    kind: type[WebSocketTransport]
     direct: bool
     tls: bool
     client: ssl.SSLContext
@@ -181,7 +183,7 @@ class Link:
             async with (
                 self.serving(script) as (address, peers),
                 open_websocket(
-                    address, tap=self.tap, direct=self.direct, ssl_context=context, **{**defaults, **options}
+                    address, kind=self.kind, direct=self.direct, ssl_context=context, **{**defaults, **options}
                 ) as transport,
             ):
                 yield transport, peers[0]
@@ -197,11 +199,11 @@ def contexts() -> tuple[ssl.SSLContext, ssl.SSLContext]:
 
 
 LINKS = {
-    "direct": {"tap": True, "direct": True, "tls": False},
-    "stream": {"tap": True, "direct": False, "tls": False},
-    "tls": {"tap": True, "direct": True, "tls": True},
-    "plain": {"tap": False, "direct": False, "tls": False},
-    "plain-tls": {"tap": False, "direct": False, "tls": True},
+    "direct": {"kind": FastWebSocketTransport, "direct": True, "tls": False},
+    "stream": {"kind": FastWebSocketTransport, "direct": False, "tls": False},
+    "tls": {"kind": FastWebSocketTransport, "direct": True, "tls": True},
+    "plain": {"kind": PlainWebSocketTransport, "direct": False, "tls": False},
+    "plain-tls": {"kind": PlainWebSocketTransport, "direct": False, "tls": True},
 }
 
 
@@ -210,7 +212,7 @@ def link(request: pytest.FixtureRequest, contexts: tuple[ssl.SSLContext, ssl.SSL
     return Link(name=request.param, client=contexts[0], server=contexts[1], **LINKS[request.param])
 
 
-only_tapped = pytest.mark.parametrize("link", ["direct", "stream", "tls"], indirect=True)
+only_fast = pytest.mark.parametrize("link", ["direct", "stream", "tls"], indirect=True)
 only_direct = pytest.mark.parametrize("link", ["direct"], indirect=True)
 
 
@@ -251,7 +253,7 @@ async def test_there_and_back(link: Link) -> None:
     assert b"extensions" not in peer.request.lower()  # compression is never offered
 
 
-@only_tapped
+@only_fast
 async def test_every_frame_has_a_mask_of_its_own(link: Link) -> None:
     """One that a page could foresee would let it write to the wire what it likes (RFC 6455, 10.3)."""
     text, count, heard = b'{"id":1}', 600, bytearray()
@@ -363,13 +365,15 @@ async def test_no_handshake_comes_about(link: Link, script: Script, status: int 
         async with link.serving(script) as (address, peers):
             with pytest.raises(DiscoveryError) as caught:
                 async with open_websocket(
-                    address, tap=link.tap, direct=link.direct, ssl_context=link.client, handshake_timeout=SOON
+                    address, kind=link.kind, direct=link.direct, ssl_context=link.client, handshake_timeout=SOON
                 ):
                     raise AssertionError
             error = caught.value
             assert (error.stage, error.status) == ("upgrade", status)
             # Plain trio-websocket waits for the end of a head that never comes: told all the same, by the deadline.
-            assert text in str(error) or (script is ssh and not link.tap and "within 0.2 s" in str(error))
+            assert text in str(error) or (
+                script is ssh and link.kind is PlainWebSocketTransport and "within 0.2 s" in str(error)
+            )
             assert SECRET not in str(error) + error.address
             too_late = "within 0.2 s (handshake_timeout)" in str(error)
             assert error.answered == ("http" if status else "silence" if too_late else ANSWERED.get(script, "other"))
@@ -377,7 +381,7 @@ async def test_no_handshake_comes_about(link: Link, script: Script, status: int 
             assert len(peers) == 1
 
 
-@only_tapped
+@only_fast
 async def test_an_upgrade_needs_http_1_1(link: Link) -> None:
     async with link.serving(answering("101 Switching Protocols", b"Upgrade: websocket\r\n\r\n", "1.0")) as (address, _):
         with pytest.raises(DiscoveryError, match="as HTTP demands"):
@@ -443,7 +447,7 @@ async def test_a_given_host_is_the_host_that_is_sent(link: Link) -> None:
     assert [line for line in lines if line.startswith(b"host:")] == [b"host: localhost:1"]
 
 
-@only_tapped
+@only_fast
 @pytest.mark.parametrize(
     "rest", [b"\r\nno end is told", b"Content-Length: 99\r\n\r\nx", b"Transfer-Encoding: chunked\r\n\r\n"]
 )
@@ -460,7 +464,7 @@ async def test_a_refusal_without_an_end_is_told_at_once(link: Link, rest: bytes)
 async def test_a_cancelled_handshake_lets_go(link: Link) -> None:
     async with link.serving(silence) as (address, peers):
         with trio.move_on_after(SOON) as scope:
-            async with open_websocket(address, tap=link.tap, direct=link.direct, ssl_context=link.client):
+            async with open_websocket(address, kind=link.kind, direct=link.direct, ssl_context=link.client):
                 raise AssertionError
         assert scope.cancelled_caught
         with trio.fail_after(5):
@@ -476,7 +480,7 @@ async def test_the_exception_of_the_body_leaves_bare(link: Link) -> None:
     async with link.serving(script) as (address, _peers):
         with pytest.raises(KeyError) as caught:
             async with open_websocket(
-                address, tap=link.tap, direct=link.direct, ssl_context=link.client, close_timeout=SOON
+                address, kind=link.kind, direct=link.direct, ssl_context=link.client, close_timeout=SOON
             ):
                 raise error
         assert caught.value is error
@@ -545,7 +549,7 @@ async def test_a_ping_in_a_flood_is_answered(link: Link) -> None:
     assert [event.payload for event in peer.events if isinstance(event, Pong)] == [b"alive?"]
 
 
-@only_tapped
+@only_fast
 async def test_a_flood_of_pings_stays_bounded_and_holds_nobody_up(link: Link) -> None:
     """From a peer that reads no pong: what is sent after the flood is received, and one ping at most waits."""
 
@@ -621,7 +625,7 @@ async def test_the_peer_vanishes(link: Link) -> None:
 async def test_what_came_before_a_reset_is_received(direct: bool) -> None:
     """The reset is met in the middle of a wake-up that has brought messages already."""
     texts = [b"%020d" % number + b"x" * 1000 for number in range(64)]
-    assert sum(len(frame(text)) for text in texts) == PIECE  # a full read, so that it is tried once more at once
+    assert sum(len(frame(text)) for text in texts) == READ_BYTES  # a full read, so that it is tried once more at once
     ours, theirs = socket.socketpair()
     with theirs:
         stream = trio.SocketStream(trio.socket.from_stdlib_socket(ours))
@@ -677,7 +681,7 @@ async def test_a_fault_is_named_and_ends_the_link(link: Link, octets: bytes, cod
     assert peer.close_code() == code
 
 
-@only_tapped
+@only_fast
 @pytest.mark.parametrize("rest", ["", '{"id":7,"res', '{"id":7,"result":{"a":"' + "x" * 64])
 @pytest.mark.parametrize("hangs_up", [False, True])
 async def test_a_message_above_the_limit_names_its_command(link: Link, rest: str, hangs_up: bool) -> None:
@@ -700,7 +704,7 @@ async def test_a_message_above_the_limit_names_its_command(link: Link, rest: str
     assert "raise max_message_bytes" in str(caught.value)
 
 
-@only_tapped
+@only_fast
 async def test_a_message_above_the_limit_is_judged_by_its_header(link: Link) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept(b"\x81\x7f" + (1 << 40).to_bytes(8, "big"))
@@ -799,7 +803,7 @@ async def test_a_cancelled_close_has_closed(link: Link) -> None:
         assert (await lost(transport.receive)).reason == "closed"
 
 
-@only_tapped
+@only_fast
 async def test_what_comes_after_our_close_is_counted_and_dropped(link: Link) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept()
@@ -955,7 +959,7 @@ async def test_what_is_here_of_a_large_message_is_read_at_one_look(link: Link, m
     async def script(peer: Peer) -> None:
         await peer.accept()
         await watched.wait()
-        await peer.say(whole[PIECE:])
+        await peer.say(whole[READ_BYTES:])
         await peer.hear_all()
 
     async def look(raw: Any) -> None:
@@ -963,10 +967,10 @@ async def test_what_is_here_of_a_large_message_is_read_at_one_look(link: Link, m
         await wait_readable(raw)
 
     watched, wait_readable, looks = trio.Event(), fast.wait_readable, list[Any]()
-    text = b"x" * (PIECE + 1000)
+    text = b"x" * (READ_BYTES + 1000)
     whole = frame(text)
     async with link.open(script, close_timeout=SOON) as (transport, _peer):
-        transport._socket = ScriptedSocket(transport._socket, whole[:PIECE])
+        transport._socket = ScriptedSocket(transport._socket, whole[:READ_BYTES])
         monkeypatch.setattr(fast, "wait_readable", look)
         watched.set()
         assert await receive(transport, 1) == [text]
@@ -983,7 +987,7 @@ async def test_a_reset_is_no_normal_end(link: Link, first: int) -> None:
         await peer.hear_all()
 
     watched = trio.Event()
-    text = b"x" * (PIECE - 4)
+    text = b"x" * (READ_BYTES - 4)
     async with link.open(script, close_timeout=SOON) as (transport, _peer):
         whole = bytes((first, 126)) + len(text).to_bytes(2, "big") + text
         # The kernel tells of a reset once, and after it of an end.

@@ -27,9 +27,9 @@ from cdp_core import ConnectionLost, DiscoveryError, RemoteProtocolError
 from cdp_core.nurseries import background_tasks
 from cdp_core.sansio.addresses import parse_address
 from cdp_core.sansio.pipe_framing import PipeReader
-from cdp_core.transports.plain import PlainTransport
 from cdp_core.transports.websocket.connection import WebSocketOptions
 from cdp_core.transports.websocket.fast import FastWebSocketTransport
+from support.plain_websocket import PlainWebSocketTransport
 
 ADDRESS = parse_address("ws://127.0.0.1:9222/devtools/browser/x")
 LIMIT = 4096
@@ -124,7 +124,7 @@ def same(octets: bytes, places: Sequence[int], *, direct: bool = False, ends: bo
         nonlocal result
         with trio.fail_after(30):
             fast = await observe(FastWebSocketTransport, octets, places, direct=direct, ends=ends)
-            oracle = await observe(PlainTransport, octets, places, direct=direct, ends=ends)
+            oracle = await observe(PlainWebSocketTransport, octets, places, direct=direct, ends=ends)
         assert fast[1:3] == oracle[1:3]
         if fast[1] == ("fault", 1009) and len(fast[0]) == len(oracle[0]) + 1:
             # trio-websocket forgets the one message that waits when a later one is too large; the fast link does not.
@@ -263,7 +263,7 @@ def test_an_end_in_the_middle_of_the_101(place: int) -> None:
     """The peer's half of the stream ends there; neither link waits for its deadline."""
 
     async def main() -> None:
-        for kind in (FastWebSocketTransport, PlainTransport):
+        for kind in (FastWebSocketTransport, PlainWebSocketTransport):
             ours, theirs = memory_stream_pair()
             start = trio.current_time()
             async with background_tasks() as nursery:

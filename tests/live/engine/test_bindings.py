@@ -194,7 +194,7 @@ def check_rung(typed: Value, message: Event | Result, fields: Any) -> None:
 @pytest.fixture
 def way() -> str:
     """What a message says does not depend on how it came: the other ways in are test_engine's."""
-    return "tap"
+    return "fast"
 
 
 @pytest.fixture

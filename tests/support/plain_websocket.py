@@ -1,7 +1,7 @@
-"""The plain WebSocket link: trio-websocket reads everything, wsproto parses it.
+"""The oracle of the WebSocket link: trio-websocket reads everything, wsproto parses it.
 
-Slower by an order of magnitude on events, and the oracle: whatever the peer sends, in whatever portions, the tapped link
-must give the same messages, the same close code, and the same word on who closed (tests/core/transports/test_websocket_oracle.py).
+Whatever the peer sends, in whatever portions, the fast link of the package must deliver the same messages and end with the
+same close code and reason (tests/core/transports/test_websocket_oracle.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cdp_core.transports.websocket.connection import WebSocketTransport
 TOO_BIG: Final = "Exceeded maximum message size"
 
 
-class PlainTransport(WebSocketTransport):
+class PlainWebSocketTransport(WebSocketTransport):
     """trio-websocket as it comes, below the same interface."""
 
     close_code_sent: int | None = None
@@ -66,7 +66,7 @@ def _fault(code: int, limit: int) -> Violation:
 class _WatchedStream(trio.abc.Stream):
     """The real stream, with an eye on the end of the handshake and on the code of an outgoing close."""
 
-    def __init__(self, transport: PlainTransport) -> None:
+    def __init__(self, transport: PlainWebSocketTransport) -> None:
         self._transport = transport
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
