@@ -57,7 +57,7 @@ from cdp_core.sansio.router import (
 )
 from cdp_core.sansio.target_table import TargetChanged, TargetCreated, TargetDestroyed, TargetInfo
 from cdp_core.session import SessionStatistics
-from cdp_core.subscriptions import Expectation, Missed, Overflow, Received, Subscription, SubscriptionStatistics
+from cdp_core.subscriptions import Expectation, Missed, Received, Subscription, SubscriptionStatistics
 from cdp_core.target_session import PageSession
 from cdp_core.targets import Arm, BridgeStatistics, TargetBridge
 from cdp_core.transports import DirectTransport, Transport
@@ -115,7 +115,6 @@ __all__ = [
     "MissingField",
     "OtherRecord",
     "Output",
-    "Overflow",
     "PageSession",
     "Payload",
     "PendingReply",

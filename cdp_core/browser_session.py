@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Final, cast, overload
 
 import trio
 
@@ -62,7 +62,6 @@ class BrowserSession(Session):
         *events: str,
         capacity: int,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
     ) -> Subscription[Received[Event]]: ...
     @overload
     def subscribe_all(
@@ -72,7 +71,6 @@ class BrowserSession(Session):
         *,
         capacity: int,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
     ) -> Subscription[Received[E1]]: ...
     @overload
     def subscribe_all(
@@ -83,7 +81,6 @@ class BrowserSession(Session):
         *,
         capacity: int,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
     ) -> Subscription[Received[E1 | E2]]: ...
     @overload
     def subscribe_all(
@@ -94,24 +91,29 @@ class BrowserSession(Session):
         *more: str | type[TypedEvent],
         capacity: int,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
     ) -> Subscription[Received[Any]]: ...
+    def subscribe_all(self, *events: str | type[Any], capacity: int, max_bytes: int = MAX_BYTES) -> Subscription[Any]:
+        """Listen to events of every session, each with its session and its arrival time; else as `subscribe`."""
+        return self._subscribe_all(*events, capacity=capacity, max_bytes=max_bytes, overflow=Overflow.FAIL)
+
     @overload
-    def subscribe_all(
-        self, *events: str, capacity: int, max_bytes: int = MAX_BYTES, overflow: Overflow
+    def subscribe_all_latest(
+        self,
+        *events: str,
+        capacity: int,
+        max_bytes: int = MAX_BYTES,
     ) -> Subscription[Received[Event] | Missed]: ...
     @overload
-    def subscribe_all(
+    def subscribe_all_latest(
         self,
         event: type[E1],
         /,
         *,
         capacity: int,
         max_bytes: int = MAX_BYTES,
-        overflow: Overflow,
     ) -> Subscription[Received[E1] | Missed]: ...
     @overload
-    def subscribe_all(
+    def subscribe_all_latest(
         self,
         event: type[E1],
         event2: type[E2],
@@ -119,10 +121,9 @@ class BrowserSession(Session):
         *,
         capacity: int,
         max_bytes: int = MAX_BYTES,
-        overflow: Overflow,
     ) -> Subscription[Received[E1 | E2] | Missed]: ...
     @overload
-    def subscribe_all(
+    def subscribe_all_latest(
         self,
         event: str | type[TypedEvent],
         event2: str | type[TypedEvent],
@@ -130,19 +131,19 @@ class BrowserSession(Session):
         *more: str | type[TypedEvent],
         capacity: int,
         max_bytes: int = MAX_BYTES,
-        overflow: Overflow,
     ) -> Subscription[Received[Any] | Missed]: ...
-    def subscribe_all(
-        self,
-        *events: str | type[Any],
-        capacity: int,
-        max_bytes: int = MAX_BYTES,
-        overflow: Overflow = Overflow.FAIL,
+    def subscribe_all_latest(
+        self, *events: str | type[Any], capacity: int, max_bytes: int = MAX_BYTES
     ) -> Subscription[Any]:
-        """Listen to events of every session, each with its session and the time it arrived."""
+        """As `subscribe_all`, but a full queue drops its oldest events, and `Missed(count)` comes in their place."""
+        return self._subscribe_all(*events, capacity=capacity, max_bytes=max_bytes, overflow=Overflow.DROP_OLDEST)
+
+    def _subscribe_all(
+        self, *events: str | type[Any], capacity: int, max_bytes: int, overflow: Overflow
+    ) -> Subscription[Any]:
         methods, read = event_readers(*events)
         if not methods:
-            raise InvalidArgument("subscribe_all needs the name or class of one event at least.")
+            raise InvalidArgument("subscribe_all needs the name or class of at least one event.")
         self._routes()
         return self._link.all_sessions.subscription(
             methods, read, capacity=capacity, max_bytes=max_bytes, overflow=overflow, stamped=True

@@ -121,7 +121,7 @@ class TargetCrashed(Gone):
 
 
 class SubscriberLagged(CdpError):
-    """A subscription with `Overflow.FAIL` was read too slowly; `missed` events did not fit.
+    """A subscription was read too slowly; `missed` events did not fit.
 
     `max_bytes` is told where it was the bytes that were too many, and None where it was the events.
     """
@@ -132,7 +132,7 @@ class SubscriberLagged(CdpError):
             room, larger = f"{max_bytes} bytes", "max_bytes"
         super().__init__(
             f"This subscription was read too slowly: {missed} events did not fit into its {room}; "
-            f"subscribe again with a larger {larger}, read faster, or use Overflow.DROP_OLDEST.",
+            f"subscribe again with a larger {larger}, read faster, or use subscribe_latest.",
         )
         self.missed = missed
         self.capacity = capacity

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Any, Final, Literal, TypeVar, overload
+from typing import Any, Final, TypeVar, overload
 
 from trio.lowlevel import checkpoint_if_cancelled, current_task, wait_task_rescheduled
 
@@ -137,41 +137,17 @@ class Session:
         capacity: int,
         where: Callable[[Event], object] | None = None,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
     ) -> Subscription[Event]: ...
     @overload
     def subscribe(
         self,
-        event: str,
-        /,
-        *more: str,
-        capacity: int,
-        where: Callable[[Event], object] | None = None,
-        max_bytes: int = MAX_BYTES,
-        overflow: Overflow,
-    ) -> Subscription[Event | Missed]: ...
-    @overload
-    def subscribe(
-        self,
         event: type[E1],
         /,
         *,
         capacity: int,
         where: Callable[[E1], object] | None = None,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
     ) -> Subscription[E1]: ...
-    @overload
-    def subscribe(
-        self,
-        event: type[E1],
-        /,
-        *,
-        capacity: int,
-        where: Callable[[E1], object] | None = None,
-        max_bytes: int = MAX_BYTES,
-        overflow: Overflow,
-    ) -> Subscription[E1 | Missed]: ...
     @overload
     def subscribe(
         self,
@@ -182,49 +158,22 @@ class Session:
         capacity: int,
         where: Callable[[E1 | E2], object] | None = None,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
     ) -> Subscription[E1 | E2]: ...
     @overload
     def subscribe(
         self,
         event: type[E1],
         event2: type[E2],
-        /,
-        *,
-        capacity: int,
-        where: Callable[[E1 | E2], object] | None = None,
-        max_bytes: int = MAX_BYTES,
-        overflow: Overflow,
-    ) -> Subscription[E1 | E2 | Missed]: ...
-    @overload
-    def subscribe(
-        self,
-        event: type[E1],
-        event2: type[E2],
         event3: type[E3],
         /,
         *,
         capacity: int,
         where: Callable[[E1 | E2 | E3], object] | None = None,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
     ) -> Subscription[E1 | E2 | E3]: ...
     @overload
     def subscribe(
         self,
-        event: type[E1],
-        event2: type[E2],
-        event3: type[E3],
-        /,
-        *,
-        capacity: int,
-        where: Callable[[E1 | E2 | E3], object] | None = None,
-        max_bytes: int = MAX_BYTES,
-        overflow: Overflow,
-    ) -> Subscription[E1 | E2 | E3 | Missed]: ...
-    @overload
-    def subscribe(
-        self,
         event: str | type[TypedEvent],
         event2: str | type[TypedEvent],
         /,
@@ -232,20 +181,7 @@ class Session:
         capacity: int,
         where: Callable[[Any], object] | None = None,
         max_bytes: int = MAX_BYTES,
-        overflow: Literal[Overflow.FAIL] = Overflow.FAIL,
     ) -> Subscription[Any]: ...
-    @overload
-    def subscribe(
-        self,
-        event: str | type[TypedEvent],
-        event2: str | type[TypedEvent],
-        /,
-        *more: str | type[TypedEvent],
-        capacity: int,
-        where: Callable[[Any], object] | None = None,
-        max_bytes: int = MAX_BYTES,
-        overflow: Overflow,
-    ) -> Subscription[Any | Missed]: ...
     def subscribe(
         self,
         event: str | type[Any],
@@ -254,15 +190,81 @@ class Session:
         capacity: int,
         where: Callable[[Any], object] | None = None,
         max_bytes: int = MAX_BYTES,
-        overflow: Overflow = Overflow.FAIL,
     ) -> Subscription[Any]:
-        """Listen to events of this session, from now on.
+        """Listen to events of this session, from now on; a consumer that is too slow gets SubscriberLagged.
 
-        `capacity` events may wait, and `max_bytes` of them; what happens then is `overflow`'s. `where` picks; it runs
-        in the reader and must be pure and quick. The events come one by one from `async for` or `receive()`; when the
-        session or the link ends, that error is raised there.
+        Up to `capacity` events of together `max_bytes` wait for the consumer. `where` selects events; it runs in the
+        reader task, so it must be pure and quick. Read the events with `async for` or `receive()`; when the session or
+        the link ends, that error is raised there.
         """
-        methods, read = event_readers(event, *more)
+        return self._subscribe(
+            event, *more, capacity=capacity, where=where, max_bytes=max_bytes, overflow=Overflow.FAIL
+        )
+
+    @overload
+    def subscribe_latest(
+        self,
+        event: str,
+        /,
+        *more: str,
+        capacity: int,
+        where: Callable[[Event], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> Subscription[Event | Missed]: ...
+    @overload
+    def subscribe_latest(
+        self,
+        event: type[E1],
+        /,
+        *,
+        capacity: int,
+        where: Callable[[E1], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> Subscription[E1 | Missed]: ...
+    @overload
+    def subscribe_latest(
+        self,
+        event: type[E1],
+        event2: type[E2],
+        /,
+        *,
+        capacity: int,
+        where: Callable[[E1 | E2], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> Subscription[E1 | E2 | Missed]: ...
+    @overload
+    def subscribe_latest(
+        self,
+        event: str | type[TypedEvent],
+        event2: str | type[TypedEvent],
+        /,
+        *more: str | type[TypedEvent],
+        capacity: int,
+        where: Callable[[Any], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> Subscription[Any | Missed]: ...
+    def subscribe_latest(
+        self,
+        event: str | type[Any],
+        /,
+        *more: str | type[Any],
+        capacity: int,
+        where: Callable[[Any], object] | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> Subscription[Any]:
+        """As `subscribe`, but a full queue drops its oldest events, and `Missed(count)` comes in their place."""
+        overflow = Overflow.DROP_OLDEST
+        return self._subscribe(event, *more, capacity=capacity, where=where, max_bytes=max_bytes, overflow=overflow)
+
+    def _subscribe(
+        self,
+        *events: str | type[Any],
+        capacity: int,
+        where: Callable[[Any], object] | None,
+        max_bytes: int,
+        overflow: Overflow,
+    ) -> Subscription[Any]:
+        methods, read = event_readers(*events)
         return self._routes().subscription(
             methods, read, capacity=capacity, max_bytes=max_bytes, overflow=overflow, where=where
         )

@@ -184,8 +184,6 @@ class Subscription(Generic[T]):
             raise InvalidArgument(f"capacity must be at least 1 event, not {capacity!r}.")
         if type(max_bytes) is not int or max_bytes < 1:
             raise InvalidArgument(f"max_bytes must be at least 1 byte, not {max_bytes!r}.")
-        if not isinstance(overflow, Overflow):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a checker
-            raise InvalidArgument(f"overflow must be Overflow.FAIL or Overflow.DROP_OLDEST, not {overflow!r}.")
         if where is not None and not callable(where):
             raise InvalidArgument(f"where must be a function of an event, not {type(where).__name__}.")
         # The reader fills the queue; the consumer takes it whole as its hand, and reads that item by item. `_room` is

@@ -18,7 +18,7 @@ import builtins
 import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Final, Literal, overload
+from typing import Any, Final
 
 import attrs
 import trio
@@ -98,19 +98,18 @@ class TargetBridge:
         await self._begin_discovery().wait()
         return tuple(target for target in self._table.targets.values() if type is None or target.type == type)
 
-    @overload
-    def subscribe(
-        self, capacity: int, *, overflow: Literal[Overflow.FAIL] = Overflow.FAIL
-    ) -> Subscription[TargetCreated | TargetChanged | TargetDestroyed]: ...
-    @overload
-    def subscribe(
-        self, capacity: int, *, overflow: Overflow
-    ) -> Subscription[TargetCreated | TargetChanged | TargetDestroyed | Missed]: ...
-    def subscribe(self, capacity: int, *, overflow: Overflow = Overflow.FAIL) -> Subscription[Any]:
-        """Every change from now on; targets that exist already are not announced again.
+    def subscribe(self, capacity: int) -> Subscription[TargetCreated | TargetChanged | TargetDestroyed]:
+        """Listen to every change from now on; targets that exist already are not announced again.
 
-        Where the browser refuses to tell of its targets, the subscription ends with that CommandRefused.
+        Where the browser refuses to report its targets, the subscription ends with that CommandRefused.
         """
+        return self._subscribe(capacity, Overflow.FAIL)
+
+    def subscribe_latest(self, capacity: int) -> Subscription[TargetCreated | TargetChanged | TargetDestroyed | Missed]:
+        """As `subscribe`, but a full queue drops its oldest changes, and `Missed(count)` comes in their place."""
+        return self._subscribe(capacity, Overflow.DROP_OLDEST)
+
+    def _subscribe(self, capacity: int, overflow: Overflow) -> Subscription[Any]:
         subscription: Subscription[Any] = Subscription(
             capacity=capacity,
             max_bytes=MAX_BYTES,

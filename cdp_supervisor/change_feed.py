@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from cdp_core import Overflow, Subscription
+from cdp_core import Subscription
+from cdp_core.subscriptions import Overflow
 from cdp_supervisor.errors import SupervisorStopped
 from cdp_supervisor.sansio.changes import Change
 

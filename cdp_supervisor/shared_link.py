@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 
-from cdp_core import BrowserSession, CdpError, Output, Overflow, SessionId
+from cdp_core import BrowserSession, CdpError, Output, SessionId
 from cdp_supervisor.sansio.effects import AutoAttach, Detach, Discover, Enable, Resume
 
 
@@ -31,7 +31,7 @@ class SharedLink:
     def share(self, effect: Discover | AutoAttach | Enable | Resume | Detach) -> None:
         """Carry out what others on this connection need as well, or must not be hurt by."""
         if isinstance(effect, Discover):
-            discovery = self._browser.targets.subscribe(capacity=1, overflow=Overflow.DROP_OLDEST)
+            discovery = self._browser.targets.subscribe_latest(capacity=1)
             self._held.callback(discovery.close)
         elif isinstance(effect, AutoAttach) and effect.session_id is None:
             self._held.callback(self._browser.targets.hold_auto_attach())

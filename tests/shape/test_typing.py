@@ -83,7 +83,13 @@ def test_the_samples_hold_and_the_checkers_look(checker: Checker, tmp_path: Path
 def test_every_overload_has_its_line() -> None:
     """Counted in the source, so that a new overload brings a new line."""
     samples = "".join(path.read_text() for path in SAMPLES.glob("*.py"))
-    for method, source in (("subscribe", "session"), ("subscribe_all", "browser_session"), ("expect", "session")):
+    for method, source in (
+        ("subscribe", "session"),
+        ("subscribe_latest", "session"),
+        ("subscribe_all", "browser_session"),
+        ("subscribe_all_latest", "browser_session"),
+        ("expect", "session"),
+    ):
         overloads = re.findall(
             rf"@overload\n    (?:async )?def {method}\(", (ROOT / "cdp_core" / f"{source}.py").read_text()
         )

@@ -9,7 +9,7 @@ both checkers say so where the error, and with it the comment, is not needed any
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -21,7 +21,6 @@ from cdp_core import (
     Expectation,
     Json,
     Missed,
-    Overflow,
     PageSession,
     PendingReply,
     Received,
@@ -58,8 +57,6 @@ from cdp_core.bindings import (
 
 if TYPE_CHECKING:
     from typing_extensions import assert_type  # noqa: TC004 - nothing here is ever run
-
-DROP: Final = Overflow.DROP_OLDEST
 
 
 # ── commands ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -126,15 +123,13 @@ async def parameters(frame: page.FrameId, node: dom.NodeId, text: str) -> None:
 
 async def subscribing(session: PageSession, root: BrowserSession) -> None:
     assert_type(session.subscribe(page.LoadEventFired, capacity=1), Subscription[page.LoadEventFired])
-    assert_type(
-        session.subscribe(page.LoadEventFired, capacity=1, overflow=DROP), Subscription[page.LoadEventFired | Missed]
-    )
+    assert_type(session.subscribe_latest(page.LoadEventFired, capacity=1), Subscription[page.LoadEventFired | Missed])
     assert_type(
         session.subscribe(page.LoadEventFired, page.FrameNavigated, capacity=1),
         Subscription[page.LoadEventFired | page.FrameNavigated],
     )
     assert_type(
-        session.subscribe(page.LoadEventFired, page.FrameNavigated, capacity=1, overflow=DROP),
+        session.subscribe_latest(page.LoadEventFired, page.FrameNavigated, capacity=1),
         Subscription[page.LoadEventFired | page.FrameNavigated | Missed],
     )
     assert_type(
@@ -142,10 +137,8 @@ async def subscribing(session: PageSession, root: BrowserSession) -> None:
         Subscription[page.LoadEventFired | page.FrameNavigated | runtime.ConsoleAPICalled],
     )
     assert_type(
-        session.subscribe(
-            page.LoadEventFired, page.FrameNavigated, runtime.ConsoleAPICalled, capacity=1, overflow=DROP
-        ),
-        Subscription[page.LoadEventFired | page.FrameNavigated | runtime.ConsoleAPICalled | Missed],
+        session.subscribe_latest(page.LoadEventFired, page.FrameNavigated, runtime.ConsoleAPICalled, capacity=1),
+        Subscription[Any | Missed],
     )
     assert_type(session.expect(page.LoadEventFired), Expectation[page.LoadEventFired])
     assert_type(await root.expect(target.TargetCreated).wait(), target.TargetCreated)
@@ -154,7 +147,7 @@ async def subscribing(session: PageSession, root: BrowserSession) -> None:
         Subscription[Received[page.LoadEventFired | page.FrameNavigated]],
     )
     assert_type(
-        root.subscribe_all(page.LoadEventFired, capacity=1, overflow=DROP),
+        root.subscribe_all_latest(page.LoadEventFired, capacity=1),
         Subscription[Received[page.LoadEventFired] | Missed],
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
@@ -20,7 +20,6 @@ from cdp_core import (
     Expectation,
     Json,
     Missed,
-    Overflow,
     PageSession,
     PendingReply,
     Received,
@@ -39,8 +38,6 @@ from cdp_core import (
 
 if TYPE_CHECKING:
     from typing_extensions import assert_type  # noqa: TC004 - nothing here is ever run
-
-DROP: Final = Overflow.DROP_OLDEST
 
 
 @attrs.frozen(kw_only=True)
@@ -112,42 +109,27 @@ async def sending(page: PageSession, params: Mapping[str, Any]) -> None:
 async def subscribing(page: PageSession, browser: BrowserSession) -> None:
     assert_type(page.subscribe("Page.x", capacity=1), Subscription[Event])
     assert_type(page.subscribe("Page.x", "Page.y", "Page.z", "Page.w", capacity=1), Subscription[Event])
-    assert_type(page.subscribe("Page.x", capacity=1, overflow=DROP), Subscription[Event | Missed])
+    assert_type(page.subscribe_latest("Page.x", capacity=1), Subscription[Event | Missed])
     assert_type(page.subscribe(Navigated, capacity=1), Subscription[Navigated])
-    assert_type(page.subscribe(Navigated, capacity=1, overflow=Overflow.FAIL), Subscription[Navigated])
-    assert_type(page.subscribe(Navigated, capacity=1, overflow=DROP), Subscription[Navigated | Missed])
+    assert_type(page.subscribe_latest(Navigated, capacity=1), Subscription[Navigated | Missed])
     assert_type(page.subscribe(Navigated, Loaded, capacity=1), Subscription[Navigated | Loaded])
-    assert_type(page.subscribe(Navigated, Loaded, capacity=1, overflow=DROP), Subscription[Navigated | Loaded | Missed])
+    assert_type(page.subscribe_latest(Navigated, Loaded, capacity=1), Subscription[Navigated | Loaded | Missed])
     assert_type(page.subscribe(Navigated, Loaded, Resized, capacity=1), Subscription[Navigated | Loaded | Resized])
-    assert_type(
-        page.subscribe(Navigated, Loaded, Resized, capacity=1, overflow=DROP),
-        Subscription[Navigated | Loaded | Resized | Missed],
-    )
+    assert_type(page.subscribe_latest(Navigated, Loaded, Resized, capacity=1), Subscription[Any | Missed])
     assert_type(page.subscribe(Navigated, capacity=1, where=lambda event: event.url == "x"), Subscription[Navigated])
     assert_type(page.subscribe("Page.x", capacity=1, where=lambda event: event.params), Subscription[Event])
     assert_type(browser.subscribe(Navigated, capacity=1), Subscription[Navigated])
 
-    for overflow in Overflow:  # which one it is, is not known here
-        assert_type(page.subscribe("Page.x", capacity=2, overflow=overflow), Subscription[Missed | Event])
-        assert_type(page.subscribe(Navigated, capacity=1, overflow=overflow), Subscription[Navigated | Missed])
-        assert_type(
-            page.subscribe(Navigated, Loaded, capacity=1, overflow=overflow), Subscription[Navigated | Loaded | Missed]
-        )
-        assert_type(
-            page.subscribe(Navigated, Loaded, Resized, capacity=1, overflow=overflow),
-            Subscription[Navigated | Loaded | Resized | Missed],
-        )
-        assert_type(page.subscribe("Page.x", Navigated, capacity=1, overflow=overflow), Subscription[Any | Missed])
     assert_type(page.subscribe("Page.x", Navigated, capacity=1), Subscription[Any])
     assert_type(page.subscribe(Navigated, "Page.x", capacity=1, where=lambda event: event), Subscription[Any])
-    assert_type(page.subscribe(Navigated, "Page.x", capacity=1, overflow=DROP), Subscription[Any | Missed])
+    assert_type(page.subscribe_latest(Navigated, "Page.x", capacity=1), Subscription[Any | Missed])
     assert_type(page.subscribe(Navigated, Loaded, Resized, Navigated, capacity=1), Subscription[Any])
 
     page.subscribe("Page.x")  # type: ignore[call-overload]
     page.subscribe(capacity=1)  # type: ignore[call-overload]
     page.subscribe(Navigate, capacity=1)  # type: ignore[type-var]
     page.subscribe("Page.x", Navigate, capacity=1)  # type: ignore[arg-type]
-    page.subscribe("Page.x", capacity=1, overflow="fail")  # type: ignore[call-overload]
+    page.subscribe("Page.x", capacity=1, max_bytes="1")  # type: ignore[call-overload]
 
 
 async def consuming(page: PageSession) -> None:
@@ -157,7 +139,7 @@ async def consuming(page: PageSession) -> None:
         assert_type(events.receive_nowait(), Navigated)
         async for event in events:
             assert_type(event, Navigated)
-    with page.subscribe("Page.x", capacity=1, overflow=Overflow.DROP_OLDEST) as some:
+    with page.subscribe_latest("Page.x", capacity=1) as some:
         async for item in some:
             assert_type(item, Event | Missed)
             _params = item.params  # type: ignore[union-attr]
@@ -167,20 +149,16 @@ async def consuming(page: PageSession) -> None:
 
 async def everywhere(browser: BrowserSession) -> None:
     assert_type(browser.subscribe_all("Page.x", "Page.y", capacity=1), Subscription[Received[Event]])
-    assert_type(browser.subscribe_all("Page.x", capacity=1, overflow=DROP), Subscription[Received[Event] | Missed])
+    assert_type(browser.subscribe_all_latest("Page.x", capacity=1), Subscription[Received[Event] | Missed])
     assert_type(browser.subscribe_all(Navigated, Loaded, capacity=1), Subscription[Received[Navigated | Loaded]])
-    assert_type(browser.subscribe_all(Navigated, capacity=1, overflow=DROP), Subscription[Received[Navigated] | Missed])
-    both = browser.subscribe_all(Navigated, Loaded, capacity=1, overflow=DROP)
+    assert_type(browser.subscribe_all_latest(Navigated, capacity=1), Subscription[Received[Navigated] | Missed])
+    both = browser.subscribe_all_latest(Navigated, Loaded, capacity=1)
     assert_type(both, Subscription[Received[Navigated | Loaded] | Missed])
     assert_type(browser.subscribe_all(Navigated, Loaded, Resized, capacity=1), Subscription[Received[Any]])
-    three = browser.subscribe_all(Navigated, Loaded, Resized, capacity=1, overflow=DROP)
+    assert_type(browser.subscribe_all_latest("Page.x", Navigated, capacity=1), Subscription[Received[Any] | Missed])
+    three = browser.subscribe_all_latest(Navigated, Loaded, Resized, capacity=1)
     assert_type(three, Subscription[Received[Any] | Missed])
     assert_type(browser.subscribe_all(Navigated, capacity=1), Subscription[Received[Navigated]])
-    for overflow in Overflow:
-        either = browser.subscribe_all("Page.x", capacity=1, overflow=overflow)
-        assert_type(either, Subscription[Received[Event] | Missed])
-        mixed = browser.subscribe_all("Page.x", Navigated, capacity=1, overflow=overflow)
-        assert_type(mixed, Subscription[Received[Any] | Missed])
     assert_type(browser.subscribe_all("Page.x", Navigated, capacity=1), Subscription[Received[Any]])
     received = await browser.subscribe_all("Page.x", capacity=1).receive()
     assert_type(received.session_id, SessionId | None)
@@ -206,21 +184,12 @@ async def expecting(page: PageSession, browser: BrowserSession) -> None:
 async def watching_targets(browser: BrowserSession) -> None:
     assert_type(browser.targets.subscribe(1), Subscription[TargetCreated | TargetChanged | TargetDestroyed])
     assert_type(
-        browser.targets.subscribe(capacity=1, overflow=Overflow.FAIL),
-        Subscription[TargetCreated | TargetChanged | TargetDestroyed],
-    )
-    for overflow in Overflow:
-        assert_type(
-            browser.targets.subscribe(capacity=1, overflow=overflow),
-            Subscription[TargetCreated | TargetChanged | TargetDestroyed | Missed],
-        )
-    assert_type(
-        browser.targets.subscribe(1, overflow=DROP),
+        browser.targets.subscribe_latest(1),
         Subscription[TargetCreated | TargetChanged | TargetDestroyed | Missed],
     )
 
-    browser.targets.subscribe(1, DROP)  # type: ignore[call-overload]
-    browser.targets.subscribe()  # type: ignore[call-overload]
+    browser.targets.subscribe(1, 2)  # type: ignore[call-arg]
+    browser.targets.subscribe()  # type: ignore[call-arg]
 
 
 async def attaching(browser: BrowserSession) -> None:

@@ -24,14 +24,13 @@ from cdp_core import (
     Event,
     InvalidArgument,
     Missed,
-    Overflow,
     SessionGone,
     SessionId,
     SubscriberLagged,
     Subscription,
 )
 from cdp_core.sansio.structs import Raw
-from cdp_core.subscriptions import MAX_ITEMS_PER_CHECKPOINT, Routes
+from cdp_core.subscriptions import MAX_ITEMS_PER_CHECKPOINT, Overflow, Routes
 from support.scripted_browser import ScriptedBrowser
 
 
@@ -352,7 +351,7 @@ async def test_fail_keeps_what_is_queued_and_says_so_once(peer: Any) -> None:
 
 async def test_drop_oldest_says_how_many_before_the_next(peer: Any) -> None:
     async with peer.open() as browser:
-        with browser.subscribe("A.a", capacity=2, overflow=Overflow.DROP_OLDEST) as subscription:
+        with browser.subscribe_latest("A.a", capacity=2) as subscription:
             for number in range(5):
                 peer.event("A.a", {"n": number})
             await wait_all_tasks_blocked()
@@ -538,18 +537,14 @@ def test_several_consumers_take_each_event_once_or_are_refused(program: list[str
     trio.run(main, clock=MockClock(autojump_threshold=0))
 
 
-@pytest.mark.parametrize("overflow", ["fail", "drop oldest", "DROP_OLDEST", None, False, 1])
-async def test_an_overflow_that_is_none(peer: Any, overflow: Any) -> None:
-    """A slip would lose events without a word, so it is told, and nothing is registered."""
+@pytest.mark.parametrize("subscribe", ["subscribe", "subscribe_latest", "subscribe_all", "subscribe_all_latest"])
+async def test_an_invalid_argument_registers_nothing(peer: Any, subscribe: str) -> None:
     async with peer.open() as browser:
-        with pytest.raises(InvalidArgument, match="overflow must be Overflow"):
-            browser.subscribe("A.a", capacity=1, overflow=overflow)
+        for options in ({"capacity": 0}, {"capacity": 1, "max_bytes": "1"}, {"capacity": True}):
+            with pytest.raises(InvalidArgument):
+                getattr(browser, subscribe)("A.a", **options)
         with pytest.raises(InvalidArgument):
-            browser.subscribe_all("A.a", capacity=1, overflow=overflow)
-        with pytest.raises(InvalidArgument):
-            browser.subscribe("A.a", capacity=1, max_bytes=str(overflow))
-        with pytest.raises(InvalidArgument):
-            browser.subscribe("A.a", capacity=1, where=overflow or 5)
+            browser.subscribe("A.a", capacity=1, where=5)
         assert browser.session_statistics().subscriptions == 0
         assert not browser._link.all_sessions.by_method
 
@@ -721,7 +716,7 @@ async def test_subscribe_all_overflows_as_others_do(peer: Any) -> None:
             return int(event.params["n"])
 
     async with peer.open() as browser:
-        drops = browser.subscribe_all(Typed, capacity=1, overflow=Overflow.DROP_OLDEST)
+        drops = browser.subscribe_all_latest(Typed, capacity=1)
         fails = browser.subscribe_all("A.a", capacity=1)
         for number in range(3):
             peer.event("A.a", {"n": number})
@@ -827,8 +822,8 @@ async def test_the_end_of_the_session_is_an_answer_too(peer: Any) -> None:
 async def test_a_subscriber_that_never_reads_delays_nobody(peer: Any) -> None:
     peer.rules["A.act"] = peer.reply
     async with peer.open() as browser:
-        for overflow in Overflow:
-            browser.subscribe("A.a", capacity=10, overflow=overflow)
+        browser.subscribe("A.a", capacity=10)
+        browser.subscribe_latest("A.a", capacity=10)
         lazy = browser.subscribe("A.a", capacity=10)
         for number in range(5_000):
             peer.event("A.a", {"n": number})

@@ -20,7 +20,6 @@ from cdp_core import (
     ConnectionLost,
     InvalidArgument,
     Json,
-    Overflow,
     PageSession,
     RemoteProtocolError,
     Result,
@@ -212,9 +211,9 @@ async def test_who_waits_for_a_target_hears_that_discovery_was_refused(peer: Any
 
 async def test_a_subscription_that_cannot_be_made_asks_for_nothing(peer: Any) -> None:
     async with peer.open() as browser:
-        for capacity, overflow in ((0, Overflow.FAIL), (1, "fail"), (1, "drop oldest"), (1, None)):
+        for subscribe in (browser.targets.subscribe, browser.targets.subscribe_latest):
             with pytest.raises(InvalidArgument):
-                browser.targets.subscribe(capacity, overflow=overflow)
+                subscribe(0)
         for options in ({"types": "page", "capacity": 1}, {"arm": 5, "capacity": 1}, {"capacity": "1"}):
             with pytest.raises(InvalidArgument):
                 async with browser.targets.auto_attach(**options):

@@ -21,7 +21,6 @@ from cdp_core import (
     Event,
     Missed,
     Output,
-    Overflow,
     PageSession,
     RecordedTransport,
     SessionClosed,
@@ -425,7 +424,7 @@ async def test_console_lines_come_in_order_to_each_reader_by_its_own_bound(
         everything = page.subscribe(name, capacity=100)
         even = page.subscribe(name, capacity=100, where=lambda event: _line(event) % 2 == 0)
         slow = page.subscribe(name, capacity=10)
-        latest = page.subscribe(name, capacity=10, overflow=Overflow.DROP_OLDEST)
+        latest = page.subscribe_latest(name, capacity=10)
         elsewhere = quiet.subscribe(name, capacity=1)
         everywhere = browser.subscribe_all(name, capacity=100)
         await evaluate(page, "for (let i = 0; i < 50; i++) console.log(i)")

@@ -3,8 +3,8 @@
 A subscription has room for its share of the flood, since a reader brings many events at a time; what waits in it is in
 the report as memory.
 
-Environment: ALL=1 for one task and one subscription to all sessions; OVERFLOW=DROP_OLDEST for a subscription that drops
-(the default, FAIL, ends one that lags).
+Environment: ALL=1 for one task and one subscription to all sessions; LATEST=1 for subscriptions that drop their oldest events
+(by default, one that lags ends).
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from typing import Any
 from job import Job
 
 from adapters import ours
-from cdp_core import Overflow
 
 LOOP = ours.LOOP
 CAPACITY_UNREAD = 1000
-OVERFLOW = Overflow[os.environ.get("OVERFLOW", "FAIL")]
+SUFFIX = "_latest" if "LATEST" in os.environ else ""
 
 
 class Client(ours.Client):
@@ -30,10 +29,10 @@ class Client(ours.Client):
 
     def _pump(self, method: str, pump: Callable[[AsyncIterator[Any]], Awaitable[None]]) -> None:
         if "ALL" in os.environ:
-            subscriptions = [self._browser.subscribe_all(method, capacity=self._flood, overflow=OVERFLOW)]
+            subscriptions = [getattr(self._browser, f"subscribe_all{SUFFIX}")(method, capacity=self._flood)]
         else:
             share = self._flood // len(self._sessions)
-            subscriptions = [session.subscribe(method, capacity=share, overflow=OVERFLOW) for session in self._sessions]
+            subscriptions = [self._subscribe(session, method, share) for session in self._sessions]
         for subscription in subscriptions:
             self._start_soon(pump, self._open.enter_context(subscription))
 
@@ -58,4 +57,7 @@ class Client(ours.Client):
         self._pump(method, pump_received if "ALL" in os.environ else pump)
 
     def hold_events(self, method: str) -> None:
-        self._open.enter_context(self._session.subscribe(method, capacity=CAPACITY_UNREAD, overflow=OVERFLOW))
+        self._open.enter_context(self._subscribe(self._session, method, CAPACITY_UNREAD))
+
+    def _subscribe(self, session: Any, method: str, capacity: int) -> Any:
+        return getattr(session, f"subscribe{SUFFIX}")(method, capacity=capacity)
