@@ -69,10 +69,10 @@ if TYPE_CHECKING:
         MarkRecord,
         MessageRecord,
         OtherRecord,
-        TraceDecoder,
         TraceHeader,
         TraceRecord,
     )
+    from cdp_core.sansio.trace_reading import TraceDecoder
     from cdp_core.tracing.file import TraceStatistics, TraceWriter, read_trace
     from cdp_core.tracing.replayed import RecordedTransport
     from cdp_core.tracing.tee import TeeTransport
@@ -174,7 +174,7 @@ _LATER = {
     "PipeStatistics": "cdp_core.transports.pipe",
     "RecordedTransport": "cdp_core.tracing.replayed",
     "TeeTransport": "cdp_core.tracing.tee",
-    "TraceDecoder": "cdp_core.sansio.trace",
+    "TraceDecoder": "cdp_core.sansio.trace_reading",
     "TraceHeader": "cdp_core.sansio.trace",
     "TraceRecord": "cdp_core.sansio.trace",
     "TraceStatistics": "cdp_core.tracing.file",

@@ -34,9 +34,9 @@ from cdp_core.sansio.trace import (
     LinkEvent,
     Redact,
     TraceCounts,
-    TraceDecoder,
     TraceEncoder,
 )
+from cdp_core.sansio.trace_reading import TraceDecoder
 
 FLUSH_RECORDS: Final = 32
 """At most so many records wait for their way to the disk, and are lost if the program dies."""

@@ -15,7 +15,8 @@ import trio
 
 from cdp_core.errors import ConnectionLost, InvalidArgument, LocalProtocolError
 from cdp_core.sansio.router import Loss
-from cdp_core.sansio.trace import LinkRecord, MessageRecord, TraceRecord, label_command
+from cdp_core.sansio.trace import LinkRecord, MessageRecord, TraceRecord
+from cdp_core.sansio.trace_reading import label_command
 from cdp_core.transports.memory import Inbox
 
 TRACE_ENDED: Final = "trace_ended"
