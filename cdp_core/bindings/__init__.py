@@ -40,4 +40,4 @@ __all__ = [
     "to_json",
 ]
 
-_arrivals.begin()
+_arrivals.install()

@@ -50,8 +50,8 @@ def _diff(options: argparse.Namespace) -> int:
     for difference in differences:
         print(difference)  # noqa: T201
     where = " and ".join(name for name, _ in described)
-    said = f"{len(differences) or 'no'} difference{'s' if len(differences) > 1 else ''}"
-    print(f"{said} between {where} (+) and the bindings of {PROTOCOL} (-)")  # noqa: T201
+    summary = f"{len(differences) or 'no'} difference{'s' if len(differences) > 1 else ''}"
+    print(f"{summary} between {where} (+) and the bindings of {PROTOCOL} (-)")  # noqa: T201
     return 1 if differences else 0
 
 

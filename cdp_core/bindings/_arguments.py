@@ -16,37 +16,37 @@ from cdp_core.errors import InvalidArgument
 _ATOMS: Final = frozenset((str, int, bool, type(None)))
 
 
-def refusal(place: str, wanted: str, value: object) -> InvalidArgument:
+def refusal(path: str, wanted: str, value: object) -> InvalidArgument:
     """The error that says what belongs there."""
-    return InvalidArgument(f"{place} must be {wanted}, not {type(value).__name__}.")
+    return InvalidArgument(f"{path} must be {wanted}, not {type(value).__name__}.")
 
 
-def finite(value: float, place: str) -> float:
+def finite(value: float, path: str) -> float:
     """A number that JSON can say."""
     if isfinite(value):
         return value
-    raise InvalidArgument(f"{place} is {value}, which JSON cannot say.")
+    raise InvalidArgument(f"{path} is {value}, which JSON cannot say.")
 
 
-def copied_json(value: Any, place: str) -> Any:
+def copied_json(value: Any, path: str) -> Any:
     """The same JSON in containers of its own; what is a value of the bindings does not change, and stays."""
     if type(value) in _ATOMS or value is NULL or isinstance(value, (str, int, Value)):
         return value
     if isinstance(value, float):
-        return finite(value, place)
+        return finite(value, path)
     if isinstance(value, Mapping):
-        return copied_object(cast("Mapping[object, Any]", value), place)
+        return copied_object(cast("Mapping[object, Any]", value), path)
     if isinstance(value, (list, tuple)):
         items = cast("list[Any]", value)
-        return [copied_json(each, f"{place}[{number}]") for number, each in enumerate(items)]
-    raise refusal(place, "JSON", value)
+        return [copied_json(each, f"{path}[{number}]") for number, each in enumerate(items)]
+    raise refusal(path, "JSON", value)
 
 
-def copied_object(value: Mapping[object, Any], place: str) -> dict[str, Any]:
+def copied_object(value: Mapping[object, Any], path: str) -> dict[str, Any]:
     """The same JSON object."""
     copied: dict[str, Any] = {}
     for key, each in value.items():
         if not isinstance(key, str):
-            raise InvalidArgument(f"{place} has a key of type {type(key).__name__}; JSON keys are strings.")
-        copied[key] = copied_json(each, f"{place}.{key}")
+            raise InvalidArgument(f"{path} has a key of type {type(key).__name__}; JSON keys are strings.")
+        copied[key] = copied_json(each, f"{path}.{key}")
     return copied

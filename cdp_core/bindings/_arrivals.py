@@ -12,7 +12,7 @@ from cdp_core.bindings._catalog import has_event
 from cdp_core.bindings._drift import count_arrival
 
 
-def begin() -> None:
+def install() -> None:
     """From now on the links tell of what is not familiar."""
     link.on_first_event = _on_first_event
     for method in [*link.known_methods]:

@@ -47,10 +47,12 @@ def register(module: ModuleType) -> None:
 
     Raises InvalidArgument where it is none, or where another module has its domain already.
     """
-    place: str = getattr(module, "__name__", repr(module))
+    module_name: str = getattr(module, "__name__", repr(module))
     domain: Domain | None = getattr(module, "DOMAIN", None)
-    if domain is None or getattr(domain, "module", None) != place or not hasattr(domain, "table"):
-        raise InvalidArgument(f"{place} is no module of bindings; make one with python -m cdp_core.bindings generate.")
+    if domain is None or getattr(domain, "module", None) != module_name or not hasattr(domain, "table"):
+        raise InvalidArgument(
+            f"{module_name} is no module of bindings; make one with python -m cdp_core.bindings generate."
+        )
     other = domain_named(domain.name)
     if other is not None and other is not domain:
         raise InvalidArgument(f"The domain {domain.name} is there already, in {other.module}; register one of the two.")

@@ -72,9 +72,9 @@ def _named(kind: Any) -> tuple[Domain, str] | None:
 def parse_event(event: Event, /) -> EventValue | Event:
     """The event as its typed value; the event itself, counted, where the bindings do not know it."""
     try:
-        kind, decode, read_loosely = _readings[event.method]
+        kind, decode, read_loosely = _readers[event.method]
     except KeyError:
-        return _first_of_its_kind(event)
+        return _first_event(event)
     # What `kind.__cdp_read__` does: a call of it would be a tenth of the whole.
     value = _new(kind)
     try:
@@ -85,14 +85,14 @@ def parse_event(event: Event, /) -> EventValue | Event:
 
 
 _new: Final[Any] = object.__new__
-_readings: Final[dict[str, Any]] = {}
+_readers: Final[dict[str, Any]] = {}
 
 
-def _first_of_its_kind(event: Event) -> EventValue | Event:
+def _first_event(event: Event) -> EventValue | Event:
     kind = _find(event.method, Domain.event)
     if kind is None:
         return event
-    _readings[event.method] = kind.__cdp_spec__.reading
+    _readers[event.method] = kind.__cdp_spec__.reading
     return kind.__cdp_read__(event)
 
 

@@ -29,13 +29,13 @@ class CommandSpec:
         method: str,
         params: Sequence[FieldSpec],
         result: Callable[[], type[Value] | None],
-        place: tuple[str, str],
+        factory: tuple[str, str],
     ) -> None:
         """`place` is the module and the name of the function that makes such commands."""
         self.method = method
         self.params = Spec(method, params)
         self._result = result
-        self._place = place
+        self._factory = factory
 
     @cached_property
     def result(self) -> type[Value] | None:
@@ -103,7 +103,7 @@ class CommandSpec:
 
     def reduce(self, params: tuple[tuple[str, Any], ...]) -> tuple[Any, ...]:
         """How a command is pickled: by the module and the name of what makes it, as classes and functions are."""
-        return _restore, (*self._place, params)
+        return _restore, (*self._factory, params)
 
 
 def _restore(module: str, name: str, params: tuple[tuple[str, Any], ...]) -> Command[Any]:

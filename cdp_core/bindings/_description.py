@@ -47,10 +47,10 @@ def origin_of(source: str) -> str:
     if browser is None:
         return _npm_version(Path(os.path.abspath(source))) or Path(source).name  # noqa: PTH100 - which may raise
     try:
-        said: object = json.loads(trio.run(_ask_version, browser))
+        version_info: object = json.loads(trio.run(_ask_version, browser))
     except (CdpError, ValueError, RecursionError):
-        said = None
-    product, *rest = [_words(said, name) for name in ("Browser", "Protocol-Version", "WebKit-Version")]
+        version_info = None
+    product, *rest = [_text_member(version_info, name) for name in ("Browser", "Protocol-Version", "WebKit-Version")]
     version, engine = (each.split("(")[-1].rstrip(")") for each in rest)  # "537.36 (@revision)"
     about = [f"protocol {version}"] * bool(version) + [f"revision {engine}"] * bool(engine)
     return ", ".join([product or "a browser that does not say which", *about])
@@ -84,6 +84,6 @@ async def _ask_version(where: str | Path) -> bytes:
         return await discovery._get(address, "/json/version", {}, None, attempt)
 
 
-def _words(said: Json | object, name: str) -> str:
-    word: object = said.get(name) if is_object(said) else None
+def _text_member(version_info: Json | object, name: str) -> str:
+    word: object = version_info.get(name) if is_object(version_info) else None
     return word if isinstance(word, str) else ""

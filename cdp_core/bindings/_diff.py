@@ -20,11 +20,11 @@ class Difference:
     """One line of a comparison."""
 
     sign: str
-    place: str
-    said: str = ""
+    path: str
+    detail: str = ""
 
     def __str__(self) -> str:
-        return f"{self.sign} {self.place}" + (f": {self.said}" if self.said else "")
+        return f"{self.sign} {self.path}" + (f": {self.detail}" if self.detail else "")
 
 
 @attrs.frozen
@@ -43,8 +43,8 @@ def compare(ours: Mapping[str, Table], theirs: Mapping[str, Table]) -> Iterator[
     for name in sorted({*ours, *theirs}):
         if name not in theirs or name not in ours:
             table = ours.get(name) or theirs[name]
-            said = f"domain with {len(table.commands)} commands and {len(table.events)} events"
-            yield Difference("-" if name in ours else "+", name, said)
+            detail = f"domain with {len(table.commands)} commands and {len(table.events)} events"
+            yield Difference("-" if name in ours else "+", name, detail)
             continue
         if ours[name].marks != theirs[name].marks:
             yield Difference("~", name, f"domain; {_marks(theirs[name].marks)} there, {_marks(ours[name].marks)} here")
@@ -55,31 +55,31 @@ def _compare_items(domain: str, ours: Mapping[str, _Item], theirs: Mapping[str, 
     for name in sorted({*ours, *theirs}):
         own, other = ours.get(name), theirs.get(name)
         label = name.partition(" ")[2]
-        place = f"{domain}.{label}"
+        path = f"{domain}.{label}"
         if own is None or other is None:
             item = own or other
             assert item is not None
-            yield Difference("-" if other is None else "+", place, item.kind + _suffix(item.marks))
+            yield Difference("-" if other is None else "+", path, item.kind + _suffix(item.marks))
             continue
         if own.kind != other.kind or own.type != other.type:
-            yield Difference("~", place, f"{_said(other)} there, {_said(own)} here")
+            yield Difference("~", path, f"{_type_text(other)} there, {_type_text(own)} here")
         if own.marks != other.marks:
             kind = own.kind if own.kind == other.kind else "type"
-            yield Difference("~", place, f"{kind}; {_marks(other.marks)} there, {_marks(own.marks)} here")
-        yield from (Difference("+", f"{place}={_shown(each)}") for each in sorted(other.members - own.members))
-        yield from (Difference("-", f"{place}={_shown(each)}") for each in sorted(own.members - other.members))
-        yield from _compare_parts(place, own.parts, other.parts)
+            yield Difference("~", path, f"{kind}; {_marks(other.marks)} there, {_marks(own.marks)} here")
+        yield from (Difference("+", f"{path}={_shown(each)}") for each in sorted(other.members - own.members))
+        yield from (Difference("-", f"{path}={_shown(each)}") for each in sorted(own.members - other.members))
+        yield from _compare_parts(path, own.parts, other.parts)
 
 
-def _compare_parts(place: str, ours: Mapping[str, Field], theirs: Mapping[str, Field]) -> Iterator[Difference]:
+def _compare_parts(path: str, ours: Mapping[str, Field], theirs: Mapping[str, Field]) -> Iterator[Difference]:
     for name in sorted({*ours, *theirs}):
         own, other = ours.get(name), theirs.get(name)
         if own is None or other is None:
             field = own or other
             assert field is not None
-            yield Difference("-" if other is None else "+", f"{place}.{name}", _field(field))
+            yield Difference("-" if other is None else "+", f"{path}.{name}", _field(field))
         elif own != other:
-            yield Difference("~", f"{place}.{name}", f"{_field(other)} there, {_field(own)} here")
+            yield Difference("~", f"{path}.{name}", f"{_field(other)} there, {_field(own)} here")
 
 
 def _items(table: Table) -> dict[str, _Item]:
@@ -106,15 +106,15 @@ def _shown(member: str) -> str:
     return member if member.isprintable() else ascii(member)
 
 
-def _said(item: _Item) -> str:
+def _type_text(item: _Item) -> str:
     return f"{item.kind} {item.type}" if item.type else item.kind
 
 
-_SAID: Final = {"~": "experimental", "!": "deprecated"}
+_MARK_WORDS: Final = {"~": "experimental", "!": "deprecated"}
 
 
 def _marks(marks: str) -> str:
-    return " and ".join(_SAID[mark] for mark in marks) or "neither experimental nor deprecated"
+    return " and ".join(_MARK_WORDS[mark] for mark in marks) or "neither experimental nor deprecated"
 
 
 def _suffix(marks: str) -> str:

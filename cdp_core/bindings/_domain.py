@@ -202,7 +202,7 @@ class Domain:
         package, _, _own = self.module.rpartition(".")
         if package in ("", "cdp_core.bindings"):
             return None
-        name = f"{package}.{page_of(owner)}"
+        name = f"{package}.{module_of(owner)}"
         try:
             found: object = getattr(import_module(name), "DOMAIN", None)
         except ModuleNotFoundError as error:
@@ -289,9 +289,9 @@ class Domain:
 
     def _doc(self, item: str, marks: str, anchor: str, what: str = "{}") -> str:
         """One line: what it is, and where the official page is, which a domain of another package does not have."""
-        said = ("Experimental. " if "~" in marks else "") + ("Deprecated. " if "!" in marks else "")
+        marks_text = ("Experimental. " if "~" in marks else "") + ("Deprecated. " if "!" in marks else "")
         address = f"{PAGES}{self.name}/#{anchor}" if self.module.startswith("cdp_core.bindings.") else ""
-        return f"{what.format(item)}. {said}{address}".strip()
+        return f"{what.format(item)}. {marks_text}{address}".strip()
 
     # ── commands ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -306,7 +306,7 @@ class Domain:
                 (lambda: self.get(result)) if returns else (lambda: None),
                 (self.module, name),
             )
-            what = f"{page_of(self.name)}.{name}()"
+            what = f"{module_of(self.name)}.{name}()"
 
             def build(**given: Any) -> Command[Any]:
                 return Command(method, spec.accept(given, what), spec)
@@ -322,7 +322,7 @@ class Domain:
         return make
 
 
-def page_of(domain: str) -> str:
+def module_of(domain: str) -> str:
     """The name of a domain's module."""
     return field_name(domain)
 
@@ -347,7 +347,7 @@ def _signature(spec: CommandSpec, result: str) -> inspect.Signature:
                 field.name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=inspect.Parameter.empty if field.required else None,
-                annotation=_said(field.type) + ("" if field.required else " | None"),
+                annotation=_stub_type(field.type) + ("" if field.required else " | None"),
             )
             for field in spec.params.by_name.values()
         ],
@@ -355,11 +355,11 @@ def _signature(spec: CommandSpec, result: str) -> inspect.Signature:
     )
 
 
-def _said(kind: str) -> str:
+def _stub_type(kind: str) -> str:
     if kind.startswith("["):
-        return f"Sequence[{_said(kind[1:-1])}]"
+        return f"Sequence[{_stub_type(kind[1:-1])}]"
     owner, _, name = kind.rpartition(".")
-    return f"{page_of(owner)}.{name}" if owner else STUB_TYPES.get(kind, kind)
+    return f"{module_of(owner)}.{name}" if owner else STUB_TYPES.get(kind, kind)
 
 
 class _NamedAlias(GenericAlias):

@@ -27,7 +27,7 @@ MAX_PLACES: Final = 1000
 MAX_NAME: Final = 100
 OTHERS: Final = "…"
 
-_SAID: Final[Mapping[Kind, str]] = {
+_TEXTS: Final[Mapping[Kind, str]] = {
     "unknown_fields": "the browser sent the field {0}.{1}, which the bindings do not know",
     "missing_fields": "the browser did not send {0}.{1}, which the bindings require",
     "other_types": "the browser sent {0}.{1} as another type than the bindings have",
@@ -35,7 +35,7 @@ _SAID: Final[Mapping[Kind, str]] = {
     "unknown_items": "the browser sent {0}, which the bindings do not know",
 }
 
-_counts: dict[Kind, dict[str, int]] = {kind: {} for kind in _SAID}
+_counts: dict[Kind, dict[str, int]] = {kind: {} for kind in _TEXTS}
 _arrived: Final[set[str]] = set()
 """Events that are unknown, and that links tell of."""
 _strict = 0
@@ -121,13 +121,13 @@ def count_arrival(method: str) -> None:
         _arrived.add(method)
 
 
-def _add(kind: Kind, place: str) -> None:
+def _add(kind: Kind, key: str) -> None:
     counts = _counts[kind]
-    if place not in counts and len(counts) >= MAX_PLACES:
-        place = OTHERS
-    counts[place] = counts.get(place, 0) + 1
+    if key not in counts and len(counts) >= MAX_PLACES:
+        key = OTHERS
+    counts[key] = counts.get(key, 0) + 1
 
 
 def _error(kind: Kind, item: str, name: str) -> BindingDrift:
-    said = _SAID[kind] if name else _SAID[kind].replace(".{1}", "")  # the value itself, and none of its fields
-    return BindingDrift(said.format(item, name) + ".", item=item, field=name)
+    text = _TEXTS[kind] if name else _TEXTS[kind].replace(".{1}", "")  # the value itself, and none of its fields
+    return BindingDrift(text.format(item, name) + ".", item=item, field=name)

@@ -32,7 +32,7 @@ from cdp_core.errors import InvalidArgument
 PINNED: Final = "0.0.1707781"
 """The version of the npm package whose items are exactly those of Chromium 156."""
 
-_MANY: Final = 12
+_MAX_NAMED: Final = 12
 _FORMAT: Final = ("--isolated", "--no-cache", "--quiet", "--config", "line-length=120")
 _TARGET: Final = ("--config", 'target-version="py310"')
 _IMPORTS: Final = ("--fix", "--select", "I", "--config", 'lint.isort.known-first-party=["cdp_core"]')
@@ -68,19 +68,19 @@ def generate(options: argparse.Namespace, *, own: Path | None = None, again: str
     if home is None:
         raise InvalidArgument(f"{OWN_PACKAGE} itself is written in a checkout, by tools/gen_bindings.py.")
     source = _read(options, whole=whole)
-    files = write_all(source.said, source.tables, options.package, options.domains)
+    files = write_all(source.origin, source.tables, options.package, options.domains)
     folder: Path = options.out or home
     left = stale(files, folder) if whole else []
     if options.check:
-        return _check(files, folder, source.said, left, again)
+        return _check(files, folder, source.origin, left, again)
     if left and not options.drop:
         raise InvalidArgument(
-            f"{' and '.join(options.sources) or source.said} lacks {_named(left)}, which {folder} has; "
+            f"{' and '.join(options.sources) or source.origin} lacks {_named(left)}, which {folder} has; "
             "give all of the protocol, or --drop to delete them."
         )
     put(files, folder, left)
     chosen = [table for table in source.tables.values() if not options.domains or table.name in options.domains]
-    print(f"{folder}: {_described(chosen)}, of {source.said}")  # noqa: T201
+    print(f"{folder}: {_described(chosen)}, of {source.origin}")  # noqa: T201
     return 0
 
 
@@ -101,15 +101,15 @@ def _read(options: argparse.Namespace, *, whole: bool) -> Source:
         raise InvalidArgument(
             f"--package {options.package!r} is no name of a package; write it with dots, as in an import."
         )
-    elsewhere = _installed_unless(options.package)
-    found = source_of(options.sources, elsewhere) if options.sources else npm_source(options.version, elsewhere)
+    find_domain = _installed_domains(options.package)
+    found = source_of(options.sources, find_domain) if options.sources else npm_source(options.version, find_domain)
     unknown = [name for name in options.domains if name not in found.tables]
     if unknown:
-        raise InvalidArgument(f"{found.said} has no domain {', '.join(unknown)}; it has {', '.join(found.tables)}.")
+        raise InvalidArgument(f"{found.origin} has no domain {', '.join(unknown)}; it has {', '.join(found.tables)}.")
     return found
 
 
-def _installed_unless(package: str) -> Callable[[str], Table | None]:
+def _installed_domains(package: str) -> Callable[[str], Table | None]:
     """A package of its own refers to the domains that are installed; the bindings refer to themselves alone."""
 
     def find(domain: str) -> Table | None:
@@ -122,7 +122,7 @@ def _installed_unless(package: str) -> Callable[[str], Table | None]:
 # ── what is written ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def write_all(said: str, tables: Mapping[str, Table], package: str, domains: list[str]) -> dict[str, str]:
+def write_all(origin: str, tables: Mapping[str, Table], package: str, domains: list[str]) -> dict[str, str]:
     """Every file by its name, formatted."""
     files: dict[str, str] = {}
     chosen = {name: table for name, table in sorted(tables.items()) if not domains or name in domains}
@@ -132,10 +132,10 @@ def write_all(said: str, tables: Mapping[str, Table], package: str, domains: lis
                 f"The domain {name} would be the module {field_name(name)}, a name that {package} has already."
             )
     for name, table in chosen.items():
-        files[f"{field_name(name)}.py"] = Module(table, said, package).text()
-        files[f"{field_name(name)}.pyi"] = Stub(table, said, package, chosen, _installed_unless(package)).text()
+        files[f"{field_name(name)}.py"] = Module(table, origin, package).text()
+        files[f"{field_name(name)}.pyi"] = Stub(table, origin, package, chosen, _installed_domains(package)).text()
     if package == OWN_PACKAGE:
-        files["_version.py"] = version_text(said, chosen)
+        files["_version.py"] = version_text(origin, chosen)
     return _formatted(files)
 
 
@@ -152,11 +152,11 @@ def _formatted(files: Mapping[str, str]) -> dict[str, str]:
                 cwd=folder,
             )
             if done.returncode:
-                said = (done.stderr or done.stdout).strip().splitlines()
-                if said and said[-1].endswith("No module named ruff"):
+                origin = (done.stderr or done.stdout).strip().splitlines()
+                if origin and origin[-1].endswith("No module named ruff"):
                     raise InvalidArgument("ruff, which formats what is written, is not installed; pip install ruff.")
                 raise InvalidArgument(
-                    f"ruff could not format what was written: {said[-1] if said else done.returncode}"
+                    f"ruff could not format what was written: {origin[-1] if origin else done.returncode}"
                 )
         return {name: (folder / name).read_bytes().decode() for name in files}
 
@@ -178,19 +178,19 @@ def _named(left: Iterable[Path]) -> str:
     """The domains of such files; the files where they do not say."""
     names: dict[str, None] = {}
     for path in left:
-        said = re.search(rb"The (\w+) domain", _content(path) or b"")
-        names[said[1].decode() if said else path.name] = None
-    more = len(names) - _MANY
-    return ", ".join([*names][:_MANY]) + (f" and {more} more" if more > 0 else "")
+        origin = re.search(rb"The (\w+) domain", _content(path) or b"")
+        names[origin[1].decode() if origin else path.name] = None
+    more = len(names) - _MAX_NAMED
+    return ", ".join([*names][:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _check(files: Mapping[str, str], folder: Path, said: str, left: list[Path], again: str) -> int:
+def _check(files: Mapping[str, str], folder: Path, origin: str, left: list[Path], again: str) -> int:
     different = [name for name, text in files.items() if _content(folder / name) != text.encode()]
     different += [path.name for path in left]
     if different:
-        print(f"{folder} is not what {said} gives: {', '.join(sorted(different))}; run {again}")  # noqa: T201
+        print(f"{folder} is not what {origin} gives: {', '.join(sorted(different))}; run {again}")  # noqa: T201
         return 1
-    print(f"{folder} is what {said} gives ({len(files)} files)")  # noqa: T201
+    print(f"{folder} is what {origin} gives ({len(files)} files)")  # noqa: T201
     return 0
 
 

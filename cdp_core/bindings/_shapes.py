@@ -41,7 +41,7 @@ from cdp_core.sansio.structs import DECODE_ERRORS
 Count = Callable[[_drift.Kind, str, str], None]
 
 
-def uncounted(_kind: _drift.Kind, _item: str, _name: str) -> None:
+def no_count(_kind: _drift.Kind, _item: str, _name: str) -> None:
     """For values that were counted when they came from the browser."""
 
 
@@ -62,7 +62,7 @@ class Shape:
         """A JSON value, loosely; `item` and `field` are where it stands."""
         raise NotImplementedError
 
-    def accept(self, value: Any, place: str) -> Any:
+    def accept(self, value: Any, path: str) -> Any:
         """What a caller gave, as a value keeps it. Raises InvalidArgument, naming the place."""
         raise NotImplementedError
 
@@ -70,7 +70,7 @@ class Shape:
         """What a reader sees."""
         return stored
 
-    def strict(self, begun: dict[str, Any]) -> Any:
+    def strict(self, in_progress: dict[str, Any]) -> Any:
         """The type for the strict rung; `begun` is what Spec.twin says."""
         raise NotImplementedError
 
@@ -96,15 +96,15 @@ class PlainShape(Shape):
             return int(value)
         return value
 
-    def accept(self, value: Any, place: str) -> Any:
+    def accept(self, value: Any, path: str) -> Any:
         """See Shape."""
-        return _ACCEPT[self.kind](value, place)
+        return _ACCEPT[self.kind](value, path)
 
     def show(self, stored: Any) -> Any:
         """See Shape; only what may be anything comes here."""
         return _strict.set_or_none(stored)
 
-    def strict(self, begun: dict[str, Any]) -> Any:  # noqa: ARG002
+    def strict(self, in_progress: dict[str, Any]) -> Any:  # noqa: ARG002
         """See Shape."""
         return _STRICT[self.kind]
 
@@ -120,36 +120,36 @@ _FITS: Final[Mapping[str, Callable[[Any], bool]]] = {
 }
 
 
-def _accept_text(value: Any, place: str) -> Any:
+def _accept_text(value: Any, path: str) -> Any:
     if isinstance(value, str):
         return value
-    raise refusal(place, "a string", value)
+    raise refusal(path, "a string", value)
 
 
-def _accept_integer(value: Any, place: str) -> Any:
+def _accept_integer(value: Any, path: str) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, float) and value.is_integer():
         return int(value)  # as it would be read
-    raise refusal(place, "an integer", value)
+    raise refusal(path, "an integer", value)
 
 
-def _accept_number(value: Any, place: str) -> Any:
+def _accept_number(value: Any, path: str) -> Any:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return finite(value, place)
-    raise refusal(place, "a number", value)
+        return finite(value, path)
+    raise refusal(path, "a number", value)
 
 
-def _accept_boolean(value: Any, place: str) -> Any:
+def _accept_boolean(value: Any, path: str) -> Any:
     if isinstance(value, bool):
         return value
-    raise refusal(place, "True or False", value)
+    raise refusal(path, "True or False", value)
 
 
-def _accept_object(value: Any, place: str) -> Any:
+def _accept_object(value: Any, path: str) -> Any:
     if isinstance(value, Mapping):
-        return copied_object(value, place)  # pyright: ignore[reportUnknownArgumentType]
-    raise refusal(place, "a JSON object", value)
+        return copied_object(value, path)  # pyright: ignore[reportUnknownArgumentType]
+    raise refusal(path, "a JSON object", value)
 
 
 _ACCEPT: Final[Mapping[str, Callable[[Any, str], Any]]] = {
@@ -193,17 +193,17 @@ class EnumShape(Shape):
             count("unknown_members", self.kind.__cdp_item__, value)
         return member
 
-    def accept(self, value: Any, place: str) -> Any:
+    def accept(self, value: Any, path: str) -> Any:
         """See Shape; a member that the bindings do not know may be one that the browser does."""
         if isinstance(value, str):
             return self.kind(value)
-        raise refusal(place, "a string", value)
+        raise refusal(path, "a string", value)
 
     def show(self, stored: Any) -> Any:
         """See Shape."""
         return self.kind(stored) if type(stored) is str else stored
 
-    def strict(self, begun: dict[str, Any]) -> Any:  # noqa: ARG002
+    def strict(self, in_progress: dict[str, Any]) -> Any:  # noqa: ARG002
         """See Shape."""
         members = tuple(self.kind.__cdp_members__)
         return Literal[members] if members else str
@@ -240,21 +240,21 @@ class ObjectShape(Shape):
         kind = self.kind
         return make_value(kind, kind.__cdp_spec__.read(value, count))
 
-    def accept(self, value: Any, place: str) -> Any:
+    def accept(self, value: Any, path: str) -> Any:
         """See Shape; plain JSON may stand where a value could."""
         if isinstance(value, Mapping):
-            return copied_object(value, place)  # pyright: ignore[reportUnknownArgumentType]
+            return copied_object(value, path)  # pyright: ignore[reportUnknownArgumentType]
         if isinstance(value, self.kind):
             return value
-        raise refusal(place, f"of {self.kind.__qualname__}, or a JSON object", value)
+        raise refusal(path, f"of {self.kind.__qualname__}, or a JSON object", value)
 
     def show(self, stored: Any) -> Any:
         """See Shape."""
         return make_value(self.kind, stored) if isinstance(stored, _strict.Twin) else stored
 
-    def strict(self, begun: dict[str, Any]) -> Any:
+    def strict(self, in_progress: dict[str, Any]) -> Any:
         """See Shape."""
-        return self.kind.__cdp_spec__.twin(begun)
+        return self.kind.__cdp_spec__.twin(in_progress)
 
 
 class ArrayShape(Shape):
@@ -290,12 +290,12 @@ class ArrayShape(Shape):
         read = self.inner.read
         return tuple([read(each, item, field, count) for each in items])
 
-    def accept(self, value: Any, place: str) -> Any:
+    def accept(self, value: Any, path: str) -> Any:
         """See Shape; whatever can be gone through, once."""
         if not isinstance(value, Iterable) or isinstance(value, (str, bytes, bytearray, Mapping, Value)):
-            raise refusal(place, "an array", value)  # pyright: ignore[reportUnknownArgumentType]
+            raise refusal(path, "an array", value)  # pyright: ignore[reportUnknownArgumentType]
         accept = self.inner.accept
-        return tuple([accept(each, f"{place}[{number}]") for number, each in enumerate(value)])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return tuple([accept(each, f"{path}[{number}]") for number, each in enumerate(value)])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
     def show(self, stored: Any) -> Any:
         """See Shape."""
@@ -307,9 +307,9 @@ class ArrayShape(Shape):
             return make_values(inner.kind, items)
         return tuple(map(inner.show, items))
 
-    def strict(self, begun: dict[str, Any]) -> Any:
+    def strict(self, in_progress: dict[str, Any]) -> Any:
         """See Shape."""
-        inner: Any = self.inner.strict(begun)
+        inner: Any = self.inner.strict(in_progress)
         return f"tuple[{inner}, ...]" if isinstance(inner, str) else GenericAlias(tuple, (inner, ...))
 
 
@@ -410,7 +410,7 @@ class Spec:
 
     def restore(self, fields: Json) -> Loose:
         """What `dump` wrote."""
-        return self.read(fields, uncounted)
+        return self.read(fields, no_count)
 
     def accept(self, given: Mapping[str, Any]) -> Loose:
         """The fields that a caller gave. Raises TypeError or InvalidArgument that names what is wrong."""
@@ -428,20 +428,20 @@ class Spec:
         source.__dict__.update({name: None if given is NULL else given for name, given in taken.items()})
         return source
 
-    def twin(self, begun: dict[str, Any] | None = None) -> Any:
+    def twin(self, in_progress: dict[str, Any] | None = None) -> Any:
         """The record that the strict rung fills; its name where it is being made already.
 
         `begun` has the twins of one making by their names, and the name itself for one that is not made yet. Others see
         them when all are made: in another thread, a name would be nothing yet.
         """
         name = self.item.replace(".", "_")
-        twins: dict[str, Any] = {} if begun is None else begun
+        twins: dict[str, Any] = {} if in_progress is None else in_progress
         found = _strict.finished(name) or twins.get(name)
         if found is None:
             twins[name] = name
             fields = [(each.name, each.wire, each.shape.strict(twins), each.required) for each in self.by_name.values()]
             found = twins[name] = _strict.define(name, fields)
-            if begun is None:
+            if in_progress is None:
                 _strict.finish(twins)
         return found
 

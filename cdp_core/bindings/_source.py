@@ -33,25 +33,25 @@ _NPM_OPTIONS: Final = ("--loglevel=error", "--fetch-retries=0", "--fetch-timeout
 _NPM_SIGNS: Final = ("npm error", "npm ERR!", "npm warn", "npm WARN")
 _LONGEST_REASON: Final = 200
 
-Elsewhere = Callable[[str], Table | None]
+FindDomain = Callable[[str], Table | None]
 
 
 @attrs.frozen
 class Source:
     """One protocol."""
 
-    said: str
+    origin: str
     """What it is of; goes into docstrings."""
     tables: dict[str, Table]
 
 
-def source_of(places: Sequence[str], elsewhere: Elsewhere) -> Source:
+def source_of(places: Sequence[str], find_domain: FindDomain) -> Source:
     """The protocol of files, or of a browser.
 
     Raises InvalidArgument or DiscoveryError; the former also where two files are of two versions of the npm package.
     """
     described = [load_description(place) for place in places]
-    tables = read_protocol(*described, elsewhere=elsewhere)
+    tables = read_protocol(*described, find_domain=find_domain)
     origins = [origin_of(place) for place in places]
     of_npm = [number for number, origin in enumerate(origins) if origin.startswith(f"{NPM_PACKAGE} ")]
     for number in of_npm:
@@ -63,7 +63,7 @@ def source_of(places: Sequence[str], elsewhere: Elsewhere) -> Source:
     return Source(_for_docstrings(" and ".join(dict.fromkeys(origins))), tables)
 
 
-def npm_source(version: str, elsewhere: Elsewhere) -> Source:
+def npm_source(version: str, find_domain: FindDomain) -> Source:
     """The protocol of one version of the npm package, which may be a tag such as `latest`. Raises InvalidArgument."""
     npm = shutil.which("npm")
     if npm is None:
@@ -80,7 +80,7 @@ def npm_source(version: str, elsewhere: Elsewhere) -> Source:
     resolved = about.get("version") if is_object(about) else None
     if not isinstance(resolved, str):
         raise InvalidArgument(f"{package} has no version in its package.json.")
-    tables = read_protocol(*zip(NPM_FILES, described, strict=True), elsewhere=elsewhere)
+    tables = read_protocol(*zip(NPM_FILES, described, strict=True), find_domain=find_domain)
     return Source(_for_docstrings(f"{NPM_PACKAGE} {resolved}"), tables)
 
 
@@ -97,8 +97,8 @@ def working_folder() -> Generator[Path, None, None]:
     raise InvalidArgument(f"The temporary folder cannot be written ({why}); make room there, or set TMPDIR.")
 
 
-def _for_docstrings(said: str) -> str:
-    return "".join(sign if sign.isprintable() and sign not in '"\\' else "?" for sign in said)
+def _for_docstrings(origin: str) -> str:
+    return "".join(sign if sign.isprintable() and sign not in '"\\' else "?" for sign in origin)
 
 
 # ── npm ──────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -44,8 +44,8 @@ Texts = tuple[str, ...]
 _FIELD: Final = re.compile(r"([^?~!:]+)(\??)(~?)(!?):(.+)")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,119}")
 """A name becomes that of a file, which file systems bound; the protocol's longest has 44 letters."""
-_KEPT: Final = frozenset((*keyword.kwlist, "DOMAIN"))
-_DEEPEST: Final = 8
+_RESERVED: Final = frozenset((*keyword.kwlist, "DOMAIN"))
+_MAX_DEPTH: Final = 8
 """The protocol has arrays of arrays; no deeper is read than anybody could mean."""
 _SHORT: Final = reprlib.Repr()
 _SHORT.maxstring = 100
@@ -91,7 +91,7 @@ def parse_field(text: str) -> Field:
 
 
 def read_protocol(
-    *files: tuple[str, object], elsewhere: Callable[[str], Table | None] = lambda _domain: None
+    *files: tuple[str, object], find_domain: Callable[[str], Table | None] = lambda _domain: None
 ) -> dict[str, Table]:
     """The tables of one protocol that comes in one or more files, each given with its name.
 
@@ -122,7 +122,7 @@ def read_protocol(
             tables[table.name] = table
     everywhere = " and ".join(where for where, _ in files)
     _check_distinct(everywhere, "the domains", ((name, field_name(name)) for name in tables))
-    _References(tables, elsewhere, everywhere).check()
+    _References(tables, find_domain, everywhere).check()
     return tables
 
 
@@ -225,7 +225,7 @@ class _Reader:
         kind: object = item.get("type")
         if kind == "array":
             items: object = item.get("items", {"type": "any"})
-            if not is_object(items) or depth == _DEEPEST:
+            if not is_object(items) or depth == _MAX_DEPTH:
                 raise self._wrong(f"{place} is an array of {_shown(items)}, which is no type")
             return f"[{self._type(items, owner, field, depth + 1)}]"
         if "enum" in item:
@@ -255,7 +255,7 @@ class _Reader:
         ]
         _check_distinct(self._where, "the types, commands and events", made)
         for name, becomes in made:
-            if becomes in _KEPT:
+            if becomes in _RESERVED:
                 raise self._wrong(f"{name!r} becomes {becomes}, a name that Python or the module keeps for itself")
         for name, fields in _all_fields(table):
             wires = [parse_field(text).wire for text in fields]
@@ -293,9 +293,9 @@ def _all_fields(table: Table) -> Iterable[tuple[str, Texts]]:
 class _References:
     """Whether every type that is referred to is described, and is not itself by another name."""
 
-    def __init__(self, tables: Mapping[str, Table], elsewhere: Callable[[str], Table | None], where: str) -> None:
+    def __init__(self, tables: Mapping[str, Table], find_domain: Callable[[str], Table | None], where: str) -> None:
         self._tables = tables
-        self._elsewhere = elsewhere
+        self._elsewhere = find_domain
         self._where = where
 
     def check(self) -> None:

@@ -55,7 +55,7 @@ __all__ = [
     "steps",
 ]
 
-_HOMES = {
+_MODULE_OF = {
     "Answer": "steps",
     "ClientEnd": "fake.client_end",
     "Complaint": "judge.laws",
@@ -85,9 +85,9 @@ _MODULES = ("faults", "schedules", "steps", "strategies")
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"cdp_core.testing.{name}")
-    if name not in _HOMES:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"cdp_core.testing.{_HOMES[name]}"), name)
+    value = globals()[name] = getattr(import_module(f"cdp_core.testing.{_MODULE_OF[name]}"), name)
     return value
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from cdp_core.testing.faults import Fault, Merge, Split
 
-MOST_PIECES: Final = 4096
+MAX_PIECES: Final = 4096
 """Of what is written at once; what is left then comes in one: a large text would take minutes otherwise."""
 
 
@@ -20,18 +20,18 @@ class ByteStream:
 
     def __init__(self, faults: Iterable[Fault], client: int) -> None:
         own = [fault for fault in faults if fault.client in (0, client)]
-        self.together = max((fault.messages for fault in own if isinstance(fault, Merge)), default=0)
+        self.batch_size = max((fault.messages for fault in own if isinstance(fault, Merge)), default=0)
         """So many messages come at once, where there are as many; 0 where it does not matter."""
-        self._piece = min((fault.octets for fault in own if isinstance(fault, Split)), default=0)
+        self._piece_size = min((fault.octets for fault in own if isinstance(fault, Split)), default=0)
 
     def pieces(self, framed: list[bytes]) -> Iterator[bytes]:
         """What is written at once, in turn."""
-        step = self.together or max(len(framed), 1)
+        step = self.batch_size or max(len(framed), 1)
         for start in range(0, len(framed), step):
             octets = b"".join(framed[start : start + step])
-            size = self._piece or max(len(octets), 1)
-            small = min(len(octets), size * MOST_PIECES)
-            for place in range(0, small, size):
-                yield octets[place : min(place + size, small)]
+            size = self._piece_size or max(len(octets), 1)
+            small = min(len(octets), size * MAX_PIECES)
+            for offset in range(0, small, size):
+                yield octets[offset : min(offset + size, small)]
             if small < len(octets):
                 yield octets[small:]

@@ -36,16 +36,16 @@ from cdp_core.testing.byte_stream import ByteStream
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.http_rules import MAX_BODY_BYTES, MAX_HEAD_BYTES, HttpRequest, Upgrade, answer
 from cdp_core.testing.served_client import ORDERS, Order, RealClock, ServedClient, Write
-from cdp_core.testing.websocket_peer import Ended, WebSocketPeer
+from cdp_core.testing.websocket_peer import EndReason, WebSocketPeer
 
 LOOPBACK: Final = "127.0.0.1"
 LINGER: Final = 1.0
 """How long a client may take to read what was said before the end."""
 _CHUNK: Final = 1 << 16
-_OPENING: Final = re.compile(rb"[\r\n]*[A-Za-z]{0,15}( .*)?", re.DOTALL)
+_REQUEST_START: Final = re.compile(rb"[\r\n]*[A-Za-z]{0,15}( .*)?", re.DOTALL)
 """How a request begins."""
-_OPENING_BYTES: Final = 16
-_GONE: Final = (trio.BrokenResourceError, trio.ClosedResourceError)
+_REQUEST_START_BYTES: Final = 16
+_BROKEN: Final = (trio.BrokenResourceError, trio.ClosedResourceError)
 
 
 @attrs.frozen
@@ -72,7 +72,7 @@ async def serve_fake_browser(
         yield server.endpoint
 
 
-class Speaker(Protocol):
+class ConnectedClient(Protocol):
     """One client, as its link sees it."""
 
     @property
@@ -88,12 +88,12 @@ class Speaker(Protocol):
         """The client has gone. Idempotent."""
         ...
 
-    async def tell(self) -> None:
+    async def send_messages(self) -> None:
         """Write what there is for it, until its connection has ended."""
         ...
 
 
-Join = Callable[[Write, str], Speaker]
+Join = Callable[[Write, str], ConnectedClient]
 """Takes up a client that has come: how it is written to, and to which path it has come."""
 
 
@@ -114,13 +114,13 @@ async def open_server(
         clock = RealClock(fake) if join is None else None
         if clock is not None:
             nursery.start_soon(clock.run)
-        server = FakeServer(fake, listener, clock, control=control, join=join or _join_by_itself(fake, clock, order))
+        server = FakeServer(fake, listener, clock, control=control, join=join or _default_join(fake, clock, order))
         nursery.start_soon(server.listen, nursery)
         yield server
 
 
-def _join_by_itself(fake: FakeBrowser, clock: RealClock | None, order: Order) -> Join:
-    def join(write: Write, path: str) -> Speaker:
+def _default_join(fake: FakeBrowser, clock: RealClock | None, order: Order) -> Join:
+    def join(write: Write, path: str) -> ConnectedClient:
         assert clock is not None
         return ServedClient(fake, clock, write, path=path, order=order)
 
@@ -139,18 +139,18 @@ class FakeServer:
         self.fake = fake
         self.connections = 0
         """How many WebSockets there were."""
-        self.ended: Counter[Ended] = Counter()
+        self.ended: Counter[EndReason] = Counter()
         """How clients ended theirs, where it was their doing."""
         self._clock = clock
         self._join = join
         self._closed = trio.Event()
-        self._speaking = 0
-        self._silent = trio.Event()
+        self._open_links = 0
+        self._link_closed = trio.Event()
         self._listener = listener
         self._port: int = listener.socket.getsockname()[1]
         self._control = control
-        self._asking: set[trio.CancelScope] = set()
-        self._listening = trio.CancelScope()
+        self._http_scopes: set[trio.CancelScope] = set()
+        self._listen_scope = trio.CancelScope()
 
     @property
     def endpoint(self) -> FakeEndpoint:
@@ -167,25 +167,25 @@ class FakeServer:
         """Until a client has closed the browser, and every client was told what it is to be told."""
         await self._closed.wait()
         with trio.move_on_after(2 * LINGER):
-            while self._speaking:
-                self._silent = trio.Event()
-                await self._silent.wait()
+            while self._open_links:
+                self._link_closed = trio.Event()
+                await self._link_closed.wait()
 
     def stop_listening(self) -> None:
         """Nobody more can come: the browser has gone."""
-        self._listening.cancel()
+        self._listen_scope.cancel()
 
     async def listen(self, nursery: trio.Nursery) -> None:
         """Attend to whoever comes. When the browser is closed nobody can, but to ask the fake where that was wanted."""
-        with self._listening:
-            await trio.serve_listeners(self._attend, [self._listener], handler_nursery=nursery)
+        with self._listen_scope:
+            await trio.serve_listeners(self._handle_connection, [self._listener], handler_nursery=nursery)
 
-    async def _attend(self, stream: trio.SocketStream) -> None:
+    async def _handle_connection(self, stream: trio.SocketStream) -> None:
         try:
-            with suppress(*_GONE):
+            with suppress(*_BROKEN):
                 granted = await self._answer(stream)
                 if granted is not None:
-                    await self._speak(stream, *granted)
+                    await self._serve_websocket(stream, *granted)
         finally:
             await trio.aclose_forcefully(stream)
 
@@ -193,49 +193,49 @@ class FakeServer:
         """Answer over HTTP, until a WebSocket is granted; with what has come of it already."""
         http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
         with trio.CancelScope() as scope:
-            self._asking.add(scope)
+            self._http_scopes.add(scope)
             try:
                 while (request := await _read_request(stream, http)) is not None:
                     if self._closed.is_set() and not request.path.startswith("/fake/"):
                         break
                     if self._clock is not None:
                         self._clock.catch_up()
-                    said = answer(self.fake, request, port=self._port, control=self._control)
-                    if isinstance(said, Upgrade):
-                        return said, http.trailing_data[0]
-                    await stream.send_all(said.octets)
-                    if not _begin_again(http):
+                    answered = answer(self.fake, request, port=self._port, control=self._control)
+                    if isinstance(answered, Upgrade):
+                        return answered, http.trailing_data[0]
+                    await stream.send_all(answered.octets)
+                    if not _start_next_request(http):
                         await _wait_eof(stream)
                         break
             finally:
-                self._asking.discard(scope)
+                self._http_scopes.discard(scope)
         return None
 
-    async def _speak(self, stream: trio.SocketStream, granted: Upgrade, early: bytes) -> None:
+    async def _serve_websocket(self, stream: trio.SocketStream, granted: Upgrade, early: bytes) -> None:
         """Be the browser's side of a WebSocket until it ends."""
         peer = WebSocketPeer(granted.deflate)
         wire = _Wire(stream, peer)
-        client = self._join(wire.tell, granted.path)
+        client = self._join(wire.send_messages, granted.path)
         wire.pieces = client.stream.pieces
-        self._speaking += 1
+        self._open_links += 1
         self.connections += 1
         try:
             async with background_tasks() as nursery:
                 # A scope of its own: what a nursery cancels in its own body would leave it, and end much more.
-                with trio.CancelScope() as speaking:
+                with trio.CancelScope() as link_scope:
                     await wire.write(granted.octets)
-                    nursery.start_soon(self._tell, client, wire, speaking)
-                    with suppress(*_GONE):
-                        await self._listen_to(client, stream, wire, peer, early)
+                    nursery.start_soon(self._send_until_end, client, wire, link_scope)
+                    with suppress(*_BROKEN):
+                        await self._read_messages(client, stream, wire, peer, early)
         finally:
             if peer.ended is not None:
                 self.ended[peer.ended] += 1
             client.lost()
-            self._speaking -= 1
-            self._silent.set()
+            self._open_links -= 1
+            self._link_closed.set()
 
-    async def _listen_to(
-        self, client: Speaker, stream: trio.SocketStream, wire: _Wire, peer: WebSocketPeer, early: bytes
+    async def _read_messages(
+        self, client: ConnectedClient, stream: trio.SocketStream, wire: _Wire, peer: WebSocketPeer, early: bytes
     ) -> None:
         octets = early or await stream.receive_some(_CHUNK)
         while octets:
@@ -248,19 +248,19 @@ class FakeServer:
                 return
             octets = await stream.receive_some(_CHUNK)
 
-    async def _tell(self, client: Speaker, wire: _Wire, speaking: trio.CancelScope) -> None:
-        await client.tell()
+    async def _send_until_end(self, client: ConnectedClient, wire: _Wire, link_scope: trio.CancelScope) -> None:
+        await client.send_messages()
         if self.fake._world.closed and not self._closed.is_set():
             self._closed.set()
-            for asking in self._asking if not self._control else ():
-                asking.cancel()
+            for http_scope in self._http_scopes if not self._control else ():
+                http_scope.cancel()
             if not self._control:
-                self._listening.cancel()
+                self._listen_scope.cancel()
         # What was not read here would break the connection before the client has read what was said.
-        with suppress(*_GONE):
+        with suppress(*_BROKEN):
             await wire.end()
             await trio.sleep(LINGER)  # the reader ends all this when the client has gone
-        speaking.cancel()
+        link_scope.cancel()
 
 
 async def _read_request(stream: trio.abc.Stream, http: h11.Connection) -> HttpRequest | None:
@@ -272,8 +272,8 @@ async def _read_request(stream: trio.abc.Stream, http: h11.Connection) -> HttpRe
             event = http.next_event()
             if event is h11.NEED_DATA:
                 chunk = bytes(await stream.receive_some(_CHUNK))
-                opening = (opening + chunk)[:_OPENING_BYTES]
-                if not _OPENING.fullmatch(opening):  # of TLS, say: the parser would wait for the end of a line
+                opening = (opening + chunk)[:_REQUEST_START_BYTES]
+                if not _REQUEST_START.fullmatch(opening):  # of TLS, say: the parser would wait for the end of a line
                     break
                 http.receive_data(chunk)
             elif isinstance(event, h11.Request):
@@ -296,7 +296,7 @@ async def _read_request(stream: trio.abc.Stream, http: h11.Connection) -> HttpRe
     return None
 
 
-def _begin_again(http: h11.Connection) -> bool:
+def _start_next_request(http: h11.Connection) -> bool:
     """Tell the parser that the request was answered; whether another may come on this connection."""
     http.send(h11.Response(status_code=404, headers=[("Content-Length", "0")]))
     http.send(h11.EndOfMessage())
@@ -317,21 +317,21 @@ class _Wire:
     def __init__(self, stream: trio.SocketStream, peer: WebSocketPeer) -> None:
         self._stream = stream
         self._peer = peer
-        self._turn = trio.Lock()
+        self._lock = trio.Lock()
         self.pieces: Callable[[list[bytes]], Iterable[bytes]] = ByteStream((), 1).pieces
 
-    async def tell(self, texts: list[bytes]) -> None:
+    async def send_messages(self, texts: list[bytes]) -> None:
         """Send texts."""
-        async with self._turn:
+        async with self._lock:
             for piece in self.pieces([*map(self._peer.frame, texts)]):
                 await self._stream.send_all(piece)
 
     async def write(self, octets: bytes) -> None:
         """Send what is no text."""
-        async with self._turn:
+        async with self._lock:
             await self._stream.send_all(octets)
 
     async def end(self) -> None:
         """Say that nothing more will come, without a close frame."""
-        async with self._turn:
+        async with self._lock:
             await self._stream.send_eof()

@@ -20,17 +20,27 @@ import attrs
 from cdp_core.bindings import _catalog
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import Json
-from cdp_core.testing.literal_values import Plain, a_name, a_number, a_text, from_json, one_of, some_seconds, to_json
+from cdp_core.testing.literal_values import (
+    LiteralValue,
+    a_duration,
+    a_name,
+    a_number,
+    a_text,
+    from_json,
+    one_of,
+    to_json,
+)
 
 __all__ = [
+    "EVENTS_WITH_OPEN_TYPE",
     "LEGALITIES",
     "NEW_EVENT",
-    "OPEN_VALUES",
     "Cut",
     "Delay",
     "Drop",
     "Duplicate",
     "Fault",
+    "FaultReport",
     "Legality",
     "LinkFaults",
     "Merge",
@@ -38,10 +48,9 @@ __all__ = [
     "Refuse",
     "Silence",
     "Split",
-    "Struck",
+    "checked_faults",
     "faults_from_json",
     "faults_to_json",
-    "some_faults",
 ]
 
 Legality = Literal["legal", "hostile", "illegal"]
@@ -62,7 +71,7 @@ def is_event(method: str) -> bool:
 
 
 @attrs.frozen(repr=False)
-class Drop(Plain):
+class Drop(LiteralValue):
     """The n-th call of a method is never answered and does nothing; the n-th event is not sent."""
 
     method: str = attrs.field(validator=a_name)
@@ -77,11 +86,11 @@ class Drop(Plain):
 
 
 @attrs.frozen(repr=False)
-class Delay(Plain):
+class Delay(LiteralValue):
     """The n-th call of a method, or the n-th event, comes so much later, and all behind it on the connection as well."""
 
     method: str = attrs.field(validator=a_name)
-    seconds: float = attrs.field(validator=some_seconds)
+    seconds: float = attrs.field(validator=a_duration)
     nth: int = attrs.field(default=1, validator=a_number(1))
     client: int = attrs.field(default=0, validator=a_number())
 
@@ -97,7 +106,7 @@ def _a_command(_fault: object, _field: object, method: Any) -> None:
 
 
 @attrs.frozen(repr=False)
-class Refuse(Plain):
+class Refuse(LiteralValue):
     """The n-th call of a method is refused, and does nothing."""
 
     method: str = attrs.field(validator=_a_command)
@@ -113,7 +122,7 @@ class Refuse(Plain):
 
 
 @attrs.frozen(repr=False)
-class Duplicate(Plain):
+class Duplicate(LiteralValue):
     """The n-th call of a method is answered twice with the same; the n-th event is sent twice."""
 
     method: str = attrs.field(validator=a_name)
@@ -127,7 +136,7 @@ class Duplicate(Plain):
 
 
 @attrs.frozen(repr=False)
-class Cut(Plain):
+class Cut(LiteralValue):
     """The link breaks before or after its n-th message of a direction, without a close frame."""
 
     nth: int = attrs.field(default=1, validator=a_number(1))
@@ -142,7 +151,7 @@ class Cut(Plain):
 
 
 @attrs.frozen(repr=False)
-class Silence(Plain):
+class Silence(LiteralValue):
     """From the n-th message of a direction on nothing comes through, and the link does not break."""
 
     nth: int = attrs.field(default=1, validator=a_number(1))
@@ -156,7 +165,7 @@ class Silence(Plain):
 
 
 @attrs.frozen(repr=False)
-class Split(Plain):
+class Split(LiteralValue):
     """What goes over a byte stream comes in pieces of at most so many octets."""
 
     octets: int = attrs.field(default=1, validator=a_number(1))
@@ -169,7 +178,7 @@ class Split(Plain):
 
 
 @attrs.frozen(repr=False)
-class Merge(Plain):
+class Merge(LiteralValue):
     """What goes over a byte stream comes so many messages at once, where there are as many."""
 
     messages: int = attrs.field(default=2, validator=a_number(2))
@@ -183,12 +192,12 @@ class Merge(Plain):
 
 NEW_EVENT: Final = "Future.happened"
 NEW_VALUE: Final = "somethingNew"
-OPEN_VALUES: Final = ("Page.javascriptDialogOpening", "Runtime.consoleAPICalled")
+EVENTS_WITH_OPEN_TYPE: Final = ("Page.javascriptDialogOpening", "Runtime.consoleAPICalled")
 """The events whose member `type` may have another value tomorrow, without that anything else would be another."""
 
 
 @attrs.frozen(repr=False)
-class Novelty(Plain):
+class Novelty(LiteralValue):
     """With the n-th event of a method, or the n-th reply to one, comes what the protocol does not have today.
 
     A `field` more, another `value` of an enumeration, or an `event` before it.
@@ -202,15 +211,17 @@ class Novelty(Plain):
     client: int = attrs.field(default=0, validator=a_number())
 
     def __attrs_post_init__(self) -> None:
-        if self.what == "value" and self.method not in OPEN_VALUES:
-            raise InvalidArgument(f"{self.method!r} has no value to be another; {', '.join(OPEN_VALUES)} have one.")
+        if self.what == "value" and self.method not in EVENTS_WITH_OPEN_TYPE:
+            raise InvalidArgument(
+                f"{self.method!r} has no value to be another; {', '.join(EVENTS_WITH_OPEN_TYPE)} have one."
+            )
 
     @property
     def legality(self) -> Legality:
         """Protocols grow."""
         return "hostile"
 
-    def renew(self, message: Json) -> Json:
+    def apply(self, message: Json) -> Json:
         """A message with what is new in it; of an `event`, the whole of it, on a session."""
         if self.what == "event":
             return {"method": NEW_EVENT, "params": {"why": NEW_VALUE}, **message}
@@ -225,7 +236,7 @@ Counted = Drop | Delay | Refuse | Duplicate | Novelty
 KINDS: Final[Mapping[str, type[Fault]]] = {kind.__name__: kind for kind in get_args(Fault)}
 
 
-def some_faults(given: Iterable[Fault]) -> tuple[Fault, ...]:
+def checked_faults(given: Iterable[Fault]) -> tuple[Fault, ...]:
     """Faults, and nothing else. Raises InvalidArgument."""
     made: tuple[Any, ...] = (given,) if isinstance(given, str) else tuple(given)
     for each in made:
@@ -245,7 +256,7 @@ def faults_from_json(content: Iterable[object]) -> tuple[Fault, ...]:
 
 
 @attrs.frozen
-class Struck:
+class FaultReport:
     """What became of the faults of one connection: for who judges its client (allowances.py)."""
 
     faults: tuple[Fault, ...] = ()
@@ -264,63 +275,63 @@ class LinkFaults:
 
     def __init__(self, faults: Iterable[Fault], client: int) -> None:
         own = [fault for fault in faults if fault.client in (0, client)]
-        self.struck: list[Fault] = []
+        self.matched_faults: list[Fault] = []
         """Those that met their message, in that order."""
-        self._undone: dict[type[Fault], set[tuple[str | None, str]]] = {Refuse: set(), Drop: set()}
+        self._skipped: dict[type[Fault], set[tuple[str | None, str]]] = {Refuse: set(), Drop: set()}
         self._calls = _by_method(own, events=False)
         self._events = _by_method(own, events=True)
         self._replies: Counter[str] = Counter()
         """How many answers to a method are to be doubled."""
-        self._links = [fault for fault in own if isinstance(fault, (Cut, Silence))]
+        self._link_faults = [fault for fault in own if isinstance(fault, (Cut, Silence))]
         self._counts: Counter[str] = Counter()
         self.silent: set[Direction] = set()
 
     @property
     def any(self) -> bool:
         """Whether there are any that a message could meet."""
-        return bool(self._calls or self._events or self._links)
+        return bool(self._calls or self._events or self._link_faults)
 
-    def heard(self, method: str) -> list[Fault]:
+    def for_command(self, method: str) -> list[Fault]:
         """The browser heard a call of this method: the faults that it meets."""
-        met = self._met(self._calls, method)
-        self._replies[f"reply to {method}"] += sum(isinstance(fault, Duplicate) for fault in met)
-        return met
+        matched = self._match(self._calls, method)
+        self._replies[f"reply to {method}"] += sum(isinstance(fault, Duplicate) for fault in matched)
+        return matched
 
-    def undo(self, fault: Refuse | Drop, session_id: str | None, method: str) -> None:
+    def note_skipped(self, fault: Refuse | Drop, session_id: str | None, method: str) -> None:
         """A call on that session did nothing, for this fault."""
-        self._undone[type(fault)].add((session_id, method))
+        self._skipped[type(fault)].add((session_id, method))
 
-    def account(self) -> Struck:
+    def report(self) -> FaultReport:
         """What became of them."""
-        return Struck(tuple(self.struck), frozenset(self._undone[Refuse]), frozenset(self._undone[Drop]))
+        return FaultReport(tuple(self.matched_faults), frozenset(self._skipped[Refuse]), frozenset(self._skipped[Drop]))
 
-    def said(self, what: str) -> list[Fault]:
+    def for_message(self, what: str) -> list[Fault]:
         """The browser says this event or reply: the faults that it meets."""
-        met = self._met(self._events, what)
+        matched = self._match(self._events, what)
         if self._replies[what]:
             self._replies[what] -= 1
-            return [Duplicate(what), *met]
-        return met
+            return [Duplicate(what), *matched]
+        return matched
 
-    def _met(self, of_method: Mapping[str, list[Counted]], method: str) -> list[Fault]:
+    def _match(self, of_method: Mapping[str, list[Counted]], method: str) -> list[Fault]:
         faults = of_method.get(method)
         if faults is None:
             return []
         self._counts[method] += 1
-        met: list[Fault] = [fault for fault in faults if fault.nth == self._counts[method]]
-        self.struck += met
-        return met
+        matched: list[Fault] = [fault for fault in faults if fault.nth == self._counts[method]]
+        self.matched_faults += matched
+        return matched
 
-    def passes(self, direction: Direction, when: Literal["before", "after"], number: int) -> bool:
+    def survives(self, direction: Direction, when: Literal["before", "after"], number: int) -> bool:
         """Whether the link survives this message of the direction, before or after it."""
-        for fault in self._links:
-            if fault.direction != direction or fault.nth != number or fault in self.struck:
+        for fault in self._link_faults:
+            if fault.direction != direction or fault.nth != number or fault in self.matched_faults:
                 continue
             if isinstance(fault, Cut) and fault.when == when:
-                self.struck.append(fault)
+                self.matched_faults.append(fault)
                 return False
             if isinstance(fault, Silence) and when == "before":
-                self.struck.append(fault)
+                self.matched_faults.append(fault)
                 self.silent.add(direction)
         return True
 

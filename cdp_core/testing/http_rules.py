@@ -34,7 +34,7 @@ from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.model import targets
 from cdp_core.testing.fake.model.parts import Target
 from cdp_core.testing.protocol_json import describe_protocol
-from cdp_core.testing.websocket_peer import Deflate, deflate_of
+from cdp_core.testing.websocket_peer import Deflate, negotiate_deflate
 
 MAX_HEAD_BYTES: Final = 1 << 20
 """A request that has not ended by then is not answered at all: the connection ends."""
@@ -190,7 +190,7 @@ def _upgrade(fake: FakeBrowser, request: HttpRequest, port: int) -> HttpAnswer |
     if not key:
         return HttpAnswer(500, b"Invalid request format. Sec-WebSocket-Key is empty or isn't specified.")
     digest = sha1(key.encode("latin-1", "replace") + _ACCEPT_SALT, usedforsecurity=False).digest()
-    deflate = deflate_of(request.headers.get("sec-websocket-extensions", ""))
+    deflate = negotiate_deflate(request.headers.get("sec-websocket-extensions", ""))
     return Upgrade(path=path, accept=b64encode(digest).decode(), deflate=deflate)
 
 
@@ -315,20 +315,20 @@ def _quoted(text: str) -> str:
 
 def _control(fake: FakeBrowser, request: HttpRequest) -> HttpAnswer:
     if "origin" in request.headers:
-        return _said(403, {"error": "A page has no business here."})
+        return _control_answer(403, {"error": "A page has no business here."})
     found = _CONTROLS.get(request.path)
     if found is None:
-        return _said(404, {"error": f"There is no {request.path}; there are {', '.join(_CONTROLS)}."})
+        return _control_answer(404, {"error": f"There is no {request.path}; there are {', '.join(_CONTROLS)}."})
     verb, run = found
     if request.method != verb:
-        return _said(405, {"error": f"{request.path} is asked with {verb}."})
+        return _control_answer(405, {"error": f"{request.path} is asked with {verb}."})
     try:
-        return _said(200, run(fake, request.body))
+        return _control_answer(200, run(fake, request.body))
     except InvalidArgument as error:
-        return _said(400, {"error": str(error)})
+        return _control_answer(400, {"error": str(error)})
 
 
-def _said(status: int, content: Any) -> HttpAnswer:
+def _control_answer(status: int, content: Any) -> HttpAnswer:
     return HttpAnswer(status, json.dumps(content).encode(), "application/json; charset=UTF-8")
 
 
@@ -349,19 +349,19 @@ def _verdict(fake: FakeBrowser, _body: bytes) -> Json:
 
 
 def _play(fake: FakeBrowser, body: bytes) -> Json:
-    asked = _read(body)
-    if is_object(asked):
-        script = kinds.Script.from_json(asked)
+    content = _read(body)
+    if is_object(content):
+        script = kinds.Script.from_json(content)
         fake.play(script)
         return {"played": len(script.timeline)}
-    steps = kinds._steps_from_json(asked, "steps")  # their labels may be those of the fake's own script
+    steps = kinds._steps_from_json(content, "steps")  # their labels may be those of the fake's own script
     fake.play(*steps)
     return {"played": len(steps)}
 
 
 def _advance(fake: FakeBrowser, body: bytes) -> Json:
-    asked = _read(body)
-    seconds: object = asked.get("seconds") if is_object(asked) else None
+    content = _read(body)
+    seconds: object = content.get("seconds") if is_object(content) else None
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds < float("inf"):
         raise InvalidArgument('How far to advance is said as {"seconds": 1.5}, and time does not run backwards.')
     fake.advance(fake.now + seconds)

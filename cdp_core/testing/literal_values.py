@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 # ── printing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Plain:
+class LiteralValue:
     """What such values have in common."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
         """The Python that makes it."""
-        told: list[str] = []
+        arguments: list[str] = []
         by_name = False
         for field in _fields(type(self)):
             given = getattr(self, field.name)
             by_name = by_name or field.kw_only or field.default is not attrs.NOTHING
             if field.default is attrs.NOTHING or not _same(given, field.default):
-                told.append(f"{field.name}={_shown(given)}" if by_name else _shown(given))
-        return f"{type(self).__name__}({', '.join(told)})"
+                arguments.append(f"{field.name}={_shown(given)}" if by_name else _shown(given))
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
     def _repr_pretty_(self, printer: Any, _cycle: object) -> None:
         """The same for Hypothesis and IPython, which would print the fields."""
@@ -65,34 +65,34 @@ def _same(given: Any, default: Any) -> bool:
 # ── members ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Members(Mapping[str, T_co]):
+class FrozenMapping(Mapping[str, T_co]):
     """A mapping that does not change, and can be hashed and pickled; in the order of making."""
 
-    __slots__ = ("_of",)
+    __slots__ = ("_mapping",)
 
-    def __init__(self, of: Mapping[str, T_co] = MappingProxyType({})) -> None:
-        self._of: Final = dict(of)
+    def __init__(self, mapping: Mapping[str, T_co] = MappingProxyType({})) -> None:
+        self._mapping: Final = dict(mapping)
 
     def __getitem__(self, name: str) -> T_co:
-        return self._of[name]
+        return self._mapping[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._of)
+        return iter(self._mapping)
 
     def __len__(self) -> int:
-        return len(self._of)
+        return len(self._mapping)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mapping) and self._of == dict(other)  # pyright: ignore[reportUnknownArgumentType]
+        return isinstance(other, Mapping) and self._mapping == dict(other)  # pyright: ignore[reportUnknownArgumentType]
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._of.items()))
+        return hash(frozenset(self._mapping.items()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._of,)
+        return type(self), (self._mapping,)
 
     def __repr__(self) -> str:
-        return repr(self._of)
+        return repr(self._mapping)
 
 
 # ── JSON ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -127,7 +127,7 @@ def member_from_json(made: type[T], content: object, where: str) -> T:
         raise InvalidArgument(f"{where}: {error}") from None
 
 
-def object_of(content: object, what: str, members: Iterable[str]) -> Json:
+def parse_object(content: object, what: str, members: Iterable[str]) -> Json:
     """A JSON text or value that must be an object with these members at most. Raises InvalidArgument."""
     try:
         found: object = json.loads(content) if isinstance(content, (str, bytes)) else content
@@ -163,7 +163,7 @@ def a_flag(_value: object, field: Field, given: object) -> None:
         raise InvalidArgument(f"{field.name} must be true or false, not {given!r}.")
 
 
-def some_seconds(_value: object, field: Field, given: object) -> None:
+def a_duration(_value: object, field: Field, given: object) -> None:
     """A duration."""
     if not isinstance(given, (int, float)) or isinstance(given, bool) or not 0 <= given < float("inf"):
         raise InvalidArgument(f"{field.name} must be a number of seconds, not {given!r}.")

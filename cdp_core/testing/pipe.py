@@ -40,19 +40,19 @@ async def serve_pipe(
             async with background_tasks() as nursery:
                 nursery.start_soon(clock.run)
                 with trio.CancelScope() as serving:
-                    nursery.start_soon(_listen, commands, client, serving)
-                    await client.tell()
+                    nursery.start_soon(_read_messages, commands, client, serving)
+                    await client.send_messages()
         finally:
             client.lost()
 
 
-async def _listen(stream: trio.abc.ReceiveStream, client: ServedClient, serving: trio.CancelScope) -> None:
-    begun: list[bytes] = []
+async def _read_messages(stream: trio.abc.ReceiveStream, client: ServedClient, serving: trio.CancelScope) -> None:
+    partial_text: list[bytes] = []
     with suppress(trio.BrokenResourceError):
         while chunk := bytes(await stream.receive_some(_CHUNK)):
             first, *others = chunk.split(b"\0")
-            begun.append(first)
+            partial_text.append(first)
             for part in others:
-                client.receive(b"".join(begun))
-                begun = [part]
+                client.receive(b"".join(partial_text))
+                partial_text = [part]
     serving.cancel()

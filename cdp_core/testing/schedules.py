@@ -24,16 +24,26 @@ import attrs
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.delivery_order import EDGES, Edges
-from cdp_core.testing.literal_values import Plain, a_number, from_json, object_of, one_of, some_seconds, to_json
+from cdp_core.testing.literal_values import LiteralValue, a_duration, a_number, from_json, one_of, parse_object, to_json
 
-__all__ = ["Advance", "Ask", "Chance", "Consume", "Deliver", "Schedule", "Turn", "a_schedule", "some_edges"]
+__all__ = [
+    "Advance",
+    "Ask",
+    "Consume",
+    "Deliver",
+    "Schedule",
+    "SeededRandom",
+    "Turn",
+    "checked_edges",
+    "checked_schedule",
+]
 
 
 # ── the values ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @attrs.frozen(repr=False)
-class Deliver(Plain):
+class Deliver(LiteralValue):
     """One message reaches a client: that of this number, else that of this rank among those which may come next.
 
     A rank counts from the oldest, and goes round: there is always one of any rank, where there is one at all.
@@ -46,7 +56,7 @@ class Deliver(Plain):
 
 
 @attrs.frozen(repr=False)
-class Consume(Plain):
+class Consume(LiteralValue):
     """The browser hears so many commands of a client, and so many octets beyond them."""
 
     client: int = attrs.field(default=1, validator=a_number(1))
@@ -56,14 +66,14 @@ class Consume(Plain):
 
 
 @attrs.frozen(repr=False)
-class Advance(Plain):
+class Advance(LiteralValue):
     """Time passes."""
 
-    seconds: float = attrs.field(validator=some_seconds)
+    seconds: float = attrs.field(validator=a_duration)
 
 
 @attrs.frozen(repr=False)
-class Ask(Plain):
+class Ask(LiteralValue):
     """Somebody asks a client something; the question is the client's own business, and JSON."""
 
     client: int = attrs.field(default=1, validator=a_number(1))
@@ -83,7 +93,7 @@ def _to_turns(turns: Iterable[Turn]) -> tuple[Turn, ...]:
 
 
 @attrs.frozen(repr=False)
-class Schedule(Plain):
+class Schedule(LiteralValue):
     """Turns in their order, and which orders of messages there may be."""
 
     turns: tuple[Turn, ...] = attrs.field(default=(), converter=_to_turns)
@@ -96,7 +106,7 @@ class Schedule(Plain):
     @classmethod
     def from_json(cls, content: str | bytes | Json) -> Schedule:
         """Read a schedule. Raises InvalidArgument that names the place."""
-        found = object_of(content, "schedule", ("turns", "edges"))
+        found = parse_object(content, "schedule", ("turns", "edges"))
         turns: object = found.get("turns", [])
         if not isinstance(turns, list):
             raise InvalidArgument("turns of a schedule must be a list.")
@@ -107,21 +117,21 @@ class Schedule(Plain):
         )
 
 
-def a_schedule(given: Schedule) -> Schedule:
+def checked_schedule(given: Schedule) -> Schedule:
     """A schedule, and nothing else. Raises InvalidArgument."""
     if not isinstance(given, Schedule):  # pyright: ignore[reportUnnecessaryIsInstance] - of those who are not checked
         raise InvalidArgument(f"{given!r} is no schedule; give Schedule(turns), or its edges to connect().")
     return given
 
 
-def some_edges(given: Edges) -> Edges:
+def checked_edges(given: Edges) -> Edges:
     """Edges that there are. Raises InvalidArgument."""
     if given not in EDGES:
         raise InvalidArgument(f"{given!r} is no edges; there are {', '.join(EDGES)}.")
     return given
 
 
-class Chance:
+class SeededRandom:
     """Numbers out of a seed, the same on every Python: splitmix64."""
 
     def __init__(self, seed: int) -> None:

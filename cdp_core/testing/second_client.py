@@ -13,11 +13,11 @@ from cdp_core.sansio.messages import Json
 from cdp_core.testing.schedules import Ask
 from cdp_core.testing.simulation import Pump
 
-LOOKS: Final = 6
+CHECKS: Final = 6
 """How often it looks whether there is a dialog to answer, before it answers at once."""
 
 
-def keep_company(pump: Pump) -> list[Ask]:
+def add_second_client(pump: Pump) -> list[Ask]:
     """Let it come, and see a dialog if there will be one; then it is to be asked these things, each when all is quiet.
 
     Nobody comes where there is no page.
@@ -25,13 +25,13 @@ def keep_company(pump: Pump) -> list[Ask]:
     pages = pump.fake.truth().pages
     if not pages:
         return []
-    other = _Other(pages[0])
+    other = _SecondClient(pages[0])
     number = pump.join(other).number
     pump.run(until=lambda: bool(other.open))
-    return [Ask(number, "answer")] * LOOKS
+    return [Ask(number, "answer")] * CHECKS
 
 
-class _Other:
+class _SecondClient:
     """One session on one page; it does nothing but answer the dialogs that it saw, one at a time."""
 
     def __init__(self, page: str) -> None:
@@ -39,7 +39,7 @@ class _Other:
         """The frames that asked, in that order, and have no answer."""
         self._page = page
         self._session = ""
-        self._last = self._looked = 0
+        self._last = self._checked = 0
 
     def start(self) -> list[bytes]:
         return [self._command("Target.attachToTarget", {"targetId": self._page, "flatten": True})]
@@ -56,15 +56,15 @@ class _Other:
             self.open.clear()
         elif method == "Page.javascriptDialogOpening":
             self.open.append(params["frameId"])
-            return self._answer() if self._looked == LOOKS else []
+            return self._answer() if self._checked == CHECKS else []
         elif method == "Page.javascriptDialogClosed" and params["frameId"] in self.open:
             self.open.remove(params["frameId"])
         return []
 
     def ask(self, _question: Any, /) -> list[bytes]:
-        self._looked += 1
+        self._checked += 1
         answered = self._answer()
-        while self.open and self._looked == LOOKS:
+        while self.open and self._checked == CHECKS:
             answered += self._answer()
         return answered
 

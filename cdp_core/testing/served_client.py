@@ -26,9 +26,9 @@ MAX_BACKLOG_BYTES: Final = 64 << 20
 """What waits for a client that does not read."""
 PATIENCE: Final = 1.0
 """How long a schedule waits for a client that sends nothing of what it wants first."""
-GATHERING: Final = 0.02
+BATCH_DELAY: Final = 0.02
 """How long messages that are to come together wait for each other."""
-GONE: Final = (trio.BrokenResourceError, trio.ClosedResourceError)
+BROKEN: Final = (trio.BrokenResourceError, trio.ClosedResourceError)
 
 Order = Literal["arising", "observed", "hostile"]
 ORDERS: Final[tuple[Order, ...]] = ("arising", "observed", "hostile")
@@ -45,7 +45,7 @@ class RealClock:
 
     def __init__(self, fake: FakeBrowser) -> None:
         self._fake = fake
-        self._begun = trio.current_time() - fake.now
+        self._time_origin = trio.current_time() - fake.now
         self._changed = trio.Event()
         self._advancing = False
 
@@ -58,22 +58,22 @@ class RealClock:
                 self.catch_up()
                 due = self._fake.next_time()
                 self._changed = trio.Event()
-                with trio.move_on_at(math.inf if due is None else self._begun + due):
+                with trio.move_on_at(math.inf if due is None else self._time_origin + due):
                     await self._changed.wait()
         finally:
             clocks.remove(self)
 
     def catch_up(self) -> None:
         """Let the time pass that has passed; what was let pass by hand has passed too."""
-        elapsed = trio.current_time() - self._begun
+        elapsed = trio.current_time() - self._time_origin
         if elapsed > self._fake.now:
             self._advancing = True
             self._fake.advance(elapsed)
             self._advancing = False
         else:
-            self._begun -= self._fake.now - elapsed
+            self._time_origin -= self._fake.now - elapsed
 
-    def look_again(self) -> None:
+    def time_changed(self) -> None:
         """See Clock."""
         if not self._advancing:  # the clock itself knows what it has done
             self._changed.set()
@@ -85,9 +85,9 @@ class RealClock:
 class Outbox:
     """What is to be written to one client, until nothing more will come."""
 
-    def __init__(self, end: ClientEnd, together: int = 0) -> None:
+    def __init__(self, end: ClientEnd, batch_size: int = 0) -> None:
         self._end = end
-        self._together = together
+        self._batch_size = batch_size
         self._waiting: list[bytes] = []
         self._size = 0
         self._filled = trio.Event()
@@ -111,17 +111,17 @@ class Outbox:
         self._complete = True
         self._filled.set()
 
-    async def empty(self, write: Write) -> None:
+    async def write_out(self, write: Write) -> None:
         """Write until all is written, or it cannot be."""
-        with self._writing, suppress(*GONE):
+        with self._writing, suppress(*BROKEN):
             while self._waiting or not self._complete:
                 if not self._waiting:
                     self.idle = True
                     await self._filled.wait()
                 self._filled = trio.Event()
-                if len(self._waiting) < self._together and not self._complete:
-                    with trio.move_on_after(GATHERING):
-                        while len(self._waiting) < self._together and not self._complete:
+                if len(self._waiting) < self._batch_size and not self._complete:
+                    with trio.move_on_after(BATCH_DELAY):
+                        while len(self._waiting) < self._batch_size and not self._complete:
                             await self._filled.wait()
                             self._filled = trio.Event()
                 batch, self._waiting, self._size = self._waiting, [], 0
@@ -152,7 +152,7 @@ class ServedClient:
         seed = None if order == "arising" else fake.seed + self._end.number
         self._order = DeliveryOrder(self._end, seed=seed)
         self.stream = ByteStream(fake.faults, self._end.number)
-        self._outbox = Outbox(self._end, self.stream.together)
+        self._outbox = Outbox(self._end, self.stream.batch_size)
         self._arrived = trio.Event()
         self._end.on_message(self._wake)
 
@@ -167,14 +167,14 @@ class ServedClient:
         """The client has gone. Idempotent."""
         self._end.lost()
 
-    async def tell(self) -> None:
+    async def send_messages(self) -> None:
         """Write what there is, until its connection has ended; then all was written."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._fill)
-            await self._outbox.empty(self._write)
+            nursery.start_soon(self._fill_outbox)
+            await self._outbox.write_out(self._write)
             nursery.cancel_scope.cancel()
 
-    async def _fill(self) -> None:
+    async def _fill_outbox(self) -> None:
         while self._end.connected or self._end.first() is not None:
             self._arrived = trio.Event()
             self._outbox.put(self._order.take())
@@ -189,7 +189,7 @@ class ServedClient:
         with trio.move_on_after(PATIENCE if self._end.connected else 0):
             await self._arrived.wait()
             return
-        self._order.go_on()
+        self._order.give_up()
 
     def _wake(self) -> None:
         self._arrived.set()

@@ -20,9 +20,9 @@ from cdp_core.errors import InvalidArgument, LocalProtocolError
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.client_end import ClientEnd
 from cdp_core.testing.fake.delivery_order import Delivery, Edges
-from cdp_core.testing.schedules import Advance, Ask, Chance, Consume, Deliver, Schedule, Turn
+from cdp_core.testing.schedules import Advance, Ask, Consume, Deliver, Schedule, SeededRandom, Turn
 
-MOST_TURNS: Final = 100_000
+MAX_TURNS: Final = 100_000
 INTERRUPTION: Final = 24
 """Once in so many turns somebody may ask in between."""
 
@@ -57,7 +57,7 @@ class AskableClient(Protocol):
 
 
 @attrs.define(eq=False)
-class _Party:
+class _PumpedClient:
     """A client, its end at the browser, and what it wrote and was not heard."""
 
     client: PureClient
@@ -70,7 +70,7 @@ class _Party:
 
     def write(self, payloads: Iterable[bytes]) -> None:
         self.written.extend(payloads)
-        self.knew.extend([self.end.told] * (len(self.written) - len(self.knew)))
+        self.knew.extend([self.end.delivered] * (len(self.written) - len(self.knew)))
 
 
 @attrs.frozen(kw_only=True)
@@ -79,9 +79,9 @@ class Run:
 
     schedule: Schedule
     """The turns that were taken: run again with these, everything is the same."""
-    told: tuple[tuple[int, bytes], ...] = attrs.field(repr=False)
+    delivered: tuple[tuple[int, bytes], ...] = attrs.field(repr=False)
     """Every message that was delivered, with the number of the client."""
-    heard: tuple[tuple[int, bytes], ...] = attrs.field(repr=False)
+    received: tuple[tuple[int, bytes], ...] = attrs.field(repr=False)
     """Every message that the browser heard."""
     hostile: int
     """How many messages came before one that a browser was always seen to send earlier."""
@@ -118,42 +118,42 @@ class Pump:
         hurry: bool = False,
         interrupt: bool = False,
         watch: Callable[[Turn], None] | None = None,
-        most_turns: int = MOST_TURNS,
+        max_turns: int = MAX_TURNS,
     ) -> None:
         if schedule is not None and (seed is not None or edges is not None):
             raise InvalidArgument("A pump takes a schedule, or a seed with its edges; give one of the two.")
         self.fake = fake
-        self._given = schedule if schedule is not None else None if seed is not None else fake.schedule
-        self._edges: Edges = edges or ("observed" if self._given is None else self._given.edges)
-        self._chance = None if seed is None else Chance(seed)
-        self._row = deque(() if self._given is None or self._chance is not None else self._given.turns)
+        self._schedule = schedule if schedule is not None else None if seed is not None else fake.schedule
+        self._edges: Edges = edges or ("observed" if self._schedule is None else self._schedule.edges)
+        self._random = None if seed is None else SeededRandom(seed)
+        self._scheduled = deque(() if self._schedule is None or self._random is not None else self._schedule.turns)
         """The turns of the schedule that were not tried yet."""
         self._asks = deque(asks)
         self._exact = exact
         self._hurry = hurry
         self._interrupt = interrupt
         self._watch = watch
-        self._most_turns = most_turns
+        self._max_turns = max_turns
         self._taken: list[Turn] = []
-        self._told: list[tuple[int, bytes]] = []
-        self._heard: list[tuple[int, bytes]] = []
+        self._delivered: list[tuple[int, bytes]] = []
+        self._received: list[tuple[int, bytes]] = []
         self._hostile = self._passed_over = 0
-        self._parties: dict[int, _Party] = {}
+        self._pumped: dict[int, _PumpedClient] = {}
         for client in clients:
             self.join(client)
 
     def join(self, client: PureClient, path: str | None = None) -> ClientEnd:
         """Connect one client more."""
         end = self.fake.connect(path, edges=self._edges)
-        party = self._parties[end.number] = _Party(client, end)
+        pumped = self._pumped[end.number] = _PumpedClient(client, end)
         if isinstance(client, StartingClient):
-            party.write(client.start())
+            pumped.write(client.start())
         return end
 
     @property
     def ends(self) -> tuple[ClientEnd, ...]:
         """The clients' ends at the browser, in the order of connecting."""
-        return tuple(party.end for party in self._parties.values())
+        return tuple(pumped.end for pumped in self._pumped.values())
 
     def ask(self, asks: Iterable[Ask]) -> None:
         """Ask these things, too, in their order."""
@@ -163,22 +163,22 @@ class Pump:
         """Take turns until nothing is left to do, or `until` holds; then it can be gone on with."""
         quiet = True
         for turn in self._turns():
-            quiet = self._took(turn)
+            quiet = self._run_turn(turn)
             if not quiet or (until is not None and until()):
                 break
         return Run(
             schedule=Schedule(tuple(self._taken), self._edges),
-            told=tuple(self._told),
-            heard=tuple(self._heard),
+            delivered=tuple(self._delivered),
+            received=tuple(self._received),
             hostile=self._hostile,
             passed_over=self._passed_over,
             quiet=quiet,
         )
 
     def _turns(self) -> Iterator[Turn]:
-        while self._row:
-            turn = self._row.popleft()
-            if self._can(turn):
+        while self._scheduled:
+            turn = self._scheduled.popleft()
+            if self._can_take(turn):
                 yield turn
             elif self._exact:
                 raise LocalProtocolError(
@@ -188,12 +188,12 @@ class Pump:
                 )
             else:
                 self._passed_over += 1
-        choose = self._by_default if self._chance is None else self._by_chance
+        choose = self._by_default if self._random is None else self._by_seed
         while (chosen := choose()) is not None:
             yield chosen
 
-    def _took(self, turn: Turn) -> bool:
-        if len(self._taken) >= self._most_turns:
+    def _run_turn(self, turn: Turn) -> bool:
+        if len(self._taken) >= self._max_turns:
             return False
         self._taken.append(self._take(turn))
         if self._watch is not None:
@@ -203,36 +203,36 @@ class Pump:
     # ── choosing ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _by_default(self) -> Turn | None:
-        for number, party in self._parties.items():
-            if self._writes(party):
+        for number, pumped in self._pumped.items():
+            if self._has_written(pumped):
                 return Consume(number)
-        for number, party in self._parties.items():
-            first = party.end.first()
+        for number, pumped in self._pumped.items():
+            first = pumped.end.first()
             if first is not None:
                 return Deliver(number, first.number)
         return self._asks.popleft() if self._asks else self._next_time()
 
-    def _by_chance(self) -> Turn | None:
-        assert self._chance is not None
-        turns: list[Turn] = [Consume(number) for number, party in self._parties.items() if self._writes(party)]
-        ready = [(number, party.end, party.end.ready_count) for number, party in self._parties.items()]
+    def _by_seed(self) -> Turn | None:
+        assert self._random is not None
+        turns: list[Turn] = [Consume(number) for number, pumped in self._pumped.items() if self._has_written(pumped)]
+        ready = [(number, pumped.end, pumped.end.ready_count) for number, pumped in self._pumped.items()]
         waiting = sum(count for _, _, count in ready)
         quiet = not (turns or waiting)
-        if self._asks and (self._hurry or quiet or (self._interrupt and not self._chance.below(INTERRUPTION))):
+        if self._asks and (self._hurry or quiet or (self._interrupt and not self._random.below(INTERRUPTION))):
             turns.append(self._asks[0])
         if self._hurry or quiet:
             time = self._next_time()
             turns += [] if time is None else [time]
         if not turns and not waiting:
             return None
-        place = self._chance.below(len(turns) + waiting)
-        if place < len(turns):
-            return self._asks.popleft() if isinstance(turns[place], Ask) else turns[place]
-        place -= len(turns)
+        index = self._random.below(len(turns) + waiting)
+        if index < len(turns):
+            return self._asks.popleft() if isinstance(turns[index], Ask) else turns[index]
+        index -= len(turns)
         for number, end, count in ready:
-            if place < count:
-                return Deliver(number, end.ready_at(place).number)
-            place -= count
+            if index < count:
+                return Deliver(number, end.ready_at(index).number)
+            index -= count
         raise AssertionError("a place beyond all there is")
 
     def _next_time(self) -> Turn | None:
@@ -246,65 +246,65 @@ class Pump:
 
     # ── taking ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _can(self, turn: Turn) -> bool:
+    def _can_take(self, turn: Turn) -> bool:
         if isinstance(turn, Advance):
             return True
-        party = self._parties.get(turn.client)
-        if party is None:
+        pumped = self._pumped.get(turn.client)
+        if pumped is None:
             return False
         if isinstance(turn, Deliver):
-            return self._named(party, turn) is not None
+            return self._delivery_for(pumped, turn) is not None
         if isinstance(turn, Consume):
-            return self._writes(party) and (not self._exact or len(party.written) >= turn.commands)
-        return isinstance(party.client, AskableClient)
+            return self._has_written(pumped) and (not self._exact or len(pumped.written) >= turn.commands)
+        return isinstance(pumped.client, AskableClient)
 
-    def _writes(self, party: _Party) -> bool:
-        if not party.end.connected:
-            party.written.clear()
-            party.knew.clear()
-        return bool(party.written)
+    def _has_written(self, pumped: _PumpedClient) -> bool:
+        if not pumped.end.connected:
+            pumped.written.clear()
+            pumped.knew.clear()
+        return bool(pumped.written)
 
-    def _named(self, party: _Party, turn: Deliver) -> Delivery | None:
+    def _delivery_for(self, pumped: _PumpedClient, turn: Deliver) -> Delivery | None:
         if turn.number:
-            return party.end.ready_one(turn.number)
-        return _at_rank(party.end, turn)
+            return pumped.end.ready_one(turn.number)
+        return _at_rank(pumped.end, turn)
 
     def _take(self, turn: Turn) -> Turn:
         """Take it. The answer is the turn, exact."""
         if isinstance(turn, Advance):
             self.fake.advance(self.fake.now + turn.seconds)
             return turn
-        party = self._parties[turn.client]
+        pumped = self._pumped[turn.client]
         if isinstance(turn, Deliver):
-            return self._deliver(party, turn)
+            return self._deliver(pumped, turn)
         if isinstance(turn, Consume):
-            return self._consume(party, turn)
-        if isinstance(party.client, AskableClient):
-            party.write(party.client.ask(turn.question))
+            return self._consume(pumped, turn)
+        if isinstance(pumped.client, AskableClient):
+            pumped.write(pumped.client.ask(turn.question))
         return turn
 
-    def _deliver(self, party: _Party, turn: Deliver) -> Turn:
-        delivery = self._named(party, turn)
+    def _deliver(self, pumped: _PumpedClient, turn: Deliver) -> Turn:
+        delivery = self._delivery_for(pumped, turn)
         assert delivery is not None
-        self._hostile += party.end.is_early(delivery)
-        payload = self.fake.deliver(party.end, delivery)
-        self._told.append((turn.client, payload))
-        party.write(party.client.receive(payload))
+        self._hostile += pumped.end.is_early(delivery)
+        payload = self.fake.deliver(pumped.end, delivery)
+        self._delivered.append((turn.client, payload))
+        pumped.write(pumped.client.receive(payload))
         return Deliver(turn.client, delivery.number)
 
-    def _consume(self, party: _Party, turn: Consume) -> Turn:
-        heard = 0
-        party.octets += turn.octets
-        while party.written and party.end.connected:
-            if heard >= turn.commands:
-                if party.octets < len(party.written[0]):
+    def _consume(self, pumped: _PumpedClient, turn: Consume) -> Turn:
+        consumed = 0
+        pumped.octets += turn.octets
+        while pumped.written and pumped.end.connected:
+            if consumed >= turn.commands:
+                if pumped.octets < len(pumped.written[0]):
                     break
-                party.octets -= len(party.written[0])
-            payload = party.written.popleft()
-            self._heard.append((turn.client, payload))
-            party.end.receive(payload, knew=party.knew.popleft())
-            heard += 1
-        return Consume(turn.client, heard)
+                pumped.octets -= len(pumped.written[0])
+            payload = pumped.written.popleft()
+            self._received.append((turn.client, payload))
+            pumped.end.receive(payload, knew=pumped.knew.popleft())
+            consumed += 1
+        return Consume(turn.client, consumed)
 
 
 # ── for who cannot be pumped ─────────────────────────────────────────────────────────────────────────────────────────
@@ -314,7 +314,7 @@ class DeliveryOrder:
     """What one client is told next, for a transport or an endpoint that brings it there.
 
     `take()` is a batch that may be sent now. A schedule is enforced: where it wants more of the client's commands first,
-    nothing is given out, and `waits_for_client` is true; `go_on()` gives the rest of it up, for a client that does not
+    nothing is given out, and `waits_for_client` is true; `give_up()` gives the rest of it up, for a client that does not
     behave as when the schedule was made. Time and asks are the program's own there, and passed over.
     """
 
@@ -327,7 +327,7 @@ class DeliveryOrder:
         self._turns = deque(
             turn for turn in turns if isinstance(turn, (Deliver, Consume)) and turn.client == end.number
         )
-        self._chance = None if seed is None else Chance(seed)
+        self._random = None if seed is None else SeededRandom(seed)
         self._commands = self._octets = 0
         """What the client sent, beyond what the schedule has consumed."""
 
@@ -339,10 +339,10 @@ class DeliveryOrder:
     @property
     def waits_for_client(self) -> bool:
         """Whether there is something to deliver, and the schedule wants commands first."""
-        self._pass()
+        self._skip_consumed()
         return bool(self._turns) and not isinstance(self._turns[0], Deliver) and self._end.first() is not None
 
-    def go_on(self) -> None:
+    def give_up(self) -> None:
         """Keep to the schedule no longer."""
         self._turns.clear()
 
@@ -350,15 +350,15 @@ class DeliveryOrder:
         """What may be sent now; nothing where nothing may."""
         taken: list[bytes] = []
         while True:
-            self._pass()
+            self._skip_consumed()
             delivery = self._next()
             if delivery is None:
                 return taken
             taken.append(self._end.fake.deliver(self._end, delivery))
-            if self._chance is not None and not self._chance.below(4):
+            if self._random is not None and not self._random.below(4):
                 return taken
 
-    def _pass(self) -> None:
+    def _skip_consumed(self) -> None:
         """Leave the turns behind that need nothing any more."""
         while self._turns:
             turn = self._turns[0]
@@ -369,9 +369,9 @@ class DeliveryOrder:
             self._octets = self._octets - turn.octets if turn.octets else self._octets
 
     def _next(self) -> Delivery | None:
-        if self._chance is not None:
+        if self._random is not None:
             count = self._end.ready_count
-            return self._end.ready_at(self._chance.below(count)) if count else None
+            return self._end.ready_at(self._random.below(count)) if count else None
         if not self._turns:
             return self._end.first()
         turn = self._turns[0]

@@ -18,17 +18,17 @@ import attrs
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import Json, is_object
 from cdp_core.testing.literal_values import (
-    Members,
-    Plain,
+    FrozenMapping,
+    LiteralValue,
+    a_duration,
     a_flag,
     a_name,
     a_number,
     a_text,
     from_json,
     member_from_json,
-    object_of,
     one_of,
-    some_seconds,
+    parse_object,
     to_json,
 )
 
@@ -58,23 +58,23 @@ __all__ = [
     "Step",
     "Wait",
     "Worker",
-    "a_script",
-    "labels_given",
+    "checked_script",
+    "checked_steps",
+    "labels_made",
     "labels_used",
-    "some_steps",
 ]
 
 T = TypeVar("T")
 MAIN: Final = "main"
 WORKERS: Final = ("dedicated", "shared", "service")
 DIALOGS: Final = ("alert", "confirm", "prompt", "beforeunload")
-MOMENTS: Final = ("", "beforeunload", "pagehide", "visibilitychange", "unload")
+UNLOAD_EVENTS: Final = ("", "beforeunload", "pagehide", "visibilitychange", "unload")
 """When a script does something: now, or when its document is left."""
 CONSOLE: Final = ("log", "debug", "info", "warning", "error")
 
 
 @attrs.frozen(repr=False)
-class Navigate(Plain):
+class Navigate(LiteralValue):
     """The page goes to another document by itself."""
 
     url: str = attrs.field(validator=a_text)
@@ -82,7 +82,7 @@ class Navigate(Plain):
 
 
 @attrs.frozen(repr=False)
-class AddFrame(Plain):
+class AddFrame(LiteralValue):
     """A script adds an iframe; it is out of process where its site is another one."""
 
     label: str = attrs.field(validator=a_name)
@@ -91,7 +91,7 @@ class AddFrame(Plain):
 
 
 @attrs.frozen(repr=False)
-class NavigateFrame(Plain):
+class NavigateFrame(LiteralValue):
     """An iframe goes to another document; to another site, it changes its process."""
 
     label: str = attrs.field(validator=a_name)
@@ -99,7 +99,7 @@ class NavigateFrame(Plain):
 
 
 @attrs.frozen(repr=False)
-class PushState(Plain):
+class PushState(LiteralValue):
     """A script gives its document another address, as `history.pushState` does: nothing is loaded."""
 
     url: str = attrs.field(validator=a_text)
@@ -107,7 +107,7 @@ class PushState(Plain):
 
 
 @attrs.frozen(repr=False)
-class Go(Plain):
+class Go(LiteralValue):
     """A script goes back in the history of its page, or forward, as `history.go` does."""
 
     delta: int = attrs.field(default=-1, validator=a_number(-50))
@@ -115,21 +115,21 @@ class Go(Plain):
 
 
 @attrs.frozen(repr=False)
-class RemoveFrame(Plain):
+class RemoveFrame(LiteralValue):
     """A script removes an iframe."""
 
     label: str = attrs.field(validator=a_name)
 
 
 @attrs.frozen(repr=False)
-class MoveFrame(Plain):
+class MoveFrame(LiteralValue):
     """A script moves an iframe's element: it loads anew, as another frame (fact 44)."""
 
     label: str = attrs.field(validator=a_name)
 
 
 @attrs.frozen(repr=False)
-class Dialog(Plain):
+class Dialog(LiteralValue):
     """A script calls alert, confirm or prompt; the steps after it come when it was answered.
 
     With the type `beforeunload` the document will ask before it is left, if a user, or a command in the name of one, has
@@ -140,11 +140,11 @@ class Dialog(Plain):
     message: str = attrs.field(default="", validator=a_text)
     default_prompt: str = attrs.field(default="", validator=a_text)
     frame: str = attrs.field(default=MAIN, validator=a_name)
-    at: str = attrs.field(default="", validator=one_of(MOMENTS))
+    at: str = attrs.field(default="", validator=one_of(UNLOAD_EVENTS))
 
 
 @attrs.frozen(repr=False)
-class Console(Plain):
+class Console(LiteralValue):
     """A script writes to the console."""
 
     text: str = attrs.field(validator=a_text)
@@ -152,12 +152,12 @@ class Console(Plain):
     frame: str = attrs.field(default=MAIN, validator=a_name)
     times: int = attrs.field(default=1, validator=a_number(1))
     """How often the text stands there: how large messages are told in few words."""
-    at: str = attrs.field(default="", validator=one_of(MOMENTS))
+    at: str = attrs.field(default="", validator=one_of(UNLOAD_EVENTS))
     """A moment of the document's leaving, in place of now."""
 
 
 @attrs.frozen(repr=False)
-class ScriptError(Plain):
+class ScriptError(LiteralValue):
     """A script throws, and nobody catches it."""
 
     message: str = attrs.field(validator=a_text)
@@ -165,7 +165,7 @@ class ScriptError(Plain):
 
 
 @attrs.frozen(repr=False)
-class Request(Plain):
+class Request(LiteralValue):
     """A script asks for something, by XMLHttpRequest, and writes to the console what came: status and body, or `failed`.
 
     It asks when it is over; with `sync` it asks at once and waits for it, and so does its whole process. Where it is
@@ -179,7 +179,7 @@ class Request(Plain):
 
 
 @attrs.frozen(repr=False)
-class Popup(Plain):
+class Popup(LiteralValue):
     """A script opens a window; with `noopener` it has a process of its own."""
 
     label: str = attrs.field(validator=a_name)
@@ -189,7 +189,7 @@ class Popup(Plain):
 
 
 @attrs.frozen(repr=False)
-class Worker(Plain):
+class Worker(LiteralValue):
     """A script starts a worker: a dedicated one, or one that is shared, or a service worker, which there may be already.
 
     What its own script does are the steps that `pages` has by its address: of these it writes to the console, throws, and
@@ -203,14 +203,14 @@ class Worker(Plain):
 
 
 @attrs.frozen(repr=False)
-class EndWorker(Plain):
+class EndWorker(LiteralValue):
     """A worker ends: a dedicated one is terminated by who made it, another one closes itself."""
 
     label: str = attrs.field(validator=a_name)
 
 
 @attrs.frozen(repr=False)
-class Prerender(Plain):
+class Prerender(LiteralValue):
     """A document has another one of its origin rendered in advance, as speculation rules do (fact 45).
 
     It is there for clients that are attached to pages through their tabs. The page is that one when it goes there, by a
@@ -223,36 +223,36 @@ class Prerender(Plain):
 
 
 @attrs.frozen(repr=False)
-class Discard(Plain):
+class Discard(LiteralValue):
     """The browser discards a tab: its page is there as another target, without a process, until somebody goes there."""
 
     page: str = attrs.field(default=MAIN, validator=a_name)
 
 
 @attrs.frozen(repr=False)
-class Crash(Plain):
+class Crash(LiteralValue):
     """The renderer of a page dies."""
 
     page: str = attrs.field(default=MAIN, validator=a_name)
 
 
 @attrs.frozen(repr=False)
-class Close(Plain):
+class Close(LiteralValue):
     """A page closes."""
 
     page: str = attrs.field(default=MAIN, validator=a_name)
 
 
 @attrs.frozen(repr=False)
-class Cut(Plain):
+class Cut(LiteralValue):
     """Every connection breaks, without a close frame."""
 
 
 @attrs.frozen(repr=False)
-class Wait(Plain):
+class Wait(LiteralValue):
     """Nothing happens for so long, in virtual time."""
 
-    seconds: float = attrs.field(validator=some_seconds)
+    seconds: float = attrs.field(validator=a_duration)
 
 
 Step = (
@@ -284,7 +284,7 @@ def _labels(steps: Iterable[Step]) -> list[str]:
     return [step.label for step in steps if isinstance(step, (AddFrame, Popup, Prerender, Worker))]
 
 
-def labels_given(steps: Iterable[Step]) -> set[str]:
+def labels_made(steps: Iterable[Step]) -> set[str]:
     """The labels of what these steps make."""
     return set(_labels(steps))
 
@@ -299,7 +299,7 @@ def labels_used(steps: Iterable[Step]) -> set[str]:
     return used
 
 
-def some_steps(steps: Iterable[Step]) -> tuple[Step, ...]:
+def checked_steps(steps: Iterable[Step]) -> tuple[Step, ...]:
     """Steps, and nothing else. Raises InvalidArgument."""
     given: Any = steps
     if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
@@ -312,15 +312,15 @@ def some_steps(steps: Iterable[Step]) -> tuple[Step, ...]:
 
 
 @attrs.frozen(repr=False)
-class Answer(Plain):
+class Answer(LiteralValue):
     """What `Runtime.evaluate` of a known expression does, and then brings."""
 
     value: Any = attrs.field(default=None, hash=False)
-    steps: tuple[Step, ...] = attrs.field(default=(), converter=some_steps)
+    steps: tuple[Step, ...] = attrs.field(default=(), converter=checked_steps)
 
 
 @attrs.frozen(repr=False)
-class Served(Plain):
+class Served(LiteralValue):
     """What the server says of a document, and how long it takes for it.
 
     `content` is its Content-Security-Policy, `permissions` its Permissions-Policy; of both, what is about requests of
@@ -329,11 +329,11 @@ class Served(Plain):
 
     content: str = attrs.field(default="", validator=a_text)
     permissions: str = attrs.field(default="", validator=a_text)
-    seconds: float = attrs.field(default=0, validator=some_seconds)
+    seconds: float = attrs.field(default=0, validator=a_duration)
 
 
 @attrs.frozen(repr=False)
-class Override(Plain):
+class Override(LiteralValue):
     """What a client's script for new documents puts in the place of alert, confirm and prompt.
 
     Each asks an address, and waits for the answer: JSON whose members `accept` and `text` are what the dialog brings. In
@@ -358,11 +358,11 @@ def _to_overrides(given: Mapping[str, Override]) -> Mapping[str, Override]:
     return _members_of(given, "overrides", Override)
 
 
-def _members_of(given: Mapping[str, T], part: str, kind: type[T]) -> Members[T]:
+def _members_of(given: Mapping[str, T], part: str, kind: type[T]) -> FrozenMapping[T]:
     for known, each in _a_mapping(given, part).items():
         if not isinstance(each, kind):
             raise InvalidArgument(f"{part}[{known!r}] must be a {kind.__name__}, not {each!r}.")
-    return Members(given)
+    return FrozenMapping(given)
 
 
 def _a_mapping(given: object, part: str) -> Mapping[Any, Any]:
@@ -376,14 +376,14 @@ def _to_pages(pages: Mapping[str, Iterable[Step]]) -> Mapping[str, tuple[Step, .
     made: dict[str, tuple[Step, ...]] = {}
     for url, steps in _a_mapping(pages, "pages").items():
         try:
-            made[url] = some_steps(steps)
+            made[url] = checked_steps(steps)
         except InvalidArgument as error:
             raise InvalidArgument(f"pages[{url!r}]: {error}") from None
-    return Members(made)
+    return FrozenMapping(made)
 
 
 @attrs.frozen(kw_only=True, repr=False)
-class Script(Plain):
+class Script(LiteralValue):
     """What pages do: when they load, by themselves, and when an expression is evaluated in them.
 
     `pages` has the steps of a document's own script by its URL, `timeline` what happens from the start on, `answers` what
@@ -392,42 +392,42 @@ class Script(Plain):
     an error here. Pages that clients open are called `page 2`, `page 3` …, by the number of labels there are.
     """
 
-    pages: Mapping[str, tuple[Step, ...]] = attrs.field(default=Members(), converter=_to_pages)
-    timeline: tuple[Step, ...] = attrs.field(default=(), converter=some_steps)
-    answers: Mapping[str, Answer] = attrs.field(default=Members(), converter=_to_answers)
-    served: Mapping[str, Served] = attrs.field(default=Members(), converter=_to_served)
-    overrides: Mapping[str, Override] = attrs.field(default=Members(), converter=_to_overrides)
+    pages: Mapping[str, tuple[Step, ...]] = attrs.field(default=FrozenMapping(), converter=_to_pages)
+    timeline: tuple[Step, ...] = attrs.field(default=(), converter=checked_steps)
+    answers: Mapping[str, Answer] = attrs.field(default=FrozenMapping(), converter=_to_answers)
+    served: Mapping[str, Served] = attrs.field(default=FrozenMapping(), converter=_to_served)
+    overrides: Mapping[str, Override] = attrs.field(default=FrozenMapping(), converter=_to_overrides)
 
     def __attrs_post_init__(self) -> None:
-        for where, steps in self._rows().items():
+        for where, steps in self._step_lists().items():
             twice = [label for label, times in Counter(_labels(steps)).items() if times > 1]
             if twice:
                 raise InvalidArgument(f"{where} makes {twice[0]!r} twice; give each thing a label of its own.")
         steps = self.steps()
-        made = {MAIN, *labels_given(steps)}
+        made = {MAIN, *labels_made(steps)}
         odd = sorted(label for label in labels_used(steps) - made if not label.startswith(("page ", "popup ")))
         if odd:
             raise InvalidArgument(f"No step of the script makes {odd[0]!r}; there are {', '.join(sorted(made))}.")
 
     def steps(self) -> tuple[Step, ...]:
         """All of them, wherever they stand."""
-        return tuple(step for steps in self._rows().values() for step in steps)
+        return tuple(step for steps in self._step_lists().values() for step in steps)
 
-    def _rows(self) -> dict[str, tuple[Step, ...]]:
+    def _step_lists(self) -> dict[str, tuple[Step, ...]]:
         """Each list of steps, by where it stands."""
         pages = {f"pages[{url!r}]": steps for url, steps in self.pages.items()}
         answers = {f"answers[{known!r}]": answer.steps for known, answer in self.answers.items()}
         return {**pages, "The timeline": self.timeline, **answers}
 
-    def joined(self, other: Script) -> Script:
+    def merged(self, other: Script) -> Script:
         """This script and what another one knows besides, which stands in place of what has the same name.
 
         Of its timeline are there the labels that it gives, for others to use.
         """
-        given = labels_given(self.timeline)
+        given = labels_made(self.timeline)
         parts = ("pages", "answers", "served", "overrides")
         known: dict[str, Any] = {part: {**getattr(self, part), **getattr(other, part)} for part in parts}
-        further = (step for step in other.timeline if not labels_given((step,)) <= given)
+        further = (step for step in other.timeline if not labels_made((step,)) <= given)
         return attrs.evolve(self, timeline=(*self.timeline, *further), **known)
 
     def to_json(self) -> Json:
@@ -445,7 +445,7 @@ class Script(Plain):
     @classmethod
     def from_json(cls, content: str | bytes | Json) -> Script:
         """Read a script. Raises InvalidArgument that names the place."""
-        script = object_of(content, "script", ("pages", "timeline", "answers", "served", "overrides"))
+        script = parse_object(content, "script", ("pages", "timeline", "answers", "served", "overrides"))
         pages, answers, served, overrides = (
             _member(script, part) for part in ("pages", "answers", "served", "overrides")
         )
@@ -460,7 +460,7 @@ class Script(Plain):
         )
 
 
-def a_script(given: Script) -> Script:
+def checked_script(given: Script) -> Script:
     """A script, and nothing else. Raises InvalidArgument."""
     if not isinstance(given, Script):  # pyright: ignore[reportUnnecessaryIsInstance] - of those who are not checked
         raise InvalidArgument(f"{given!r} is no script; JSON becomes one by Script.from_json.")

@@ -15,43 +15,7 @@ Hypothesis is not among what this package needs: it is imported here and nowhere
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
-
-import attrs
-
-from cdp_core.errors import InvalidArgument
-from cdp_core.testing import faults as wrong
-from cdp_core.testing import schedules as turns
-from cdp_core.testing.fake.delivery_order import Edges
-from cdp_core.testing.steps import (
-    CONSOLE,
-    MAIN,
-    WORKERS,
-    AddFrame,
-    Answer,
-    Close,
-    Console,
-    Crash,
-    Cut,
-    Dialog,
-    Discard,
-    EndWorker,
-    Go,
-    MoveFrame,
-    Navigate,
-    NavigateFrame,
-    Popup,
-    Prerender,
-    PushState,
-    RemoveFrame,
-    Request,
-    Script,
-    ScriptError,
-    Step,
-    Wait,
-    Worker,
-)
 
 try:
     from hypothesis import strategies as st
@@ -60,346 +24,17 @@ except ImportError as missing:  # pragma: no cover
         "cdp_core.testing.strategies needs Hypothesis: install cdp-supervisor[testing].", name=missing.name
     ) from missing
 
+from cdp_core.errors import InvalidArgument
+from cdp_core.testing import faults as fault_types
+from cdp_core.testing import schedules as turn_types
+from cdp_core.testing.fake.delivery_order import Edges
+from cdp_core.testing.script_strategies import DOCUMENTS, EXPRESSIONS, LARGE, PLAIN_URLS, is_race_free, scripts, steps
+from cdp_core.testing.steps import Script
+
 __all__ = ["faults", "is_race_free", "questions", "schedules", "scripts", "steps"]
 
-PLAIN_URLS: Final = (
-    "about:blank",
-    "https://shop.example/",
-    "https://shop.example/help",
-    "https://pay.example/",
-    "https://gone.invalid/",
-)
-"""Documents without a script of their own; of two sites, and thus processes; the last cannot be had."""
-DOCUMENTS: Final = ("https://ads.example/1", "https://shop.example/2", "https://pay.example/3")
-"""Documents that may have one. Each brings only documents further on: none brings itself."""
-WORKER_SCRIPTS: Final = ("worker.js", "https://shop.example/worker.js")
-"""What workers do, of documents without an address and of those of a site."""
-EXPRESSIONS: Final = ("act()", "ask()")
-LARGE: Final = 1 << 20
-"""Characters of a message that is larger than 1 MiB."""
-ASKING: Final = ("alert", "confirm", "prompt")
-TEXTS: Final = st.sampled_from(["", "a", "é", "\N{PILE OF POO}", "\ud800", "a\r\nb", '"\\'])
-Draw = Callable[[st.SearchStrategy[Any]], Any]
-
-
-# ── scripts ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def is_race_free(script: Script) -> bool:
-    """Whether the truth at the end is the same under every schedule that lets time pass only when it is quiet.
-
-    So it is where each step of the timeline has a wait before it, and documents only add frames, log, and start workers.
-    """
-    calm = (AddFrame, Console, ScriptError, Worker)
-    waited = all(
-        isinstance(step, Wait) or (number and _is_long(script.timeline[number - 1]))
-        for number, step in enumerate(script.timeline)
-    )
-    return waited and all(isinstance(step, calm) for steps in script.pages.values() for step in steps)
-
-
-def _is_long(step: Step) -> bool:
-    return isinstance(step, Wait) and step.seconds > 0
-
-
-def scripts(*, max_steps: int = 8, race_free: bool | None = None) -> st.SearchStrategy[Script]:
-    """Scripts; race-free ones or others as asked for, both where nothing is."""
-    calm = st.sampled_from((False, True, True)) if race_free is None else st.just(race_free)
-    return calm.flatmap(lambda each: _scripts(max_steps, each))
-
-
-_FLAG: Final = st.booleans()
-_SOME: Final = st.sampled_from((0, 1, 1))
-_SELDOM: Final = st.integers(0, 9).map(lambda number: number == 9)
-_FEW: Final = st.integers(0, 2)
-_TYPE: Final = st.sampled_from(ASKING)
-_LEVEL: Final = st.sampled_from(CONSOLE)
-_URL: Final = st.sampled_from(PLAIN_URLS)
-_ANY_URL: Final = st.sampled_from(PLAIN_URLS + DOCUMENTS)
-_FURTHER: Final = [st.sampled_from(PLAIN_URLS + DOCUMENTS[place + 1 :]) for place in range(len(DOCUMENTS))]
-_VALUE: Final = st.sampled_from([None, True, 0, 1.5, "", "\N{PILE OF POO}"])
-_CALM: Final = st.sampled_from((Console, ScriptError, Worker))
-_SAYING: Final = st.sampled_from((Console, ScriptError))
-_KIND: Final = st.sampled_from((*WORKERS, "dedicated"))
-_ACT: Final = st.sampled_from((Console, ScriptError, Dialog, AddFrame, Popup))
-
-
-@st.composite
-def _scripts(draw: Draw, max_steps: int, race_free: bool) -> Script:
-    pages = {url: tuple(_document(draw, place, race_free)) for place, url in enumerate(DOCUMENTS) if draw(_FLAG)}
-    pages.update((url, (_act(draw, draw(_SAYING), ""),)) for url in WORKER_SCRIPTS if draw(_FLAG))
-    answers = {
-        expression: Answer(draw(_VALUE), [_act(draw, draw(_ACT), f"a{number}{each}") for each in range(draw(_FEW))])
-        for number, expression in enumerate(EXPRESSIONS)
-        if draw(_FLAG)
-    }
-    met: list[_Snare] = draw(_CALM_LAID if race_free else _LAID)
-    pages.update((url, steps) for snare in met for url, steps in snare.pages.items() if draw(_KEPT))
-    laid = [step for snare in met for step in snare.steps if draw(_KEPT)]
-    # Of one list Hypothesis draws a third empty; of three, few, and each shrinks by itself.
-    part = st.lists(_ROUGHLY, max_size=(max_steps + 1) // 2)
-    timeline = _timeline([*laid, *draw(part), *draw(part), *draw(part)][:max_steps], race_free)
-    if draw(_SELDOM):
-        timeline += [Wait(1), Cut()]
-    return Script(pages=pages, timeline=timeline, answers=answers)
-
-
-def _document(draw: Draw, place: int, race_free: bool) -> list[Step]:
-    """A document's own script: it adds, and touches nothing that another could take away."""
-    made: list[Step] = [AddFrame(f"d{place}{number}", draw(_FURTHER[place])) for number in range(draw(_FEW))]
-    made += [_act(draw, draw(_CALM), f"w{place}{number}") for number in range(draw(_FEW))]
-    if not race_free and draw(_FLAG):
-        made.append(_act(draw, Dialog, ""))
-    return made
-
-
-def _act(draw: Draw, kind: type[Step], label: str) -> Step:
-    """A step that needs no more than the document whose script it is."""
-    if kind is Console:
-        return Console(draw(TEXTS), draw(_LEVEL))
-    if kind is Dialog:
-        return Dialog(draw(_TYPE), draw(TEXTS), draw(TEXTS))
-    if kind is AddFrame:
-        return AddFrame(label, draw(_URL))
-    if kind is Popup:
-        return Popup(label, draw(_URL), noopener=draw(_FLAG))
-    return ScriptError(draw(TEXTS)) if kind is ScriptError else Worker(label, kind=draw(_KIND))
-
-
-def _timeline(drawn: list[tuple[bool, Step]], race_free: bool) -> list[Step]:
-    """The steps that are drawn, each made to be about what is there; a part of them is a timeline again."""
-    stage = _Stage()
-    made: list[Step] = []
-    loading: set[str] = set()
-    for waits, each in drawn:
-        step = stage.play(each)
-        if step is None:
-            continue
-        # What is put into a document before it is there is gone with the empty one.
-        early = isinstance(step, (AddFrame, PushState, Worker)) and _home_of(step) in loading
-        if race_free or waits or early:
-            made.append(Wait(1))
-            loading.clear()
-        made.append(step)
-        if isinstance(step, (AddFrame, NavigateFrame)):
-            loading.add(step.label)
-    return made
-
-
-def _home_of(step: AddFrame | PushState | Worker) -> str:
-    return step.parent if isinstance(step, AddFrame) else step.frame
-
-
-_PLACE: Final = st.integers(0, 5).map(str)
-"""The n-th of what is there, the page first, and round again."""
-_NEW: Final = st.just("new")
-_DELTA: Final = st.sampled_from([-1, 1])
-_SELDOM_DRAWN: Final[tuple[tuple[Any, int], ...]] = ((EndWorker, 1), (Discard, 1), (Prerender, 3))
-"""With how many of label, URL and place they have."""
-
-
-def _made(kind: tuple[Any, int], *fields: str) -> Any:
-    made, number = kind
-    return made(*fields[-number:])
-
-
-_ROUGH: Final[st.SearchStrategy[Any]] = st.one_of(
-    st.builds(AddFrame, _NEW, _ANY_URL, _PLACE),
-    st.builds(Console, TEXTS, _LEVEL, _PLACE),
-    st.builds(Dialog, _TYPE, TEXTS, TEXTS, _PLACE),
-    st.builds(RemoveFrame, _PLACE),
-    st.builds(NavigateFrame, _PLACE, _ANY_URL),
-    st.builds(MoveFrame, _PLACE),
-    st.builds(Navigate, _ANY_URL, _PLACE),
-    st.builds(Go, _DELTA, _PLACE),
-    st.builds(Popup, _NEW, _ANY_URL, _PLACE, _FLAG),
-    st.builds(Worker, _NEW, frame=_PLACE, kind=_KIND),
-    st.builds(_made, st.sampled_from(_SELDOM_DRAWN), _NEW, _ANY_URL, _PLACE),
-    st.builds(ScriptError, TEXTS, _PLACE),
-    st.builds(PushState, _NEW, _PLACE),
-    st.builds(Request, _ANY_URL, _PLACE, _FLAG),
-    st.builds(Close, _PLACE),
-    st.builds(Crash, _PLACE),
-)
-_ROUGHLY: Final = st.tuples(_FLAG, _ROUGH)
-
-
-@attrs.frozen
-class _Snare:
-    """A few steps that chance brings together too seldom, and that many clients are caught in; more steps follow."""
-
-    steps: tuple[tuple[bool, Step], ...] = ()
-    pages: dict[str, tuple[Step, ...]] = attrs.Factory(dict["str", "tuple[Step, ...]"])
-
-
-def _snare_of(*rough: tuple[bool, Step], pages: dict[str, list[Step]] | None = None) -> _Snare:
-    return _Snare(rough, {url: tuple(made) for url, made in (pages or {}).items()})
-
-
-_SHOP, _HELP, _PAY = PLAIN_URLS[1:4]
-# A frame of its page's own process that goes elsewhere in its document: one event tells, and no target changes.
-_PUSHED: Final = _snare_of(
-    (True, Navigate(_SHOP, "0")), (True, AddFrame("new", _HELP, "0")), (True, PushState("new", "1"))
-)
-# A document that comes back with frames of which nothing is said (fact 43).
-_RESTORED: Final = _snare_of(
-    (True, Navigate(_SHOP, "0")), (True, AddFrame("new", _HELP, "0")), (True, Navigate(_PAY, "0")), (True, Go(-1, "0"))
-)
-_CALM_SNARES: Final = (
-    _snare_of(),
-    # Frames out of process within each other: a session that ends takes those below it with it (fact 50).
-    _snare_of((True, AddFrame("new", _PAY, "0")), (True, AddFrame("new", _SHOP, "1"))),
-    _snare_of((True, AddFrame("new", _PAY, "0")), (True, Worker("new", frame="1"))),
-    _snare_of((True, Worker("new", frame="0")), (True, EndWorker("0"))),
-    *2 * (_PUSHED,),
-    *2 * (_RESTORED,),
-    # More than many WebSockets take (fact 57).
-    _snare_of((True, Console("x", frame="0", times=LARGE))),
-)
-_SNARES: Final = (
-    *_CALM_SNARES,
-    # Sessions that end while a client still writes to them (facts 8, 55).
-    _snare_of((True, Popup("new", _PAY, "0", noopener=True)), (False, Close("1"))),
-    _snare_of((True, AddFrame("new", _PAY, "0")), (False, RemoveFrame("0"))),
-    # A process that dies while a client still asks it (fact 55).
-    *2 * (_snare_of((True, Popup("new", _PAY, "0", noopener=True)), (False, Crash("1"))),),
-    # Two dialogs of one page (fact 3).
-    _snare_of(
-        (True, Navigate(DOCUMENTS[0], "0")),
-        pages={
-            DOCUMENTS[0]: [AddFrame("d00", DOCUMENTS[2]), Wait(1), Dialog("confirm", "a")],
-            DOCUMENTS[2]: [Wait(1), Dialog("confirm", "b")],
-        },
-    ),
-    _snare_of(
-        (True, AddFrame("new", DOCUMENTS[2], "0")),
-        (True, Dialog("confirm", "a", frame="0")),
-        pages={DOCUMENTS[2]: [Wait(1), Dialog("confirm", "b")]},
-    ),
-    # One of a frame out of process, which its page answers for (fact 2).
-    _snare_of((True, AddFrame("new", DOCUMENTS[2], "0")), pages={DOCUMENTS[2]: [Dialog("confirm", "b")]}),
-    # A popup that asks before it has been listened to for long (fact 40).
-    _snare_of((True, Popup("new", DOCUMENTS[1], "0")), pages={DOCUMENTS[1]: [Dialog("confirm", "c")]}),
-)
-_KEPT: Final = st.integers(0, 15).map(bool)
-"""So that a snare can shrink, too."""
-_LAID: Final = st.lists(st.sampled_from(_SNARES), min_size=1, max_size=3)
-_CALM_LAID: Final = st.lists(st.sampled_from(_CALM_SNARES), min_size=1, max_size=3)
-
-
-class _Stage:
-    """What is there while a timeline is made."""
-
-    def __init__(self) -> None:
-        self._pages = [MAIN]
-        self._frames: dict[str, str] = {}
-        """Frame → the frame or page above."""
-        self._urls: dict[str, str] = {}
-        """Where they are, but for what they went to by pushState."""
-        self._crashed: set[str] = set()
-        """And those that were discarded: nothing happens in them by itself."""
-        self._workers: list[str] = []
-        self._named = 0
-
-    def play(self, step: Step) -> Step | None:
-        """The step, about what is there; None where there is nothing of the kind."""
-        alive = [page for page in self._pages if page not in self._crashed]
-        if isinstance(step, (Navigate, Go, Prerender, Discard, Crash, Close)):
-            return self._play_page(step, self._pages if isinstance(step, Close) else alive)
-        documents = [*alive, *self._frames]
-        if isinstance(step, (RemoveFrame, MoveFrame, NavigateFrame)):
-            if self._frames:
-                return self._play_frame(step, list(self._frames))
-            step = AddFrame("new", parent=step.label)  # so that there is one for the next
-        if isinstance(step, AddFrame) and documents:
-            self._frames[self._name()] = parent = _nth(documents, step.parent)
-            self._urls[f"x{self._named}"] = step.url
-            return AddFrame(f"x{self._named}", step.url, parent)
-        if isinstance(step, PushState) and documents:
-            return self._push(_nth(documents, step.frame))
-        if isinstance(step, Popup) and documents:
-            self._pages.append(self._name())
-            self._urls[self._pages[-1]] = step.url
-            return Popup(f"x{self._named}", step.url, _nth(documents, step.opener), step.noopener)
-        if isinstance(step, (Worker, EndWorker)):
-            return self._play_worker(step, documents)
-        if isinstance(step, (Console, ScriptError)) and documents:
-            return attrs.evolve(step, frame=_nth([*documents, *self._workers], step.frame))
-        if isinstance(step, (Dialog, Request)) and documents:
-            return attrs.evolve(step, frame=_nth(documents, step.frame))
-        return None
-
-    def _play_worker(self, step: Worker | EndWorker, documents: list[str]) -> Step | None:
-        if isinstance(step, EndWorker):
-            return EndWorker(_nth(self._workers, step.label)) if self._workers else None
-        if not documents:
-            return None
-        self._workers.append(self._name())
-        return attrs.evolve(step, label=self._workers[-1], frame=_nth(documents, step.frame))
-
-    def _play_page(self, step: Navigate | Go | Prerender | Discard | Crash | Close, pages: list[str]) -> Step | None:
-        if not pages:
-            return None
-        page = _nth(pages, step.page)
-        if isinstance(step, Prerender):
-            return Prerender(self._name(), step.url, page)
-        self._clear(page)
-        if isinstance(step, Close):
-            self._pages.remove(page)
-        elif isinstance(step, (Crash, Discard)):
-            self._crashed.add(page)
-        elif isinstance(step, Go):
-            self._urls[page] = ""  # wherever that is
-        else:
-            self._urls[page] = step.url
-        return attrs.evolve(step, page=page)
-
-    def _play_frame(self, step: RemoveFrame | MoveFrame | NavigateFrame, frames: list[str]) -> Step:
-        label = _nth(frames, step.label)
-        self._clear(label)
-        if isinstance(step, RemoveFrame):
-            del self._frames[label]
-        elif isinstance(step, NavigateFrame):
-            self._urls[label] = step.url
-        return attrs.evolve(step, label=label)
-
-    def _push(self, document: str) -> Step | None:
-        """No document may have an address of another origin; one without an address of its own has none to go to."""
-        url = self._urls.get(document, "")
-        if not url.startswith("https://") or url == PLAIN_URLS[-1]:
-            return None
-        return PushState(url.rpartition("/")[0] + "/pushed", document)
-
-    def _name(self) -> str:
-        self._named += 1
-        return f"x{self._named}"
-
-    def _clear(self, above: str) -> None:
-        for label in [label for label, parent in self._frames.items() if parent == above]:
-            self._clear(label)
-            del self._frames[label]
-
-
-def _nth(there: list[str], place: str) -> str:
-    return there[int(place) % len(there)]
-
-
-def steps() -> st.SearchStrategy[Step]:
-    """Any step by itself, whether it can be played or not."""
-    names = st.sampled_from([MAIN, "ad", "é"])
-    return st.one_of(
-        st.one_of([st.builds(kind, names, TEXTS) for kind in (AddFrame, Popup, Prerender, Worker, NavigateFrame)]),
-        st.builds(Dialog, _TYPE, TEXTS, TEXTS, names),
-        st.builds(Console, TEXTS, _LEVEL, names),
-        st.builds(ScriptError, TEXTS, names),
-        st.builds(PushState, TEXTS, names),
-        st.builds(Request, TEXTS, names, _FLAG),
-        st.builds(Wait, st.floats(0, 1e6) | st.integers(0, 5)),
-        st.builds(Navigate, TEXTS, names),
-        st.builds(Go, st.integers(-50, 50), names),
-        st.one_of([st.builds(kind, names) for kind in (RemoveFrame, MoveFrame, EndWorker, Discard, Crash, Close)]),
-        st.just(Cut()),
-    )
+_BOOLEAN: Final = st.booleans()
+_SOME_OF: Final = st.sampled_from((0, 1, 1))
 
 
 # ── questions ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -410,12 +45,12 @@ _ON: Final = st.sampled_from((1, 0, 2, 1))
 
 def questions(*, max_questions: int = 6) -> st.SearchStrategy[tuple[Any, ...]]:
     """What a client may be asked at any moment (search.py)."""
-    return _FLAG.flatmap(
+    return _BOOLEAN.flatmap(
         lambda asked: st.lists(_QUESTION, min_size=asked, max_size=max_questions if asked else 0).map(tuple)
     )
 
 
-def _asked(on: int, what: Any) -> Any:
+def _question(on: int, what: Any) -> Any:
     return {"on": on, **what}
 
 
@@ -425,7 +60,7 @@ def _a_command(method: str, params: Any) -> Any:
 
 _LOADS: Final = st.sampled_from((PLAIN_URLS[-1], *PLAIN_URLS[:2], DOCUMENTS[0])).map(lambda url: {"url": url})
 _QUESTION: Final[st.SearchStrategy[Any]] = st.builds(
-    _asked,
+    _question,
     _ON,
     st.one_of(
         st.just({"detach": True}),
@@ -447,16 +82,16 @@ _QUESTION: Final[st.SearchStrategy[Any]] = st.builds(
 
 def schedules(
     script: Script | None = None, *, clients: int = 1, max_turns: int = 24, edges: Edges = "observed"
-) -> st.SearchStrategy[turns.Schedule]:
+) -> st.SearchStrategy[turn_types.Schedule]:
     """Schedules for a script; time passes out of turn only where the script is not race-free."""
-    who = st.integers(1, clients)
+    client = st.integers(1, clients)
     chosen: list[st.SearchStrategy[Any]] = [
-        st.builds(turns.Deliver, who, rank=st.integers(0, 7)),
-        st.builds(turns.Consume, who, st.integers(1, 3)),
+        st.builds(turn_types.Deliver, client, rank=st.integers(0, 7)),
+        st.builds(turn_types.Consume, client, st.integers(1, 3)),
     ]
     if script is None or not is_race_free(script):
-        chosen.append(st.builds(turns.Advance, st.sampled_from([1.0, 0.5])))
-    return st.builds(turns.Schedule, st.lists(st.one_of(chosen), max_size=max_turns), st.just(edges))
+        chosen.append(st.builds(turn_types.Advance, st.sampled_from([1.0, 0.5])))
+    return st.builds(turn_types.Schedule, st.lists(st.one_of(chosen), max_size=max_turns), st.just(edges))
 
 
 # ── faults ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -487,38 +122,49 @@ EVENTS: Final = (
 
 
 def faults(
-    *legalities: wrong.Legality, max_faults: int = 3, streams: bool = False
-) -> st.SearchStrategy[tuple[wrong.Fault, ...]]:
+    *legalities: fault_types.Legality, max_faults: int = 3, streams: bool = False
+) -> st.SearchStrategy[tuple[fault_types.Fault, ...]]:
     """A few faults of these legalities, `legal` where none is named; with `streams`, also those of byte streams.
 
     A link that breaks, or falls silent, is the first: who comes again finds a better one.
     """
     wanted = legalities or ("legal",)
-    odd = [each for each in wanted if each not in wrong.LEGALITIES]
+    odd = [each for each in wanted if each not in fault_types.LEGALITIES]
     if odd:
-        raise InvalidArgument(f"{odd[0]!r} is no legality; there are {', '.join(wrong.LEGALITIES)}.")
+        raise InvalidArgument(f"{odd[0]!r} is no legality; there are {', '.join(fault_types.LEGALITIES)}.")
     nth, soon = st.sampled_from((1, 1, 2, 3, 4)), st.sampled_from((1, 1, 1, 2))
     command, event = st.sampled_from(COMMANDS), st.sampled_from(EVENTS)
-    place, way = st.integers(1, 40), st.sampled_from(["out", "in"])
-    of: dict[wrong.Legality, list[st.SearchStrategy[Any]]] = {
+    index, direction = st.integers(1, 40), st.sampled_from(["out", "in"])
+    of: dict[fault_types.Legality, list[st.SearchStrategy[Any]]] = {
         "legal": [
-            st.builds(wrong.Refuse, command, nth),
-            st.builds(wrong.Delay, command | event, st.sampled_from([0.25, 2.0]), nth),
-            st.builds(wrong.Cut, place, way, st.sampled_from(["after", "before"]), client=st.just(1)),
-            st.builds(wrong.Silence, place, way, client=st.just(1)),
+            st.builds(fault_types.Refuse, command, nth),
+            st.builds(fault_types.Delay, command | event, st.sampled_from([0.25, 2.0]), nth),
+            st.builds(fault_types.Cut, index, direction, st.sampled_from(["after", "before"]), client=st.just(1)),
+            st.builds(fault_types.Silence, index, direction, client=st.just(1)),
         ],
         "hostile": [
-            st.builds(wrong.Drop, command, nth),
-            st.builds(wrong.Duplicate, command, nth),
+            st.builds(fault_types.Drop, command, nth),
+            st.builds(fault_types.Duplicate, command, nth),
             # Of what is new any will do, and the first of its kind: what dies of it once dies at once.
-            *2 * [st.builds(wrong.Novelty, event, st.just("event"), soon)],
-            st.builds(wrong.Novelty, event, st.just("field"), nth),
-            *2 * [st.builds(wrong.Novelty, st.sampled_from((DIALOG, *wrong.OPEN_VALUES)), st.just("value"), soon)],
+            *2 * [st.builds(fault_types.Novelty, event, st.just("event"), soon)],
+            st.builds(fault_types.Novelty, event, st.just("field"), nth),
+            *2
+            * [
+                st.builds(
+                    fault_types.Novelty,
+                    st.sampled_from((DIALOG, *fault_types.EVENTS_WITH_OPEN_TYPE)),
+                    st.just("value"),
+                    soon,
+                )
+            ],
         ],
-        "illegal": [st.builds(wrong.Drop, event, nth), st.builds(wrong.Duplicate, event, nth)],
+        "illegal": [st.builds(fault_types.Drop, event, nth), st.builds(fault_types.Duplicate, event, nth)],
     }
     if streams:
-        of["legal"] += [st.builds(wrong.Split, st.integers(1, 200)), st.builds(wrong.Merge, st.integers(2, 5))]
+        of["legal"] += [
+            st.builds(fault_types.Split, st.integers(1, 200)),
+            st.builds(fault_types.Merge, st.integers(2, 5)),
+        ]
     one = st.sampled_from(wanted).flatmap(lambda legality: st.one_of(of[legality]))
     # Of one list Hypothesis draws most empty.
-    return _SOME.flatmap(lambda some: st.lists(one, min_size=min(some, max_faults), max_size=max_faults).map(tuple))
+    return _SOME_OF.flatmap(lambda some: st.lists(one, min_size=min(some, max_faults), max_size=max_faults).map(tuple))

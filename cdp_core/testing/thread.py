@@ -25,16 +25,16 @@ import trio
 from cdp_core.errors import LocalProtocolError
 from cdp_core.testing.endpoint import FakeEndpoint, serve_fake_browser
 from cdp_core.testing.fake.browser import FakeBrowser
-from cdp_core.testing.fake.client_end import ClientEnd, Due
-from cdp_core.testing.fake.command_log import FakeStatistics, LedgerEntry, ReceivedCommand, ToldSoFar
+from cdp_core.testing.fake.client_end import ClientEnd, ReadyMessage
+from cdp_core.testing.fake.command_log import DeliveryLog, FakeStatistics, LoggedCommand, ReceivedCommand
 from cdp_core.testing.fake.truth import Truth
-from cdp_core.testing.faults import Struck
+from cdp_core.testing.faults import FaultReport
 from cdp_core.testing.served_client import Order
 from cdp_core.testing.steps import Script, Step
 from cdp_core.transports import Transport
 
 T = TypeVar("T")
-LOOK: Final = 0.1
+CHECK_INTERVAL: Final = 0.1
 """How often a waiting caller looks whether the thread still runs."""
 
 
@@ -49,7 +49,7 @@ def start_fake_browser(
     thread = _Thread(FakeBrowser() if fake is None else fake, port=port, control=control, order=order)
     endpoint = thread.start()
     try:
-        yield FakeEndpoint(endpoint.ws_url, endpoint.http_url, FakeElsewhere(endpoint.fake, thread.call))
+        yield FakeEndpoint(endpoint.ws_url, endpoint.http_url, FakeInThread(endpoint.fake, thread.call))
     finally:
         thread.stop()
     thread.raise_failure()
@@ -95,7 +95,7 @@ class _Thread:
             self._token.run_sync_soon(_run_into, done, run)
             while True:
                 try:
-                    return done.result(LOOK)
+                    return done.result(CHECK_INTERVAL)
                 except NotYet:
                     if done.done():
                         raise  # it was `run` that raised it
@@ -131,11 +131,11 @@ def _run_into(done: Future[T], run: Callable[[], T]) -> None:
         done.set_exception(error)
 
 
-class FakeElsewhere(FakeBrowser):
+class FakeInThread(FakeBrowser):
     """A fake browser that lives in another thread; everything that is asked of it is asked there."""
 
     def __init__(self, fake: FakeBrowser, call: Callable[[Callable[[], Any]], Any]) -> None:
-        self._there = fake
+        self._fake = fake
         self._call = call
         self.script = fake.script
         self.schedule = fake.schedule
@@ -145,87 +145,87 @@ class FakeElsewhere(FakeBrowser):
     @property
     def path(self) -> str:
         """See FakeBrowser."""
-        return self._there.path
+        return self._fake.path
 
     @property
     def now(self) -> float:
         """See FakeBrowser."""
-        return self._ask(lambda: self._there.now)
+        return self._call_in_thread(lambda: self._fake.now)
 
     @property
     def commands(self) -> tuple[ReceivedCommand, ...]:
         """See FakeBrowser."""
-        return self._ask(lambda: self._there.commands)
+        return self._call_in_thread(lambda: self._fake.commands)
 
     def play(self, *steps: Step | Script) -> None:
         """See FakeBrowser."""
-        self._ask(lambda: self._there.play(*steps))
+        self._call_in_thread(lambda: self._fake.play(*steps))
 
     def advance(self, to: float) -> None:
         """See FakeBrowser."""
-        self._ask(lambda: self._there.advance(to))
+        self._call_in_thread(lambda: self._fake.advance(to))
 
     def next_time(self) -> float | None:
         """See FakeBrowser."""
-        return self._ask(self._there.next_time)
+        return self._call_in_thread(self._fake.next_time)
 
     def cut(self) -> None:
         """See FakeBrowser."""
-        self._ask(self._there.cut)
+        self._call_in_thread(self._fake.cut)
 
-    def ledger(self, client: int | None = None) -> tuple[LedgerEntry, ...]:
+    def command_log(self, client: int | None = None) -> tuple[LoggedCommand, ...]:
         """See FakeBrowser."""
-        return self._ask(lambda: self._there.ledger(client))
+        return self._call_in_thread(lambda: self._fake.command_log(client))
 
-    def told(self, client: int) -> ToldSoFar:
+    def delivered(self, client: int) -> DeliveryLog:
         """See FakeBrowser."""
-        return self._ask(lambda: self._there.told(client))
+        return self._call_in_thread(lambda: self._fake.delivered(client))
 
-    def struck(self, client: int) -> Struck:
+    def matched_faults(self, client: int) -> FaultReport:
         """See FakeBrowser."""
-        return self._ask(lambda: self._there.struck(client))
+        return self._call_in_thread(lambda: self._fake.matched_faults(client))
 
-    def ended_with(self, client: int) -> Mapping[str, str]:
+    def ended_sessions(self, client: int) -> Mapping[str, str]:
         """See FakeBrowser."""
-        return self._ask(lambda: self._there.ended_with(client))
+        return self._call_in_thread(lambda: self._fake.ended_sessions(client))
 
     def truth(self) -> Truth:
         """See FakeBrowser."""
-        return self._ask(self._there.truth)
+        return self._call_in_thread(self._fake.truth)
 
     def statistics(self) -> FakeStatistics:
         """See FakeBrowser."""
-        return self._ask(self._there.statistics)
+        return self._call_in_thread(self._fake.statistics)
 
     def assert_clean(self) -> None:
         """See FakeBrowser."""
-        self._ask(self._there.assert_clean)
+        self._call_in_thread(self._fake.assert_clean)
 
     def is_connected(self, client: int) -> bool:
         """See FakeBrowser."""
-        return self._ask(lambda: self._there.is_connected(client))
+        return self._call_in_thread(lambda: self._fake.is_connected(client))
 
     def paused(self, client: int | None = None) -> tuple[tuple[str, str], ...]:
         """See FakeBrowser."""
-        return self._ask(lambda: self._there.paused(client))
+        return self._call_in_thread(lambda: self._fake.paused(client))
 
-    def holding(self, client: int) -> tuple[tuple[str, str, str], ...]:
+    def held_by(self, client: int) -> tuple[tuple[str, str, str], ...]:
         """See FakeBrowser."""
-        return self._ask(lambda: self._there.holding(client))
+        return self._call_in_thread(lambda: self._fake.held_by(client))
 
-    def left_on(self, client: int) -> tuple[tuple[str | None, str], ...]:
+    def left_enabled(self, client: int) -> tuple[tuple[str | None, str], ...]:
         """See FakeBrowser."""
-        return self._ask(lambda: self._there.left_on(client))
+        return self._call_in_thread(lambda: self._fake.left_enabled(client))
 
     def unfinished(self) -> list[str]:
         """See FakeBrowser."""
-        return self._ask(self._there.unfinished)
+        return self._call_in_thread(self._fake.unfinished)
 
     def connect(self, path: str | None = None, **_options: Any) -> ClientEnd:  # noqa: ARG002
         """Refused: an end belongs to the thread of its fake. Raises LocalProtocolError."""
         raise self._refusal()
 
-    def ready(self) -> tuple[Due, ...]:
+    def ready(self) -> tuple[ReadyMessage, ...]:
         """Refused, as `connect` is. Raises LocalProtocolError."""
         raise self._refusal()
 
@@ -242,6 +242,6 @@ class FakeElsewhere(FakeBrowser):
             "This fake browser lives in another thread; connect to it over its address.", reason="elsewhere"
         )
 
-    def _ask(self, run: Callable[[], T]) -> T:
+    def _call_in_thread(self, run: Callable[[], T]) -> T:
         answered: T = self._call(run)
         return answered

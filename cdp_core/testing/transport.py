@@ -37,12 +37,12 @@ class FakeTransport:
         self.fake = fake
         self._end = fake.connect(path, edges=None if schedule is None else schedule.edges)
         self._order = DeliveryOrder(self._end, schedule=schedule, seed=seed)
-        self._together = ByteStream(fake.faults, self._end.number).together
+        self._batch_size = ByteStream(fake.faults, self._end.number).batch_size
         self._rest: list[bytes] = []
         """What was taken, and comes with the next batch: where a fault says how many come at once."""
         self._end.on_message(self._wake)
         self._arrived = trio.Event()
-        self._begun: float | None = None
+        self._time_origin: float | None = None
         self._closed = False
 
     async def receive(self) -> Sequence[bytes]:
@@ -52,14 +52,14 @@ class FakeTransport:
             self._catch_up()
             self._rest += self._order.take()
             if self._rest:
-                most = self._together or len(self._rest)
+                most = self._batch_size or len(self._rest)
                 batch, self._rest = self._rest[:most], self._rest[most:]
                 return batch
             if self._order.waits_for_client:
                 # Whatever the program still does, it does before this returns.
                 await trio.testing.wait_all_tasks_blocked()
                 if self._order.waits_for_client:
-                    self._order.go_on()
+                    self._order.give_up()
                 continue
             if self._closed:
                 raise ConnectionLost("The link was closed here.", reason="closed")
@@ -102,11 +102,11 @@ class FakeTransport:
 
     def _catch_up(self) -> None:
         now = trio.current_time()
-        if self._begun is None:
-            self._begun = now - self.fake.now
-        if now - self._begun > self.fake.now:
-            self.fake.advance(now - self._begun)
+        if self._time_origin is None:
+            self._time_origin = now - self.fake.now
+        if now - self._time_origin > self.fake.now:
+            self.fake.advance(now - self._time_origin)
 
     def _deadline(self) -> float:
         due = self.fake.next_time()
-        return math.inf if due is None else due + (self._begun or 0.0)
+        return math.inf if due is None else due + (self._time_origin or 0.0)

@@ -1,6 +1,6 @@
 """Chromium's side of a WebSocket: octets in, texts out, and what is written because of them. No socket, no clock.
 
-    peer = WebSocketPeer(deflate_of("permessage-deflate; client_max_window_bits"))
+    peer = WebSocketPeer(negotiate_deflate("permessage-deflate; client_max_window_bits"))
     for text in peer.receive(octets): ...
     send(peer.take_answer())            # pongs, and the answer to a close frame
     send(peer.frame(b'{"id":1,"result":{}}'))
@@ -35,7 +35,7 @@ _ORDER: Final = (
     "client_max_window_bits",
 )
 
-Ended = Literal["closed", "binary", "too long", "illegal"]
+EndReason = Literal["closed", "binary", "too long", "illegal"]
 
 
 # ── permessage-deflate ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -49,8 +49,8 @@ class Deflate:
 
     def __str__(self) -> str:
         """The header's value."""
-        told = [name if bits is None else f"{name}={bits}" for name, bits in self.parameters]
-        return "; ".join(["permessage-deflate", *told])
+        parameters = [name if bits is None else f"{name}={bits}" for name, bits in self.parameters]
+        return "; ".join(["permessage-deflate", *parameters])
 
     def has(self, name: str) -> bool:
         """Whether a parameter was given."""
@@ -62,18 +62,18 @@ class Deflate:
         return dict(self.parameters).get("server_max_window_bits") or 15
 
 
-def deflate_of(offers: str) -> Deflate | None:
+def negotiate_deflate(offers: str) -> Deflate | None:
     """The first of the offers in a header that can be taken; None where there is none."""
     for offer in offers.split(","):
         name, *parameters = offer.split(";")
         if name.strip() == "permessage-deflate":
-            taken = _taken(parameters)
+            taken = _parse_offer(parameters)
             if taken is not None:
                 return taken
     return None
 
 
-def _taken(parameters: list[str]) -> Deflate | None:
+def _parse_offer(parameters: list[str]) -> Deflate | None:
     found: dict[str, int | None] = {}
     for each in parameters:
         match = _PARAMETER.fullmatch(each)
@@ -100,15 +100,15 @@ class WebSocketPeer:
     """See the module."""
 
     def __init__(self, deflate: Deflate | None = None) -> None:
-        self.ended: Ended | None = None
+        self.ended: EndReason | None = None
         """Why nothing more is read."""
         self._deflate = deflate
         self._buffer = bytearray()
         self._parts: list[bytes] = []
         """The fragments of a text that has begun; `_deflated` is of its first."""
-        self._begun = self._deflated = False
+        self._in_fragments = self._deflated = False
         self._answer = b""
-        self._inflating = self._deflating = None if deflate is None else _fresh(deflate)
+        self._inflating = self._deflating = None if deflate is None else _new_codec(deflate)
 
     def receive(self, octets: bytes) -> Iterator[bytes]:
         """The texts that are complete now."""
@@ -130,7 +130,7 @@ class WebSocketPeer:
         """One text as the browser sends it."""
         first = 0x81
         if self._deflating is not None:
-            text, first = self._shrunk(text), 0xC1
+            text, first = self._compressed(text), 0xC1
         length = len(text)
         if length < 126:
             return bytes((first, length)) + text
@@ -169,7 +169,7 @@ class WebSocketPeer:
         if kind >= _CLOSE:
             return kind > _PONG or bool(reserved) or not final or length > 125
         allowed = (0, 0x40) if self._deflate is not None and kind else (0,)
-        return kind > _BINARY or reserved not in allowed or self._begun is not (kind == 0)
+        return kind > _BINARY or reserved not in allowed or self._in_fragments is not (kind == 0)
 
     def _take(self, kind: int, final: bool, deflated: bool, content: bytes) -> bytes | None:
         if kind == _PING:
@@ -182,28 +182,28 @@ class WebSocketPeer:
         elif kind != _PONG:
             self._deflated = deflated if kind == _TEXT else self._deflated
             self._parts.append(content)
-            self._begun = not final
+            self._in_fragments = not final
             return self._complete() if final else None
         return None
 
     def _complete(self) -> bytes | None:
         text = b"".join(self._parts)
         self._parts = []
-        return self._grown(text) if self._deflated else text
+        return self._decompressed(text) if self._deflated else text
 
-    def _end(self, why: Ended) -> None:
+    def _end(self, why: EndReason) -> None:
         self.ended = why
         self._buffer.clear()
         self._parts = []
 
     # ── deflate ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _grown(self, text: bytes) -> bytes | None:
+    def _decompressed(self, text: bytes) -> bytes | None:
         assert self._deflate is not None
         assert self._inflating is not None
         inflate = self._inflating[1]
         try:
-            grown = inflate.decompress(text + _SYNC, LONGEST_TEXT)
+            decompressed = inflate.decompress(text + _SYNC, LONGEST_TEXT)
         except zlib.error:
             self._end("illegal")
             return None
@@ -211,20 +211,20 @@ class WebSocketPeer:
             self._end("too long")
             return None
         if self._deflate.has("client_no_context_takeover") or inflate.eof:
-            self._inflating = _fresh(self._deflate)
-        return grown
+            self._inflating = _new_codec(self._deflate)
+        return decompressed
 
-    def _shrunk(self, text: bytes) -> bytes:
+    def _compressed(self, text: bytes) -> bytes:
         assert self._deflate is not None
         assert self._deflating is not None
         deflate = self._deflating[0]
-        shrunk = deflate.compress(text) + deflate.flush(zlib.Z_SYNC_FLUSH)
+        compressed = deflate.compress(text) + deflate.flush(zlib.Z_SYNC_FLUSH)
         if self._deflate.has("server_no_context_takeover"):
-            self._deflating = _fresh(self._deflate)
-        return shrunk.removesuffix(_SYNC)
+            self._deflating = _new_codec(self._deflate)
+        return compressed.removesuffix(_SYNC)
 
 
-def _fresh(deflate: Deflate) -> tuple[zlib._Compress, zlib._Decompress]:
+def _new_codec(deflate: Deflate) -> tuple[zlib._Compress, zlib._Decompress]:
     # zlib has no window of 8 bits to write with: what refers to nothing before it fits every window.
     strategy = zlib.Z_HUFFMAN_ONLY if deflate.window == 8 else zlib.Z_DEFAULT_STRATEGY
     shrinking = zlib.compressobj(wbits=-max(deflate.window, 9), strategy=strategy)

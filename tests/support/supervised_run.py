@@ -184,8 +184,8 @@ class SupervisedPump(Pump):
     def _by_default(self) -> Turn | None:
         return self._chosen(super()._by_default)
 
-    def _by_chance(self) -> Turn | None:
-        return self._chosen(super()._by_chance)
+    def _by_seed(self) -> Turn | None:
+        return self._chosen(super()._by_seed)
 
     def _chosen(self, choose: Callable[[], Turn | None]) -> Turn | None:
         """An ask may wait for its time: `after`, in seconds from the start."""
@@ -214,12 +214,12 @@ class SupervisedPump(Pump):
         return taken
 
     def _write(self, payloads: Iterable[bytes]) -> None:
-        if supervised_on := self._parties.get(self.supervised.link):
+        if supervised_on := self._pumped.get(self.supervised.link):
             supervised_on.write(payloads)
 
     def _mind_the_link(self) -> None:
         supervised, engine = self.supervised, self.supervised.engine
-        party = self._parties.get(supervised.link)
+        party = self._pumped.get(supervised.link)
         if party is not None and engine.wants_end:
             party.end.lost()
         if party is not None and not party.end.connected:
@@ -227,7 +227,7 @@ class SupervisedPump(Pump):
             supervised.take()
             supervised.link = 0
         if engine.wants_link:
-            supervised.link = len(self._parties) + 1
+            supervised.link = len(self._pumped) + 1
             self.join(supervised)
 
     def _look(self) -> None:

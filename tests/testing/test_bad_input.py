@@ -93,7 +93,7 @@ def test_what_the_client_raises_is_its_own(where: str) -> None:
 
     made = type("Raises", (Speaks,), {where: raises})
     [complaint] = try_example(made, Example(asks=[{"on": 0}]))
-    assert complaint.said == "it raised ZeroDivisionError"
+    assert complaint.message == "it raised ZeroDivisionError"
 
 
 def test_what_is_no_text_is_the_client_s_own_fault() -> None:
@@ -102,7 +102,7 @@ def test_what_is_no_text_is_the_client_s_own_fault() -> None:
             return [{"id": 1}]
 
     [complaint] = try_example(Writes, Example())
-    assert complaint.said == "it raised TypeError"
+    assert complaint.message == "it raised TypeError"
 
 
 # ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -23,21 +23,21 @@ LIMIT = 10.0
 @given(
     framed=st.lists(st.binary(min_size=1, max_size=20), max_size=8),
     split=st.none() | st.integers(1, 9),
-    together=st.none() | st.integers(2, 5),
+    batch_size=st.none() | st.integers(2, 5),
 )
 def test_pieces_are_as_small_and_as_many_as_asked_for_and_lose_nothing(
-    framed: list[bytes], split: int | None, together: int | None
+    framed: list[bytes], split: int | None, batch_size: int | None
 ) -> None:
     faults: list[Fault] = [Split(1, client=2), Merge(2, client=2)]
     faults += [] if split is None else [Split(split)]
-    faults += [] if together is None else [Merge(together, client=1)]
+    faults += [] if batch_size is None else [Merge(batch_size, client=1)]
     pieces = [*ByteStream(faults, 1).pieces(framed)]
     assert b"".join(pieces) == b"".join(framed)
     assert all(pieces)
     if split is not None:
         assert all(len(piece) <= split for piece in pieces)
-    elif together is not None:
-        groups = [b"".join(framed[start : start + together]) for start in range(0, len(framed), together)]
+    elif batch_size is not None:
+        groups = [b"".join(framed[start : start + batch_size]) for start in range(0, len(framed), batch_size)]
         assert pieces == groups
     else:
         assert len(pieces) <= 1

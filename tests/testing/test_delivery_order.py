@@ -34,7 +34,7 @@ def add(streams: Streams, said: Said, payload: bytes = b"{}") -> None:
         about = () if said.thing is None else (said.thing,)
         streams.add(said.session, "event", payload, after=(line, *about))
     else:
-        since = max(0, streams.numbered - said.since)
+        since = max(0, streams.last_number - said.since)
         streams.add(said.session, "reply to it", payload, after=(own,), before=(line,), since=since)
 
 
@@ -127,7 +127,7 @@ def test_what_may_not_come_yet_is_not_taken() -> None:
     streams = Streams()
     add(streams, Said("s1", None, None))
     add(streams, Said("s1", None, None))
-    second = streams.waits(2)
+    second = streams.waiting_one(2)
     assert second is not None
     with pytest.raises(ValueError, match=r"message 2 \(event\) must come after \[1\]"):
         streams.take(second)
@@ -149,7 +149,7 @@ def test_a_hold_stops_what_comes_after_it_and_nothing_else() -> None:
     streams.on_add = lambda: woken.append(None)
     add(streams, Said("s2", None, None))
     assert [each.session_id for each in streams.ready()] == ["s1"]
-    held = streams.waits(3)
+    held = streams.waiting_one(3)
     assert held is not None
     with pytest.raises(ValueError, match=r"must come after \[2\]"):
         streams.take(held)

@@ -787,7 +787,7 @@ async def test_a_schedule_waits_for_the_commands_it_wants_and_not_for_ever(
     fake = FakeBrowser(schedule=schedule)
     client = ServedClient(fake, RealClock(fake), hear)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(client.tell)
+        nursery.start_soon(client.send_messages)
         client.receive(UNKNOWN)
         await trio.sleep(0.5)
         assert heard == []
@@ -810,7 +810,7 @@ async def test_a_command_that_is_never_answered_is_one_that_a_schedule_wanted(
     fake = FakeBrowser(schedule=Schedule((Consume(1, commands=1), Deliver(1))))
     client = ServedClient(fake, RealClock(fake), hear, path=f"/devtools/page/{main_page(fake)}")
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(client.tell)
+        nursery.start_soon(client.send_messages)
         fake.play(Crash())
         await trio.sleep(0.1)
         assert heard == []

@@ -76,7 +76,7 @@ class Example:
     """Whether it was to the end."""
 
     @property
-    def told(self) -> list[Json]:
+    def delivered(self) -> list[Json]:
         return [message for way, message in self.client.log if way == "in"]
 
     @property
@@ -136,7 +136,7 @@ def test_a_session_is_one_stream_between_attach_and_detach(
 ) -> None:
     """Facts 47, 50; also of hostile orders."""
     example = played(script, profile, wait, seed=seed, edges=edges, asks=asks, hurry=True)
-    check_sessions(example.told)
+    check_sessions(example.delivered)
 
 
 @given(script=scripts(), seed=SEED, edges=EDGES, asks=ASKS)
@@ -162,7 +162,7 @@ def check_dialogs(example: Example) -> None:
     """Closed, then the reply of the answer (facts 1, 12)."""
     closed: Counter[str] = Counter()
     answered: Counter[str] = Counter()
-    for message in example.told:
+    for message in example.delivered:
         session = message.get("sessionId", "")
         if message.get("method") == "Page.javascriptDialogClosed":
             closed[session] += 1
@@ -207,7 +207,7 @@ def test_a_blocked_evaluate_is_answered_last(kind: str, profile: str, seed: int,
         example = played(script, profile, **how)
         wanted = ("Page.javascriptDialogOpening", "Page.javascriptDialogClosed")
         order = []
-        for message in example.told:
+        for message in example.delivered:
             if "method" in message:
                 order += [message["method"]] if message["method"] in wanted else []
             else:
@@ -487,7 +487,7 @@ class AdoptingRouter(Router):
 def check_router(example: Example) -> None:
     """The router finds nothing odd, and the bindings read everything strictly."""
     router = AdoptingRouter()
-    texts = iter([payload for _, payload in example.run.told])
+    texts = iter([payload for _, payload in example.run.delivered])
     for way, message in example.client.log:
         if way == "out":
             router.adopt(message)
@@ -533,7 +533,7 @@ def test_each_of_two_clients_is_told_by_the_same_laws(script: Script, profile: A
     assert run.quiet
     for client, end in zip(clients, pump.ends, strict=True):
         example = Example(fake=fake, client=client, run=run, connected=end.connected)
-        check_sessions(example.told)
+        check_sessions(example.delivered)
         check_dialogs(example)
         if end.connected:
             of_client = {session for number, session, _ in fake.truth().sessions if number == end.number}
@@ -602,7 +602,7 @@ for profile in ("headless-new", "headless-shell"):
         clients = [naive.NaiveClient(script.answers, wait=bool(seed % 2)), naive.NaiveClient()]
         run = Pump(FakeBrowser(script, profile=profile, seed=seed), clients, seed=seed, edges=("observed", "causal")[seed % 2])
         told.update(repr(run.run()).encode())
-        told.update(repr(run.run().told).encode())
+        told.update(repr(run.run().delivered).encode())
 print(told.hexdigest())
 """
 

@@ -258,7 +258,7 @@ def test_a_fault_may_be_of_one_client() -> None:
     for end in ends:
         asked(end, VERSION, VERSION, VERSION)
     assert [said(end) for end in ends] == [[1, 2, 3], [2, 3], [1, 2]]
-    assert [fault for end in ends for fault in end.faults.struck] == [*fake.faults]
+    assert [fault for end in ends for fault in end.faults.matched_faults] == [*fake.faults]
 
 
 def test_faults_of_streams_are_none_of_the_browsers() -> None:
@@ -288,7 +288,7 @@ def test_legal_and_hostile_faults_leave_every_session_a_stream(
     run = Pump(fake, [naive_client.NaiveClient(script.answers)], seed=seed).run()
     assert run.quiet
     known = {None}
-    for _, payload in run.told:
+    for _, payload in run.delivered:
         message = json.loads(payload)
         assert message.get("sessionId") in known
         if message.get("method") == "Target.attachedToTarget":
@@ -302,7 +302,7 @@ def test_what_strikes_is_the_same_under_one_schedule(chosen: tuple[Fault, ...], 
     def run(**how: Any) -> Any:
         fake = FakeBrowser(script, faults=chosen)
         pump = Pump(fake, [naive_client.NaiveClient()], **how)
-        return pump.run(), pump.ends[0].faults.struck
+        return pump.run(), pump.ends[0].faults.matched_faults
 
     first, struck = run(seed=seed)
     assert run(schedule=first.schedule, exact=True) == (first, struck)
@@ -362,5 +362,5 @@ def test_what_is_new_is_hostile_and_counted() -> None:
     asked(end, "Target.setDiscoverTargets")
     end.drain()
     assert fault.legality == "hostile"
-    assert fake.struck(1).faults == (fault,)
-    assert fake.told(1).counts["Future.happened"] == 1
+    assert fake.matched_faults(1).faults == (fault,)
+    assert fake.delivered(1).counts["Future.happened"] == 1

@@ -188,7 +188,7 @@ def test_a_program_that_is_none_and_a_command_without_an_address(capsys: pytest.
 
 
 def broken(*laws: str) -> Outcome:
-    return Outcome(complaints=tuple(Complaint(law=law, fact=7, said=law) for law in laws), decisions=())
+    return Outcome(complaints=tuple(Complaint(law=law, fact=7, message=law) for law in laws), decisions=())
 
 
 def attempt(example: Example) -> Outcome:

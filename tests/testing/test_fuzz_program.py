@@ -22,7 +22,7 @@ from cdp_core.testing.steps import Answer, Console, Dialog, Popup, Wait
 from support import small_program
 
 PROGRAM = Path(small_program.__file__)
-LIMITS = Limits(saying=0.3)
+LIMITS = Limits(observing=0.3)
 """Long where a machine that is busy needs it, which costs nothing where a program does its part."""
 SHORT = attrs.evolve(LIMITS, starting=0.4, ending=0.4, patience=0.4)
 """For those that do not: what they never do is waited for."""
@@ -82,7 +82,7 @@ def test_each_kind_of_wrong_has_a_name(how: str, law: str, words: str) -> None:
     begun = time.monotonic()
     outcome = run(how)
     assert law in laws(outcome), outcome
-    assert words in " ".join(each.said for each in outcome.complaints if each.law == law)
+    assert words in " ".join(each.message for each in outcome.complaints if each.law == law)
     assert time.monotonic() - begun < 15
 
 

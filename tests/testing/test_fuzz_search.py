@@ -158,7 +158,7 @@ def test_what_a_client_raises_is_its_fault_and_no_payload_is_shown() -> None:
             raise ValueError(payload)
 
     [complaint] = try_example(Raises, Example())
-    assert complaint.said == "it raised ValueError"
+    assert complaint.message == "it raised ValueError"
 
 
 def test_a_session_that_leaves_two_dialogs_whose_scripts_end_each_other() -> None:
@@ -184,7 +184,7 @@ def test_shrinking_is_bounded() -> None:
 
     def attempt(example: Example) -> tuple[Complaint, ...]:
         tried.append(example)
-        return (Complaint(law="x", fact=7, said="y"),) if example.script.timeline else ()
+        return (Complaint(law="x", fact=7, message="y"),) if example.script.timeline else ()
 
     found = hunt_with(attempt, examples_of(), runs=50, shrinks=5)
     assert found is not None
@@ -282,9 +282,9 @@ def test_the_ledger_tells_what_became_of_each_command() -> None:
         named = {key: own if value == "S" else value for key, value in params.items()}
         command = {"id": number, "method": method, "params": named, **({} if session is None else {"sessionId": own})}
         if number == 4:
-            assert [entry.fate for entry in fake.ledger()] == ["result", "refused", "waiting"]
+            assert [entry.outcome for entry in fake.command_log()] == ["result", "refused", "waiting"]
         end.receive(json.dumps(command).encode(), knew=0)
-    assert [(entry.fate, entry.code) for entry in fake.ledger(1)] == [
+    assert [(entry.outcome, entry.code) for entry in fake.command_log(1)] == [
         ("result", None),
         ("refused", -32601),
         ("ended", None),
@@ -292,7 +292,7 @@ def test_the_ledger_tells_what_became_of_each_command() -> None:
         ("refused", -32001),
     ]
     end.lost()
-    assert [entry.fate for entry in fake.ledger(2)] == []
+    assert [entry.outcome for entry in fake.command_log(2)] == []
 
 
 def test_what_is_sent_after_the_end_is_judged_by_what_was_known() -> None:
@@ -323,5 +323,5 @@ def test_what_was_sent_is_judged() -> None:
 
 def test_every_law_that_is_named_says_which_fact() -> None:
     fake, _ = run(Wait(1), Popup("p"))
-    assert str(Complaint(law="x", fact=7, said="it is so")) == "it is so (x, fact 7)"
+    assert str(Complaint(law="x", fact=7, message="it is so")) == "it is so (x, fact 7)"
     assert judge(fake) == ()

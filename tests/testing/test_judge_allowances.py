@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.faults import LEGALITIES, Cut, Delay, Drop, Duplicate, Fault, Legality, Merge, Refuse, Silence
-from cdp_core.testing.fuzz.search import Example, examples_of, hunt_with, least, try_example
-from cdp_core.testing.judge.allowances import Excuses
+from cdp_core.testing.fuzz.search import Example, examples_of, hunt_with, shrunk, try_example
+from cdp_core.testing.judge.allowances import Allowances
 from cdp_core.testing.judge.laws import Complaint
 from cdp_core.testing.judge.observation import judge
 from cdp_core.testing.simulation import Pump
@@ -101,7 +101,7 @@ def test_who_has_gone_or_was_refused_leaves_a_window_that_waits_for_anybody() ->
     for fault, excused in ((Refuse(RUN, 2), True), (Refuse(LISTEN, 2), False)):
         fake = FakeBrowser(window, faults=[fault])
         Pump(fake, [small_clients.RightClient()]).run()
-        assert Excuses(fake, 1).leaves_paused(None) is excused
+        assert Allowances(fake, 1).may_leave_paused(None) is excused
 
 
 def test_whose_answer_closed_a_dialog_is_not_asked_where_that_was_lost() -> None:
@@ -190,7 +190,7 @@ WRONG: dict[str, Any] = {
 def test_each_part_of_what_it_believes_has_its_own_excuses(fault: Fault, excused: set[str]) -> None:
     fake, client = FakeBrowser(ASKS, faults=[fault]), small_clients.RightClient()
     assert Pump(fake, [client]).run().quiet
-    assert fake.struck(1).faults == (fault,)
+    assert fake.matched_faults(1).faults == (fault,)
     assert judge(fake, client.observed()) == ()
     accused = {part for part, shown in WRONG.items() if judge(fake, {part: shown})}
     assert accused == set(WRONG) - excused - ({"dialogs"} if not fake_closed(fake) else set())
@@ -251,7 +251,7 @@ def test_what_only_a_fault_finds_is_found_and_shrinks_to_that(worst: Legality, n
 
 def test_faults_are_left_out_first_where_they_are_not_needed() -> None:
     long = Example(script=POPUP, faults=[Cut(1), Refuse(RUN), Cut(2)])
-    assert least(long, lambda example: Refuse(RUN) in example.faults) == Example(faults=[Refuse(RUN)])
+    assert shrunk(long, lambda example: Refuse(RUN) in example.faults) == Example(faults=[Refuse(RUN)])
 
 
 @pytest.mark.parametrize("worst", [None, *LEGALITIES])
@@ -270,8 +270,8 @@ def test_examples_hold_faults_up_to_the_worst_that_is_asked_for(worst: Legality 
 def test_who_met_no_fault_has_no_excuse() -> None:
     fake = FakeBrowser(faults=[Refuse(RUN), Drop(RUN, 2), Cut(90)])
     fake.connect()
-    excuses = Excuses(fake, 1)
-    assert (excuses.waits, excuses.gives_up, excuses.misled) == (False, False, False)
-    assert not excuses.leaves_paused(None)
-    assert not any(excuses.need_not_know(part) for part in WRONG)
-    assert Excuses(fake, 7).gives_up is False
+    allowances = Allowances(fake, 1)
+    assert (allowances.may_wait, allowances.may_give_up, allowances.misled) == (False, False, False)
+    assert not allowances.may_leave_paused(None)
+    assert not any(allowances.may_differ(part) for part in WRONG)
+    assert Allowances(fake, 7).may_give_up is False

@@ -14,7 +14,7 @@ from cdp_core.errors import InvalidArgument, LocalProtocolError
 from cdp_core.testing import schedules as turns
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.world import PROFILES
-from cdp_core.testing.schedules import Advance, Ask, Chance, Consume, Deliver, Schedule
+from cdp_core.testing.schedules import Advance, Ask, Consume, Deliver, Schedule, SeededRandom
 from cdp_core.testing.simulation import DeliveryOrder, Pump, Run
 from cdp_core.testing.steps import AddFrame, Answer, Close, Console, Dialog, Popup, Script, Wait
 from cdp_core.testing.strategies import schedules, scripts
@@ -106,14 +106,14 @@ def test_only_turns_are_turns() -> None:
 
 
 def test_chance_is_the_same_on_every_python() -> None:
-    chance = Chance(7)
+    chance = SeededRandom(7)
     assert [chance.below(100) for _ in range(12)] == [38, 1, 90, 58, 45, 24, 46, 32, 13, 41, 10, 95]
-    assert Chance(-1).below(2**32) == Chance(2**64 - 1).below(2**32)
+    assert SeededRandom(-1).below(2**32) == SeededRandom(2**64 - 1).below(2**32)
 
 
 @given(seed=SEED, bound=st.integers(1, 1000))
 def test_chance_is_below_its_bound(seed: int, bound: int) -> None:
-    chance = Chance(seed)
+    chance = SeededRandom(seed)
     assert all(0 <= chance.below(bound) < bound for _ in range(20))
 
 
@@ -164,7 +164,7 @@ def test_causal_orders_are_hostile_sometimes() -> None:
 def test_seeds_give_many_orders() -> None:
     for edges, least in (("observed", 15), ("causal", 15)):
         runs = [ran(BUSY, seed=seed, edges=edges) for seed in range(20)]
-        assert len({run.told for run in runs}) >= least
+        assert len({run.delivered for run in runs}) >= least
 
 
 def test_the_default_order_is_that_of_arising() -> None:
@@ -183,8 +183,8 @@ def test_a_run_is_its_turns() -> None:
     run = Pump(FakeBrowser(), [Echoing()], schedule=schedule, watch=seen.append).run()
     assert run.schedule.turns[:5] == (Consume(1, 2), Deliver(1, 1), Ask(1, 1), Advance(2), Consume(1, 1))
     assert seen[:2] == [Consume(1, 2), Deliver(1, rank=5)]
-    assert [json.loads(payload)["id"] for _, payload in run.heard] == [1, 2, 3, 4]
-    assert {json.loads(payload)["id"] for _, payload in run.told} == {1, 2, 3, 4}
+    assert [json.loads(payload)["id"] for _, payload in run.received] == [1, 2, 3, 4]
+    assert {json.loads(payload)["id"] for _, payload in run.delivered} == {1, 2, 3, 4}
     assert run.quiet
     assert run.passed_over == 0
 
@@ -245,7 +245,7 @@ def test_asks_come_when_it_is_quiet_in_their_order() -> None:
 
 
 def test_a_run_without_rest_ends_all_the_same() -> None:
-    run = Pump(FakeBrowser(), [Echoing(10**9)], most_turns=50).run()
+    run = Pump(FakeBrowser(), [Echoing(10**9)], max_turns=50).run()
     assert not run.quiet
     assert len(run.schedule.turns) == 50
 
@@ -255,7 +255,7 @@ def test_what_a_client_writes_after_its_end_is_not_heard() -> None:
     pump = Pump(fake, [Echoing()])
     pump.ends[0].lost()
     run = pump.run()
-    assert run.heard == ()
+    assert run.received == ()
     assert run.quiet
 
 
@@ -278,7 +278,7 @@ def test_a_page_has_clients_of_its_own() -> None:
     pump = Pump(fake, [Silent()])
     end = pump.join(Echoing(), f"/devtools/page/{fake.truth().pages[0]}")
     assert pump.ends == (pump.ends[0], end)
-    assert {client for client, _ in pump.run().told} == {2}
+    assert {client for client, _ in pump.run().delivered} == {2}
 
 
 # ── the order of delivery, for who cannot be pumped ──────────────────────────────────────────────────────────────────
@@ -303,7 +303,7 @@ def test_an_order_waits_for_the_commands_that_the_schedule_consumes() -> None:
     assert not order.waits_for_client
     assert ids(order.take()) == [1]
     assert order.waits_for_client
-    order.go_on()
+    order.give_up()
     assert not order.waits_for_client
     assert ids(order.take()) == [2]
 

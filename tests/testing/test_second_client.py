@@ -9,7 +9,7 @@ import pytest
 
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.judge.observation import judge
-from cdp_core.testing.second_client import keep_company
+from cdp_core.testing.second_client import add_second_client
 from cdp_core.testing.simulation import Pump
 from cdp_core.testing.steps import Close, Dialog, Navigate, Script, Wait
 
@@ -45,7 +45,7 @@ def test_who_comes_while_a_dialog_is_open_hears_of_its_end_alone(seed: int, prof
         Script(timeline=(Wait(1), Dialog("confirm", "Sure?"), Wait(1), Dialog("alert", "Hi"))), profile=profile
     )
     pump = Pump(fake, [], seed=seed)
-    asks = keep_company(pump)
+    asks = add_second_client(pump)
     assert [dialog.open for dialog in fake.truth().dialogs] == [True]
     late = Late(fake.truth().pages[0])
     number = pump.join(late).number
@@ -63,7 +63,7 @@ def test_company_does_nothing_wrong_whatever_its_page_does(step: Any) -> None:
     for seed in range(8):
         fake = FakeBrowser(Script(timeline=(Wait(1), Dialog(), Wait(1), step, Wait(1), Dialog("confirm", "b"))))
         pump = Pump(fake, [], seed=seed, edges="causal", interrupt=True)
-        pump.ask(keep_company(pump))
+        pump.ask(add_second_client(pump))
         assert pump.run().quiet
         assert judge(fake) == ()
 
@@ -72,7 +72,7 @@ def test_company_leaves_nothing_open_however_late_it_is() -> None:
     dialogs = [step for text in "abcdefghi" for step in (Wait(1), Dialog("confirm", text))]
     for seed in range(8):
         pump = Pump(FakeBrowser(Script(timeline=tuple(dialogs))), [], seed=seed, interrupt=True)
-        pump.ask(keep_company(pump))
+        pump.ask(add_second_client(pump))
         assert pump.run().quiet
         assert len(pump.fake.truth().dialogs) == 9
         assert judge(pump.fake) == ()
@@ -80,5 +80,5 @@ def test_company_leaves_nothing_open_however_late_it_is() -> None:
 
 def test_nobody_comes_where_there_is_no_page() -> None:
     pump = Pump(FakeBrowser(Script(timeline=(Close(),))), [], seed=1)
-    assert keep_company(pump) == []
+    assert add_second_client(pump) == []
     assert pump.ends == ()

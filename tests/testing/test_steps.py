@@ -28,7 +28,7 @@ from cdp_core.testing.steps import (
     Step,
     Wait,
     Worker,
-    labels_given,
+    labels_made,
     labels_used,
 )
 from cdp_core.testing.strategies import scripts, steps
@@ -163,7 +163,7 @@ def test_only_steps_are_steps() -> None:
 
 def test_labels_are_given_and_used() -> None:
     made = (AddFrame("a", parent="b"), Popup("p", opener="q"), Worker("w", frame="f"), Navigate("u"))
-    assert labels_given(made) == {"a", "p", "w"}
+    assert labels_made(made) == {"a", "p", "w"}
     assert labels_used(made) == {"b", "q", "f", "main"}
     assert labels_used([RemoveFrame("r"), MoveFrame("m"), Close("c"), Wait(1)]) == {"r", "m", "c"}
 

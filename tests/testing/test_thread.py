@@ -20,9 +20,9 @@ import trio
 
 from cdp_core import InvalidArgument, LocalProtocolError, open_browser_session
 from cdp_core.testing import FakeBrowser, FakeEndpoint, Script, start_fake_browser
-from cdp_core.testing.fake.inspection import Books
+from cdp_core.testing.fake.inspection import Inspection
 from cdp_core.testing.steps import Answer, Console, Cut, Dialog, RemoveFrame, Wait
-from cdp_core.testing.thread import FakeElsewhere
+from cdp_core.testing.thread import FakeInThread
 
 LIMIT = 10.0
 HEAD = (
@@ -156,10 +156,10 @@ def test_ends_and_messages_do_not_cross_threads() -> None:
 
 def test_everything_public_of_a_fake_crosses_or_is_refused() -> None:
     """What a fake learns to do must not be done from the wrong thread."""
-    own = {name for name in (*vars(FakeBrowser), *vars(Books)) if not name.startswith("_")}
-    assert own <= vars(FakeElsewhere).keys()
+    own = {name for name in (*vars(FakeBrowser), *vars(Inspection)) if not name.startswith("_")}
+    assert own <= vars(FakeInThread).keys()
     for name in own:
-        there, here = getattr(FakeBrowser, name), getattr(FakeElsewhere, name)
+        there, here = getattr(FakeBrowser, name), getattr(FakeInThread, name)
         assert here is not there
         assert callable(here) == callable(there)
         if callable(here) and name != "connect":

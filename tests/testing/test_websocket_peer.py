@@ -13,7 +13,7 @@ from wsproto.events import BytesMessage, CloseConnection, Ping, Pong, TextMessag
 from wsproto.extensions import PerMessageDeflate
 
 from cdp_core.testing import websocket_peer
-from cdp_core.testing.websocket_peer import WebSocketPeer, deflate_of
+from cdp_core.testing.websocket_peer import WebSocketPeer, negotiate_deflate
 
 OFFERS = [
     "permessage-deflate",
@@ -32,7 +32,7 @@ def client_for(offer: str | None) -> tuple[Connection, WebSocketPeer]:
     """A client that has offered this, and the browser that has taken it."""
     if offer is None:
         return Connection(ConnectionType.CLIENT), WebSocketPeer()
-    taken = deflate_of(offer)
+    taken = negotiate_deflate(offer)
     extension = PerMessageDeflate()
     extension.offer()
     extension.finalize(str(taken))
@@ -106,7 +106,7 @@ def test_a_small_message_is_compressed_too_and_the_window_lasts_or_does_not() ->
 
 @pytest.mark.parametrize("bits", range(8, 16))
 def test_what_is_compressed_for_a_small_window_fits_it(bits: int) -> None:
-    browser = WebSocketPeer(deflate_of(f"permessage-deflate; server_max_window_bits={bits}"))
+    browser = WebSocketPeer(negotiate_deflate(f"permessage-deflate; server_max_window_bits={bits}"))
     text = bytes(range(256)) * 3 + b"distance" * 100
     frame = browser.frame(text)
     content = frame[4:] if frame[1] == 126 else frame[2:]
@@ -140,7 +140,7 @@ def test_what_is_compressed_for_a_small_window_fits_it(bits: int) -> None:
     ],
 )
 def test_what_is_offered_is_taken_as_it_stands(offers: str, taken: str | None) -> None:
-    found = deflate_of(offers)
+    found = negotiate_deflate(offers)
     assert (None if found is None else str(found)) == taken
 
 

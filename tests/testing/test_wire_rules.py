@@ -29,7 +29,7 @@ from cdp_core.testing.fake.model.dispatch_errors import (
     check_params,
     read_request,
 )
-from cdp_core.testing.fake.model.json_text import Doubled, JsonFault, read_json
+from cdp_core.testing.fake.model.json_text import DuplicateKeyObject, JsonFault, read_json
 from cdp_core.tracing.file import read_trace
 
 Json = dict[str, Any]
@@ -242,7 +242,7 @@ def same(found: Any, wanted: Any) -> bool:
     if isinstance(wanted, dict):
         keys = [clean(key) for key in wanted]
         if len(set(keys)) < len(keys):
-            return type(found) is Doubled
+            return type(found) is DuplicateKeyObject
         return list(found) == keys and all(map(same, found.values(), wanted.values()))
     if isinstance(wanted, list):
         return len(found) == len(wanted) and all(map(same, found, wanted))

@@ -192,9 +192,9 @@ def pumped(frames: int, seed: int | None) -> float:
         fake.play(Console("x", frame=f"f{number % frames}"))
     begun = time.process_time()
     run = pump.run()
-    assert len(run.told) >= max(1000, frames)
+    assert len(run.delivered) >= max(1000, frames)
     assert watcher.end.connected
-    return (time.process_time() - begun) / len(run.told)
+    return (time.process_time() - begun) / len(run.delivered)
 
 
 def main() -> int:

@@ -8,16 +8,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cdp_core.testing import faults as kinds
-from cdp_core.testing.fake.command_log import ToldSoFar
+from cdp_core.testing.fake.command_log import DeliveryLog
 from cdp_core.testing.fake.delivery_order import Delivery
 from cdp_core.testing.fake.model.parts import Client
-from cdp_core.testing.fake.world import lines_of, packed
+from cdp_core.testing.fake.world import order_keys, packed
 
 if TYPE_CHECKING:
     from cdp_core.testing.fake.browser import FakeBrowser
 
 
-class Due(NamedTuple):
+class ReadyMessage(NamedTuple):
     """A message that may be delivered next, and to whom."""
 
     end: ClientEnd
@@ -41,11 +41,11 @@ class ClientEnd:
         self.fake = fake
         self._client = client
         self.faults = kinds.LinkFaults(fake.faults, client.number)
-        self.told = self._heard = 0
+        self.delivered = self._received = 0
         """How many messages were delivered."""
-        self.told_so_far = ToldSoFar()
+        self.delivery_log = DeliveryLog()
         self._stalled: list[tuple[bytes, int | None]] | None = None
-        self._novel: dict[int, kinds.Novelty] = {}
+        self._novelties: dict[int, kinds.Novelty] = {}
         """By the numbers of messages: what is new in them."""
 
     @property
@@ -63,24 +63,24 @@ class ClientEnd:
         if not self.faults.any:
             self.fake._receive(self._client, payload, knew)
             return
-        self._heard += 1
-        if not self.faults.passes("in", "before", self._heard):
+        self._received += 1
+        if not self.faults.survives("in", "before", self._received):
             self.lost()
         elif "in" not in self.faults.silent:
             if self._stalled is None:
                 self.fake._receive(self._client, payload, knew)
             else:
                 self._stalled.append((payload, knew))
-            if not self.faults.passes("in", "after", self._heard):
+            if not self.faults.survives("in", "after", self._received):
                 self.lost()
-        self.fake._settle()
+        self.fake._apply_link_faults()
 
     def stall(self, seconds: float, act: Callable[[], None]) -> None:
         """Hear nothing for so long; then `act`, and what came meanwhile."""
         self._stalled = []
-        self.fake._world.after(seconds, partial(self._go_on, act))
+        self.fake._world.after(seconds, partial(self._resume, act))
 
-    def _go_on(self, act: Callable[[], None]) -> None:
+    def _resume(self, act: Callable[[], None]) -> None:
         stalled, self._stalled = self._stalled or [], None
         act()
         for number, (payload, knew) in enumerate(stalled):
@@ -92,7 +92,7 @@ class ClientEnd:
     def copies(self, session_id: str | None, what: str) -> int:
         """How often a message is said that is about to be."""
         copies, streams = 1, self._client.streams
-        for fault in self.faults.said(what):
+        for fault in self.faults.for_message(what):
             if isinstance(fault, kinds.Drop):
                 copies = 0
             elif isinstance(fault, kinds.Duplicate):
@@ -101,19 +101,19 @@ class ClientEnd:
                 self.fake._world.after(fault.seconds, streams.hold())
             elif isinstance(fault, kinds.Novelty) and fault.what == "event":
                 addressed = {} if session_id is None else {"sessionId": session_id}
-                streams.add(session_id, kinds.NEW_EVENT, packed(fault.renew(addressed)), after=lines_of(session_id))
+                streams.add(session_id, kinds.NEW_EVENT, packed(fault.apply(addressed)), after=order_keys(session_id))
             elif isinstance(fault, kinds.Novelty):
-                self._novel[streams.numbered + 1] = fault
+                self._novelties[streams.last_number + 1] = fault
         return copies
 
     def taken(self, delivery: Delivery) -> bytes:
         """Take a message; it is told. Raises ValueError where it may not come yet."""
         payload = self._client.streams.take(delivery)
-        novelty = self._novel.pop(delivery.number, None) if self._novel else None
+        novelty = self._novelties.pop(delivery.number, None) if self._novelties else None
         if novelty is not None:
-            payload = packed(novelty.renew(json.loads(payload)))
-        self.told += 1
-        self.told_so_far.add(self.told, delivery.session_id, delivery.what, payload)
+            payload = packed(novelty.apply(json.loads(payload)))
+        self.delivered += 1
+        self.delivery_log.add(self.delivered, delivery.session_id, delivery.what, payload)
         return payload
 
     def ready(self) -> tuple[Delivery, ...]:
@@ -125,9 +125,9 @@ class ClientEnd:
         """How many that are."""
         return 0 if "out" in self.faults.silent else self._client.streams.ready_count
 
-    def ready_at(self, place: int) -> Delivery:
+    def ready_at(self, index: int) -> Delivery:
         """The one at this place among them. Raises IndexError."""
-        return self._client.streams.ready_at(place)
+        return self._client.streams.ready_at(index)
 
     def first(self) -> Delivery | None:
         """The oldest of these."""
@@ -155,7 +155,7 @@ class ClientEnd:
 
     def lost(self) -> None:
         """The connection broke: its sessions end, and what it was not told is gone."""
-        self.fake._lose(self._client)
+        self.fake._disconnect(self._client)
 
     def __repr__(self) -> str:
         state: Any = "connected" if self.connected else "gone"

@@ -24,9 +24,9 @@ import attrs
 from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.model.parts import Client
 
-Fate = Literal["result", "refused", "waiting", "ended", "lost"]
+CommandOutcome = Literal["result", "refused", "waiting", "ended", "lost"]
 SESSION_END: Final = "Target.detachedFromTarget"
-NOTED: Final[dict[str, str]] = {
+LOGGED_EVENTS: Final[dict[str, str]] = {
     SESSION_END: "sessionId",
     "Page.javascriptDialogOpening": "frameId",
     "Page.javascriptDialogClosed": "frameId",
@@ -53,17 +53,17 @@ class ReceivedCommand:
 
 
 @attrs.frozen(kw_only=True)
-class LedgerEntry:
+class LoggedCommand:
     """A command, and what became of it."""
 
     command: ReceivedCommand
-    fate: Fate
+    outcome: CommandOutcome
     code: int | None = None
     """Of the refusal."""
 
 
 @attrs.frozen
-class Note:
+class DeliveredEvent:
     """One event of those that are noted, as a client was told it."""
 
     number: int
@@ -73,13 +73,13 @@ class Note:
     subject: str
 
 
-class ToldSoFar:
+class DeliveryLog:
     """What was delivered to one client."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
         """How many of each event; replies are among them as `reply to …`."""
-        self.notes: list[Note] = []
+        self.events: list[DeliveredEvent] = []
         self.replies: dict[tuple[str | None, int], int] = {}
         """With which message each command was answered, by its session and id."""
 
@@ -89,12 +89,14 @@ class ToldSoFar:
         if payload.startswith(REPLY):
             number_of = int(payload[len(REPLY) : payload.index(b",")])
             self.replies.setdefault((session_id, number_of), number)
-        elif what in NOTED:
-            self.notes.append(Note(number, session_id, what, json.loads(payload)["params"].get(NOTED[what], "")))
+        elif what in LOGGED_EVENTS:
+            self.events.append(
+                DeliveredEvent(number, session_id, what, json.loads(payload)["params"].get(LOGGED_EVENTS[what], ""))
+            )
 
-    def ends(self) -> dict[str, int]:
+    def session_ends(self) -> dict[str, int]:
         """The sessions of whose end the client was told, with the number of that message."""
-        return {note.subject: note.number for note in reversed(self.notes) if note.method == SESSION_END}
+        return {note.subject: note.number for note in reversed(self.events) if note.method == SESSION_END}
 
 
 @attrs.frozen(kw_only=True)
@@ -110,11 +112,11 @@ class FakeStatistics:
     unmodelled: Mapping[str, int]
 
 
-def entry_of(command: ReceivedCommand, client: Client) -> LedgerEntry:
+def logged_command(command: ReceivedCommand, client: Client) -> LoggedCommand:
     """What became of a command of this client."""
     code = client.outcomes.get((command.session_id, command.id))
     if code is not None:
-        return LedgerEntry(command=command, fate="refused" if code else "result", code=code or None)
+        return LoggedCommand(command=command, outcome="refused" if code else "result", code=code or None)
     if not client.connected:
-        return LedgerEntry(command=command, fate="lost")
-    return LedgerEntry(command=command, fate="waiting" if command.session_id in client.sessions else "ended")
+        return LoggedCommand(command=command, outcome="lost")
+    return LoggedCommand(command=command, outcome="waiting" if command.session_id in client.sessions else "ended")

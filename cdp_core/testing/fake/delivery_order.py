@@ -47,7 +47,7 @@ class Delivery:
     """Those among them without which it cannot be."""
 
 
-def once(_session_id: str | None, _what: str) -> int:
+def one_copy(_session_id: str | None, _what: str) -> int:
     """Each message is said once."""
     return 1
 
@@ -57,12 +57,12 @@ class Streams:
 
     def __init__(self, edges: Edges = "observed") -> None:
         self.edges: Final[Edges] = edges
-        self.numbered = 0
+        self.last_number = 0
         self.on_add: Callable[[], None] = lambda: None
-        self.copies: Callable[[str | None, str], int] = once
+        self.copies: Callable[[str | None, str], int] = one_copy
         """How often a message is said: faults lose and double messages."""
         self._waiting: dict[int, Delivery] = {}
-        self._before: dict[int, int] = {}
+        self._remaining: dict[int, int] = {}
         """How many must still come before a message."""
         self._followers: dict[int, list[int]] = {}
         self._ready: dict[int, Delivery] = {}
@@ -115,11 +115,11 @@ class Streams:
         causes: set[int] = set()
         earlier: set[int] = set()
         if since is not None:
-            for number in range(since + 1, self.numbered + 1):
+            for number in range(since + 1, self.last_number + 1):
                 found = waiting.get(number)
                 if found is not None:
                     (causes if found.session_id == session_id else earlier).add(number)
-        self.numbered = number = self.numbered + 1
+        self.last_number = number = self.last_number + 1
         for key in after:
             self._follow(key, causes, earlier)
             last[key] = [number]
@@ -138,9 +138,9 @@ class Streams:
         needed = delivery.after if self.edges == "observed" else cause
         for each in needed:
             self._followers.setdefault(each, []).append(number)
-        self._before[number] = len(needed)
+        self._remaining[number] = len(needed)
         if not needed:
-            self._free(delivery)
+            self._make_ready(delivery)
 
     def _follow(self, key: Hashable, causes: set[int], earlier: set[int]) -> None:
         """What there is under a key."""
@@ -152,14 +152,14 @@ class Streams:
 
     def hold(self) -> Callable[[], None]:
         """What arises from now on waits until the call that is returned is made."""
-        self.numbered += 1
-        self._holds[self.numbered] = None
-        return partial(self._release, self.numbered)
+        self.last_number += 1
+        self._holds[self.last_number] = None
+        return partial(self._release, self.last_number)
 
     def _release(self, hold: int) -> None:
         if hold in self._holds:
             del self._holds[hold]
-            self._passed(hold)
+            self._unblock(hold)
             self.on_add()
 
     # ── delivering ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -173,9 +173,9 @@ class Streams:
         """How many that are."""
         return len(self._order)
 
-    def ready_at(self, place: int) -> Delivery:
+    def ready_at(self, index: int) -> Delivery:
         """The one at this place among them. Raises IndexError."""
-        return self._ready[self._order[place]]
+        return self._ready[self._order[index]]
 
     def first(self) -> Delivery | None:
         """The oldest of them."""
@@ -185,7 +185,7 @@ class Streams:
         """The message of that number, where it may be delivered next."""
         return self._ready.get(number)
 
-    def waits(self, number: int) -> Delivery | None:
+    def waiting_one(self, number: int) -> Delivery | None:
         """The message of that number, while it waits."""
         return self._waiting.get(number)
 
@@ -202,28 +202,36 @@ class Streams:
             needed = delivery.after if self.edges == "observed" else delivery.causes
             before = sorted(each for each in needed if each in self._waiting or each in self._holds)
             raise ValueError(f"message {number} ({delivery.what}) must come after {before}")
-        del self._waiting[number], self._ready[number], self._before[number]
+        del self._waiting[number], self._ready[number], self._remaining[number]
         del self._order[bisect_left(self._order, number)]
-        self._passed(number)
+        self._unblock(number)
         if not self._waiting:
             self._beside.clear()
             self._last.clear()  # nothing can come before what is not there any more
         return delivery.payload
 
-    def _passed(self, number: int) -> None:
+    def _unblock(self, number: int) -> None:
         for follower in self._followers.pop(number, ()):
-            self._before[follower] -= 1
-            if not self._before[follower]:
-                self._free(self._waiting[follower])
+            self._remaining[follower] -= 1
+            if not self._remaining[follower]:
+                self._make_ready(self._waiting[follower])
 
-    def _free(self, delivery: Delivery) -> None:
+    def _make_ready(self, delivery: Delivery) -> None:
         self._ready[delivery.number] = delivery
         insort(self._order, delivery.number)
 
     def clear(self) -> int:
         """The client is gone, and so is what it was not told. How many messages that were."""
         gone = len(self._waiting)
-        for table in (self._waiting, self._before, self._followers, self._ready, self._last, self._beside, self._holds):
+        for table in (
+            self._waiting,
+            self._remaining,
+            self._followers,
+            self._ready,
+            self._last,
+            self._beside,
+            self._holds,
+        ):
             table.clear()
         self._order.clear()
         return gone

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from cdp_core.testing.fake.command_log import FakeStatistics, LedgerEntry, ReceivedCommand, ToldSoFar, entry_of
+from cdp_core.testing.fake.command_log import (
+    DeliveryLog,
+    FakeStatistics,
+    LoggedCommand,
+    ReceivedCommand,
+    logged_command,
+)
 from cdp_core.testing.fake.player import Player
 from cdp_core.testing.fake.truth import Truth, truth_of
 from cdp_core.testing.fake.world import World
-from cdp_core.testing.faults import LinkFaults, Struck
+from cdp_core.testing.faults import FaultReport, LinkFaults
 
 
 class Link(Protocol):
     """One client's connection."""
 
     faults: LinkFaults
-    told_so_far: ToldSoFar
+    delivery_log: DeliveryLog
 
     @property
     def connected(self) -> bool:
@@ -24,7 +30,7 @@ class Link(Protocol):
         ...
 
 
-class Books:
+class Inspection:
     """What a fake browser tells of itself."""
 
     _world: World
@@ -43,24 +49,24 @@ class Books:
         """Every readable command, in the order of arrival."""
         return tuple(self._commands)
 
-    def ledger(self, client: int | None = None) -> tuple[LedgerEntry, ...]:
+    def command_log(self, client: int | None = None) -> tuple[LoggedCommand, ...]:
         """The same, each with what became of it; of one client, or of all."""
         clients = self._world.clients
         return tuple(
-            entry_of(each, clients[each.client - 1]) for each in self._commands if client in (None, each.client)
+            logged_command(each, clients[each.client - 1]) for each in self._commands if client in (None, each.client)
         )
 
-    def told(self, client: int) -> ToldSoFar:
+    def delivered(self, client: int) -> DeliveryLog:
         """What was delivered to the client of that number."""
         link = self._link(client)
-        return ToldSoFar() if link is None else link.told_so_far
+        return DeliveryLog() if link is None else link.delivery_log
 
-    def struck(self, client: int) -> Struck:
+    def matched_faults(self, client: int) -> FaultReport:
         """What became of the faults of the client of that number."""
         link = self._link(client)
-        return Struck() if link is None else link.faults.account()
+        return FaultReport() if link is None else link.faults.report()
 
-    def ended_with(self, client: int) -> Mapping[str, str]:
+    def ended_sessions(self, client: int) -> Mapping[str, str]:
         """The sessions of a client that have ended, each with the one whose end was told: itself, or one above."""
         return {} if self._link(client) is None else dict(self._world.clients[client - 1].ended)
 
@@ -82,7 +88,7 @@ class Books:
             and any(client in (None, each.client.number) for each in target.held if not each.lets_run)
         )
 
-    def holding(self, client: int) -> tuple[tuple[str, str, str], ...]:
+    def held_by(self, client: int) -> tuple[tuple[str, str, str], ...]:
         """The targets, with their types, that wait for that client's word, and the session on which."""
         there = [target for target in self._world.targets.values() if not target.crashed]
         held = [(target, each) for target in there for each in target.held if not each.lets_run]
@@ -90,7 +96,7 @@ class Books:
             sorted((target.id, target.type, str(each.id)) for target, each in held if each.client.number == client)
         )
 
-    def left_on(self, client: int) -> tuple[tuple[str | None, str], ...]:
+    def left_enabled(self, client: int) -> tuple[tuple[str | None, str], ...]:
         """What the sessions of that client have switched on that pages meet: `Fetch`, `scripts`."""
         sessions_of = () if self._link(client) is None else self._world.clients[client - 1].sessions.values()
         found = [(each.id, "Fetch") for each in sessions_of if each.interceptor is not None]

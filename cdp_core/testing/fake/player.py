@@ -15,8 +15,8 @@ from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import Json
 from cdp_core.testing import steps as kinds
 from cdp_core.testing.fake.model import contexts, dialogs, targets, unloading, workers
-from cdp_core.testing.fake.model.addresses import joined
-from cdp_core.testing.fake.model.parts import Frame, Further, Target
+from cdp_core.testing.fake.model.addresses import resolve_url
+from cdp_core.testing.fake.model.parts import Frame, PausedSteps, Target
 from cdp_core.testing.fake.navigation import discards, frames, moves, prerenders, traversals
 from cdp_core.testing.fake.script import asking, thrown
 from cdp_core.testing.fake.script.calculating import number_text
@@ -42,19 +42,19 @@ class Player:
         world.latency = lambda url: served.seconds if (served := self.script.served.get(url)) is not None else 0
         self.labels: dict[str, Frame] = {}
         self.workers: dict[str, Target] = {}
-        world.when_left = partial(workers.leave, world)
-        world.when_replaced = self._rename
-        self._given = kinds.labels_given(script.steps())
+        world.on_documents_left = partial(workers.leave, world)
+        world.on_page_replaced = self._rename
+        self._known_labels = kinds.labels_made(script.steps())
         """Labels of things that may be there, or may have been."""
         self._cut = cut
-        self._acts: dict[type[Any], Callable[[Any, Frame | None], None]] = {
+        self._actions: dict[type[Any], Callable[[Any, Frame | None], None]] = {
             kinds.AddFrame: self._add_frame,
             kinds.PushState: lambda step, here: moves.push_state(world, self._running(step.frame, here), step.url),
             kinds.Go: self._go,
             kinds.RemoveFrame: lambda step, here: self._remove(self._inside(step.label, here)),
             kinds.MoveFrame: self._move_frame,
             kinds.Console: lambda step, here: self.console(
-                self.place(step.frame, here), step.type, [step.text * step.times]
+                self.script_frame(step.frame, here), step.type, [step.text * step.times]
             ),
             kinds.ScriptError: self._script_error,
             kinds.Request: self._request,
@@ -68,10 +68,10 @@ class Player:
             kinds.Cut: lambda _step, _here: self._cut(),
         }
 
-    def learn(self, script: kinds.Script) -> None:
+    def add_script(self, script: kinds.Script) -> None:
         """What a further script has of documents, answers and servers is known from now on."""
-        self.script = self.script.joined(script)
-        self._given.update(kinds.labels_given(script.steps()))
+        self.script = self.script.merged(script)
+        self._known_labels.update(kinds.labels_made(script.steps()))
 
     def play(
         self,
@@ -80,7 +80,7 @@ class Player:
         here: Frame | None = None,
         document: int | None = None,
         done: Done = nothing,
-        patient: bool = True,
+        wait_for_navigation: bool = True,
     ) -> None:
         """One after the other; `done` when the last is over. `here` is whose document's script it is, now or by its number.
 
@@ -93,31 +93,31 @@ class Player:
         play = partial(self.play, here=here, document=document, done=done)
         for number, step in enumerate(steps):
             again = partial(play, steps[number:])
-            if self._waits(step, again) if here is None else self._is_left(here, document, again, done):
+            if self._must_wait(step, again) if here is None else self._is_document_left(here, document, again, done):
                 return
-            if here is not None and patient and self._is_on_its_way(step):
-                self.world.soon(partial(again, patient=False))
+            if here is not None and wait_for_navigation and self._is_navigating(step):
+                self.world.soon(partial(again, wait_for_navigation=False))
                 return
-            patient = True
+            wait_for_navigation = True
             rest = partial(play, steps[number + 1 :])
-            self._given.update(kinds.labels_given((step,)))
+            self._known_labels.update(kinds.labels_made((step,)))
             if isinstance(step, kinds.Wait):
                 self.world.after(step.seconds, rest)
                 return
             try:
-                if self._listens(step, here):
+                if self._adds_unload_listener(step, here):
                     continue
-                if self._holds(step, here, rest, done):
+                if self._blocks_script(step, here, rest, done):
                     return
-                self._acts[type(step)](step, here)
-                if isinstance(step, kinds.Popup) and stalled(step, self.labels[step.label].target):
+                self._actions[type(step)](step, here)
+                if isinstance(step, kinds.Popup) and waits_for_popup(step, self.labels[step.label].target):
                     self.labels[step.label].target.when_run.append(partial(self.world.soon, rest))
                     return
             except GoneError:
                 continue
         done()
 
-    def _holds(self, step: kinds.Step, here: Frame | None, rest: Done, done: Done) -> bool:
+    def _blocks_script(self, step: kinds.Step, here: Frame | None, rest: Done, done: Done) -> bool:
         """Whether it is one that the script waits for, and then goes on by itself."""
         if isinstance(step, (kinds.Navigate, kinds.NavigateFrame)):
             self._navigate(step, here, rest)
@@ -127,44 +127,46 @@ class Player:
             self.dialog(frame, step.type, step.message, step.default_prompt, finish, failed)
         elif isinstance(step, kinds.Request) and step.sync:
             frame = self._running(step.frame, here)
-            asking.wait_for(self.world, frame, step.url, partial(self._brought, step, frame, rest))
+            asking.request_and_wait(self.world, frame, step.url, partial(self._log_response, step, frame, rest))
         else:
             return False
         return True
 
-    def _waits(self, step: kinds.Step, go_on: Done) -> bool:
+    def _must_wait(self, step: kinds.Step, resume: Done) -> bool:
         """Whether what a script is to do has to wait: its page may not run yet, or a dialog stops it."""
-        self.world.do_soon()
+        self.world.run_soon()
         if isinstance(step, (kinds.Close, kinds.Crash)):
             return False
-        there = [self.labels[label] for label in sorted(kinds.labels_used((step,))) if label in self.labels]
-        for frame in there:
+        used = [self.labels[label] for label in sorted(kinds.labels_used((step,))) if label in self.labels]
+        for frame in used:
             if frame.target.page.held:
-                frame.target.page.when_run.append(partial(self.world.soon, go_on))
+                frame.target.page.when_run.append(partial(self.world.soon, resume))
                 return True
             if frame.renderer.stopped and not frame.renderer.absent:
-                frame.renderer.parked.append(Further(go_on))
+                frame.renderer.parked.append(PausedSteps(resume))
                 return True
         return False
 
-    def _is_left(self, here: Frame, document: int | None, go_on: Done, done: Done) -> bool:
+    def _is_document_left(self, here: Frame, document: int | None, resume: Done, done: Done) -> bool:
         """Whether a script's document is not shown any more: then it ends, or goes on when that is shown again."""
         if here.document == document and self.world.frames.get(here.id) is here:
             return False
         for entry in here.target.page.history.cached:
-            kept = entry.kept
-            if kept is None:
+            cached_document = entry.cached_document
+            if cached_document is None:
                 continue
-            inside = (below for child in kept.children for below in child.subtree())
-            if kept.document == document or any(each is here and each.document == document for each in inside):
-                kept.further.append(go_on)
+            inside = (below for child in cached_document.children for below in child.subtree())
+            if cached_document.document == document or any(
+                each is here and each.document == document for each in inside
+            ):
+                cached_document.paused_steps.append(resume)
                 return True
         if here.document == document:  # of a frame that is gone; what its steps are about, each finds out by itself
             return False
         done()
         return True
 
-    def _is_on_its_way(self, step: kinds.Step) -> bool:
+    def _is_navigating(self, step: kinds.Step) -> bool:
         named = (getattr(step, name, kinds.MAIN) for name in ("frame", "parent", "opener"))
         return any(label in self.labels and self.labels[label].navigating for label in named if label != kinds.MAIN)
 
@@ -183,7 +185,7 @@ class Player:
             raise GoneError(label)  # nor has this, now
         if frame is not None and self.world.frames.get(frame.id) is frame:
             return frame
-        if frame is not None or label in self._given:
+        if frame is not None or label in self._known_labels:
             raise GoneError(label)
         known = ", ".join(label for label, each in self.labels.items() if each.id in self.world.frames)
         raise InvalidArgument(f"The script has no frame {label!r} now; it has {known or 'none'}.")
@@ -202,7 +204,7 @@ class Player:
             raise GoneError(label)
         return frame
 
-    def place(self, label: str, here: Frame | None = None) -> Frame:
+    def script_frame(self, label: str, here: Frame | None = None) -> Frame:
         """The same where it may be a worker, too. Raises as `frame` does."""
         worker = self.workers.get(label)
         scope = worker.scope if worker is not None else here if label == kinds.MAIN else None
@@ -226,7 +228,7 @@ class Player:
     def loaded(self, frame: Frame, done: Done) -> None:
         """A document's own script; it is the same at every place in the document."""
         pages, url = self.script.pages, frame.url
-        frame.terms.served = self.script.served.get(url)
+        frame.settings.served = self.script.served.get(url)
         self.play(pages.get(url, pages.get(url.partition("#")[0], ())), here=frame, done=done)
 
     def open_page(self, label: str, url: str, **options: Any) -> Target:
@@ -243,7 +245,7 @@ class Player:
             return
         params: Json = {
             "type": kind,
-            "args": [remote(value) for value in values],
+            "args": [remote_object(value) for value in values],
             "executionContextId": frame.context,
             "timestamp": 1.7e12 + self.world.now * 1000,
             "stackTrace": {
@@ -252,7 +254,7 @@ class Player:
                 ]
             },
         }
-        self.world.remember(frame.target, "Runtime.consoleAPICalled", params, frame)
+        self.world.emit_runtime_event(frame.target, "Runtime.consoleAPICalled", params, frame)
 
     def dialog(
         self,
@@ -270,9 +272,9 @@ class Player:
         if frame.target.page.subtype == "prerender":
             finish(False, "")
             return
-        override = frame.terms.override
+        override = frame.settings.override
         if override is not None and kind != "beforeunload":
-            asking.ask_instead(self.world, frame, override, (kind, message, default), finish, failed)
+            asking.request_instead_of_dialog(self.world, frame, override, (kind, message, default), finish, failed)
             return
         document = frame.document
 
@@ -280,13 +282,13 @@ class Player:
             if frame.document == document:  # else it was left while it waited, and asks nothing any more
                 dialogs.raise_dialog(self.world, frame, kind, message, default, finish)
 
-        dialogs.when_free(frame, ask)
+        dialogs.when_unblocked(frame, ask)
 
     def _request(self, step: kinds.Request, here: Frame | None) -> None:
         frame = self._running(step.frame, here)
-        asking.ask_later(self.world, frame, step.url, partial(self._brought, step, frame, nothing))
+        asking.request_later(self.world, frame, step.url, partial(self._log_response, step, frame, nothing))
 
-    def _brought(self, step: kinds.Request, frame: Frame, rest: Done, text: str | None, status: int) -> None:
+    def _log_response(self, step: kinds.Request, frame: Frame, rest: Done, text: str | None, status: int) -> None:
         """What came is written to the console."""
         if not step.quiet:
             self.console(frame, "log", ["failed" if text is None else f"{status} {text}"])
@@ -296,7 +298,7 @@ class Player:
         """A document's script comes to its end by something that it threw."""
         details = {**thrown.details_of(self.world, frame, frame.context, value), "executionContextId": frame.context}
         params: Json = {"timestamp": 1.7e12 + self.world.now * 1000, "exceptionDetails": details}
-        self.world.remember(frame.target, "Runtime.exceptionThrown", params, frame)
+        self.world.emit_runtime_event(frame.target, "Runtime.exceptionThrown", params, frame)
         done()
 
     def _add_frame(self, step: kinds.AddFrame, here: Frame | None) -> None:
@@ -306,39 +308,39 @@ class Player:
             self.labels[step.label] = frame
             self.loaded(frame, done)
 
-        url = joined(contexts.document_url(parent), step.url) if step.url else "about:blank"
+        url = resolve_url(contexts.document_url(parent), step.url) if step.url else "about:blank"
         self.labels[step.label] = frames.add_frame(self.world, parent, url, step.label, loaded)
 
     def _navigate(self, step: kinds.Navigate | kinds.NavigateFrame, here: Frame | None, rest: Done) -> None:
         if isinstance(step, kinds.NavigateFrame):
             frame = self._inside(step.label, here)
-            url = frame.source = joined(contexts.document_url(frame.parent or frame), step.url)
+            url = frame.src = resolve_url(contexts.document_url(frame.parent or frame), step.url)
         else:
             frame = self.frame(step.page, here)
-            url = joined(frame.url, step.url)
+            url = resolve_url(frame.url, step.url)
         by_itself = isinstance(step, kinds.Navigate)
         frames.navigate_by_script(self.world, frame, url, self.loaded, rest, by_itself=by_itself)
 
-    def go_to(self, frame: Frame, url: str, reason: str, done: Done, *, instead: bool = False) -> None:
+    def go_to(self, frame: Frame, url: str, reason: str, done: Done, *, replace_entry: bool = False) -> None:
         """A script goes to another document, or loads its own again; it goes on when nobody objects any more."""
         again = reason == "reload"
         frames.navigate_by_script(
             self.world,
             frame,
-            frame.url if again else joined(frame.url, url),
+            frame.url if again else resolve_url(frame.url, url),
             self.loaded,
             done,
             reason=reason,
-            instead=instead,
+            replace_entry=replace_entry,
             by_itself=True,
         )
 
-    def _listens(self, step: kinds.Step, here: Frame | None) -> bool:
+    def _adds_unload_listener(self, step: kinds.Step, here: Frame | None) -> bool:
         """Whether it is something that a script does when its document is left, and not now."""
         if not isinstance(step, (kinds.Dialog, kinds.Console)):
             return False
         if isinstance(step, kinds.Dialog) and (step.at or step.type == "beforeunload"):
-            unloading.listen_with(
+            unloading.listen_with_dialog(
                 self._running(step.frame, here), step.at, step.type, step.message, step.default_prompt
             )
             return True
@@ -364,13 +366,13 @@ class Player:
 
     def _move_frame(self, step: kinds.MoveFrame, here: Frame | None) -> None:
         frame = self._inside(step.label, here)
-        parent, url = frame.parent, frame.source
+        parent, url = frame.parent, frame.src
         self._remove(frame)
         assert parent is not None
         self.labels[step.label] = frames.add_frame(self.world, parent, url, frame.name, self.loaded)
 
     def _script_error(self, step: kinds.ScriptError, here: Frame | None) -> None:
-        frame = self.place(step.frame, here)
+        frame = self.script_frame(step.frame, here)
         stack = f"Error: {step.message}\n    at {frame.url}:1:36"
         call = {"functionName": "", "scriptId": "3", "url": frame.url, "lineNumber": 0, "columnNumber": 35}
         params: Json = {
@@ -406,21 +408,21 @@ class Player:
         if frame is frame.target.scope and not any("Runtime" in session.domains for session in frame.target.sessions):
             details = params["exceptionDetails"]  # nobody was there for whom it would have been looked at
             del details["stackTrace"], details["exception"]["preview"]
-        self.world.remember(frame.target, "Runtime.exceptionThrown", params, frame)
+        self.world.emit_runtime_event(frame.target, "Runtime.exceptionThrown", params, frame)
 
     def _popup(self, step: kinds.Popup, here: Frame | None) -> None:
         self.popup(self._running(step.opener, here), step.url, label=step.label, noopener=step.noopener)
 
-    def ask_for_window(self, opener: Frame, url: str, *, noopener: bool = False, user_gesture: bool) -> None:
+    def emit_window_open(self, opener: Frame, url: str, *, noopener: bool = False, user_gesture: bool) -> None:
         """Tell that a script wants a window, whether or not it gets one."""
         features = ["menubar", "toolbar", "status", "scrollbars", "resizable", *(["noopener"] if noopener else [])]
-        said = {"url": url, "windowName": "_blank", "windowFeatures": features, "userGesture": user_gesture}
-        self.world.emit_to(opener.target, "Page", "Page.windowOpen", said, opener)
+        params = {"url": url, "windowName": "_blank", "windowFeatures": features, "userGesture": user_gesture}
+        self.world.emit_to(opener.target, "Page", "Page.windowOpen", params, opener)
 
     def popup(self, opener: Frame, url: str, *, label: str | None = None, noopener: bool = False) -> Target:
         """A script opens a window."""
-        url = joined(contexts.document_url(opener), url)
-        self.ask_for_window(opener, url, noopener=noopener, user_gesture=True)
+        url = resolve_url(contexts.document_url(opener), url)
+        self.emit_window_open(opener, url, noopener=noopener, user_gesture=True)
         target = targets.create_page(
             self.world, opener.target.context, "", opener=opener, can_access_opener=not noopener
         )
@@ -466,12 +468,12 @@ class Player:
         self.world.soon(partial(workers.close, self.world, target))
 
 
-def stalled(step: kinds.Popup, target: Target) -> bool:
+def waits_for_popup(step: kinds.Popup, target: Target) -> bool:
     """Whether the script that opened a window has to wait until it may run (fact 7)."""
     return bool(target.held) and not step.noopener
 
 
-def remote(value: Any) -> Json:
+def remote_object(value: Any) -> Json:
     """A value as a remote object, by value."""
     if value is None:
         return {"type": "object", "subtype": "null", "value": None}

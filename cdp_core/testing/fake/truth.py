@@ -175,14 +175,14 @@ def _pauses(world: World) -> Iterator[TruePause]:
         for session in client.sessions.values() if client.connected else ():
             held = {} if session.interceptor is None else session.interceptor.paused
             for name, pause in held.items():
-                asked = pause.request.asked
+                resource = pause.request.resource
                 yield TruePause(
                     client=client.number,
                     session=session.id,
                     request_id=name,
-                    frame=asked.frame.id,
-                    url=asked.url,
-                    answered=pause.answered is not None,
+                    frame=resource.frame.id,
+                    url=resource.url,
+                    answered=pause.response is not None,
                 )
 
 

@@ -14,14 +14,24 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.model.ids import Ids
-from cdp_core.testing.fake.model.parts import Client, Context, Dialog, Frame, Manners, Renderer, Session, Target, Terms
+from cdp_core.testing.fake.model.parts import (
+    Client,
+    Context,
+    Dialog,
+    DocumentSettings,
+    Frame,
+    Renderer,
+    Session,
+    Target,
+    UnloadBehaviour,
+)
 
 if TYPE_CHECKING:
-    from cdp_core.testing.fake.model.fetching import Request
+    from cdp_core.testing.fake.model.fetching import InterceptedRequest
 
 Profile = Literal["headless-new", "headless-shell"]
-MAX_REMEMBERED: Final = 1000
-BY_BROWSER: Final = frozenset(
+MAX_RUNTIME_EVENTS: Final = 1000
+BROWSER_PAGE_EVENTS: Final = frozenset(
     f"Page.{name}"
     for name in (
         "frameStartedNavigating",
@@ -32,9 +42,9 @@ BY_BROWSER: Final = frozenset(
     )
 )
 """What the browser itself tells those who have Page enabled."""
-OF_DIALOGS: Final = frozenset(("Page.javascriptDialogOpening", "Page.javascriptDialogClosed"))
-ANSWER: Final = "Page.handleJavaScriptDialog"
-GATHERED: Final = frozenset(
+DIALOG_EVENTS: Final = frozenset(("Page.javascriptDialogOpening", "Page.javascriptDialogClosed"))
+HANDLE_DIALOG: Final = "Page.handleJavaScriptDialog"
+UNORDERED_EVENTS: Final = frozenset(
     (
         "Page.domContentEventFired",
         "Page.frameDetached",
@@ -55,7 +65,7 @@ class Clock(Protocol):
         """Let the time pass that has passed: somebody is about to let pages act."""
         ...
 
-    def look_again(self) -> None:
+    def time_changed(self) -> None:
         """The next time may be another one now, or time was let pass by hand."""
         ...
 
@@ -72,15 +82,15 @@ class World:
         self.contexts: dict[str, Context] = {}
         self.targets: dict[str, Target] = {}
         self.tabs: dict[str, Target] = {}
-        self.places: list[int] = []
+        self.tab_positions: list[int] = []
         """Where there are tabs, in order."""
         self.workers: dict[str, Target] = {}
         """Those among the targets that are workers."""
-        self.lasting: dict[str, Target] = {}
+        self.page_independent: dict[str, Target] = {}
         """Those among them that are of no document alone."""
-        self.when_left: Callable[[Iterable[tuple[Frame, int]], bool], None] = lambda _documents, _keep: None
+        self.on_documents_left: Callable[[Iterable[tuple[Frame, int]], bool], None] = lambda _documents, _keep: None
         """Told which documents of frames are left, and whether they are kept to be come back to."""
-        self.when_replaced: Callable[[Frame, Frame], None] = lambda _old, _new: None
+        self.on_page_replaced: Callable[[Frame, Frame], None] = lambda _old, _new: None
         """Told that a page goes on in another target, with another frame."""
         self.frames: dict[str, Frame] = {}
         self.dialogs: list[Dialog] = []
@@ -90,15 +100,15 @@ class World:
         """How long a server takes for a document."""
         self.closed = False
         self.renderers = 0
-        self.appeared = 0
+        self.target_count = 0
         """How many targets."""
         self.documents = 0
         """How many there were."""
-        self.requests: list[Request] = []
+        self.requests: list[InterceptedRequest] = []
         """Those that somebody may hold."""
         self.fetch_jobs = 0
         self.fetch_streams = 0
-        self.moments = 0
+        self.logical_time = 0
         """How often a navigation began, or auto-attach."""
         self.unmodelled: Counter[str] = Counter()
         self.clocks: list[Clock] = []
@@ -133,11 +143,11 @@ class World:
     def new_document(self, frame: Frame) -> None:
         """A frame has a document that was not there before."""
         self.documents += 1
-        frame.document = frame.wired = self.documents
-        frame.manners = Manners()
-        frame.adopts = frame.url == "about:blank" if frame.loader else frame.adopts
-        frame.adopted, frame.left_for = "", ("", "")
-        frame.terms = Terms(unbound=any(session.bypasses_csp for session in frame.target.sessions))
+        frame.document = frame.route_set_at = self.documents
+        frame.unload_behaviour = UnloadBehaviour()
+        frame.adopts_site = frame.url == "about:blank" if frame.loader else frame.adopts_site
+        frame.adopted_site, frame.next_document = "", ("", "")
+        frame.settings = DocumentSettings(csp_bypassed=any(session.bypasses_csp for session in frame.target.sessions))
 
     def loader_of(self, frame: Frame) -> str:
         """The loader of a document; the empty one that a frame began with has got one as soon as somebody asks."""
@@ -164,10 +174,10 @@ class World:
         if not session.open or not session.client.connected:
             return
         message = addressed(session, {"method": method, "params": params})
-        line, renderer = lines_of(session.id)
+        line, renderer = order_keys(session.id)
         if at_once:
             after = (line, *about)
-        elif method in GATHERED:
+        elif method in UNORDERED_EVENTS:
             behind = (line, *behind)
             session.client.streams.add(
                 session.id, method, packed(message), after=(renderer,), behind=behind, beside=about
@@ -177,7 +187,7 @@ class World:
             after = (line, renderer, *about)
         else:
             after, behind = (renderer, *about), (line, *behind)
-        if method in OF_DIALOGS:
+        if method in DIALOG_EVENTS:
             after = (*after, ("dialogs", session.id))
         session.client.streams.add(session.id, method, packed(message), after=after, behind=behind)
 
@@ -192,7 +202,9 @@ class World:
     ) -> None:
         """Say an event on every session of a target that has the domain enabled."""
         for session in tuple(target.sessions):
-            if domain in session.domains and not (session.half and domain == "Page" and _is_unheard(session, method)):
+            if domain in session.domains and not (
+                session.page_known_to and domain == "Page" and _is_withheld(session, method)
+            ):
                 self.emit(session, method, params, *about, behind=behind)
 
     def reply(
@@ -218,7 +230,7 @@ class World:
         error = outcome.get("error")
         session.client.outcomes[session.id, command_id] = 0 if error is None else error["code"]
         message = addressed(session, {"id": command_id, **outcome})
-        (line, renderer), own = lines_of(session.id), ("replies", session.id)
+        (line, renderer), own = order_keys(session.id), ("replies", session.id)
         if by_both:
             session.client.streams.add(session.id, f"reply to {method}", packed(message), after=(own,), behind=(line,))
         elif since is None:
@@ -230,7 +242,7 @@ class World:
                 session.id,
                 f"reply to {method}",
                 packed(message),
-                after=(own, ("dialogs", session.id)) if method == ANSWER else (own,),
+                after=(own, ("dialogs", session.id)) if method == HANDLE_DIALOG else (own,),
                 before=(line,),
                 since=since,
             )
@@ -241,15 +253,15 @@ class World:
         """Do something when what is done now has been answered, and what was to be done before it."""
         self._soon.append(act)
 
-    def do_soon(self) -> None:
+    def run_soon(self) -> None:
         """Now everything was answered."""
         while self._soon:
             self._soon.popleft()()
 
-    def remember(self, target: Target, method: str, params: Json, *about: Hashable) -> None:
+    def emit_runtime_event(self, target: Target, method: str, params: Json, *about: Hashable) -> None:
         """Say an event of the Runtime domain, and keep it for those who enable it later."""
-        del target.said[: len(target.said) - MAX_REMEMBERED + 1]
-        target.said.append((method, params))
+        del target.runtime_events[: len(target.runtime_events) - MAX_RUNTIME_EVENTS + 1]
+        target.runtime_events.append((method, params))
         self.emit_to(target, "Runtime", method, params, *about)
 
     # ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -258,7 +270,7 @@ class World:
         """Do something later."""
         self._timed += 1
         heapq.heappush(self._timers, (self.now + seconds, self._timed, act))
-        self._tell_clocks()
+        self._notify_clocks()
 
     def next_time(self) -> float | None:
         """When something happens by itself; None for never."""
@@ -272,18 +284,18 @@ class World:
             at, _, act = heapq.heappop(self._timers)
             self.now = at
             act()
-            self.do_soon()
+            self.run_soon()
         self.now = to
-        self._tell_clocks()
+        self._notify_clocks()
 
     def catch_up(self) -> None:
         """Let the time pass that has passed by the clocks."""
         for clock in self.clocks:
             clock.catch_up()
 
-    def _tell_clocks(self) -> None:
+    def _notify_clocks(self) -> None:
         for clock in self.clocks:
-            clock.look_again()
+            clock.time_changed()
 
     @property
     def timestamp(self) -> float:
@@ -292,40 +304,40 @@ class World:
 
     # ── coming and going ─────────────────────────────────────────────────────────────────────────────────────────────
 
-    def enter(self, target: Target) -> None:
+    def add_target(self, target: Target) -> None:
         """A target is there."""
-        self.appeared += 1
-        target.number = self.appeared
+        self.target_count += 1
+        target.number = self.target_count
         self.targets[target.id] = target
         if target.frame is not None:
             target.renderer.targets[target] = None
         if target.parent_frame is not None:
-            target.parent_frame.target.made[target.id] = target
+            target.parent_frame.target.child_targets[target.id] = target
         if target.opener is not None and target.can_access_opener:
             target.opener.target.page.opened[target.id] = target
 
-    def part(self, target: Target) -> None:
+    def remove_target(self, target: Target) -> None:
         """It is there no more."""
         target.gone = True
         self.targets.pop(target.id, None)
         target.renderer.targets.pop(target, None)
         if target.parent_frame is not None:
-            target.parent_frame.target.made.pop(target.id, None)
+            target.parent_frame.target.child_targets.pop(target.id, None)
         if target.opener is not None:
             target.opener.target.page.opened.pop(target.id, None)
 
-    def employ(self, worker: Target) -> None:
+    def add_worker(self, worker: Target) -> None:
         """A document asked for a worker, which will be there."""
         self.workers[worker.id] = worker
         if worker.parent_frame is None:
-            self.lasting[worker.id] = worker
+            self.page_independent[worker.id] = worker
         else:
             worker.parent_frame.workers[worker.id] = worker
 
-    def dismiss(self, worker: Target) -> None:
+    def remove_worker(self, worker: Target) -> None:
         """It ended, or never came."""
         self.workers.pop(worker.id, None)
-        self.lasting.pop(worker.id, None)
+        self.page_independent.pop(worker.id, None)
         if worker.parent_frame is not None:
             worker.parent_frame.workers.pop(worker.id, None)
 
@@ -336,16 +348,16 @@ class World:
         for client in self.clients:
             if client.connected:
                 yield client.root
-                yield from tuple(client.further)
+                yield from tuple(client.browser_sessions)
 
     def pages(self) -> list[Target]:
         """Every page, in the order of opening."""
         return [target for target in self.targets.values() if target.type == "page"]
 
 
-def _is_unheard(session: Session, method: str) -> bool:
+def _is_withheld(session: Session, method: str) -> bool:
     """Whether it is said by the one who does not know, or not any more, that the session listens."""
-    return (method in BY_BROWSER) != (session.half == "browser")
+    return (method in BROWSER_PAGE_EVENTS) != (session.page_known_to == "browser")
 
 
 def at_once(_url: str) -> float:
@@ -353,7 +365,7 @@ def at_once(_url: str) -> float:
     return 0
 
 
-def lines_of(session_id: str | None) -> tuple[Hashable, Hashable]:
+def order_keys(session_id: str | None) -> tuple[Hashable, Hashable]:
     """What the browser says on a session is in line, and so is what its renderer says, which comes behind it."""
     return ("session", session_id), ("renderer", session_id)
 

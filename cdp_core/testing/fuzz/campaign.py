@@ -20,7 +20,7 @@ import attrs
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.testing.fuzz.program import NEVER_CONNECTS, Outcome
-from cdp_core.testing.fuzz.search import DRAWS, Example, Find, least
+from cdp_core.testing.fuzz.search import DRAWS, Example, Find, shrunk
 from cdp_core.testing.judge.laws import Complaint
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hypothesis.database import ExampleDatabase
     from hypothesis.strategies import SearchStrategy
 
-KEY: Final = "cdp_core.testing fuzz"
+DATABASE_KEY: Final = "cdp_core.testing fuzz"
 
 
 @attrs.frozen
@@ -52,7 +52,7 @@ class Shard:
 
 
 @attrs.frozen(kw_only=True)
-class Told:
+class CampaignFind:
     """A find, with what was decided in the run that showed it."""
 
     find: Find
@@ -121,16 +121,16 @@ class Campaign:
         self._known: set[str] = set()
         """The laws that were found broken."""
 
-    def finds(self) -> Iterator[Told]:
+    def finds(self) -> Iterator[CampaignFind]:
         """Each kind of wrong, when it was found."""
         while self._runs and NEVER_CONNECTS not in self._known:  # who never connects does nothing else
-            told = self._find_next()
-            if told is None:
+            found = self._find_next()
+            if found is None:
                 return
-            self._known.update(complaint.law for complaint in told.find.complaints)
-            yield told
+            self._known.update(complaint.law for complaint in found.find.complaints)
+            yield found
 
-    def _find_next(self) -> Told | None:
+    def _find_next(self) -> CampaignFind | None:
         from hypothesis import find  # noqa: PLC0415 - imports stay cheap
         from hypothesis.errors import NoSuchExample  # noqa: PLC0415 - imports stay cheap
 
@@ -155,7 +155,7 @@ class Campaign:
             wanted = wanted or frozenset(new)
             return bool(new & wanted)
 
-        key = "\0".join([KEY, self._name, *sorted(self._known)]).encode("utf-8", "replace")
+        key = "\0".join([DATABASE_KEY, self._name, *sorted(self._known)]).encode("utf-8", "replace")
         try:
             # Hypothesis leaves its database alone where it is given a seed.
             chance = Random(self._seed) if self._database is None else None  # noqa: S311 - of examples, not of secrets
@@ -164,10 +164,10 @@ class Campaign:
             return None
         # Hypothesis needs many tries for what a part that is left out shows at once: each has its half of them.
         left = max(left, 0) + self._shrinks - self._shrinks // 2
-        example = least(example, is_wrong)
+        example = shrunk(example, is_wrong)
         outcome = self._outcomes[repr(example)]
         complaints = tuple(each for each in outcome.complaints if each.law not in self._known)
-        return Told(find=Find(example=example, complaints=complaints), outcome=outcome, tried=self.tried)
+        return CampaignFind(find=Find(example=example, complaints=complaints), outcome=outcome, tried=self.tried)
 
     def _settings(self) -> settings:
         import hypothesis  # noqa: PLC0415 - imports stay cheap

@@ -39,7 +39,7 @@ from cdp_core.sansio.messages import Json, is_object
 from cdp_core.testing.fake.delivery_order import EDGES
 from cdp_core.testing.fake.world import PROFILES
 from cdp_core.testing.faults import LEGALITIES, faults_from_json, faults_to_json
-from cdp_core.testing.fuzz.campaign import Campaign, Shard, Told, open_database
+from cdp_core.testing.fuzz.campaign import Campaign, CampaignFind, Shard, open_database
 from cdp_core.testing.fuzz.decisions import decisions_from_json, decisions_to_json
 from cdp_core.testing.fuzz.program import Limits, Outcome, try_program
 from cdp_core.testing.fuzz.search import Example, examples_of
@@ -47,10 +47,10 @@ from cdp_core.testing.schedules import Schedule
 from cdp_core.testing.serve_command import PROGRAM, SCHEDULES, OneLineParser, read_schedule
 from cdp_core.testing.steps import Script
 
-TIMES: Final = 10
-SOON: Final = 1.0
+REPRODUCTIONS: Final = 10
+SHORT_TIMEOUT: Final = 1.0
 """Seconds that are enough for what a program is known not to do."""
-RESTLESS: Final = 10.0
+RESTLESS_TIMEOUT: Final = 10.0
 """Seconds that are enough for one that is known not to come to rest."""
 
 
@@ -75,7 +75,7 @@ def add_fuzz(commands: argparse._SubParsersAction[OneLineParser]) -> None:
     parser.add_argument("--database", metavar="WHERE", help="keep failures in this folder, or at this redis:// address")
     parser.add_argument("--name", help="whose failures they are; default: the command")
     parser.add_argument("--save", metavar="FILE", default="found.json", help="write what was found (%(default)s)")
-    parser.add_argument("--reproduce", metavar="FILE", help=f"run such a file {TIMES} times instead")
+    parser.add_argument("--reproduce", metavar="FILE", help=f"run such a file {REPRODUCTIONS} times instead")
     parser.add_argument("--quiet", type=float, default=Limits().quiet, help="seconds of silence that are quiet")
     parser.set_defaults(run=run_fuzz)
 
@@ -96,7 +96,7 @@ def run_fuzz(options: argparse.Namespace) -> int:
         if options.reproduce is not None:
             example, how = _read_find(options.reproduce)
             pace = _Pace(partial(try_program, options.client, **how), limits)
-            return _reproduce([pace.attempt(example) for _ in range(TIMES)])
+            return _reproduce([pace.attempt(example) for _ in range(REPRODUCTIONS)])
         return _search(options, limits)
     except (CdpError, OSError) as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)  # noqa: T201
@@ -121,12 +121,12 @@ def _search(options: argparse.Namespace, limits: Limits) -> int:
         name=options.name or options.client,
     )
     saved: list[Json] = []
-    for told in campaign.finds():
-        print(f"after {told.tried} examples, {told.find}", flush=True)  # noqa: T201
-        again = [pace.attempt(told.find.example, decisions=told.outcome.decisions) for _ in range(TIMES)]
-        saved.append({**_written(told, schedule, _wrong_again(told, again)), "asked": options.ask})
+    for found in campaign.finds():
+        print(f"after {found.tried} examples, {found.find}", flush=True)  # noqa: T201
+        again = [pace.attempt(found.find.example, decisions=found.outcome.decisions) for _ in range(REPRODUCTIONS)]
+        saved.append({**_find_to_json(found, schedule, _count_reproduced(found, again)), "asked": options.ask})
         _write(Path(options.save), saved)
-        _print_again(told, saved, options)
+        _print_reproduced(found, saved, options)
     if not saved:
         print(f"{campaign.tried} examples, and nothing that it does wrong")  # noqa: T201
         return 0
@@ -150,27 +150,27 @@ class _Pace:
         outcome = self._attempt(example, limits=self._limits, **more)
         self._slowest = max(self._slowest, outcome.ending)
         laws = {complaint.law for complaint in outcome.complaints}
-        soon = max(SOON, 4 * self._slowest)
+        soon = max(SHORT_TIMEOUT, 4 * self._slowest)
         if "nothing-waits-for-ever" in laws:
             self._limits = attrs.evolve(self._limits, ending=min(self._limits.ending, soon))
         if "a-client-reads" in laws:
-            self._limits = attrs.evolve(self._limits, patience=min(self._limits.patience, SOON))
+            self._limits = attrs.evolve(self._limits, patience=min(self._limits.patience, SHORT_TIMEOUT))
         if "a-client-comes-to-rest" in laws:
-            self._limits = attrs.evolve(self._limits, whole=min(self._limits.whole, RESTLESS))
+            self._limits = attrs.evolve(self._limits, whole=min(self._limits.whole, RESTLESS_TIMEOUT))
         return outcome
 
 
-def _wrong_again(told: Told, again: list[Outcome]) -> int:
-    laws = {complaint.law for complaint in told.find.complaints}
+def _count_reproduced(found: CampaignFind, again: list[Outcome]) -> int:
+    laws = {complaint.law for complaint in found.find.complaints}
     return sum(any(each.law in laws for each in outcome.complaints) for outcome in again)
 
 
-def _print_again(told: Told, saved: list[Json], options: argparse.Namespace) -> None:
+def _print_reproduced(found: CampaignFind, saved: list[Json], options: argparse.Namespace) -> None:
     command = f"python -m {PROGRAM} fuzz --client '{options.client}' --reproduce {options.save}"
     at = "" if len(saved) == 1 else f":{len(saved)}"
     print(  # noqa: T201
-        f"it happened again {saved[-1]['again']} times of {TIMES}; "
-        f"{len(told.outcome.decisions)} decisions are written down:\n    {command}{at}",
+        f"it happened again {saved[-1]['again']} times of {REPRODUCTIONS}; "
+        f"{len(found.outcome.decisions)} decisions are written down:\n    {command}{at}",
         flush=True,
     )
 
@@ -182,20 +182,20 @@ def _reproduce(again: list[Outcome]) -> int:
     complaints = Counter(str(each) for outcome in again for each in set(outcome.complaints))
     happened = sum(bool(outcome.complaints) for outcome in again)
     lines = [f"- {count} times: {complaint}" for complaint, count in sorted(complaints.items())]
-    astray = [outcome.followed for outcome in again if outcome.followed and outcome.followed[0] < outcome.followed[1]]
-    if astray:
+    diverged = [outcome.followed for outcome in again if outcome.followed and outcome.followed[0] < outcome.followed[1]]
+    if diverged:
         lines.append(
-            f"in {len(astray)} runs it did not do what was written down, at the earliest after {min(astray)[0]}"
+            f"in {len(diverged)} runs it did not do what was written down, at the earliest after {min(diverged)[0]}"
         )
-    print("\n".join([f"it happened {happened} times of {TIMES}", *lines]))  # noqa: T201
+    print("\n".join([f"it happened {happened} times of {REPRODUCTIONS}", *lines]))  # noqa: T201
     return 1 if happened else 0
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _written(told: Told, schedule: Schedule | None, again: int) -> Json:
-    example = told.find.example
+def _find_to_json(found: CampaignFind, schedule: Schedule | None, again: int) -> Json:
+    example = found.find.example
     return {
         "script": example.script.to_json(),
         "seed": example.seed,
@@ -204,9 +204,9 @@ def _written(told: Told, schedule: Schedule | None, again: int) -> Json:
         "asks": [*example.asks],
         "faults": faults_to_json(example.faults),
         "schedule": None if schedule is None else schedule.to_json(),
-        "complaints": list(map(str, told.find.complaints)),
+        "complaints": list(map(str, found.find.complaints)),
         "again": again,
-        "decisions": decisions_to_json(told.outcome.decisions),
+        "decisions": decisions_to_json(found.outcome.decisions),
     }
 
 

@@ -36,12 +36,12 @@ from cdp_core.testing.byte_stream import ByteStream
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.client_end import ClientEnd
 from cdp_core.testing.fake.delivery_order import Delivery, Edges
-from cdp_core.testing.literal_values import Plain, a_number, a_text, from_json, some_seconds, to_json
+from cdp_core.testing.literal_values import LiteralValue, a_duration, a_number, a_text, from_json, to_json
 from cdp_core.testing.schedules import Ask, Consume, Deliver, Schedule
 from cdp_core.testing.served_client import Outbox, Write
 
 ATTACHED: Final = "Target.attachedToTarget"
-HELD: Final = 3
+HOLD_ONE_IN: Final = 3
 """One message in so many is held until the client has said something, or has nothing to say."""
 INTERRUPTION: Final = 24
 """Once in so many decisions a question is put while something goes on."""
@@ -51,7 +51,7 @@ INTERRUPTION: Final = 24
 
 
 @attrs.frozen(repr=False)
-class Hear(Plain):
+class Hear(LiteralValue):
     """The browser hears a command; one that cannot be read has no method."""
 
     client: int = attrs.field(validator=a_number(1))
@@ -61,7 +61,7 @@ class Hear(Plain):
 
 
 @attrs.frozen(repr=False)
-class Tell(Plain):
+class Tell(LiteralValue):
     """A client is told something: the event's method, or `reply to` the command's."""
 
     client: int = attrs.field(validator=a_number(1))
@@ -71,24 +71,24 @@ class Tell(Plain):
 
 
 @attrs.frozen(repr=False)
-class Leave(Plain):
+class Leave(LiteralValue):
     """A client has gone."""
 
     client: int = attrs.field(validator=a_number(1))
 
 
 @attrs.frozen(repr=False)
-class Put(Plain):
+class Put(LiteralValue):
     """The n-th question is put to the program."""
 
     question: int = attrs.field(validator=a_number(1))
 
 
 @attrs.frozen(repr=False)
-class Pass(Plain):
+class Pass(LiteralValue):
     """Time passes."""
 
-    seconds: float = attrs.field(validator=some_seconds)
+    seconds: float = attrs.field(validator=a_duration)
 
 
 Decision = Hear | Tell | Leave | Put | Pass
@@ -109,7 +109,7 @@ def decisions_from_json(content: Iterable[object]) -> tuple[Decision, ...]:
 
 
 @attrs.frozen
-class _Written:
+class _PendingCommand:
     """A command that arrived, and was not heard."""
 
     text: bytes
@@ -125,18 +125,18 @@ class ConductedClient:
     def __init__(self, conductor: Conductor, end: ClientEnd, write: Write) -> None:
         self.end = end
         self.stream = ByteStream(end.fake.faults, end.number)
-        self.outbox = Outbox(end, self.stream.together)
-        self.written: deque[_Written] = deque()
-        self.gone = self.left = False
+        self.outbox = Outbox(end, self.stream.batch_size)
+        self.written: deque[_PendingCommand] = deque()
+        self.gone = self.disconnected = False
         self._write = write
         self._conductor = conductor
         self._sessions: dict[str | None, int] = {None: 0}
         self._arrived: Counter[tuple[str | None, str]] = Counter()
-        self._told: Counter[tuple[str | None, str]] = Counter()
+        self._delivered: Counter[tuple[str | None, str]] = Counter()
         self._commands: dict[tuple[str | None, object], int] = {}
         """The number among its like of the command that a reply is to."""
         self._names: dict[int, Tell] = {}
-        self.spoke = False
+        self.has_sent = False
         self.unread = 0
         """How many answers there were for it when it left."""
         end.on_message(conductor.wake)
@@ -145,11 +145,11 @@ class ConductedClient:
 
     def receive(self, text: bytes) -> None:
         """The client sent a text."""
-        self.spoke = True
+        self.has_sent = True
         session_id, method, number = _read(text)
         self._arrived[session_id, method] += 1
         nth = self._arrived[session_id, method]
-        self.written.append(_Written(text, session_id, method, number, nth))
+        self.written.append(_PendingCommand(text, session_id, method, number, nth))
         self._conductor.arrived()
 
     def lost(self) -> None:
@@ -158,18 +158,18 @@ class ConductedClient:
             self.gone = True
             self._conductor.arrived()
 
-    async def tell(self) -> None:
+    async def send_messages(self) -> None:
         """Write what it was told, until its connection has ended."""
-        await self.outbox.empty(self._write)
+        await self.outbox.write_out(self._write)
 
     # ── what could come next ─────────────────────────────────────────────────────────────────────────────────────────
 
-    def hears(self) -> list[tuple[Hear, _Written]]:
+    def command_options(self) -> list[tuple[Hear, _PendingCommand]]:
         """What it sent, the oldest first."""
         number = self.end.number
         return [(Hear(number, self._session(each.session_id), each.method, each.nth), each) for each in self.written]
 
-    def tells(self) -> list[tuple[Tell, Delivery]]:
+    def message_options(self) -> list[tuple[Tell, Delivery]]:
         """What it could be told."""
         return [(self._name(delivery), delivery) for delivery in self.end.ready()]
 
@@ -178,7 +178,7 @@ class ConductedClient:
         if known is not None:
             return known
         session, what = delivery.session_id, delivery.what
-        nth = self._told[session, what] + 1
+        nth = self._delivered[session, what] + 1
         if what.startswith("reply to "):
             nth = self._commands.get((session, json.loads(delivery.payload).get("id")), nth)
             self._names[delivery.number] = Tell(self.end.number, self._session(session), what, nth)
@@ -189,7 +189,7 @@ class ConductedClient:
 
     # ── what comes next ──────────────────────────────────────────────────────────────────────────────────────────────
 
-    def hear(self, written: _Written) -> None:
+    def pass_on(self, written: _PendingCommand) -> None:
         """The browser hears it."""
         self.written.remove(written)
         self._sessions.setdefault(written.session_id, len(self._sessions))
@@ -197,9 +197,9 @@ class ConductedClient:
         self._commands.setdefault((None, written.id), written.nth)  # a refusal may have lost its session
         self.end.receive(written.text)  # what it knew by then, a socket cannot tell
 
-    def say(self, delivery: Delivery) -> None:
+    def deliver(self, delivery: Delivery) -> None:
         """It is told that."""
-        self._told[delivery.session_id, delivery.what] += 1
+        self._delivered[delivery.session_id, delivery.what] += 1
         payload = self.end.fake.deliver(self.end, delivery)
         if delivery.what == ATTACHED:
             session_id: str = json.loads(payload)["params"]["sessionId"]
@@ -208,8 +208,8 @@ class ConductedClient:
 
     def leave(self) -> None:
         """The browser notices that it has gone."""
-        self.left = True
-        self.unread = sum(tell.what.startswith("reply to ") for tell, _delivery in self.tells())
+        self.disconnected = True
+        self.unread = sum(tell.what.startswith("reply to ") for tell, _delivery in self.message_options())
         self.end.lost()
 
     def settle(self) -> None:
@@ -261,7 +261,7 @@ class Conductor:
         turns = () if schedule is None else schedule.turns
         scheduled = [turn.question for turn in turns if isinstance(turn, Ask)]
         self._questions: list[Any] = [] if ask is None else [*scheduled, *asks]
-        self._put = 0
+        self._questions_put = 0
         self._ask = ask
         self.clients: dict[int, ConductedClient] = {}
         self.taken: list[Decision] = []
@@ -269,9 +269,9 @@ class Conductor:
         self.arrivals = 0
         self._seed = seed
         self._edges: Edges = edges if schedule is None else schedule.edges
-        self._wanted = deque(decisions)
+        self._remaining = deque(decisions)
         self._turns = deque(turns)
-        self._enforcing = bool(self._wanted)
+        self._enforcing = bool(self._remaining)
         self._followed = 0
         self._given_up = False
         self._held: dict[Decision, int] = {}
@@ -301,17 +301,17 @@ class Conductor:
     @property
     def followed(self) -> tuple[int, int] | None:
         """How many of the decisions that were given were taken, and how many there were; None where none were given."""
-        return (self._followed, self._followed + len(self._wanted)) if self._enforcing else None
+        return (self._followed, self._followed + len(self._remaining)) if self._enforcing else None
 
     @property
-    def waits(self) -> bool:
+    def waits_for_client(self) -> bool:
         """Whether a row is being enforced, and wants something of a client first."""
-        return bool((self._wanted and not self._given_up) or self._turns)
+        return bool((self._remaining and not self._given_up) or self._turns)
 
     @property
-    def left(self) -> bool:
+    def disconnected(self) -> bool:
         """Whether all clients that came have gone, and the browser has noticed."""
-        return all(client.left for client in self.clients.values())
+        return all(client.disconnected for client in self.clients.values())
 
     @property
     def written(self) -> bool:
@@ -325,19 +325,19 @@ class Conductor:
 
     # ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def step(self, *, calm: bool = False, quiet: bool = False) -> bool:
+    def step(self, *, idle: bool = False, quiet: bool = False) -> bool:
         """Take the next decision, if there is one now.
 
         calm: no client has said anything for a moment. quiet: nor will any, until it is told something.
         """
         self._changed = trio.Event()
         options = self._options()
-        if self._wanted and not self._given_up:
-            decision = self._as_wanted(options, quiet=quiet)
+        if self._remaining and not self._given_up:
+            decision = self._as_decided(options, quiet=quiet)
         elif self._turns:
             decision = self._as_scheduled(options, quiet=quiet)
         else:
-            decision = self._by_seed(options, calm=calm, quiet=quiet)
+            decision = self._by_seed(options, idle=idle, quiet=quiet)
         if decision is None:
             return False
         act = options.get(decision)
@@ -359,27 +359,27 @@ class Conductor:
         """What could be decided, but for time; what a client sent first stands first."""
         found: dict[Decision, Callable[[], None]] = {}
         for number, client in self.clients.items():
-            if client.gone and not client.left and not client.written:
+            if client.gone and not client.disconnected and not client.written:
                 found[Leave(number)] = client.leave
-            for hear, written in client.hears() if client.end.connected else ():
-                found[hear] = partial(client.hear, written)
-            for tell, delivery in client.tells():
-                found[tell] = partial(client.say, delivery)
-        if self._put < len(self._questions):
-            found[Put(self._put + 1)] = self._put_next
+            for hear, written in client.command_options() if client.end.connected else ():
+                found[hear] = partial(client.pass_on, written)
+            for tell, delivery in client.message_options():
+                found[tell] = partial(client.deliver, delivery)
+        if self._questions_put < len(self._questions):
+            found[Put(self._questions_put + 1)] = self._put_next
         return found
 
     def _put_next(self) -> None:
         assert self._ask is not None
-        self._put += 1
-        self._ask(self._questions[self._put - 1])
+        self._questions_put += 1
+        self._ask(self._questions[self._questions_put - 1])
 
-    def _as_wanted(self, options: Mapping[Decision, object], *, quiet: bool) -> Decision | None:
-        wanted = self._wanted[0]
-        if (quiet and self.fake.next_time() is not None) if isinstance(wanted, Pass) else wanted in options:
-            self._wanted.popleft()
+    def _as_decided(self, options: Mapping[Decision, object], *, quiet: bool) -> Decision | None:
+        decided = self._remaining[0]
+        if (quiet and self.fake.next_time() is not None) if isinstance(decided, Pass) else decided in options:
+            self._remaining.popleft()
             self._followed += 1
-            return wanted
+            return decided
         return None
 
     def _as_scheduled(self, options: Mapping[Decision, object], *, quiet: bool) -> Decision | None:
@@ -393,7 +393,7 @@ class Conductor:
             return hears[0] if hears else None
         if isinstance(turn, Deliver):
             client = self.clients.get(turn.client)
-            tells = [] if client is None else client.tells()
+            tells = [] if client is None else client.message_options()
             if not tells:
                 return None
             self._turns.popleft()
@@ -405,7 +405,7 @@ class Conductor:
         self._turns.popleft()
         return self._next_time() if quiet else None
 
-    def _by_seed(self, options: Mapping[Decision, object], *, calm: bool, quiet: bool) -> Decision | None:
+    def _by_seed(self, options: Mapping[Decision, object], *, idle: bool, quiet: bool) -> Decision | None:
         first: dict[int, Decision] = {}
         for each in options:
             if isinstance(each, Hear):  # one socket is one stream: only the oldest can be heard
@@ -415,16 +415,16 @@ class Conductor:
             each for each in options if each != put and (not isinstance(each, Hear) or first[each.client] == each)
         ]
         time = self._next_time() if quiet and not choices else None
-        if put is not None and self._puts(put, now=quiet and not choices, instead=time):
+        if put is not None and self._asks_now(put, now=quiet and not choices, instead=time):
             return put
         for each in sorted(choices, key=self._rank):
-            if not isinstance(each, Tell) or calm or self._rank(each) % HELD:
+            if not isinstance(each, Tell) or idle or self._rank(each) % HOLD_ONE_IN:
                 return each
             if self.arrivals > self._held.setdefault(each, self.arrivals):
                 return each
         return time
 
-    def _puts(self, put: Put, *, now: bool, instead: Decision | None) -> bool:
+    def _asks_now(self, put: Put, *, now: bool, instead: Decision | None) -> bool:
         """Whether the next question is put at this moment: when all is quiet, or seldom in between."""
         chance = self._rank((put, len(self.taken)))
         return (instead is None or not chance % 2) if now else bool(self.arrivals) and not chance % INTERRUPTION

@@ -45,17 +45,17 @@ from cdp_core.testing.endpoint import FakeServer, open_server
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fuzz.decisions import Conductor, Decision
 from cdp_core.testing.fuzz.search import Example
-from cdp_core.testing.judge.allowances import Excuses
+from cdp_core.testing.judge.allowances import Allowances
 from cdp_core.testing.judge.laws import Complaint
 from cdp_core.testing.judge.observation import judge
 from cdp_core.testing.schedules import Schedule
-from cdp_core.testing.websocket_peer import Ended
+from cdp_core.testing.websocket_peer import EndReason
 
 NEVER_CONNECTS: Final = "a-client-connects"
-CALM: Final = 0.01
+IDLE_SECONDS: Final = 0.01
 """How long what is held waits for the client to say something."""
 LONGEST_LINE: Final = 1 << 22
-NO_TEXT: Final[dict[Ended, tuple[str, int]]] = {
+NON_TEXT: Final[dict[EndReason, tuple[str, int]]] = {
     "binary": ("a binary frame", 53),
     "illegal": ("what is no WebSocket frame", 53),
     "too long": ("a text of 100 MiB or more", 57),
@@ -64,7 +64,7 @@ BUSY: Final = ("R", "D")
 """How Linux calls threads that run or could, and those that wait for a disk."""
 PROGRAMS: Final = Path("/proc")
 SOCKETS: Final = (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6"))
-ESTABLISHED, CLOSED_THERE = "01", "08"
+ESTABLISHED, CLOSE_WAIT = "01", "08"
 """What they call a connection, and one whose other side has gone: what that said last may still lie here."""
 
 
@@ -80,7 +80,7 @@ class Limits:
     """Nothing said for so long is quiet: a client on this machine answers in a hundredth of that."""
     patience: float = 5.0
     """For what a client must still do: read what lies at its socket, or what a schedule wants of it first."""
-    saying: float = 1.0
+    observing: float = 1.0
     """To print what it observed, when everything else is done."""
     whole: float = 60.0
 
@@ -139,7 +139,7 @@ async def _try_program(client: str, conductor: Conductor, limits: Limits, questi
         )
         run = _Run(conductor, server, program, limits, questions)
         assert program.stdout is not None
-        nursery.start_soon(run.said.listen, program.stdout)
+        nursery.start_soon(run.output.listen, program.stdout)
         if questions is not None and program.stdin is not None:
             nursery.start_soon(questions.write, program.stdin)
         try:
@@ -164,7 +164,7 @@ class _Run:
         limits: Limits,
         questions: _Questions | None,
     ) -> None:
-        self.said = _Said()
+        self.output = _ProgramOutput()
         self.ending = 0.0
         self._questions = questions
         self._conductor = conductor
@@ -177,13 +177,13 @@ class _Run:
         """Play the example, and judge."""
         complaints: list[Complaint] = []
         with trio.move_on_after(self._limits.starting):
-            await self._begin()
+            await self._wait_for_first_command()
         with trio.move_on_after(self._limits.whole) as whole:
             complaints += await self._conduct()
         if whole.cancelled_caught:
-            complaints += [Complaint(law="a-client-comes-to-rest", fact=47, said="it does not come to rest")]
+            complaints += [Complaint(law="a-client-comes-to-rest", fact=47, message="it does not come to rest")]
         complaints += await self._judge()
-        complaints += self._spoken()
+        complaints += self._non_text()
         ended_by_itself = self._program.poll() is not None
         complaints += self._unanswered() if ended_by_itself else ()
         self._server.stop_listening()
@@ -195,66 +195,66 @@ class _Run:
 
     # ── what happens ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def _begin(self) -> None:
+    async def _wait_for_first_command(self) -> None:
         """Wait for its first word; it may have said that, and ended, before it was heard."""
-        silent = trio.current_time()
+        quiet_since = trio.current_time()
         while not self._conductor.arrivals:
             if self._program.poll() is None or any(octets_at(self._server.port)):
-                silent = trio.current_time()
-            elif trio.current_time() - silent >= self._limits.quiet:
+                quiet_since = trio.current_time()
+            elif trio.current_time() - quiet_since >= self._limits.quiet:
                 return
             await trio.sleep(0.005)
 
     async def _conduct(self) -> list[Complaint]:
         """Let everything happen, and time pass whenever it is quiet, until the script is over."""
         conductor, limits = self._conductor, self._limits
-        moved = trio.current_time()
-        while conductor.arrivals and not (self._program.poll() is not None and conductor.left):
-            still = trio.current_time() - moved
-            busy = still >= limits.quiet and is_busy(self._program.pid)  # before: what it writes last is seen below
-            unread, underway = octets_at(self._server.port) if still >= limits.quiet else (0, 0)
-            stuck = bool(unread or underway or not conductor.written)
-            quiet = still >= limits.quiet and not stuck and not busy
-            if conductor.step(calm=still >= CALM, quiet=quiet):
+        last_progress = trio.current_time()
+        while conductor.arrivals and not (self._program.poll() is not None and conductor.disconnected):
+            idle_for = trio.current_time() - last_progress
+            busy = idle_for >= limits.quiet and is_busy(self._program.pid)  # before: what it writes last is seen below
+            unread, underway = octets_at(self._server.port) if idle_for >= limits.quiet else (0, 0)
+            in_transit = bool(unread or underway or not conductor.written)
+            quiet = idle_for >= limits.quiet and not in_transit and not busy
+            if conductor.step(idle=idle_for >= IDLE_SECONDS, quiet=quiet):
                 await trio.lowlevel.checkpoint()
-                moved = trio.current_time()
+                last_progress = trio.current_time()
                 continue
-            if quiet and not conductor.waits:
+            if quiet and not conductor.waits_for_client:
                 return []
-            if still >= limits.patience and stuck:
-                said = f"it does not read: {unread} octets lie at its socket"
-                return [Complaint(law="a-client-reads", fact=57, said=said)]
-            if still >= limits.patience:
+            if idle_for >= limits.patience and in_transit:
+                message = f"it does not read: {unread} octets lie at its socket"
+                return [Complaint(law="a-client-reads", fact=57, message=message)]
+            if idle_for >= limits.patience:
                 conductor.give_up()
             arrivals = conductor.arrivals
-            with trio.move_on_after(CALM if still < CALM else limits.quiet / 2):
+            with trio.move_on_after(IDLE_SECONDS if idle_for < IDLE_SECONDS else limits.quiet / 2):
                 await conductor.changed()
-            moved = trio.current_time() if conductor.arrivals > arrivals else moved
+            last_progress = trio.current_time() if conductor.arrivals > arrivals else last_progress
         return []
 
     async def _judge(self) -> tuple[Complaint, ...]:
         """What the browser saw; what the program says of itself may come a moment later."""
-        complaints = judge(self._fake, self.said.observed, underway=True)
-        with trio.move_on_after(self._limits.saying):
-            while complaints and self.said.observed is not None and self._program.poll() is None:
-                await self.said.more()
-                complaints = judge(self._fake, self.said.observed, underway=True)
+        complaints = judge(self._fake, self.output.observed, underway=True)
+        with trio.move_on_after(self._limits.observing):
+            while complaints and self.output.observed is not None and self._program.poll() is None:
+                await self.output.more()
+                complaints = judge(self._fake, self.output.observed, underway=True)
         return complaints
 
-    def _spoken(self) -> Iterator[Complaint]:
-        for how, (what, fact) in NO_TEXT.items():
+    def _non_text(self) -> Iterator[Complaint]:
+        for how, (what, fact) in NON_TEXT.items():
             if self._server.ended[how]:
-                yield Complaint(law="nothing-else-than-text", fact=fact, said=f"it sent {what}, which ends the link")
+                yield Complaint(law="nothing-else-than-text", fact=fact, message=f"it sent {what}, which ends the link")
 
     def _unanswered(self) -> Iterator[Complaint]:
         waiting = sum(
             client.unread
             for number, client in self._conductor.clients.items()
-            if not Excuses(self._fake, number).gives_up
+            if not Allowances(self._fake, number).may_give_up
         )
         if waiting:
-            said = f"it ended while {waiting} of its commands had no answer yet"
-            yield Complaint(law="commands-are-waited-for", fact=56, said=said)
+            message = f"it ended while {waiting} of its commands had no answer yet"
+            yield Complaint(law="commands-are-waited-for", fact=56, message=message)
 
     async def _end(self) -> Iterator[Complaint]:
         begun = trio.current_time()
@@ -266,15 +266,15 @@ class _Run:
     def _how_it_ended(self) -> Iterator[Complaint]:
         code = self._program.returncode
         if code is None:
-            said = "it does not end when its browser has gone"
-            yield Complaint(law="nothing-waits-for-ever", fact=58, said=said)
+            message = "it does not end when its browser has gone"
+            yield Complaint(law="nothing-waits-for-ever", fact=58, message=message)
         elif code:
             ended = f"with {code}" if code > 0 else f"by signal {-code}"
-            yield Complaint(law="errors-say-what-to-do", fact=58, said=f"it ended {ended}")
+            yield Complaint(law="errors-say-what-to-do", fact=58, message=f"it ended {ended}")
         if not self._server.connections:
-            yield Complaint(law=NEVER_CONNECTS, fact=61, said="it opened no WebSocket to the browser")
-        elif not any(client.spoke for client in self._conductor.clients.values()):
-            yield Complaint(law=NEVER_CONNECTS, fact=61, said="it connected, and said nothing to the browser")
+            yield Complaint(law=NEVER_CONNECTS, fact=61, message="it opened no WebSocket to the browser")
+        elif not any(client.has_sent for client in self._conductor.clients.values()):
+            yield Complaint(law=NEVER_CONNECTS, fact=61, message="it connected, and said nothing to the browser")
 
 
 class _Questions:
@@ -300,7 +300,7 @@ class _Questions:
                     await stream.send_all(line)
 
 
-class _Said:
+class _ProgramOutput:
     """What a program prints: the last line that is an observation counts."""
 
     def __init__(self) -> None:
@@ -372,6 +372,6 @@ def octets_at(port: int) -> tuple[int, int]:
                 if remote.endswith(f":{port:04X}") and state == ESTABLISHED:
                     unread += reading
                     underway += writing
-                elif local.endswith(f":{port:04X}") and state in (ESTABLISHED, CLOSED_THERE):
+                elif local.endswith(f":{port:04X}") and state in (ESTABLISHED, CLOSE_WAIT):
                     underway += reading
     return unread, underway

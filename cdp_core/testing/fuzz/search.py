@@ -36,12 +36,12 @@ from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.fake.delivery_order import EDGES, Edges
 from cdp_core.testing.fake.world import PROFILES, Profile
-from cdp_core.testing.faults import LEGALITIES, Fault, Legality, some_faults
+from cdp_core.testing.faults import LEGALITIES, Fault, Legality, checked_faults
 from cdp_core.testing.judge.laws import LAWS, Complaint
 from cdp_core.testing.judge.observation import judge
 from cdp_core.testing.literal_values import one_of
 from cdp_core.testing.schedules import Ask
-from cdp_core.testing.second_client import keep_company
+from cdp_core.testing.second_client import add_second_client
 from cdp_core.testing.simulation import Pump, PureClient
 from cdp_core.testing.steps import Script, Step
 
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 T = TypeVar("T")
-MOST_SEEDS: Final = 2**32
-MOST_SHRINKS: Final = 2000
+MAX_SEED: Final = 2**32
+MAX_SHRINKS: Final = 2000
 DRAWS: Final = 10
 """How often Hypothesis is asked for each example: of six that it gives, five are made of the one before."""
 
@@ -71,9 +71,9 @@ class Example:
     profile: Profile = attrs.field(default="headless-new", validator=one_of(PROFILES))
     asks: tuple[Json, ...] = attrs.field(default=(), converter=_to_asks, hash=False)
     """What the client is asked, where it has `ask`."""
-    faults: tuple[Fault, ...] = attrs.field(default=(), converter=some_faults)
+    faults: tuple[Fault, ...] = attrs.field(default=(), converter=checked_faults)
     """What goes wrong on purpose."""
-    company: bool = False
+    second_client: bool = False
     """Whether another client was there before."""
 
 
@@ -94,20 +94,20 @@ def try_example(make_client: Callable[[], PureClient], example: Example) -> tupl
     """Put a new client to an example. What its own code raises is a complaint, too; what the fake raises is raised."""
     fake = FakeBrowser(example.script, profile=example.profile, faults=example.faults)
     try:
-        client = _Watched(make_client)
+        client = _GuardedClient(make_client)
         pump = Pump(fake, [], seed=example.seed, edges=example.edges, interrupt=True)
-        answers = keep_company(pump) if example.company else ()
+        answers = add_second_client(pump) if example.second_client else ()
         number = pump.join(client).number
         asks = [Ask(number, question) for question in example.asks] if client.can_be_asked else []
         pump.ask([each for pair in zip_longest(answers, asks) for each in pair if each is not None])
         run = pump.run()
-        said = client.observed()
+        observed = client.observed()
     except _RaisedError as raised:
-        said_of_it = f"it raised {type(raised.__cause__).__name__}"
-        return (Complaint(law="nothing-the-peer-sends-raises", fact=53, said=said_of_it),)
-    complaints = judge(fake, said, client=number, underway=True)
+        message = f"it raised {type(raised.__cause__).__name__}"
+        return (Complaint(law="nothing-the-peer-sends-raises", fact=53, message=message),)
+    complaints = judge(fake, observed, client=number, underway=True)
     if not run.quiet:
-        never = Complaint(law="a-client-comes-to-rest", fact=47, said="it does not come to rest")
+        never = Complaint(law="a-client-comes-to-rest", fact=47, message="it does not come to rest")
         return (*complaints, never)
     return complaints
 
@@ -121,34 +121,34 @@ class _RaisedError(Exception):
     """A client's own code raised what is its cause."""
 
 
-class _Watched:
+class _GuardedClient:
     """A client of which it is known what it raised itself."""
 
     def __init__(self, make_client: Callable[[], Any]) -> None:
-        self._client = self._own(make_client)
+        self._client = self._guarded(make_client)
         self.can_be_asked = hasattr(self._client, "ask")
 
     def start(self) -> list[bytes]:
-        return self._written(getattr(self._client, "start", nothing))
+        return self._checked_output(getattr(self._client, "start", nothing))
 
     def receive(self, payload: bytes, /) -> list[bytes]:
-        return self._written(self._client.receive, payload)
+        return self._checked_output(self._client.receive, payload)
 
     def ask(self, question: Any, /) -> list[bytes]:
-        return self._written(self._client.ask, question)
+        return self._checked_output(self._client.ask, question)
 
     def observed(self) -> Json | None:
         observed = getattr(self._client, "observed", None)
-        return None if observed is None else self._own(observed)
+        return None if observed is None else self._guarded(observed)
 
-    def _written(self, act: Callable[..., Iterable[bytes]], *given: Any) -> list[bytes]:
-        written: list[bytes] = self._own(lambda: list(act(*given)))
+    def _checked_output(self, act: Callable[..., Iterable[bytes]], *given: Any) -> list[bytes]:
+        written: list[bytes] = self._guarded(lambda: list(act(*given)))
         odd: list[Any] = [each for each in written if type(each) is not bytes]
         if odd:
             raise _RaisedError from TypeError(f"{odd[0]!r} is written, and not bytes")
         return written
 
-    def _own(self, act: Callable[[], Any]) -> Any:
+    def _guarded(self, act: Callable[[], Any]) -> Any:
         try:
             return act()
         except Exception as error:
@@ -195,19 +195,19 @@ def examples_of(
     from cdp_core.testing import strategies  # noqa: PLC0415 - imports stay cheap
 
     scripts, questions = strategies.scripts, strategies.questions
-    wrong = LEGALITIES[: LEGALITIES.index(faults) + 1] if faults is not None else ()
+    legalities = LEGALITIES[: LEGALITIES.index(faults) + 1] if faults is not None else ()
 
     return st.builds(
         Example,
-        script=st.booleans().flatmap(lambda calm: scripts(race_free=calm))
+        script=st.booleans().flatmap(lambda value: scripts(race_free=value))
         if race_free is None
         else scripts(race_free=race_free),
-        seed=st.integers(1, MOST_SEEDS),
+        seed=st.integers(1, MAX_SEED),
         edges=st.sampled_from(EDGES) if edges is None else st.just(edges),
         profile=st.sampled_from(PROFILES),
         asks=questions() if asked else st.just(()),
-        faults=strategies.faults(*wrong, streams=streams) if wrong else st.just(()),
-        company=st.just(False) if wrong or streams else st.integers(0, 4).map(lambda number: number == 4),
+        faults=strategies.faults(*legalities, streams=streams) if legalities else st.just(()),
+        second_client=st.just(False) if legalities or streams else st.integers(0, 4).map(lambda number: number == 4),
     )
 
 
@@ -216,7 +216,7 @@ def hunt_with(
     examples: SearchStrategy[Example],
     *,
     runs: int,
-    shrinks: int = MOST_SHRINKS,
+    shrinks: int = MAX_SHRINKS,
     database: ExampleDatabase | None = None,
     seed: int | None = None,
 ) -> Find | None:
@@ -255,23 +255,23 @@ def hunt_with(
         example = find(examples, is_wrong, settings=searched, random=chance, database_key=key)
     except NoSuchExample:
         return None
-    example = least(example, is_wrong)
+    example = shrunk(example, is_wrong)
     return Find(example=example, complaints=tried[repr(example)])
 
 
 # ── smaller ones ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def least(example: Example, is_wrong: Callable[[Example], bool]) -> Example:
+def shrunk(example: Example, is_wrong: Callable[[Example], bool]) -> Example:
     """What is still wrong when nothing more can be taken away: Hypothesis takes away what it drew, this what there is."""
-    smaller = next(filter(is_wrong, _smaller(example)), None)
-    while smaller is not None:
-        example = smaller
-        smaller = next(filter(is_wrong, _smaller(example)), None)
+    simpler = next(filter(is_wrong, _simpler(example)), None)
+    while simpler is not None:
+        example = simpler
+        simpler = next(filter(is_wrong, _simpler(example)), None)
     return example
 
 
-def _smaller(example: Example) -> Iterator[Example]:
+def _simpler(example: Example) -> Iterator[Example]:
     """The same without one of its parts, or all of a kind; what leaves out most stands first."""
     script = example.script
     if len(example.faults) > 1:
@@ -289,8 +289,8 @@ def _smaller(example: Example) -> Iterator[Example]:
 
 
 def _with_less(example: Example) -> Iterator[Example]:
-    if example.company:
-        yield attrs.evolve(example, company=False)
+    if example.second_client:
+        yield attrs.evolve(example, second_client=False)
     for number in range(len(example.faults)):
         yield attrs.evolve(example, faults=_without(example.faults, number))
     for number in range(len(example.asks)):

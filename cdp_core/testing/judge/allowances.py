@@ -20,76 +20,78 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from cdp_core.testing.faults import Cut, Silence, Struck
+from cdp_core.testing.faults import Cut, FaultReport, Silence
 
-RUN: Final = "Runtime.runIfWaitingForDebugger"
-ANSWER: Final = "Page.handleJavaScriptDialog"
-LISTEN: Final = "Page.enable"
-WATCH: Final = "Target.setAutoAttach"
-DISCOVER: Final = "Target.setDiscoverTargets"
+RUN_IF_WAITING: Final = "Runtime.runIfWaitingForDebugger"
+HANDLE_DIALOG: Final = "Page.handleJavaScriptDialog"
+PAGE_ENABLE: Final = "Page.enable"
+SET_AUTO_ATTACH: Final = "Target.setAutoAttach"
+SET_DISCOVER_TARGETS: Final = "Target.setDiscoverTargets"
 ANSWERS_TO_PAUSES: Final = frozenset(
     f"Fetch.{name}"
     for name in ("continueRequest", "continueResponse", "continueWithAuth", "failRequest", "fulfillRequest")
 )
-RESTS_ON: Final[dict[str, frozenset[str]]] = {
-    "targets": frozenset({DISCOVER}),
-    "frames": frozenset({LISTEN, "Page.getFrameTree", WATCH, DISCOVER, "Target.attachToTarget"}),
+DEPENDS_ON: Final[dict[str, frozenset[str]]] = {
+    "targets": frozenset({SET_DISCOVER_TARGETS}),
+    "frames": frozenset(
+        {PAGE_ENABLE, "Page.getFrameTree", SET_AUTO_ATTACH, SET_DISCOVER_TARGETS, "Target.attachToTarget"}
+    ),
 }
 """The parts of an observation for which a client has to ask."""
-REACHED_ITS_USER: Final = "heard"
+EVENT_COUNTS: Final = "heard"
 
 
-class Unlucky(Protocol):
+class FaultReporter(Protocol):
     """Who knows what went wrong on purpose."""
 
-    def struck(self, client: int) -> Struck:
+    def matched_faults(self, client: int) -> FaultReport:
         """What became of the faults of the client of that number."""
         ...
 
 
-class Excuses:
+class Allowances:
     """Those of one client."""
 
-    def __init__(self, fake: Unlucky, client: int) -> None:
-        struck = fake.struck(client)
-        self.misled: Final = any(fault.legality == "illegal" for fault in struck.faults)
+    def __init__(self, fake: FaultReporter, client: int) -> None:
+        report = fake.matched_faults(client)
+        self.misled: Final = any(fault.legality == "illegal" for fault in report.faults)
         """Whether it was told what no browser says, or not told what each does."""
-        self._silent = any(isinstance(fault, Silence) for fault in struck.faults)
-        self._cut = any(isinstance(fault, Cut) for fault in struck.faults)
-        self._dropped = struck.dropped
-        self._undone = struck.refused | struck.dropped
+        self._silent = any(isinstance(fault, Silence) for fault in report.faults)
+        self._cut = any(isinstance(fault, Cut) for fault in report.faults)
+        self._dropped = report.dropped
+        self._skipped = report.refused | report.dropped
 
     @property
-    def waits(self) -> bool:
+    def may_wait(self) -> bool:
         """Whether it may rightly wait for what will not come, and do nothing more."""
         return bool(self._dropped or self._silent or self.misled)
 
     @property
-    def gives_up(self) -> bool:
+    def may_give_up(self) -> bool:
         """Whether it may leave before it has done all it would."""
-        return bool(self.waits or self._undone or self._cut)
+        return bool(self.may_wait or self._skipped or self._cut)
 
-    def leaves_paused(self, session: str | None) -> bool:
+    def may_leave_paused(self, session: str | None) -> bool:
         """Whether a page of this session may wait for its word, or one that it has left, which has no session any more."""
-        left = session is None and any(method == RUN for _session, method in self._undone)
-        return self.waits or left or (session, RUN) in self._undone
+        left = session is None and any(method == RUN_IF_WAITING for _session, method in self._skipped)
+        return self.may_wait or left or (session, RUN_IF_WAITING) in self._skipped
 
-    def leaves_open(self, session: str | None) -> bool:
+    def may_leave_open(self, session: str | None) -> bool:
         """Whether a dialog of this session may be open."""
-        return self.waits or (session, ANSWER) in self._undone
+        return self.may_wait or (session, HANDLE_DIALOG) in self._skipped
 
-    def leaves_held(self, session: str | None) -> bool:
+    def may_leave_held(self, session: str | None) -> bool:
         """Whether a request that this session paused may be held."""
-        return self.waits or any((session, method) in self._undone for method in ANSWERS_TO_PAUSES)
+        return self.may_wait or any((session, method) in self._skipped for method in ANSWERS_TO_PAUSES)
 
-    def misses(self, session: str | None) -> bool:
+    def may_miss(self, session: str | None) -> bool:
         """Whether it could not listen to this session in time."""
-        return self.misled or (session, LISTEN) in self._undone
+        return self.misled or (session, PAGE_ENABLE) in self._skipped
 
-    def need_not_know(self, part: str) -> bool:
+    def may_differ(self, part: str) -> bool:
         """Whether that part of what it observed may differ from the truth."""
         if self.misled or self._silent:
-            return part != REACHED_ITS_USER
-        if part == "dialogs" and any(method == ANSWER for _session, method in self._dropped):
+            return part != EVENT_COUNTS
+        if part == "dialogs" and any(method == HANDLE_DIALOG for _session, method in self._dropped):
             return True  # whose answer closed it, only the reply can tell
-        return any(method in RESTS_ON.get(part, ()) for _session, method in self._undone)
+        return any(method in DEPENDS_ON.get(part, ()) for _session, method in self._skipped)

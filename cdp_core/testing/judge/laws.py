@@ -50,7 +50,7 @@ class Complaint:
     """Its name; `LAWS` has its words."""
     fact: int
     """The number of what was seen of Chromium that the law rests on."""
-    said: str
+    message: str
 
     def __str__(self) -> str:
-        return f"{self.said} ({self.law}, fact {self.fact})"
+        return f"{self.message} ({self.law}, fact {self.fact})"

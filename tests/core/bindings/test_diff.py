@@ -109,7 +109,7 @@ def test_a_change_in_a_domain(parts: dict[str, Any], said: list[str]) -> None:
 
 def test_everything_comes_in_the_order_of_the_alphabet() -> None:
     there = {"Cc": Table(name="Cc"), "Aa": attrs.evolve(OURS, events={}, names={}), "B": Table(name="B")}
-    assert [difference.place for difference in compare(ours(), there)] == [
+    assert [difference.path for difference in compare(ours(), there)] == [
         "Aa.came",
         "Aa.ended",
         "Aa.FrameId",
@@ -181,8 +181,8 @@ def test_two_that_differ_say_so_and_the_other_way_round_it_is_mirrored(one: Tabl
 
 
 def mirrored(difference: Difference) -> str:
-    said = re.sub(r"(\w+; |)(.+) there, (.+) here", r"\1\3 there, \2 here", difference.said)
-    return str(Difference({"+": "-", "-": "+", "~": "~"}[difference.sign], difference.place, said))
+    said = re.sub(r"(\w+; |)(.+) there, (.+) here", r"\1\3 there, \2 here", difference.detail)
+    return str(Difference({"+": "-", "-": "+", "~": "~"}[difference.sign], difference.path, said))
 
 
 def essence(protocol: Tables) -> Any:
@@ -328,7 +328,7 @@ def test_a_single_change_is_told_exactly_there(change: Callable[[Tables, random.
         rng = random.Random(seed)
         here = near(rng)
         there, expected = change(here, rng)
-        found = [(each.sign, each.place) for each in compare(here, there)]
+        found = [(each.sign, each.path) for each in compare(here, there)]
         assert sorted(found) == sorted(expected), seed
         signs |= {sign for sign, _ in expected}
     assert signs >= ({"~"} if change in (change_alias, change_kind) else {"+", "-"})

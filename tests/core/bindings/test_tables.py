@@ -157,7 +157,7 @@ def test_types_may_refer_to_each_other_in_a_circle() -> None:
 
 
 def test_a_reference_may_be_described_elsewhere() -> None:
-    def elsewhere(name: str) -> Table | None:
+    def find_domain(name: str) -> Table | None:
         asked.append(name)
         return Table(name="Bb", names={"T": ("", "str")}) if name == "Bb" else None
 
@@ -166,11 +166,11 @@ def test_a_reference_may_be_described_elsewhere() -> None:
         return described({"domain": "Aa", "events": [{"name": "e", "parameters": fields}]})
 
     asked: list[str] = []
-    tables = read_protocol(("a.json", refers_to("Bb.T")), elsewhere=elsewhere)
+    tables = read_protocol(("a.json", refers_to("Bb.T")), find_domain=find_domain)
     assert list(tables) == ["Aa"]
     for dangling in ("Bb.U", "Cc.T"):
         with pytest.raises(InvalidArgument, match=f"Aa.e refers to {dangling}, which is described nowhere"):
-            read_protocol(("a.json", refers_to(dangling)), elsewhere=elsewhere)
+            read_protocol(("a.json", refers_to(dangling)), find_domain=find_domain)
     assert asked == ["Bb", "Bb", "Cc"]
     with pytest.raises(InvalidArgument, match=r"Bb\.T"):
         read_protocol(("a.json", refers_to("Bb.T")))
@@ -179,7 +179,7 @@ def test_a_reference_may_be_described_elsewhere() -> None:
 def test_what_is_described_here_hides_what_is_described_elsewhere() -> None:
     domain = {"domain": "Bb", "types": [{"id": "U", "type": "array", "items": {"$ref": "Bb.T"}}]}
     with pytest.raises(InvalidArgument, match=r"Bb\.U refers to Bb\.T"):
-        read_protocol(("a.json", described(domain)), elsewhere=lambda _: Table(name="Bb", names={"T": ("", "str")}))
+        read_protocol(("a.json", described(domain)), find_domain=lambda _: Table(name="Bb", names={"T": ("", "str")}))
 
 
 def test_what_is_not_kept_is_not_looked_at() -> None:

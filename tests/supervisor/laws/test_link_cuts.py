@@ -28,7 +28,7 @@ ALL_THE_TIME: Final = 2_000.0
 def check_both_ends(played: Any, *, broke: bool = True) -> None:
     """Once it is quiet, and again when every deadline has come."""
     supervised_run.check_quiet(played)
-    behind = sum(number != 1 for number, _ in played.run.told)
+    behind = sum(number != 1 for number, _ in played.run.delivered)
     assert not broke or behind <= CONVERGED
     played.pump.horizon = ALL_THE_TIME
     played.pump.run()
@@ -46,8 +46,8 @@ SCENE_NAMES: Final = 20
 def test_a_link_may_break_at_every_message(number: int, profile: str) -> None:
     name, scene = list(scenarios.SCENES.items())[number]
     whole = supervised_run.play(profile=profile, **scene.how())
-    places = [("out", place) for place in range(1, len(whole.run.told) + 1)]
-    places += [("in", place) for place in range(1, len(whole.run.heard) + 1)]
+    places = [("out", place) for place in range(1, len(whole.run.delivered) + 1)]
+    places += [("in", place) for place in range(1, len(whole.run.received) + 1)]
     assert len(places) > 12
     for direction, place in places[::STRIDE]:
         for when in ("before", "after") if profile == "headless-new" else ("after",):
@@ -106,7 +106,7 @@ def test_a_link_is_given_up_when_its_budget_is_spent() -> None:
     """Whoever waits is told, and what is pending stays visible, unanswerable."""
     scene = scenarios.SCENES["a confirm that nobody answers"]
     asks = ({"call": "Runtime.evaluate", "params": {"expression": "1"}, "page": 0}, {"respond": "accept"})
-    cut = Cut(len(supervised_run.play(**scene.how()).run.told) - 2, "out", "after", client=1)
+    cut = Cut(len(supervised_run.play(**scene.how()).run.delivered) - 2, "out", "after", client=1)
     how = {**scene.how(), "asks": asks, "options": {"reconnect": Reconnect.never()}}
     played = supervised_run.play(faults=[cut], **how)
     snapshot = played.engine.snapshot()

@@ -104,7 +104,7 @@ def faulty() -> str:
 
 def try_scene(how: dict[str, Any]) -> None:
     """In its order, in a few others, and with its link cut in a few places: once it is quiet, and at the end of all time."""
-    last = len(supervised_run.play(**how).run.told)
+    last = len(supervised_run.play(**how).run.delivered)
     cuts: list[dict[str, Any]] = [
         {"faults": [Cut(place, "out", "after", client=1)]} for place in (last, last - 3, last // 2)
     ]

@@ -56,7 +56,7 @@ def test_what_nobody_can_answer_is_reported() -> None:
 
 def test_with_the_link_down_the_end_comes_at_once() -> None:
     script = Script(timeline=(Wait(1), AddFrame("f"), Wait(1), Dialog("alert", "?")))
-    told = len(supervised_run.play(script).run.told)
+    told = len(supervised_run.play(script).run.delivered)
     cut = Cut(told, "out", "after", client=1)
     down = supervised_run.play(script, faults=[cut], horizon=2.1)
     asked = down.engine.request(down.pump.supervised._request_of({"stop": PATIENCE}), down.pump.supervised.at)

@@ -192,14 +192,14 @@ async def test_a_command_of_anybody_is_sign_of_life_enough(site: Any, bounded: t
 async def test_two_unanswered_are_half_open(bounded: trio.abc.Clock) -> None:
     silent = Site(FakeBrowser())
     async with open_supervisor(silent.dial) as supervisor:
-        said = silent.fake._ends[1].told
+        said = silent.fake._ends[1].delivered
         silent.fake._ends[1].faults.silent.add("out")
         begun = trio.current_time()
         down = await supervisor.wait_for(lambda snapshot: snapshot.link.phase != "up")
         assert down.link.reason == "half_open"
         assert trio.current_time() - begun <= 181
         await supervisor.wait_for(is_back(2))
-        assert silent.fake._ends[1].told == said
+        assert silent.fake._ends[1].delivered == said
         assert len([each for each in silent.sent("Browser.getVersion") if each.client == 1]) == 2
         assert await supervisor.evaluate("1 + 1") == 2
 
@@ -284,7 +284,7 @@ async def one_cut(script: Any, fault: Cut, use: Callable[[Any, Any], Any]) -> bo
             )
             await trio.sleep(2)
             snapshot = supervisor.snapshot()
-        told = sum(here.fake._ends[number].told for number in here.fake._ends if number > 1)
+        told = sum(here.fake._ends[number].delivered for number in here.fake._ends if number > 1)
         assert told <= 200, fault
         truth = here.fake.truth()
         assert {page.target_id for page in snapshot.pages} == set(truth.pages), fault

@@ -94,7 +94,7 @@ class PureSupervisor:
         return self.engine.outgoing()
 
     def ask(self, question: Any, /) -> list[bytes]:
-        self.marks.append((len(self.states.seen), self.end.told))
+        self.marks.append((len(self.states.seen), self.end.delivered))
         self.engine.request(ASKS[question], Instant(mono=0.0))
         return self.engine.outgoing()
 
@@ -105,7 +105,7 @@ def pumped(script: Any, asks: tuple[str, ...], seed: int | None) -> tuple[PureSu
     (client.end,) = pump.ends
     run = pump.run()
     assert run.quiet
-    return client, run.schedule, tuple(payload for _, payload in run.heard)
+    return client, run.schedule, tuple(payload for _, payload in run.received)
 
 
 # ── the sources ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -182,7 +182,7 @@ async def driven(
     driver.runner.watch(watch)
 
     async def reach(count: int, told: int) -> None:
-        while len(states.seen) < count or 1 not in fake._ends or fake._ends[1].told < told:
+        while len(states.seen) < count or 1 not in fake._ends or fake._ends[1].delivered < told:
             await until(count, told)
 
     async with trio.open_nursery() as nursery:
@@ -193,7 +193,7 @@ async def driven(
             for name, (count, told) in zip(asks, pure.marks, strict=True):
                 await reach(count, told)
                 driver.request_nowait(ASKS[name])
-            await reach(len(pure.states.seen), pure.end.told)
+            await reach(len(pure.states.seen), pure.end.delivered)
             found = list(states.seen)
             assert supervisor.snapshot()
             await driver.stop()

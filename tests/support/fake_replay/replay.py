@@ -121,8 +121,8 @@ class Link:
     def collect(self, batch: int) -> None:
         """Look at what the fake has to say; it is not delivered before the end, so that all of its order is known."""
         streams = self.end._client.streams
-        for number in range(self.seen + 1, streams.numbered + 1):
-            found = streams.waits(number)
+        for number in range(self.seen + 1, streams.last_number + 1):
+            found = streams.waiting_one(number)
             if found is None:
                 continue
             message = unwrapped(json.loads(found.payload))
@@ -132,7 +132,7 @@ class Link:
             self.said.append(Said(message, number, found.after, subjects, chance or not kept, batch))
             if message.get("method") == "Target.detachedFromTarget":
                 self._race(message["params"]["sessionId"], batch)
-        self.seen = streams.numbered
+        self.seen = streams.last_number
 
     def _race(self, session: str, batch: int) -> None:
         """What the renderer answers on a session that ends by the same command may come too late."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.commands.call import FRAMES, LATER, ROOT, SCRIPTED, Call, modelled
-from cdp_core.testing.fake.commands.settings_checks import CHECKS, Check, find_context, of_a_context
+from cdp_core.testing.fake.commands.settings_checks import CHECKS, Check, check_context, check_context_use
 from cdp_core.testing.fake.model import dialogs, tabs, unloading, viewports
 from cdp_core.testing.fake.model.dispatch_errors import Refused
 
@@ -37,7 +37,7 @@ def _demand_both(call: Call) -> None:
 
 
 def _check_downloads(call: Call) -> None:
-    find_context(call)
+    check_context(call)
     if call.params["behavior"] in ("allow", "allowAndName") and not call.params.get("downloadPath"):
         raise Refused(-32602, "downloadPath not provided")
 
@@ -60,7 +60,7 @@ def _setting(allowed: Check, fits: Check) -> Callable[[Call], Json]:
     return run
 
 
-DOCUMENTS: Final = (
+FRAME_COMMANDS: Final = (
     "DOMStorage.enable",
     "DOMStorage.disable",
     "Page.setFontFamilies",
@@ -68,7 +68,7 @@ DOCUMENTS: Final = (
     "WebMCP.enable",
     "WebMCP.disable",
 )
-WORKERS_TOO: Final = (
+WORKER_COMMANDS: Final = (
     "Audits.enable",
     "Audits.disable",
     "Debugger.setAsyncCallStackDepth",
@@ -81,7 +81,7 @@ WORKERS_TOO: Final = (
     "Network.setUserAgentOverride",
     "Runtime.setAsyncCallStackDepth",
 )
-NOT_WORKERS: Final = (
+DOCUMENT_COMMANDS: Final = (
     "Emulation.setAutoDarkModeOverride",
     "Emulation.setCPUThrottlingRate",
     "Emulation.setDefaultBackgroundColorOverride",
@@ -91,7 +91,7 @@ NOT_WORKERS: Final = (
     "Emulation.setScriptExecutionDisabled",
     "Emulation.setTouchEmulationEnabled",
 )
-OF_THE_BROWSER: Final = (
+BROWSER_COMMANDS: Final = (
     "Emulation.clearGeolocationOverride",
     "Emulation.clearIdleOverride",
     "Emulation.setGeolocationOverride",
@@ -102,13 +102,13 @@ OF_THE_BROWSER: Final = (
     "Page.setAdBlockingEnabled",
     "ServiceWorker.enable",
 )
-OF_THE_BROWSER_FOR_PAGES: Final = (
+BROWSER_PAGE_COMMANDS: Final = (
     "Emulation.setEmitTouchEventsForMouse",
     "Page.setDownloadBehavior",
     "Page.setPrerenderingAllowed",
     "Page.setWebLifecycleState",
 )
-OF_THE_ROOT_TOO: Final = (
+ROOT_COMMANDS: Final = (
     "Browser.grantPermissions",
     "Browser.setDockTile",
     "Storage.clearCookies",
@@ -120,7 +120,9 @@ OF_THE_ROOT_TOO: Final = (
 @modelled("Input.dispatchKeyEvent", FRAMES)
 def _dispatch_key(call: Call) -> Json:
     _check_kind(call, ("keyDown", "keyUp", "rawKeyDown", "char"))
-    return _input(call, touches=call.params["type"] in ("keyDown", "rawKeyDown") and call.params.get("key") != "Escape")
+    return _input(
+        call, activates=call.params["type"] in ("keyDown", "rawKeyDown") and call.params.get("key") != "Escape"
+    )
 
 
 @modelled("Input.dispatchMouseEvent", FRAMES)
@@ -128,7 +130,7 @@ def _dispatch_mouse(call: Call) -> Json:
     _check_kind(call, ("mousePressed", "mouseReleased", "mouseMoved", "mouseWheel"))
     if call.params.get("button", "none") not in ("none", "left", "middle", "right", "back", "forward"):
         raise Refused(-32602, "Invalid mouse button")
-    return _input(call, touches=call.params["type"] == "mousePressed")
+    return _input(call, activates=call.params["type"] == "mousePressed")
 
 
 def _check_kind(call: Call, kinds: Iterable[str]) -> None:
@@ -136,16 +138,16 @@ def _check_kind(call: Call, kinds: Iterable[str]) -> None:
         raise Refused(-32602, f"Unexpected event type '{call.params['type']}'")
 
 
-def _input(call: Call, *, touches: bool) -> Json:
+def _input(call: Call, *, activates: bool) -> Json:
     """What a user does is not seen, but that there is one: that matters where a document asks before it is left."""
-    if touches and call.target.frame is not None:
-        unloading.touch(call.target.frame)
+    if activates and call.target.frame is not None:
+        unloading.activate_user(call.target.frame)
     return {}
 
 
 @modelled("Storage.getCookies", FRAMES | ROOT)
 def _storage_cookies(call: Call) -> Json:
-    of_a_context(call)
+    check_context_use(call)
     return {"cookies": []}
 
 
@@ -170,8 +172,8 @@ def _window(call: Call) -> Json:
 def _clear_metrics(call: Call) -> Json:
     _demand_both(call)
     # Where there is nothing to clear, nobody asks the renderer.
-    if call.session.resizes:
-        dialogs.when_free(call.target, partial(_give_up_size, call))
+    if call.session.overrides_size:
+        dialogs.when_unblocked(call.target, partial(_give_up_size, call))
     else:
         call.answer({"result": {}})
     return LATER
@@ -190,11 +192,11 @@ def _set_metrics(call: Call) -> Json:
     return {}
 
 
-_accept(DOCUMENTS, FRAMES)
-_accept(WORKERS_TOO, SCRIPTED)
-_accept(NOT_WORKERS, SCRIPTED, _demand_document)
+_accept(FRAME_COMMANDS, FRAMES)
+_accept(WORKER_COMMANDS, SCRIPTED)
+_accept(DOCUMENT_COMMANDS, SCRIPTED, _demand_document)
 _accept(("Input.insertText",), FRAMES)
-_accept(OF_THE_BROWSER, FRAMES, by_renderer=False)
-_accept(OF_THE_BROWSER_FOR_PAGES, FRAMES, _demand_top, by_renderer=False)
-_accept(OF_THE_ROOT_TOO, FRAMES | ROOT, by_renderer=False)
+_accept(BROWSER_COMMANDS, FRAMES, by_renderer=False)
+_accept(BROWSER_PAGE_COMMANDS, FRAMES, _demand_top, by_renderer=False)
+_accept(ROOT_COMMANDS, FRAMES | ROOT, by_renderer=False)
 _accept(("Browser.setDownloadBehavior",), FRAMES | ROOT, _check_downloads, by_renderer=False)

@@ -17,7 +17,7 @@ import attrs
 
 from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.commands.shapes import params_of
-from cdp_core.testing.fake.commands.unmodelled import is_of_chromium
+from cdp_core.testing.fake.commands.unmodelled import chromium_has
 from cdp_core.testing.fake.model import contexts, tabs
 from cdp_core.testing.fake.model.dispatch_errors import Refused, Shape, check_params
 from cdp_core.testing.fake.model.parts import Session, Target
@@ -112,7 +112,7 @@ def find(method: str, session: Session) -> Modelled:
         has = method.startswith("Target.") or method == "Runtime.runIfWaitingForDebugger"
     else:
         has = command is not None and kind in command.where
-    if command is None and is_of_chromium(method, kind):
+    if command is None and chromium_has(method, kind):
         return _unmodelled(method)
     if command is None or not has:
         raise Refused(-32601, f"'{method}' wasn't found")

@@ -14,13 +14,13 @@ from cdp_core.testing.fake.commands.call import FRAMES, LATER, ROOT, Call, model
 from cdp_core.testing.fake.model import fetching
 from cdp_core.testing.fake.model.addresses import spelled
 from cdp_core.testing.fake.model.dispatch_errors import Refused
-from cdp_core.testing.fake.model.fetching import FAILURES, Answered, Interceptor, Pattern, Pause
+from cdp_core.testing.fake.model.fetching import FAILURES, Interceptor, Pattern, Pause, ResourceResponse
 
-HERE = FRAMES | ROOT
+FRAMES_AND_ROOT = FRAMES | ROOT
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-PHRASES: Final = frozenset(int(each) for each in HTTPStatus)
+STATUS_CODES: Final = frozenset(int(each) for each in HTTPStatus)
 """Statuses that have a phrase of their own."""
-KINDS = frozenset(
+RESOURCE_TYPES = frozenset(
     (
         *("Document", "Stylesheet", "Image", "Media", "Font", "Script", "TextTrack", "XHR", "Fetch", "Prefetch"),
         *("EventSource", "WebSocket", "Manifest", "SignedExchange", "Ping", "CSPViolationReport", "Preflight"),
@@ -29,48 +29,48 @@ KINDS = frozenset(
 )
 
 
-@modelled("Fetch.enable", HERE)
+@modelled("Fetch.enable", FRAMES_AND_ROOT)
 def _enable(call: Call) -> Json:
     given: list[Json] = call.params.get("patterns") or [{}]
     session = call.session
     if session.interceptor is None:  # it is there then, even where the patterns are refused
         session.interceptor = Interceptor(session, call.world.documents)
-        fetching.rewire(call.world, session)
+        fetching.reset_route(call.world, session)
     session.interceptor.patterns = tuple(map(_pattern, given))
     return {}
 
 
 def _pattern(given: Json) -> Pattern:
     kind, stage = given.get("resourceType"), given.get("requestStage", "Request")
-    if kind is not None and kind not in KINDS:
+    if kind is not None and kind not in RESOURCE_TYPES:
         raise Refused(-32602, f"Unknown resource type in fetch filter: '{kind}'")
     if stage not in ("Request", "Response"):
         raise Refused(-32602, f"Unsupported request stage '{stage}'")
     return Pattern(url=given.get("urlPattern", "*"), kind=kind, response=stage == "Response")
 
 
-@modelled("Fetch.disable", HERE)
+@modelled("Fetch.disable", FRAMES_AND_ROOT)
 def _disable(call: Call) -> Json:
     call.answer({"result": {}})
     fetching.leave(call.world, call.session)
     return LATER
 
 
-@modelled("Fetch.continueRequest", HERE)
+@modelled("Fetch.continueRequest", FRAMES_AND_ROOT)
 def _continue_request(call: Call) -> Json:
     for each in call.params.get("headers", []):
         if not _TOKEN.fullmatch(each["name"]):
             raise Refused(-32602, f"Invalid header: {each['name']}")
-    _check_body(_paused(call))
-    pause = _taken(call)
+    _check_body(_find_pause(call))
+    pause = _take_pause(call)
     if call.params.get("interceptResponse"):
-        pause.request.also_back(pause.place)
+        pause.request.intercept_response(pause.position)
     call.answer({"result": {}})
-    nowhere = "url" in call.params and spelled(call.params["url"]) is None
-    if nowhere or call.params.get("method") == "":
-        pause.end(Answered(failure="net::ERR_FAILED", headers=()))
+    invalid_url = "url" in call.params and spelled(call.params["url"]) is None
+    if invalid_url or call.params.get("method") == "":
+        pause.end(ResourceResponse(failure="net::ERR_FAILED", headers=()))
     else:
-        pause.go_on()
+        pause.resume()
     return LATER
 
 
@@ -80,7 +80,7 @@ def _check_body(pause: Pause) -> None:
         raise Refused(-32602, "Unable to continue request as is after body is taken")
 
 
-@modelled("Fetch.continueResponse", HERE)
+@modelled("Fetch.continueResponse", FRAMES_AND_ROOT)
 def _continue_response(call: Call) -> Json:
     given = [name in call.params for name in ("responseCode", "responseHeaders")]
     if any(given) and not all(given) and call.session.interceptor is not None:
@@ -88,30 +88,30 @@ def _continue_response(call: Call) -> Json:
     if all(given):
         _interceptor(call)
         _check_status(call)
-    _check_body(_paused(call))
-    pause = _taken(call)
-    if all(given) and pause.answered is not None:
+    _check_body(_find_pause(call))
+    pause = _take_pause(call)
+    if all(given) and pause.response is not None:
         headers = tuple((each["name"], each["value"]) for each in call.params["responseHeaders"])
-        pause.answered = attrs.evolve(pause.answered, status=call.params["responseCode"], headers=headers)
+        pause.response = attrs.evolve(pause.response, status=call.params["responseCode"], headers=headers)
     call.answer({"result": {}})
-    pause.go_on()
+    pause.resume()
     return LATER
 
 
-@modelled("Fetch.continueWithAuth", HERE)
+@modelled("Fetch.continueWithAuth", FRAMES_AND_ROOT)
 def _continue_with_auth(call: Call) -> Json:
     _interceptor(call)
     if call.params["authChallengeResponse"]["response"] not in ("Default", "CancelAuth", "ProvideCredentials"):
         raise Refused(-32602, "Unrecognized authChallengeResponse")
-    pause = _paused(call)
+    pause = _find_pause(call)
     pause.broken = True  # no request here asks for a password
     raise Refused(-32602, "authChallengeResponse not expected.")
 
 
-@modelled("Fetch.takeResponseBodyAsStream", HERE)
+@modelled("Fetch.takeResponseBodyAsStream", FRAMES_AND_ROOT)
 def _take_body(call: Call) -> Json:
-    pause = _paused(call)
-    if pause.answered is None:
+    pause = _find_pause(call)
+    if pause.response is None:
         raise Refused(-32000, "Can only get response body on HeadersReceived pattern matched requests.")
     if pause.stream:
         raise Refused(-32000, "Can only get response body on requests captured after headers received.")
@@ -120,19 +120,19 @@ def _take_body(call: Call) -> Json:
     return {"stream": pause.stream}
 
 
-@modelled("Fetch.failRequest", HERE)
+@modelled("Fetch.failRequest", FRAMES_AND_ROOT)
 def _fail(call: Call) -> Json:
     failure = FAILURES.get(call.params["errorReason"])
     _interceptor(call)
     if failure is None:
         raise Refused(-32602, "Unknown errorReason")
-    pause = _taken(call)
+    pause = _take_pause(call)
     call.answer({"result": {}})
-    pause.end(Answered(failure=failure, headers=()))
+    pause.end(ResourceResponse(failure=failure, headers=()))
     return LATER
 
 
-@modelled("Fetch.fulfillRequest", HERE)
+@modelled("Fetch.fulfillRequest", FRAMES_AND_ROOT)
 def _fulfill(call: Call) -> Json:
     _interceptor(call)
     status = call.params["responseCode"]
@@ -142,23 +142,23 @@ def _fulfill(call: Call) -> Json:
     given = call.params.get("responseHeaders", [])
     headers = tuple((each["name"], each["value"]) for each in given)
     body = base64.b64decode(call.params.get("body", ""))
-    pause = _taken(call)
+    pause = _take_pause(call)
     call.answer({"result": {}})
-    pause.end(Answered(status=status, headers=headers, body=body))
+    pause.end(ResourceResponse(status=status, headers=headers, body=body))
     return LATER
 
 
-@modelled("Fetch.getResponseBody", HERE)
+@modelled("Fetch.getResponseBody", FRAMES_AND_ROOT)
 def _get_response_body(call: Call) -> Json:
-    pause = _paused(call)
-    if pause.answered is None:
+    pause = _find_pause(call)
+    if pause.response is None:
         raise Refused(-32000, "Can only get response body on HeadersReceived pattern matched requests.")
-    return fetching.body_of(pause.answered)
+    return fetching.body_of(pause.response)
 
 
 def _check_status(call: Call) -> None:
     """A status without a phrase must be one that has one of its own. Raises Refused."""
-    if not call.params.get("responsePhrase") and call.params["responseCode"] not in PHRASES:
+    if not call.params.get("responsePhrase") and call.params["responseCode"] not in STATUS_CODES:
         raise Refused(-32602, "Invalid http status code or phrase")
 
 
@@ -168,7 +168,7 @@ def _interceptor(call: Call) -> Interceptor:
     return call.session.interceptor
 
 
-def _paused(call: Call) -> Pause:
+def _find_pause(call: Call) -> Pause:
     pause = _interceptor(call).paused.get(call.params["requestId"])
     if pause is None:
         raise Refused(-32602, "Invalid InterceptionId.")
@@ -177,7 +177,7 @@ def _paused(call: Call) -> Pause:
     return pause
 
 
-def _taken(call: Call) -> Pause:
-    pause = _paused(call)
+def _take_pause(call: Call) -> Pause:
+    pause = _find_pause(call)
     del _interceptor(call).paused[call.params["requestId"]]
     return pause

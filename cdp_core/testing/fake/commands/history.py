@@ -12,7 +12,7 @@ from cdp_core.testing.fake.navigation import traversals
 def _get_history(call: Call) -> Json:
     call.demand_top()
     history = call.target.history
-    return {"currentIndex": history.at, "entries": [each.shown() for each in history.entries]}
+    return {"currentIndex": history.current_index, "entries": [each.shown() for each in history.entries]}
 
 
 @modelled("Page.navigateToHistoryEntry", FRAMES)

@@ -31,19 +31,19 @@ WHITE: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwAB
 def _page_enable(call: Call) -> Json:
     # The browser tells of its part at once, and the answer waits for the renderer (facts 15, 18).
     frame = call.target.frame
-    if frame is not None and frame.begun is not None and "Page" not in call.session.domains:
-        call.world.emit(call.session, "Page.frameStartedNavigating", frame.begun, frame)
+    if frame is not None and frame.started_params is not None and "Page" not in call.session.domains:
+        call.world.emit(call.session, "Page.frameStartedNavigating", frame.started_params, frame)
     call.session.domains.add("Page")
-    alone = call.target.is_on_its_way or call.target.renderer.absent or call.target.crashed
-    call.session.half = "browser" if alone else ""
+    alone = call.target.is_navigating or call.target.renderer.absent or call.target.crashed
+    call.session.page_known_to = "browser" if alone else ""
 
     def enable() -> None:
-        call.session.half = ""
+        call.session.page_known_to = ""
         call.session.domains.add("Page")
         call.answer({"result": {}})
 
     if not call.target.crashed:  # the renderer that comes will not hear of it (fact 49)
-        dialogs.when_free(call.target, enable)
+        dialogs.when_unblocked(call.target, enable)
     return LATER
 
 
@@ -53,17 +53,17 @@ def _page_disable(call: Call) -> Json:
         call.session.domains.discard("Page")
         dialogs.leave(call.world, call.session)
 
-    call.session.half = "renderer"
-    call.session.page_disabled += 1
+    call.session.page_known_to = "renderer"
+    call.session.page_disable_count += 1
     dialogs.disable(call.session)
 
     def disable() -> None:
-        call.session.half = ""
+        call.session.page_known_to = ""
         call.session.domains.discard("Page")
         lifecycle.disable(call.session)
         call.answer({"result": {}})
 
-    dialogs.when_free(call.target, disable)
+    dialogs.when_unblocked(call.target, disable)
     return LATER
 
 
@@ -80,16 +80,16 @@ def _page_navigate(call: Call) -> Json:
     if url.startswith("javascript:"):  # no command runs a script so
         return {"frameId": frame.id, "errorText": "net::ERR_ABORTED"}
     base, _, fragment = url.partition("#")
-    if fragment and base == (frame.left_for[1] or frame.url).partition("#")[0]:
+    if fragment and base == (frame.next_document[1] or frame.url).partition("#")[0]:
         frames.give_up(call.world, frame)
         within: Json = {"frameId": frame.id, "isDownload": False}
         moves.navigate_within(call.world, frame, url, lambda: call.answer({"result": within}))
         return LATER
     # The reply precedes what the navigation commits (fact 56), so it is said in between; who gives up Page gives it up.
-    given_up = call.session.page_disabled
+    given_up = call.session.page_disable_count
 
     def started(made: str, failure: str | None) -> None:
-        if call.session.page_disabled == given_up:
+        if call.session.page_disable_count == given_up:
             call.answer({"result": _navigated(frame.id, made, failure)})
 
     frames.navigate(
@@ -147,28 +147,30 @@ def _page_close(call: Call) -> Json:
     call.demand_top()
     target = call.target
     close = partial(targets.close, call.world, target)
-    if target.frame is None or target.crashed or (target.dialogs and not unloading.open_question(target)):
+    if target.frame is None or target.crashed or (target.dialogs and not unloading.before_unload_dialog(target)):
         call.answer({"result": {}})
         close()
         return LATER
     frames.stop(call.world, target.frame)
     call.answer({"result": {}})
-    unloading.ask(call.world, target.frame, close, _stay)
+    unloading.ask(call.world, target.frame, close, _keep_open)
     return LATER
 
 
-def _stay() -> None:
+def _keep_open() -> None:
     """The page does not close, and nothing is said of that."""
 
 
 @modelled("Page.crash", FRAMES, by_renderer=True, parks=False)
 def _page_crash(call: Call) -> Json:
-    if call.target.frame is not None and call.target.frame.begun is not None and not call.target.held:
+    if call.target.frame is not None and call.target.frame.started_params is not None and not call.target.held:
         raise Refused(-32000, "Page has pending navigations, not killing")
     # It reaches a renderer that stands still, but on a session that this one has never heard of.
-    unheard = call.session.stands_at is not None and call.session.stands_at is call.target.renderer.stopped_by
-    if unheard:
-        dialogs.when_free(call.target, partial(_crash, call))
+    unknown_session = (
+        call.session.blocker_at_attach is not None and call.session.blocker_at_attach is call.target.renderer.stopped_by
+    )
+    if unknown_session:
+        dialogs.when_unblocked(call.target, partial(_crash, call))
     else:
         _crash(call)
     return LATER

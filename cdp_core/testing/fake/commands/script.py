@@ -19,7 +19,7 @@ def _runtime_enable(call: Call) -> Json:
         call.session.domains.add("Runtime")
         for context in found:
             call.world.emit(call.session, "Runtime.executionContextCreated", {"context": context}, call.target.frame)
-        for method, params in call.target.said:
+        for method, params in call.target.runtime_events:
             call.world.emit(call.session, method, params, call.target.frame)
     return {}
 
@@ -44,7 +44,7 @@ def _add_binding(call: Call) -> Json:
 
 @modelled("Runtime.removeBinding", SCRIPTED, by_renderer=True)
 def _remove_binding(call: Call) -> Json:
-    call.session.bound.discard(call.params["name"])
+    call.session.bindings.discard(call.params["name"])
     return {}
 
 
@@ -54,10 +54,10 @@ def _run_if_waiting(call: Call) -> Json:
         return {}
     call.session.lets_run = True
     if call.target.renderer.absent:  # that there will be a process may depend on it
-        dialogs.when_free(call.target, lambda: call.answer({"result": {}}))
+        dialogs.when_unblocked(call.target, lambda: call.answer({"result": {}}))
         sessions.run(call.target, call.session)
     else:
-        dialogs.when_free(call.target, lambda: _let_run(call))
+        dialogs.when_unblocked(call.target, lambda: _let_run(call))
     return LATER
 
 
@@ -80,11 +80,11 @@ def _inspector_enable(call: Call) -> Json:
 Check = Callable[[Call], None]
 
 
-def _switch(domain: str, may_begin: Check, may_end: Check) -> None:
+def _switch(domain: str, check_enable: Check, check_disable: Check) -> None:
     """A domain that can be switched on and off, and of which nothing else is modelled."""
 
     def enable(call: Call) -> Json:
-        may_begin(call)
+        check_enable(call)
         call.session.domains.add(domain)
         if domain == "CSS":  # it looks at every document first
             call.world.soon(lambda: call.answer({"result": {}}))
@@ -92,7 +92,7 @@ def _switch(domain: str, may_begin: Check, may_end: Check) -> None:
         return {"debuggerId": call.world.ids.unique("debugger")} if domain == "Debugger" else {}
 
     def disable(call: Call) -> Json:
-        may_end(call)
+        check_disable(call)
         call.session.domains.discard(domain)
         return {}
 
@@ -122,20 +122,20 @@ def _check_buffers(call: Call) -> None:
 def _check_time(call: Call) -> None:
     """A session counts by one kind of time as long as it counts."""
     wanted = call.params.get("timeDomain", "timeTicks")
-    counts_by = call.session.counts_by
-    if "timeDomain" in call.params and "Performance" in call.session.domains and counts_by != wanted:
+    time_domain = call.session.time_domain
+    if "timeDomain" in call.params and "Performance" in call.session.domains and time_domain != wanted:
         raise Refused(-32000, "Cannot change time domain while performance metrics collection is enabled.")
     if wanted not in ("timeTicks", "threadTicks"):
         raise Refused(-32000, "Invalid time domain specification.")
-    call.session.counts_by = wanted if "Performance" not in call.session.domains else counts_by
+    call.session.time_domain = wanted if "Performance" not in call.session.domains else time_domain
 
 
-BEGINNINGS: Final[dict[str, Check]] = {
+ENABLE_CHECKS: Final[dict[str, Check]] = {
     "CSS": _demand_dom("DOM agent needs to be enabled first."),
     "Network": _check_buffers,
     "Overlay": _demand_dom("DOM should be enabled first"),
     "Performance": _check_time,
 }
-ENDS: Final[dict[str, Check]] = {"DOM": _demand_dom("DOM agent hasn't been enabled")}
+DISABLE_CHECKS: Final[dict[str, Check]] = {"DOM": _demand_dom("DOM agent hasn't been enabled")}
 for _domain in ("Accessibility", "CSS", "DOM", "Debugger", "Log", "Network", "Overlay", "Performance", "Security"):
-    _switch(_domain, BEGINNINGS.get(_domain, _nothing), ENDS.get(_domain, _nothing))
+    _switch(_domain, ENABLE_CHECKS.get(_domain, _nothing), DISABLE_CHECKS.get(_domain, _nothing))

@@ -20,8 +20,8 @@ Check = Callable[[Call], None]
 
 LARGEST: Final = 10_000_000
 LARGEST_SCALE: Final = 10
-TURN: Final = 360
-FINGERS: Final = 16
+FULL_CIRCLE: Final = 360
+MAX_TOUCH_POINTS: Final = 16
 ORIENTATIONS: Final = ("portraitPrimary", "portraitSecondary", "landscapePrimary", "landscapeSecondary")
 DEFICIENCIES: Final = (
     *("none", "blurredVision", "reducedContrast", "achromatopsia", "deuteranopia", "protanopia", "tritanopia"),
@@ -39,22 +39,22 @@ _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # ── contexts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def find_context(call: Call) -> None:
+def check_context(call: Call) -> None:
     """A context that a command names must be there. Raises Refused."""
     wanted = call.params.get("browserContextId")
     if wanted is not None and wanted not in call.world.contexts:
         raise Refused(-32602, f"Failed to find browser context for id {wanted}")
 
 
-def of_a_context(call: Call) -> None:
+def check_context_use(call: Call) -> None:
     """The same, of what only the browser's own session may ask of another context. Raises Refused."""
     if call.session.target is not None and "browserContextId" in call.params:
         raise Refused(-32602, "browserContextId is only allowed for Browser target")
-    find_context(call)
+    check_context(call)
 
 
 def _check_permissions(call: Call) -> None:
-    find_context(call)
+    check_context(call)
     for each in call.params["permissions"]:
         if each not in PERMISSIONS:
             raise Refused(-32602, f"Unknown permission type: {each}")
@@ -74,8 +74,8 @@ def _check_metrics(call: Call) -> None:
     screen = [given.get(name, 0) for name in ("screenWidth", "screenHeight")]
     if not all(0 <= each <= LARGEST for each in screen):
         raise Refused(-32602, f"Screen width and height values must be positive, not greater than {LARGEST}")
-    place = [given.get(name, 0) for name in ("positionX", "positionY")]
-    if not all(0 <= each <= most for each, most in zip(place, screen, strict=True)):
+    position = [given.get(name, 0) for name in ("positionX", "positionY")]
+    if not all(0 <= each <= most for each, most in zip(position, screen, strict=True)):
         raise Refused(-32602, "View position should be on the screen")
     if not all(0 <= given[name] <= LARGEST for name in ("width", "height")):
         raise Refused(-32602, f"Width and height values must be positive, not greater than {LARGEST}")
@@ -90,13 +90,13 @@ def _check_metrics(call: Call) -> None:
 def _check_orientation(given: Json) -> None:
     if given["type"] not in ORIENTATIONS:
         raise Refused(-32602, "Invalid screen orientation type value")
-    if not 0 <= given["angle"] < TURN:
-        raise Refused(-32602, f"Screen orientation angle must be non-negative, less than {TURN}")
+    if not 0 <= given["angle"] < FULL_CIRCLE:
+        raise Refused(-32602, f"Screen orientation angle must be non-negative, less than {FULL_CIRCLE}")
 
 
 def _check_touches(call: Call) -> None:
-    if not 1 <= call.params.get("maxTouchPoints", 1) <= FINGERS:
-        raise Refused(-32602, f"Touch points must be between 1 and {FINGERS}")
+    if not 1 <= call.params.get("maxTouchPoints", 1) <= MAX_TOUCH_POINTS:
+        raise Refused(-32602, f"Touch points must be between 1 and {MAX_TOUCH_POINTS}")
 
 
 def _check_deficiency(call: Call) -> None:
@@ -104,19 +104,19 @@ def _check_deficiency(call: Call) -> None:
         raise Refused(-32602, "Unknown vision deficiency type")
 
 
-def _check_place(call: Call) -> None:
+def _check_geolocation(call: Call) -> None:
     given = call.params
     if {"latitude", "longitude", "accuracy"} <= given.keys():
-        there = -90 <= given["latitude"] <= 90 and -180 <= given["longitude"] <= 180
-        if not there or given["accuracy"] < 0:
+        in_range = -90 <= given["latitude"] <= 90 and -180 <= given["longitude"] <= 180
+        if not in_range or given["accuracy"] < 0:
             raise Refused(-32000, "Invalid geolocation")
 
 
 def _check_zone(call: Call) -> None:
     wanted = call.params["timezoneId"]
-    if wanted and not call.session.zone and not _ZONE.fullmatch(wanted):
+    if wanted and not call.session.timezone and not _ZONE.fullmatch(wanted):
         raise Refused(-32602, "Invalid timezone id")
-    call.session.zone = wanted  # one that is there already is changed without a look
+    call.session.timezone = wanted  # one that is there already is changed without a look
 
 
 def _check_locale(call: Call) -> None:
@@ -173,11 +173,11 @@ def _check_debugger(call: Call) -> None:
 
 CHECKS: Final[dict[str, Check]] = {
     "Browser.grantPermissions": _check_permissions,
-    "Browser.resetPermissions": find_context,
+    "Browser.resetPermissions": check_context,
     "Debugger.setAsyncCallStackDepth": _check_debugger,
     "Emulation.setDeviceMetricsOverride": _check_metrics,
     "Emulation.setEmulatedVisionDeficiency": _check_deficiency,
-    "Emulation.setGeolocationOverride": _check_place,
+    "Emulation.setGeolocationOverride": _check_geolocation,
     "Emulation.setLocaleOverride": _check_locale,
     "Emulation.setTimezoneOverride": _check_zone,
     "Emulation.setTouchEmulationEnabled": _check_touches,
@@ -188,6 +188,6 @@ CHECKS: Final[dict[str, Check]] = {
     "Page.setFontFamilies": _check_fonts,
     "Page.setWebLifecycleState": _check_state,
     "Runtime.setAsyncCallStackDepth": _check_debugger,
-    "Storage.clearCookies": of_a_context,
+    "Storage.clearCookies": check_context_use,
 }
 """By method; of the others nothing is refused but what does not fit the protocol."""

@@ -18,7 +18,7 @@ BINARY = frozenset(
 """Texts that must be base64; the tables do not tell them from others."""
 FREE = frozenset((("Network", "Headers"),))
 """Objects whose members may have any name."""
-DEEPEST = 4
+MAX_DEPTH = 4
 """Types hold types of their own kind; nobody is refused for what lies deeper."""
 
 
@@ -26,7 +26,7 @@ def params_of(method: str) -> dict[str, tuple[Shape, bool]]:
     """The parameters of a method that the protocol has: name → shape, and whether it must be there."""
     domain, _, name = method.partition(".")
     _, params, _ = _table(domain).commands[name]
-    fields = _fields(domain, params, DEEPEST)
+    fields = _fields(domain, params, MAX_DEPTH)
     return {name: ("binary" if (method, name) in BINARY else shape, needed) for name, (shape, needed) in fields.items()}
 
 

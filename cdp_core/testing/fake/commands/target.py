@@ -49,8 +49,8 @@ def _get_targets(call: Call) -> Json:
     discovers = call.session.discovers if call.session in call.world.discoverers else sessions.ALL_BUT_TABS
     chosen = call.params.get("filter", discovers)
     every = (*call.world.tabs.values(), *call.world.targets.values())
-    there = (target for target in every if not sessions.is_shelved(call.world, target))
-    return {"targetInfos": [target.info() for target in there if sessions.matches(chosen, target.type)]}
+    listed = (target for target in every if not sessions.is_cached(call.world, target))
+    return {"targetInfos": [target.info() for target in listed if sessions.filter_allows(chosen, target.type)]}
 
 
 @modelled("Target.getTargetInfo", ANYWHERE)
@@ -83,23 +83,23 @@ def _set_auto_attach(call: Call) -> Json:
         raise Refused(-32602, "Target filter should be empty when disabling auto-attach")
     if not call.params["autoAttach"]:
         session.auto_attach = None
-        for child in [each for each in session.children if each.automatic]:
+        for child in [each for each in session.children if each.auto_attached]:
             sessions.detach(call.world, child)
         return {}
     chosen = tuple(call.params.get("filter", sessions.ALL_BUT_TABS))
-    if session.target is None and sessions.matches(chosen, "tab") and sessions.matches(chosen, "page"):
+    if session.target is None and sessions.filter_allows(chosen, "tab") and sessions.filter_allows(chosen, "page"):
         raise Refused(
             -32602,
             'Filter should not simultaneously allow "tab" and "page", page targets are attached via tab targets',
         )
-    call.world.moments += 1
-    since = call.world.moments
+    call.world.logical_time += 1
+    since = call.world.logical_time
     session.auto_attach = AutoAttach(wait=call.params["waitForDebuggerOnStart"], filter=chosen, since=since)
     sessions.auto_attach_existing(call.world, session)
     if session.target is None or session.target.crashed:
         return {}
     # It is for the renderer that is there, whatever is on its way.
-    dialogs.when_free(session.target.frame or session.target, lambda: call.answer({"result": {}}))
+    dialogs.when_unblocked(session.target.frame or session.target, lambda: call.answer({"result": {}}))
     return LATER
 
 
@@ -181,7 +181,7 @@ def _create_target(call: Call) -> Json:
     behind = bool(call.params.get("background"))
     target = call.player.open_page(f"page {len(call.player.labels) + 1}", url, context=context, behind=behind)
     if url == "about:blank" and target.frame is not None:
-        target.frame.adopts = True
+        target.frame.adopts_site = True
     if call.params.get("forTab") and target.tab is not None:
         return {"targetId": target.tab.id}
     return {"targetId": target.id}
@@ -220,12 +220,12 @@ def _close_target(call: Call) -> Json:
         workers.close(call.world, target)
         return {"success": True}
     if (
-        target.crashed or target.renderer.absent or (target.dialogs and not unloading.open_question(target))
+        target.crashed or target.renderer.absent or (target.dialogs and not unloading.before_unload_dialog(target))
     ):  # otherwise the renderer is heard first
         targets.close(call.world, target)
         return {"success": True}
     call.answer({"result": {"success": True}})
-    dialogs.when_free(target.frame or target, lambda: targets.close(call.world, target))
+    dialogs.when_unblocked(target.frame or target, lambda: targets.close(call.world, target))
     return LATER
 
 
@@ -235,7 +235,7 @@ def _activate_target(call: Call) -> Json:
     target = target.tab_of or target
     if target.type in FRAMES:
         fronts.bring(call.world, target)
-    if target.renderer.absent and target.tab is not None and target.frame is not None and not target.is_on_its_way:
+    if target.renderer.absent and target.tab is not None and target.frame is not None and not target.is_navigating:
         frames.navigate(call.world, target.frame, target.frame.url, call.player.loaded, kind="restore")
     return {}
 

@@ -10,10 +10,10 @@ from typing import Final
 
 from cdp_core.bindings import _catalog
 
-OF_THE_ROOT: Final = frozenset(
+ROOT_DOMAINS: Final = frozenset(
     ("BluetoothEmulation", "Browser", "Extensions", "Fetch", "IO", "Security", "Storage", "SystemInfo", "Target")
 ) | {"Tethering", "Tracing"}
-OF_THE_ROOT_TOO: Final = frozenset(
+ROOT_METHODS: Final = frozenset(
     (
         "Emulation.addScreen",
         "Emulation.getScreenInfos",
@@ -27,10 +27,10 @@ OF_THE_ROOT_TOO: Final = frozenset(
         "Memory.simulatePressureNotification",
     )
 )
-NOT_OF_PAGES: Final = frozenset(
+NON_PAGE_DOMAINS: Final = frozenset(
     ("BluetoothEmulation", "HeadlessExperimental", "PWA", "SmartCardEmulation", "Tethering")
 )
-NOWHERE: Final = frozenset(
+REFUSED_METHODS: Final = frozenset(
     (
         "Page.deleteCookie",
         "Storage.clearPrivateVerificationTokens",
@@ -44,12 +44,12 @@ NOWHERE: Final = frozenset(
 
 
 @lru_cache(maxsize=2048)
-def is_of_chromium(method: str, kind: str) -> bool:
+def chromium_has(method: str, kind: str) -> bool:
     """Whether a target of this kind takes the command there."""
     domain, found, name = method.partition(".")
     known = _catalog.domain_named(domain) if found and domain in _catalog.domain_names() else None
-    if known is None or name not in known.table.commands or method in NOWHERE:
+    if known is None or name not in known.table.commands or method in REFUSED_METHODS:
         return False
     if kind == "browser":
-        return (domain in OF_THE_ROOT and method != "IO.resolveBlob") or method in OF_THE_ROOT_TOO
-    return kind in ("page", "iframe") and domain not in NOT_OF_PAGES
+        return (domain in ROOT_DOMAINS and method != "IO.resolveBlob") or method in ROOT_METHODS
+    return kind in ("page", "iframe") and domain not in NON_PAGE_DOMAINS

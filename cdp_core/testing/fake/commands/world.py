@@ -29,7 +29,7 @@ def _evaluate(call: Call) -> Json:
     if "contextId" in call.params and "uniqueContextId" in call.params:
         raise Refused(-32602, "contextId and uniqueContextId are mutually exclusive")
     expression = call.params["expression"]
-    frame, context = _place(call, "contextId")
+    frame, context = _find_place(call, "contextId")
     if call.params.get("awaitPromise") and _NEVER.fullmatch(expression):
         return LATER
     known = expression in call.player.script.answers
@@ -60,7 +60,7 @@ def _call_function(call: Call) -> Json:
         raise Refused(-32602, "ObjectId, executionContextId and uniqueContextId must mutually exclude each other")
     if not places:
         raise Refused(-32602, "Either objectId or executionContextId or uniqueContextId must be specified")
-    frame, context = _place(call, "executionContextId")
+    frame, context = _find_place(call, "executionContextId")
     arguments = [_argument(call, given, context) for given in call.params.get("arguments", [])]
     understood = call_function(
         call.player,
@@ -75,7 +75,7 @@ def _call_function(call: Call) -> Json:
     return LATER
 
 
-def _place(call: Call, plain: str) -> tuple[Frame, int]:
+def _find_place(call: Call, plain: str) -> tuple[Frame, int]:
     """The frame and the execution context that a command names; the target's own where it names none. Raises Refused."""
     params, target = call.params, call.target
     if "objectId" in params:
@@ -107,7 +107,7 @@ def _argument(call: Call, given: Json, context: int) -> Any:
 
 def _answer(call: Call, frame: Frame, context: int, value: Json) -> None:
     if thrown.is_thrown(value):
-        call.answer({"result": thrown.shown(call.world, frame, context, value)})
+        call.answer({"result": thrown.exception_result(call.world, frame, context, value)})
         return
     shown = None if call.params.get("returnByValue") else by_reference(value)
     if shown is None:

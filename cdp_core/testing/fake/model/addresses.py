@@ -37,7 +37,7 @@ def spelled(url: str) -> str | None:
     return f"{scheme}:" + "".join(each if each.isascii() else quote(each, errors="replace") for each in rest)
 
 
-def joined(base: str, url: str) -> str:
+def resolve_url(base: str, url: str) -> str:
     """An address as a script writes it, who may leave out what its document has."""
     return base.partition("#")[0] + url if url.startswith("#") else urljoin(base, url)
 

@@ -44,8 +44,8 @@ def make_empty(world: World, frame: Frame) -> None:
     """That of the empty document with which a process begins that is there in the place of one that died."""
     _make_main(world, frame)
     about = {"isDefault": True, "type": "default", "frameId": frame.id}
-    told = _described(frame.context, "://", "", frame.context_unique, about)
-    world.emit_to(frame.target, "Runtime", "Runtime.executionContextCreated", {"context": told}, frame)
+    described = _described(frame.context, "://", "", frame.context_unique, about)
+    world.emit_to(frame.target, "Runtime", "Runtime.executionContextCreated", {"context": described}, frame)
 
 
 def run_scripts(world: World, frame: Frame) -> None:
@@ -59,7 +59,7 @@ def run_scripts(world: World, frame: Frame) -> None:
 def run_script(frame: Frame, *overrides: Override) -> None:
     """What scripts in a document's own world put in the place of its dialogs: the last one's stays."""
     for each in overrides:
-        frame.terms.override = each
+        frame.settings.override = each
 
 
 def isolated_world(world: World, frame: Frame, name: str, *, origin: str | None = None) -> IsolatedWorld:
@@ -141,8 +141,8 @@ def _described(number: int, origin: str, name: str, unique: str, about: Json) ->
 def document_url(frame: Frame) -> str:
     """The URL that a frame's site is of: an empty document is that of its parent, or of who opened it."""
     while frame.url.startswith("about:"):
-        if frame.maker:
-            return frame.maker
+        if frame.initiator_url:
+            return frame.initiator_url
         target = frame.target
         maker = frame.parent or (target.opener if target.can_access_opener and frame.loader == "" else None)
         if maker is None:

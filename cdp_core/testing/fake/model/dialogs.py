@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Final
 
 from cdp_core.testing.fake.model.dispatch_errors import Refused
-from cdp_core.testing.fake.model.parts import Client, Dialog, Frame, Further, Renderer, Session, Target
+from cdp_core.testing.fake.model.parts import Client, Dialog, Frame, PausedSteps, Renderer, Session, Target
 from cdp_core.testing.fake.world import World
 
 MAX_MESSAGE_UNITS: Final = 10_240
@@ -53,7 +53,7 @@ def raise_dialog(
     dialog.missed_by = tuple(each for each in page.sessions if each.held and each not in dialog.seen_by)
     if not dialog.seen_by:
         if world.profile == "headless-shell":
-            _close(world, dialog, accepted=False, text="", by=None, told=False)
+            _close(world, dialog, accepted=False, text="", by=None, emit_closed=False)
         return dialog
     opening = {
         "url": frame.unreachable or frame.url,
@@ -88,10 +88,10 @@ def answer(world: World, session: Session, *, accept: bool, text: str, answered:
         raise Refused(-32000, "Not attached to an active page")
     if showing is None or session not in showing.seen_by:
         raise Refused(-32602, "No dialog is showing")
-    _close(world, showing, accepted=accept, text=text, by=session.client, told_of=answered)
+    _close(world, showing, accepted=accept, text=text, by=session.client, on_closed=answered)
 
 
-def vanish(target: Target) -> None:
+def drop_dialogs(target: Target) -> None:
     """A frame out of process is removed (docs/cdp/removing-a-frame-closes-its-dialog-without-an-event.md)."""
     for dialog in tuple(target.page.dialogs):
         if dialog.frame.target is target:
@@ -101,24 +101,26 @@ def vanish(target: Target) -> None:
 
 
 def close_all(
-    world: World, target: Target, *, told_of: Callable[[], None] = lambda: None, but: Dialog | None = None
+    world: World, target: Target, *, on_closed: Callable[[], None] = lambda: None, but: Dialog | None = None
 ) -> bool:
     """Navigation, close or crash ends the dialogs of a page, or those of one frame's process, with false.
 
-    `told_of` is called when that was told, and before any script goes on; in a process that is no more, none does. A
+    `on_closed` is called when that was told, and before any script goes on; in a process that is no more, none does. A
     navigation ends all `but` the one that asks whether it may be. Whether there were any.
     """
     page = target.page
     if world.profile == "headless-shell":
-        told_of()
+        on_closed()
         return False
     every = [each for each in page.dialogs if each is not but]
     ending = [each for each in every if target is page or each.frame.target is target]
     for number, dialog in enumerate(ending):
         if dialog.open:  # a script that went on may have ended it
-            _close(world, dialog, accepted=False, text="", by=None, told_of=told_of if number == 0 else lambda: None)
+            _close(
+                world, dialog, accepted=False, text="", by=None, on_closed=on_closed if number == 0 else lambda: None
+            )
     if not ending:
-        told_of()
+        on_closed()
     return bool(ending)
 
 
@@ -128,9 +130,9 @@ def lose_renderer(target: Target) -> list[Callable[[], None]]:
     What sessions had asked of it is answered when there is a process again, by that (fact 49).
     """
     renderer = target.renderer
-    further: list[Callable[[], None]] = [each for each in renderer.parked if isinstance(each, Further)]
-    renderer.parked, renderer.dialog, renderer.asked = [], None, None
-    return further
+    paused_steps: list[Callable[[], None]] = [each for each in renderer.parked if isinstance(each, PausedSteps)]
+    renderer.parked, renderer.dialog, renderer.resource = [], None, None
+    return paused_steps
 
 
 def leave_document(target: Target) -> None:
@@ -158,25 +160,25 @@ def disable(session: Session) -> None:
         dialog.seen_by.discard(session)
 
 
-def when_free(owner: Target | Frame, act: Callable[[], None]) -> bool:
+def when_unblocked(owner: Target | Frame, act: Callable[[], None]) -> bool:
     """Do it now, or when the dialog that stops this process is gone. Whether it was done now.
 
     What is asked of a target waits for the document, too, that is on its way.
     """
-    if isinstance(owner, Target) and owner.is_on_its_way:
-        owner.asked_meanwhile.append(act)
+    if isinstance(owner, Target) and owner.is_navigating:
+        owner.deferred.append(act)
         return False
-    return _when_free(owner.renderer, act)
+    return _when_unblocked(owner.renderer, act)
 
 
-def has_come(target: Target) -> None:
+def run_deferred(target: Target) -> None:
     """The document is there, or will not come."""
-    asked, target.asked_meanwhile = target.asked_meanwhile, []
-    for act in asked:
-        when_free(target, act)
+    waiting, target.deferred = target.deferred, []
+    for act in waiting:
+        when_unblocked(target, act)
 
 
-def _when_free(renderer: Renderer, act: Callable[[], None]) -> bool:
+def _when_unblocked(renderer: Renderer, act: Callable[[], None]) -> bool:
     if not renderer.stopped:
         act()
         return True
@@ -184,12 +186,12 @@ def _when_free(renderer: Renderer, act: Callable[[], None]) -> bool:
     return False
 
 
-def go_on(renderer: Renderer) -> None:
+def resume(renderer: Renderer) -> None:
     """What stopped this process may be gone: then what had to wait happens, until something stops it again."""
     if not renderer.stopped:
         parked, renderer.parked = renderer.parked, []
         for act in parked:
-            _when_free(renderer, act)
+            _when_unblocked(renderer, act)
 
 
 def _close(
@@ -199,25 +201,25 @@ def _close(
     accepted: bool,
     text: str,
     by: Client | None,
-    told: bool = True,
-    told_of: Callable[[], None] = lambda: None,
+    emit_closed: bool = True,
+    on_closed: Callable[[], None] = lambda: None,
 ) -> None:
     dialog.open = False
     dialog.accepted = accepted
     dialog.closed_by = by
     dialog.page.dialogs.remove(dialog)
-    if dialog.stays_first and not accepted and by is not None:
+    if dialog.finishes_before_closed and not accepted and by is not None:
         _finish(dialog, accepted, text)
         dialog.finish = _nothing
-    if told:
+    if emit_closed:
         closed = {"frameId": dialog.frame.id, "result": accepted, "userInput": text}
         # Who came after the opening hears of the end all the same (fact 18).
         world.emit_to(dialog.page, "Page", "Page.javascriptDialogClosed", closed, dialog.page)
-    told_of()
+    on_closed()
     renderer = dialog.frame.renderer
     renderer.dialog = next((each for each in dialog.page.dialogs if each.frame.renderer is renderer), None)
     _finish(dialog, accepted, text)
-    go_on(renderer)
+    resume(renderer)
 
 
 def _finish(dialog: Dialog, accepted: bool, text: str) -> None:

@@ -101,43 +101,43 @@ class _Envelope:
             "params": self._read_params,
             "sessionId": self._read_session,
         }
-        for place, (name, given) in enumerate(self._members):
+        for index, (name, given) in enumerate(self._members):
             read = readers.get(name)
             if read is not None:
-                read(given, place)
+                read(given, index)
             elif name.isascii():
                 raise self._fault("Message has property other than 'id', 'method', 'sessionId', 'params'")
             else:
-                raise Unreadable(-32700, f"CBOR: invalid map key at position {self._position(place)}", self._id)
+                raise Unreadable(-32700, f"CBOR: invalid map key at position {self._position(index)}", self._id)
         if self._id is None:
             raise self._fault(NO_ID)
         if not self._method:
             raise self._fault(NO_METHOD)
         return Request(id=self._id, method=self._method, params=self._params, session=self._session or None)
 
-    def _read_id(self, given: Any, place: int) -> None:
-        self._is_first(self._id is None, place)
+    def _read_id(self, given: Any, index: int) -> None:
+        self._is_first(self._id is None, index)
         if type(given) is not int:
             raise self._fault(NO_ID)
         self._id = given
 
-    def _read_method(self, given: Any, place: int) -> None:
-        self._is_first(not self._method, place)
+    def _read_method(self, given: Any, index: int) -> None:
+        self._is_first(not self._method, index)
         self._method = self._ascii(given, NO_METHOD)
 
-    def _read_params(self, given: Any, place: int) -> None:
-        self._is_first(not self._has_params, place)
+    def _read_params(self, given: Any, index: int) -> None:
+        self._is_first(not self._has_params, index)
         if given is not None and not isinstance(given, (dict, list)):
             raise self._fault("Message may have object 'params' property")
         self._has_params, self._params = True, given
 
-    def _read_session(self, given: Any, place: int) -> None:
-        self._is_first(not self._session, place)
+    def _read_session(self, given: Any, index: int) -> None:
+        self._is_first(not self._session, index)
         self._session = self._ascii(given, "Message may have string 'sessionId' property")
 
-    def _is_first(self, first: bool, place: int) -> None:
+    def _is_first(self, first: bool, index: int) -> None:
         if not first:
-            position = self._position(place)
+            position = self._position(index)
             raise Unreadable(-32700, f"CBOR: duplicate map key at position {position}", self._id)
 
     def _ascii(self, given: Any, what: str) -> str:
@@ -149,8 +149,8 @@ class _Envelope:
     def _fault(self, what: str) -> Unreadable:
         return Unreadable(-32600, what, self._id)
 
-    def _position(self, place: int) -> int:
-        return ENVELOPE + 1 + sum(_size(name) + _size(given) for name, given in self._members[:place])
+    def _position(self, index: int) -> int:
+        return ENVELOPE + 1 + sum(_size(name) + _size(given) for name, given in self._members[:index])
 
 
 # ── parameters ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -74,7 +74,7 @@ FROM_THE_NETWORK: Final = (
 
 
 @attrs.frozen(eq=False, kw_only=True)
-class Asked:
+class ResourceRequest:
     """One request: a document for a frame, or something that a document wants."""
 
     url: str
@@ -88,7 +88,7 @@ class Asked:
     stops: Renderer | None = None
     """The process whose script waits for it."""
 
-    def to(self, url: str) -> Asked:
+    def to(self, url: str) -> ResourceRequest:
         """The same, of another address."""
         return self if url == self.url else attrs.evolve(self, url=url)
 
@@ -119,7 +119,7 @@ class Asked:
 
 
 @attrs.frozen(kw_only=True)
-class Answered:
+class ResourceResponse:
     """What came of a request: a failure by its name, or an answer; the body is none where the network gave it."""
 
     failure: str | None = None
@@ -143,11 +143,11 @@ class Pattern:
     kind: str | None = None
     response: bool = False
 
-    def fits(self, asked: Asked) -> bool:
+    def fits(self, resource: ResourceRequest) -> bool:
         """Whether a request is meant."""
-        if self.kind is not None and self.kind != asked.kind:
+        if self.kind is not None and self.kind != resource.kind:
             return False
-        return _expression(self.url).fullmatch(asked.url.partition("#")[0]) is not None
+        return _expression(self.url).fullmatch(resource.url.partition("#")[0]) is not None
 
 
 @lru_cache(maxsize=256)
@@ -167,17 +167,17 @@ class Interceptor:
     patterns: tuple[Pattern, ...] = ()
     paused: dict[str, Pause] = attrs.Factory(dict["str", "Pause"])
 
-    def wants(self, asked: Asked, *, response: bool) -> bool:
+    def wants(self, resource: ResourceRequest, *, response: bool) -> bool:
         """Whether it pauses that request on its way there, or back."""
-        return any(pattern.response is response and pattern.fits(asked) for pattern in self.patterns)
+        return any(pattern.response is response and pattern.fits(resource) for pattern in self.patterns)
 
 
-def concerned(world: World, asked: Asked) -> list[Interceptor]:
+def interceptors_for(world: World, resource: ResourceRequest) -> list[Interceptor]:
     """Those that a request goes through."""
-    own = [session.interceptor for session in reversed(asked.target.sessions)]
+    own = [session.interceptor for session in reversed(resource.target.sessions)]
     late = [each for each in (root.interceptor for root in world.roots()) if each is not None]
-    if asked.kind != "Document":
-        late = [each for each in late if each.since < asked.frame.wired]
+    if resource.kind != "Document":
+        late = [each for each in late if each.since < resource.frame.route_set_at]
     return [*(each for each in own if each is not None), *late]
 
 
@@ -188,66 +188,66 @@ def concerned(world: World, asked: Asked) -> list[Interceptor]:
 class Pause:
     """One request that one interceptor holds."""
 
-    request: Request
-    place: int
+    request: InterceptedRequest
+    position: int
     """Which interceptor of the chain it is."""
-    answered: Answered | None
+    response: ResourceResponse | None
     """What has come back, where it is held on the way back."""
     broken: bool = False
     """It was answered as what asks for a password, which it does not: it can be answered by nothing any more."""
     stream: str = ""
     """Its body was taken as a stream of that name."""
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """As if nobody had held it."""
-        if self.answered is None:
-            self.request.send(self.place + 1)
+        if self.response is None:
+            self.request.send(self.position + 1)
         else:
-            self.request.bring(self.place - 1, self.answered)
+            self.request.bring(self.position - 1, self.response)
 
-    def end(self, answered: Answered) -> None:
+    def end(self, response: ResourceResponse) -> None:
         """With this answer in place of what would come."""
-        self.request.bring(self.place - 1, answered)
+        self.request.bring(self.position - 1, response)
 
 
-class Request:
+class InterceptedRequest:
     """One request on its way through the interceptors."""
 
-    def __init__(self, world: World, asked: Asked, done: Callable[[Answered], None]) -> None:
+    def __init__(self, world: World, resource: ResourceRequest, done: Callable[[ResourceResponse], None]) -> None:
         self.world = world
-        self.asked = asked
+        self.resource = resource
         self._done = done
-        self._chain = concerned(world, asked)
+        self._chain = interceptors_for(world, resource)
         self._names: dict[int, str] = {}
-        self._also_back: set[int] = set()
+        self._intercept_response: set[int] = set()
         self._network = ""
         self.over = False
 
-    def send(self, place: int = 0) -> None:
+    def send(self, position: int = 0) -> None:
         """On its way there, at this interceptor."""
-        for number, each in enumerate(self._chain[place:], place):
+        for number, each in enumerate(self._chain[position:], position):
             self.world.fetch_jobs += 1
             self._names[number] = f"interception-job-{self.world.fetch_jobs}.0"
-            if each.session.interceptor is each and each.wants(self.asked, response=False):
+            if each.session.interceptor is each and each.wants(self.resource, response=False):
                 self._pause(number, None)
                 return
-        self.bring(len(self._chain) - 1, Answered(failure=failure_of(self.asked.url)))
+        self.bring(len(self._chain) - 1, ResourceResponse(failure=failure_of(self.resource.url)))
 
-    def bring(self, place: int, answered: Answered) -> None:
+    def bring(self, position: int, response: ResourceResponse) -> None:
         """On its way back, at this interceptor."""
-        for number in range(place, -1, -1):
+        for number in range(position, -1, -1):
             each = self._chain[number]
-            asked_for = number in self._also_back or each.wants(self.asked, response=True)
+            asked_for = number in self._intercept_response or each.wants(self.resource, response=True)
             if each.session.interceptor is each and asked_for:
-                self._pause(number, answered)
+                self._pause(number, response)
                 return
         if not self.over:
             self.over = True
-            self._done(answered)
+            self._done(response)
 
-    def also_back(self, place: int) -> None:
+    def intercept_response(self, position: int) -> None:
         """This interceptor wants to see the answer, too."""
-        self._also_back.add(place)
+        self._intercept_response.add(position)
 
     def drop(self) -> None:
         """Nobody waits for it any more, and nobody can answer it."""
@@ -255,54 +255,54 @@ class Request:
         for each in self._chain:
             each.paused = {name: pause for name, pause in each.paused.items() if pause.request is not self}
 
-    def _pause(self, place: int, answered: Answered | None) -> None:
-        each, name = self._chain[place], self._names[place]
-        each.paused[name] = Pause(self, place, answered)
-        asked = self.asked
+    def _pause(self, position: int, response: ResourceResponse | None) -> None:
+        each, name = self._chain[position], self._names[position]
+        each.paused[name] = Pause(self, position, response)
+        resource = self.resource
         params: Json = {
             "requestId": name,
-            "request": asked.shown(),
-            "frameId": asked.frame.id,
-            "resourceType": asked.kind,
-            **({} if answered is None else _shown(answered)),
+            "request": resource.shown(),
+            "frameId": resource.frame.id,
+            "resourceType": resource.kind,
+            **({} if response is None else _shown(response)),
             **self._network_id(),
         }
-        self.world.emit(each.session, "Fetch.requestPaused", params, asked.frame)
+        self.world.emit(each.session, "Fetch.requestPaused", params, resource.frame)
 
     def _network_id(self) -> Json:
         """What the Network domain calls it, where somebody has that enabled."""
-        asked = self.asked
-        if not any("Network" in session.domains for session in asked.target.sessions):
+        resource = self.resource
+        if not any("Network" in session.domains for session in resource.target.sessions):
             return {}
-        if asked.kind == "Document":
-            return {"networkId": asked.frame.navigating or asked.frame.loader}
+        if resource.kind == "Document":
+            return {"networkId": resource.frame.navigating or resource.frame.loader}
         if not self._network:
-            asked.frame.renderer.requests += 1
-            self._network = f"{1000 + asked.frame.renderer.number}.{asked.frame.renderer.requests}"
+            resource.frame.renderer.requests += 1
+            self._network = f"{1000 + resource.frame.renderer.number}.{resource.frame.renderer.requests}"
         return {"networkId": self._network}
 
 
-def _shown(answered: Answered) -> Json:
-    if answered.failure is not None:
-        return {"responseErrorReason": REASONS.get(answered.failure, "Failed")}
+def _shown(response: ResourceResponse) -> Json:
+    if response.failure is not None:
+        return {"responseErrorReason": REASONS.get(response.failure, "Failed")}
     return {
-        "responseStatusCode": answered.status,
-        "responseStatusText": "OK" if answered.status == 200 else "",
-        "responseHeaders": [{"name": name, "value": value} for name, value in answered.headers],
+        "responseStatusCode": response.status,
+        "responseStatusText": "OK" if response.status == 200 else "",
+        "responseHeaders": [{"name": name, "value": value} for name, value in response.headers],
     }
 
 
-def rewire(world: World, session: Session) -> None:
+def reset_route(world: World, session: Session) -> None:
     """A session of a target begins or ceases to have a say: the way of its documents' requests is laid anew."""
     world.documents += 1
     for frame in world.frames.values():
         if frame.target is session.target:
-            frame.wired = world.documents
+            frame.route_set_at = world.documents
 
 
-def ask(world: World, asked: Asked, done: Callable[[Answered], None]) -> None:
+def ask(world: World, resource: ResourceRequest, done: Callable[[ResourceResponse], None]) -> None:
     """Ask for something; `done` is told what came, at once where nobody has a say."""
-    request = Request(world, asked, done)
+    request = InterceptedRequest(world, resource, done)
     world.requests.append(request)
     request.send()
     world.requests = [each for each in world.requests if not each.over]
@@ -311,40 +311,40 @@ def ask(world: World, asked: Asked, done: Callable[[Answered], None]) -> None:
 def drop(world: World, frame: Frame) -> None:
     """The document that a frame was on its way to is not wanted any more."""
     for request in world.requests:
-        if request.asked.frame is frame and request.asked.kind == "Document":
+        if request.resource.frame is frame and request.resource.kind == "Document":
             request.drop()
 
 
-def forget(world: World, target: Target) -> None:
+def cancel_requests(world: World, target: Target) -> None:
     """The process of a target has ended, or its document, with what it asked for."""
     for request in world.requests:
-        asked = request.asked
-        if asked.target is target or asked.frame.target is target:
+        resource = request.resource
+        if resource.target is target or resource.frame.target is target:
             request.drop()
-            if asked.stops is not None and asked.stops.asked is asked:
-                asked.stops.asked = None
-                dialogs.go_on(asked.stops)
+            if resource.stops is not None and resource.stops.resource is resource:
+                resource.stops.resource = None
+                dialogs.resume(resource.stops)
 
 
 def leave(world: World, session: Session) -> None:
     """A session has no say any more: what it held goes on (fact 34)."""
     interceptor, session.interceptor = session.interceptor, None
     if interceptor is not None:
-        rewire(world, session)
+        reset_route(world, session)
         paused, interceptor.paused = interceptor.paused, {}
         for pause in paused.values():
-            pause.go_on()
+            pause.resume()
 
 
-def text_of(asked: Asked, answered: Answered) -> str | None:
+def text_of(resource: ResourceRequest, response: ResourceResponse) -> str | None:
     """The text that a script gets; None where it gets none, be it that another origin's answer does not allow it."""
-    allowed = answered.header("Access-Control-Allow-Origin")
-    own = origin_of(asked.frame.url)
-    if answered.failure is not None or (origin_of(asked.url) != own and allowed not in ("*", own)):
+    allowed = response.header("Access-Control-Allow-Origin")
+    own = origin_of(resource.frame.url)
+    if response.failure is not None or (origin_of(resource.url) != own and allowed not in ("*", own)):
         return None
-    return (answered.body or b"").decode("utf-8", "replace")
+    return (response.body or b"").decode("utf-8", "replace")
 
 
-def body_of(answered: Answered) -> Json:
+def body_of(response: ResourceResponse) -> Json:
     """A body as a result shows it."""
-    return {"body": base64.b64encode(answered.body or b"").decode(), "base64Encoded": True}
+    return {"body": base64.b64encode(response.body or b"").decode(), "base64Encoded": True}

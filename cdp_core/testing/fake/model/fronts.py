@@ -33,7 +33,7 @@ def _is_attached(page: Target) -> bool:
 
 
 def _inside(target: Target) -> Iterator[Target]:
-    for each in target.made.values():
+    for each in target.child_targets.values():
         if each.type == "iframe":
             yield each
             yield from _inside(each)

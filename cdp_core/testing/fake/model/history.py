@@ -21,11 +21,11 @@ import attrs
 from cdp_core.sansio.messages import Json
 
 if TYPE_CHECKING:
-    from cdp_core.testing.fake.model.parts import Frame, IsolatedWorld, Manners, Renderer, Terms
+    from cdp_core.testing.fake.model.parts import DocumentSettings, Frame, IsolatedWorld, Renderer, UnloadBehaviour
 
 
 @attrs.frozen(eq=False)
-class Kept:
+class CachedDocument:
     """A document that was left and waits to be come back to, with the frames in it."""
 
     children: list[Frame]
@@ -36,14 +36,14 @@ class Kept:
     context_unique: str
     worlds: list[IsolatedWorld]
     objects: dict[str, Json]
-    moments: dict[str, float] | None
+    lifecycle_times: dict[str, float] | None
     mime: str
     referrer: str
     document: int
-    manners: Manners
-    terms: Terms
-    said: list[tuple[str, Json]]
-    further: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
+    unload_behaviour: UnloadBehaviour
+    settings: DocumentSettings
+    runtime_events: list[tuple[str, Json]]
+    paused_steps: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
     """What its scripts are to do when it is shown again."""
 
 
@@ -53,22 +53,22 @@ class Entry:
 
     number: int
     url: str
-    typed: str
+    typed_url: str
     """The address that was asked for; that of a document holds for every place in it."""
     transition: str
     document: int
-    instance: int
+    browsing_instance: int
     """Documents of one group of windows that may reach each other are not there at one time, but one of them."""
     frames: dict[str, str]
     """Where the frames inside are, by their ids."""
     title: str = ""
-    kept: Kept | None = None
+    cached_document: CachedDocument | None = None
     reasons: list[str] = attrs.Factory(list[str])
     """Why its document was not kept when it was left."""
 
     def shown(self) -> Json:
         """As `Page.getNavigationHistory` shows it."""
-        shown: Json = {"id": self.number, "url": self.url, "userTypedURL": self.typed, "title": self.title}
+        shown: Json = {"id": self.number, "url": self.url, "userTypedURL": self.typed_url, "title": self.title}
         return {**shown, "transitionType": self.transition}
 
 
@@ -77,19 +77,19 @@ class History:
     """The places of one page, the oldest first."""
 
     entries: list[Entry] = attrs.Factory(list[Entry])
-    at: int = -1
+    current_index: int = -1
     lost: bool = False
     """The present document died with its process."""
-    numbered: int = 1
+    last_id: int = 1
     documents: int = 0
-    instances: int = 0
+    browsing_instances: int = 0
     cached: list[Entry] = attrs.Factory(list[Entry])
     """Those that keep a document, the one that was left first in front; also such as are no entries any more."""
 
     @property
     def current(self) -> Entry | None:
         """Where the page is; None for a window that has shown nothing yet."""
-        return self.entries[self.at] if self.entries else None
+        return self.entries[self.current_index] if self.entries else None
 
     def find(self, number: int) -> Entry | None:
         """The entry of that id."""
@@ -97,69 +97,82 @@ class History:
 
     def by(self, delta: int) -> Entry | None:
         """The entry so far ahead, or back."""
-        place = self.at + delta
-        return self.entries[place] if 0 <= place < len(self.entries) else None
+        index = self.current_index + delta
+        return self.entries[index] if 0 <= index < len(self.entries) else None
 
     # ── going ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def come_to(self, url: str, transition: str, *, instead: bool, swaps: bool, title: str = "") -> None:
+    def record_document(
+        self, url: str, transition: str, *, replace_entry: bool, swaps_instance: bool, title: str = ""
+    ) -> None:
         """Another document is there; it may be in a group of windows of its own (`swaps`)."""
         here = self.current
         self.documents += 1
-        self.instances += swaps
-        instance = self.instances if swaps or here is None else here.instance
-        made = Entry(self._number(), url, "" if title else url, transition, self.documents, instance, {}, title)
-        self._put(made, instead=instead)
+        self.browsing_instances += swaps_instance
+        browsing_instance = self.browsing_instances if swaps_instance or here is None else here.browsing_instance
+        made = Entry(
+            self._number(), url, "" if title else url, transition, self.documents, browsing_instance, {}, title
+        )
+        self._put(made, replace_entry=replace_entry)
 
-    def move_within(self, url: str, transition: str, *, anew: bool = False, instead: bool = False) -> None:
+    def record_same_document(
+        self, url: str, transition: str, *, new_entry: bool = False, replace_entry: bool = False
+    ) -> None:
         """The document has another address; or the same one `anew`, which is another place all the same."""
         here = self.current
         if here is not None:
-            made = attrs.evolve(here, number=self._number(), url=url, transition=transition, kept=None)
-            self._put(made, instead=instead or (here.url == url and not anew))
+            made = attrs.evolve(here, number=self._number(), url=url, transition=transition, cached_document=None)
+            self._put(made, replace_entry=replace_entry or (here.url == url and not new_entry))
 
-    def move_inside(self, frame_id: str, url: str, *, instead: bool) -> None:
+    def record_subframe(self, frame_id: str, url: str, *, replace_entry: bool) -> None:
         """A frame inside has another document."""
         here = self.current
         if here is None:
             return
-        if instead:
+        if replace_entry:
             here.frames[frame_id] = url
         else:
             frames = {**here.frames, frame_id: url}
-            self._put(attrs.evolve(here, number=self._number(), frames=frames, kept=None), instead=False)
+            self._put(
+                attrs.evolve(here, number=self._number(), frames=frames, cached_document=None), replace_entry=False
+            )
 
-    def go_to(self, entry: Entry) -> None:
+    def select(self, entry: Entry) -> None:
         """One of its entries is shown again."""
         if entry in self.entries:
-            self.at = self.entries.index(entry)
+            self.current_index = self.entries.index(entry)
 
     def restored(self) -> History:
         """The same places, of which nothing but the addresses is left."""
-        entries = [attrs.evolve(each, number=self._number(), transition="reload", kept=None) for each in self.entries]
+        entries = [
+            attrs.evolve(each, number=self._number(), transition="reload", cached_document=None)
+            for each in self.entries
+        ]
         made = attrs.evolve(self, entries=entries, cached=list[Entry]())
-        made.numbered = self.numbered
+        made.last_id = self.last_id
         return made
 
     def lose(self, died: Renderer) -> None:
         """A process died, and every document with it."""
         self.lost = True
-        for entry in [each for each in self.cached if each.kept is not None and each.kept.renderer is died]:
-            entry.kept, entry.reasons = None, ["RendererProcessKilled"]
+        for entry in [
+            each for each in self.cached if each.cached_document is not None and each.cached_document.renderer is died
+        ]:
+            entry.cached_document, entry.reasons = None, ["RendererProcessKilled"]
             self.cached.remove(entry)
 
     def reset(self) -> None:
         """Only the present place is left."""
-        self.entries = self.entries[self.at : self.at + 1]
-        self.at = len(self.entries) - 1
+        self.entries = self.entries[self.current_index : self.current_index + 1]
+        self.current_index = len(self.entries) - 1
 
     def _number(self) -> int:
-        self.numbered += 1
-        return self.numbered
+        self.last_id += 1
+        return self.last_id
 
-    def _put(self, made: Entry, *, instead: bool) -> None:
-        if instead and self.entries:
-            self.entries[self.at] = made
+    def _put(self, made: Entry, *, replace_entry: bool) -> None:
+        if replace_entry and self.entries:
+            self.entries[self.current_index] = made
         else:
-            self.entries = [*self.entries[: self.at + 1], made]
-            self.at = len(self.entries) - 1
+            self.entries = [*self.entries[: self.current_index + 1], made]
+            self.current_index = len(self.entries) - 1

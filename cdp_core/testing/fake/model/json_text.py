@@ -23,7 +23,7 @@ class JsonFault(Exception):
     """A text that is no JSON, in the browser's words."""
 
 
-class Doubled(dict[str, Any]):
+class DuplicateKeyObject(dict[str, Any]):
     """An object with a key that comes twice: the last counts, and all stand in `pairs`."""
 
     pairs: list[tuple[str, Any]]
@@ -31,7 +31,7 @@ class Doubled(dict[str, Any]):
 
 def pairs_of(found: Json) -> list[tuple[str, Any]]:
     """The members of an object as they stood in the text."""
-    return found.pairs if type(found) is Doubled else list(found.items())
+    return found.pairs if type(found) is DuplicateKeyObject else list(found.items())
 
 
 def read_json(text: str | bytes) -> Any:
@@ -72,7 +72,7 @@ def _object(pairs: list[tuple[str, Any]]) -> Json:
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
-    doubled = Doubled(found)
+    doubled = DuplicateKeyObject(found)
     doubled.pairs = pairs
     return doubled
 
@@ -99,7 +99,7 @@ _NO_UTF8: Final = re.compile("[\udc80-\udcff]")
 _WORDS: Final = {"true": True, "false": False, "null": None}
 
 
-class _Open:
+class _OpenContainer:
     """An array or object that is not closed yet."""
 
     __slots__ = ("key", "pairs", "values")
@@ -136,28 +136,28 @@ class _Reader:
         return value
 
     def _value(self) -> Any:
-        is_open: list[_Open] = []
+        open_containers: list[_OpenContainer] = []
         while True:
-            if len(is_open) > STACK_LIMIT:
+            if len(open_containers) > STACK_LIMIT:
                 raise self._fault("stack limit exceeded", self._end)
             word = self._token()
             if word in ("{", "["):
-                opened = _Open(is_object=word == "{")
-                if self._goes_on(opened):
-                    is_open.append(opened)
+                opened = _OpenContainer(is_object=word == "{")
+                if self._has_first_value(opened):
+                    open_containers.append(opened)
                     continue
                 value = opened.closed
             else:
                 value = self._scalar(word)
-            while is_open:
-                is_open[-1].add(value)
-                if self._continues(is_open[-1]):
+            while open_containers:
+                open_containers[-1].add(value)
+                if self._has_next_value(open_containers[-1]):
                     break
-                value = is_open.pop().closed
+                value = open_containers.pop().closed
             else:
                 return value
 
-    def _goes_on(self, opened: _Open) -> bool:
+    def _has_first_value(self, opened: _OpenContainer) -> bool:
         """Whether there is a first value in it."""
         before = self._end
         word = self._token()
@@ -167,7 +167,7 @@ class _Reader:
             self._end = before
         return word != "]"
 
-    def _continues(self, opened: _Open) -> bool:
+    def _has_next_value(self, opened: _OpenContainer) -> bool:
         """Whether there is another value in it."""
         what, end = ("map", "}") if opened.pairs is not None else ("array", "]")
         word = self._token()
@@ -184,7 +184,7 @@ class _Reader:
         self._end = before
         return True
 
-    def _read_key(self, opened: _Open, word: str) -> bool:
+    def _read_key(self, opened: _OpenContainer, word: str) -> bool:
         if word[:1] != '"':
             raise self._fault("string literal expected")
         opened.key = self._string(word)

@@ -17,7 +17,7 @@ from cdp_core.testing.fake.model.addresses import origin_of
 from cdp_core.testing.fake.model.history import History
 
 if TYPE_CHECKING:
-    from cdp_core.testing.fake.model.fetching import Asked, Interceptor
+    from cdp_core.testing.fake.model.fetching import Interceptor, ResourceRequest
     from cdp_core.testing.steps import Override, Served
 
 
@@ -33,14 +33,14 @@ class Context:
 
 
 @attrs.frozen(eq=False)
-class Further:
+class PausedSteps:
     """Steps that are no document's: they go on when what stops them is gone, and when its process is."""
 
-    go_on: Callable[[], None]
+    resume: Callable[[], None]
 
     def __call__(self) -> None:
         """Let them go on."""
-        self.go_on()
+        self.resume()
 
 
 @attrs.define(eq=False)
@@ -49,7 +49,7 @@ class Renderer:
 
     number: int
     dialog: Dialog | None = None
-    asked: Asked | None = None
+    resource: ResourceRequest | None = None
     """What a script of it waits for."""
     parked: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
     contexts: int = 0
@@ -71,12 +71,12 @@ class Renderer:
     @property
     def stopped(self) -> bool:
         """Whether it runs nothing now."""
-        return self.dialog is not None or self.asked is not None or self.absent
+        return self.dialog is not None or self.resource is not None or self.absent
 
     @property
     def stopped_by(self) -> object:
         """What its script waits for."""
-        return self.dialog or self.asked
+        return self.dialog or self.resource
 
 
 @attrs.define(eq=False)
@@ -97,36 +97,36 @@ class Load:
     parsed: bool = False
     stopped: bool = False
     """A client does not want the rest of it: its end is told, and nothing else."""
-    again: bool = False
+    replaced_by_reload: bool = False
     """The document that takes its place is the same one."""
-    unheard: bool = False
+    end_unreported: bool = False
     """Another window takes the place of its document before anything can be told of its end."""
     held_back: list[Callable[[], None]] | None = None
     """What is left of it comes later than something that a client asked for, if at all."""
 
 
 @attrs.define(eq=False)
-class Terms:
+class DocumentSettings:
     """What holds for one document: what it may ask for, and what a client's script has put in the place of its dialogs."""
 
     served: Served | None = None
     """What the server says of it."""
-    unbound: bool = False
+    csp_bypassed: bool = False
     """A client had asked that no Content-Security-Policy is heeded, when the document came."""
     override: Override | None = None
 
 
 @attrs.define(eq=False)
-class Manners:
+class UnloadBehaviour:
     """What a document does when it is left (`unloading.py`)."""
 
-    asks: bool = False
+    asks_before_unload: bool = False
     """Whether it asks first, if it was touched."""
-    touched: bool = False
+    user_activated: bool = False
     """A user has done something in it."""
-    acts: list[tuple[str, Callable[[], None]]] = attrs.Factory(list["tuple[str, Callable[[], None]]"])
+    listeners: list[tuple[str, Callable[[], None]]] = attrs.Factory(list["tuple[str, Callable[[], None]]"])
     """What else it does, and when."""
-    parting: tuple[str, str, str] | None = None
+    hide_dialog: tuple[str, str, str] | None = None
     """A dialog that it opens when it is hidden: type, message and default."""
 
 
@@ -141,7 +141,7 @@ class Frame:
     renderer: Renderer
     url: str = "about:blank"
     name: str = ""
-    source: str = "about:blank"
+    src: str = "about:blank"
     """What its element asks for."""
     loader: str = ""
     first_loader: str = ""
@@ -156,17 +156,17 @@ class Frame:
     """Its other execution contexts, in the order of making."""
     objects: dict[str, Json] = attrs.Factory(dict["str", "Json"])
     """What clients were given of its document, by id."""
-    moments: dict[str, float] | None = None
+    lifecycle_times: dict[str, float] | None = None
     """How far its document has come, and when; None for the empty one that it began with."""
     unreachable: str = ""
     """The address that an error page stands for."""
-    begun: Json | None = None
+    started_params: Json | None = None
     """What is said of that navigation to those who were not there when it began."""
-    set_out: bool = False
+    unload_confirmed: bool = False
     """Nobody has to be asked any more about that navigation."""
-    begun_at: int = 0
+    started_at: int = 0
     """When it began, counted with the wishes for auto-attach."""
-    wished_by_browser: bool = False
+    browser_initiated: bool = False
     """That navigation was asked for by no script."""
     navigating: str = ""
     """The loader of the navigation that has begun and was not committed yet."""
@@ -174,30 +174,30 @@ class Frame:
     """While its document loads."""
     referrer: str = ""
     """Where its document was asked for from."""
-    maker: str = ""
+    initiator_url: str = ""
     """Where its document is empty, the address of whoever asked for that, if it is not as everywhere: of a command, its own."""
-    adopts: bool = False
+    adopts_site: bool = False
     """It is the empty document of a page that a client opened: that is of the site that first comes to a frame in it."""
-    adopted: str = ""
+    adopted_site: str = ""
     """Which site that is."""
     left: bool = False
     """Another document is there and waits only for this one's process."""
-    left_for: tuple[str, str] = ("", "")
+    next_document: tuple[str, str] = ("", "")
     """The loader and the address of that one, which for the browser is there already."""
     document: int = 0
     """Which document of the browser it is, by the order of coming."""
-    bound: dict[str, int] = attrs.Factory(dict["str", "int"])
+    bindings: dict[str, int] = attrs.Factory(dict["str", "int"])
     """Functions of clients that were put into a document of it, and into which."""
-    wired: int = 0
+    route_set_at: int = 0
     """When the way of its requests was laid, counted as documents are."""
     ended: Callable[[str | None], None] = lambda _why: None
     """Told that the navigation that has begun comes to nothing, and by which failure."""
     mime: str = ""
     """The type of its document, where a client made it."""
-    wanted: str = ""
+    prerender_url: str = ""
     """Where it is rendered in advance: what has to be gone to for it to be shown."""
-    manners: Manners = attrs.Factory(Manners)
-    terms: Terms = attrs.Factory(Terms)
+    unload_behaviour: UnloadBehaviour = attrs.Factory(UnloadBehaviour)
+    settings: DocumentSettings = attrs.Factory(DocumentSettings)
     """What its document may ask for, and what is in the place of its dialogs."""
 
     @property
@@ -232,13 +232,13 @@ class Target:
     can_access_opener: bool = False
     parent_frame: Frame | None = None
     """For an iframe, the frame above; for a dedicated worker, the frame that made it."""
-    made_in: int = 0
+    owner_document: int = 0
     """For a dedicated worker, the document of that frame."""
     users: list[tuple[Frame, int]] = attrs.Factory(list["tuple[Frame, int]"])
     """For a shared worker, the frames and documents that asked for it."""
     number: int = 0
     """Its place in the order of appearing."""
-    made: dict[str, Target] = attrs.Factory(dict["str", "Target"])
+    child_targets: dict[str, Target] = attrs.Factory(dict["str", "Target"])
     """The iframes out of process, and workers, that frames of it made."""
     renderers: dict[str, Renderer] = attrs.Factory(dict["str", "Renderer"])
     """Those of a page and the windows that it can reach, by their sites."""
@@ -267,17 +267,17 @@ class Target:
     """The page of a tab; as long as it is there, a tab is shown as its page."""
     strip: Callable[[], Json | None] = lambda: None
     """Where a tab stands among the others; None where there is no telling."""
-    place: int = 0
+    tab_position: int = 0
     """By which that is told."""
     size: tuple[int, int] = (0, 0)
     """How large a client wants it; nothing for its own size."""
-    said: list[tuple[str, Json]] = attrs.Factory(list["tuple[str, Json]"])
+    runtime_events: list[tuple[str, Json]] = attrs.Factory(list["tuple[str, Json]"])
     """Console lines and exceptions of its documents, for who enables Runtime later."""
     dialogs: list[Dialog] = attrs.Factory(list["Dialog"])
     """The open ones, oldest first."""
     history: History = attrs.Factory(History)
     """Of a page."""
-    asked_meanwhile: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
+    deferred: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
     """What its renderer was asked while another document was on its way: who is there then answers it."""
 
     @property
@@ -286,18 +286,29 @@ class Target:
         return [each for each in self.held if not each.lets_run]
 
     @property
-    def is_on_its_way(self) -> bool:
+    def is_navigating(self) -> bool:
         """Whether it goes to another document: until it is there, nothing is asked of a renderer."""
-        return self.frame is not None and self.frame.begun is not None and self.frame.set_out and not self.held
+        return (
+            self.frame is not None
+            and self.frame.started_params is not None
+            and self.frame.unload_confirmed
+            and not self.held
+        )
 
     @property
     def shown_url(self) -> str:
         """Its address, or the one that a client or the history has asked for."""
         frame = self.frame
-        wished = frame is not None and frame.begun is not None and frame.parent is None and frame.wished_by_browser
+        wished = (
+            frame is not None and frame.started_params is not None and frame.parent is None and frame.browser_initiated
+        )
         if frame is not None and self.opener is not None and not frame.loader:
             return self.url
-        return str(frame.begun["url"]) if wished and frame is not None and frame.begun is not None else self.url
+        return (
+            str(frame.started_params["url"])
+            if wished and frame is not None and frame.started_params is not None
+            else self.url
+        )
 
     @property
     def page(self) -> Target:
@@ -354,7 +365,7 @@ class Dialog:
     superseded: bool = False
     unreachable: bool = False
     """It was raised in a document that is being left (fact 22)."""
-    stays_first: bool = False
+    finishes_before_closed: bool = False
     """Where it is dismissed, what then does not happen is told before its own end."""
     open: bool = True
     accepted: bool | None = None
@@ -385,7 +396,7 @@ class Session:
     auto_attach: AutoAttach | None = None
     in_flight: dict[int, str] = attrs.Factory(dict["int", "str"])
     """The ids of unanswered commands; with the method where the renderer is to answer."""
-    automatic: bool = False
+    auto_attached: bool = False
     """Whether auto-attach opened it: these end when it is switched off."""
     interceptor: Interceptor | None = None
     """Where it has Fetch enabled."""
@@ -400,26 +411,26 @@ class Session:
     scripts_added: int = 0
     overrides: dict[str, Override] = attrs.Factory(dict["str", "Override"])
     """What some of them put in the place of dialogs."""
-    bound: set[str] = attrs.Factory(set["str"])
+    bindings: set[str] = attrs.Factory(set["str"])
     """The functions of pages whose calls it is told of."""
     bypasses_csp: bool = False
-    resizes: bool = False
+    overrides_size: bool = False
     """It has said how large its page is to be."""
-    counts_by: str = ""
+    time_domain: str = ""
     """The kind of time that Performance counts by."""
-    zone: str = ""
+    timezone: str = ""
     """The time zone that it put in the place of the machine's."""
-    half: Literal["", "browser", "renderer"] = ""
+    page_known_to: Literal["", "browser", "renderer"] = ""
     """Which of the two alone knows now that it has Page enabled; the other is still to be told, of that or of its end."""
-    page_disabled: int = 0
+    page_disable_count: int = 0
     """How often it gave Page up."""
     saw_crash: bool = False
     """It was there when the renderer died, which was not replaced yet."""
     browser_id: str = ""
     """Of the target that a further session of the browser is of."""
-    left_over: dict[int, list[Callable[[], bool]]] = attrs.Factory(dict["int", "list[Callable[[], bool]]"])
+    replayed_commands: dict[int, list[Callable[[], bool]]] = attrs.Factory(dict["int", "list[Callable[[], bool]]"])
     """Commands, by their ids, of which one is carried out once more in each document to come, if it can be."""
-    stands_at: object = None
+    blocker_at_attach: object = None
     """What stopped the renderer when it was opened: until that is gone, the renderer knows nothing of it."""
     flat: bool = True
     """Otherwise what is said on it is wrapped in events of the session that it was opened on (fact 59)."""
@@ -438,7 +449,7 @@ class Client:
     number: int
     streams: Streams = attrs.Factory(Streams)
     sessions: dict[str | None, Session] = attrs.Factory(dict["str | None", "Session"])
-    further: list[Session] = attrs.Factory(list["Session"])
+    browser_sessions: list[Session] = attrs.Factory(list["Session"])
     """Those of the browser, beside the root session."""
     connected: bool = True
     page: Target | None = None
@@ -462,7 +473,7 @@ class Client:
         self.on_end()
 
 
-def house(target: Target, renderer: Renderer) -> None:
+def set_renderer(target: Target, renderer: Renderer) -> None:
     """A target is in another process."""
     there = target in target.renderer.targets
     target.renderer.targets.pop(target, None)

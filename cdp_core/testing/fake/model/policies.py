@@ -20,7 +20,7 @@ from cdp_core.testing.fake.model.parts import Frame
 LONGEST_ADDRESS: Final = 2 * 2**20
 
 
-def allowed(frame: Frame, url: str, *, sync: bool) -> str | None:
+def allowed_url(frame: Frame, url: str, *, sync: bool) -> str | None:
     """Where a document's request really goes; None for nowhere."""
     if len(url) > LONGEST_ADDRESS:
         return None
@@ -32,7 +32,7 @@ def allowed(frame: Frame, url: str, *, sync: bool) -> str | None:
     sources = directives.get("connect-src", directives.get("default-src"))
     if sources is not None and not any(_fits(source, frame, url) for source in sources):
         return None
-    return None if sync and _forbids_waiting(frame) else url
+    return None if sync and _forbids_sync_xhr(frame) else url
 
 
 def _are_secure(frame: Frame | None) -> Iterator[bool]:
@@ -43,15 +43,15 @@ def _are_secure(frame: Frame | None) -> Iterator[bool]:
 
 def _directives(frame: Frame) -> dict[str, list[str]]:
     owner = _owner(frame)
-    if owner.terms.served is None or owner.terms.unbound:
+    if owner.settings.served is None or owner.settings.csp_bypassed:
         return {}
-    parts = [each.split() for each in owner.terms.served.content.split(";")]
+    parts = [each.split() for each in owner.settings.served.content.split(";")]
     return {words[0].lower(): words[1:] for words in reversed(parts) if words}
 
 
-def _forbids_waiting(frame: Frame) -> bool:
+def _forbids_sync_xhr(frame: Frame) -> bool:
     while True:
-        if frame.terms.served is not None and "sync-xhr=()" in frame.terms.served.permissions.replace(" ", ""):
+        if frame.settings.served is not None and "sync-xhr=()" in frame.settings.served.permissions.replace(" ", ""):
             return True
         if frame.parent is None:
             return False

@@ -15,9 +15,9 @@ from cdp_core.testing.fake.model import dialogs, fetching, tabs, viewports
 from cdp_core.testing.fake.model.addresses import origin_of
 from cdp_core.testing.fake.model.contexts import document_url
 from cdp_core.testing.fake.model.parts import AutoAttach, Session, Target
-from cdp_core.testing.fake.world import World, lines_of
+from cdp_core.testing.fake.world import World, order_keys
 
-OF_THE_BROWSER = ("page", "shared_worker", "service_worker")
+BROWSER_TARGET_TYPES = ("page", "shared_worker", "service_worker")
 """What the browser's own session attaches to, and no other one, beside tabs."""
 ALL_BUT_TABS: tuple[Json, ...] = ({"type": "browser", "exclude": True}, {"type": "tab", "exclude": True}, {})
 """The filter of who gives none."""
@@ -28,7 +28,7 @@ def at_once(act: Callable[[], None]) -> None:
     act()
 
 
-def matches(chosen: Iterable[Json], kind: str) -> bool:
+def filter_allows(chosen: Iterable[Json], kind: str) -> bool:
     """Whether a filter lets a type of target through: its first entry that fits decides."""
     for entry in chosen:
         if entry.get("type") in (None, kind):
@@ -39,25 +39,25 @@ def matches(chosen: Iterable[Json], kind: str) -> bool:
 # ── telling of targets ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def announce(world: World, target: Target) -> None:
+def emit_created(world: World, target: Target) -> None:
     """There is one more."""
-    tell_discoverers(world, target, "targetCreated", {"targetInfo": target.info()})
+    emit_to_discoverers(world, target, "targetCreated", {"targetInfo": target.info()})
 
 
-def changed(world: World, target: Target) -> None:
+def emit_info_changed(world: World, target: Target) -> None:
     """Tell what is new about a target, to those who discover and to pages that auto-attached to it (fact 40)."""
     parents = [session.parent for session in target.sessions if session.parent is not None]
     pages = [each for each in parents if each.auto_attach and each.target is not None and each.target.type != "tab"]
-    discoverers = (session for session in world.discoverers if matches(session.discovers, target.type))
+    discoverers = (session for session in world.discoverers if filter_allows(session.discovers, target.type))
     for session in dict.fromkeys((*pages, *discoverers)):
         world.emit(session, "Target.targetInfoChanged", {"targetInfo": target.info()}, target)
 
 
-def retitled(world: World, target: Target, title: str) -> None:
+def set_title(world: World, target: Target, title: str) -> None:
     """Its document has a title now."""
     if target.title != title and not target.closed:
         target.title = title
-        changed(world, target)
+        emit_info_changed(world, target)
 
 
 def discover(world: World, session: Session, chosen: Iterable[Json] = ALL_BUT_TABS) -> None:
@@ -67,18 +67,18 @@ def discover(world: World, session: Session, chosen: Iterable[Json] = ALL_BUT_TA
     session.discovers = tuple(chosen)
     world.discoverers.append(session)
     for target in (*world.tabs.values(), *world.targets.values()):
-        if matches(session.discovers, target.type):
+        if filter_allows(session.discovers, target.type):
             world.emit(session, "Target.targetCreated", {"targetInfo": target.info()}, target)
-    if matches(session.discovers, "browser"):
+    if filter_allows(session.discovers, "browser"):
         for root in world.roots():
             info = tabs.browser_info(world, root)
             world.emit(session, "Target.targetCreated", {"targetInfo": info})
 
 
-def tell_discoverers(world: World, target: Target, event: str, params: Json) -> None:
+def emit_to_discoverers(world: World, target: Target, event: str, params: Json) -> None:
     """Say an event to who discovers targets of that type."""
     for session in world.discoverers:
-        if matches(session.discovers, target.type):
+        if filter_allows(session.discovers, target.type):
             world.emit(session, f"Target.{event}", params, target)
 
 
@@ -90,16 +90,16 @@ def attach(
     target: Target,
     parent: Session,
     *,
-    automatic: bool = False,
+    auto_attached: bool = False,
     waiting: bool = False,
     holds: bool = False,
     existing: bool = False,
     flat: bool | None = None,
 ) -> Session:
     """A new session on a target, opened on another session; one that is opened for it is flat where that is."""
-    session = Session(parent.client, world.ids.new("session"), target, parent, automatic=automatic)
+    session = Session(parent.client, world.ids.new("session"), target, parent, auto_attached=auto_attached)
     session.flat = parent.flat if flat is None else flat
-    session.stands_at = target.renderer.stopped_by
+    session.blocker_at_attach = target.renderer.stopped_by
     assert session.id is not None
     parent.client.sessions[session.id] = session
     parent.children[session] = None
@@ -109,11 +109,11 @@ def attach(
         session.held = True
         target.held.add(session)
     if first:
-        tell_discoverers(world, target, "targetInfoChanged", {"targetInfo": target.info()})
+        emit_to_discoverers(world, target, "targetInfoChanged", {"targetInfo": target.info()})
     params = {"sessionId": session.id, "targetInfo": target.info(), "waitingForDebugger": waiting}
     # What a command attaches to at once does not wait for the renderer that the command goes to.
-    line = lines_of(session.id)[0]
-    world.emit(parent, "Target.attachedToTarget", params, target, line, at_once=automatic and existing)
+    line = order_keys(session.id)[0]
+    world.emit(parent, "Target.attachedToTarget", params, target, line, at_once=auto_attached and existing)
     if target.loaded:
         world.emit(session, "Inspector.workerScriptLoaded", {}, target)
     return session
@@ -125,22 +125,22 @@ def attach_to_browser(world: World, parent: Session) -> Session:
     assert session.id is not None
     parent.client.sessions[session.id] = session
     parent.children[session] = None
-    parent.client.further.append(session)
+    parent.client.browser_sessions.append(session)
     info = tabs.browser_info(world, session)
     params = {"sessionId": session.id, "targetInfo": info, "waitingForDebugger": False}
-    world.emit(parent, "Target.attachedToTarget", params, lines_of(session.id)[0])
+    world.emit(parent, "Target.attachedToTarget", params, order_keys(session.id)[0])
     return session
 
 
-def attach_watching(world: World, target: Target, watching: Iterable[Session]) -> None:
+def auto_attach_new(world: World, target: Target, watching: Iterable[Session]) -> None:
     """All of these auto-attach, where their filter lets it through."""
     for session in tuple(watching):
         wanted = session.auto_attach
-        if wanted is not None and matches(wanted.filter, target.type):
-            attach(world, target, session, automatic=True, waiting=wanted.wait, holds=wanted.wait)
+        if wanted is not None and filter_allows(wanted.filter, target.type):
+            attach(world, target, session, auto_attached=True, waiting=wanted.wait, holds=wanted.wait)
 
 
-def attach_late(world: World, parent: Target, begun: int) -> None:
+def auto_attach_late(world: World, parent: Target, begun: int) -> None:
     """Who watches since a frame was on its way is attached to it when its document is there."""
     for session in tuple(parent.sessions):
         if session.auto_attach is not None and session.auto_attach.since > begun:
@@ -152,18 +152,20 @@ def auto_attach_existing(world: World, session: Session, *, only: str = "") -> N
 
     All sessions of a target do that together: another one gets back what it had detached from.
     """
-    together = [session] if session.target is None else session.target.sessions
-    for each in tuple(together):
+    sessions_of_target = [session] if session.target is None else session.target.sessions
+    for each in tuple(sessions_of_target):
         if each.auto_attach is not None:
             _attach_existing(world, each, each.auto_attach, only)
 
 
 def _attach_existing(world: World, session: Session, wanted: AutoAttach, only: str) -> None:
-    there = {each.target for each in session.children if each.automatic}
+    attached = {each.target for each in session.children if each.auto_attached}
     for target in sorted(_related(world, session), key=lambda each: each.number):
-        fits = only in ("", target.type) and matches(wanted.filter, target.type)
-        if fits and target not in there and not is_shelved(world, target):
-            tabs.hand_over(target, session, attach(world, target, session, automatic=True, existing=not only))
+        fits = only in ("", target.type) and filter_allows(wanted.filter, target.type)
+        if fits and target not in attached and not is_cached(world, target):
+            tabs.wait_for_page_session(
+                target, session, attach(world, target, session, auto_attached=True, existing=not only)
+            )
 
 
 def _related(world: World, session: Session) -> list[Target]:
@@ -171,28 +173,28 @@ def _related(world: World, session: Session) -> list[Target]:
     target = session.target
     if target is None:
         found = [each for each in world.targets.values() if not each.subtype]
-        return [*world.tabs.values(), *(each for each in found if each.type in OF_THE_BROWSER)]
+        return [*world.tabs.values(), *(each for each in found if each.type in BROWSER_TARGET_TYPES)]
     if target.type == "tab":
         shown = target.tab_of
         return [each for each in (shown, shown and shown.prerender) if each is not None and each.id in world.targets]
-    lasting = world.lasting.values()
-    served = [each for each in lasting if each.type == "service_worker" and is_of_origin(each, target)]
-    return [*target.made.values(), *served]
+    page_independent = world.page_independent.values()
+    served = [each for each in page_independent if each.type == "service_worker" and is_of_origin(each, target)]
+    return [*target.child_targets.values(), *served]
 
 
 def is_of_origin(worker: Target, target: Target) -> bool:
     """Whether a service worker is one that who watches a page is to see: the origin decides, and not the scope."""
     frames = () if target.frame is None else target.frame.subtree()
     origins = (origin_of(document_url(frame)) for frame in frames if frame.target is target)
-    there = worker.context is target.context and not worker.crashed
-    return there and worker.scope is not None and worker.scope.origin in origins
+    attached = worker.context is target.context and not worker.crashed
+    return attached and worker.scope is not None and worker.scope.origin in origins
 
 
-def is_shelved(world: World, target: Target) -> bool:
+def is_cached(world: World, target: Target) -> bool:
     """Whether it is of a document that was left, and may be come back to (fact 43): it is there, and not to be found."""
     if target.type == "worker" and target.parent_frame is not None:
         maker = target.parent_frame
-        return maker.document != target.made_in or maker.id not in world.frames
+        return maker.document != target.owner_document or maker.id not in world.frames
     return target.frame is not None and target.frame.id not in world.frames
 
 
@@ -209,7 +211,7 @@ def run(target: Target, session: Session, do: Callable[[Callable[[], None]], Non
             do(act)
 
 
-def detach(world: World, session: Session, *, told: bool = True, noted: bool = False) -> None:
+def detach(world: World, session: Session, *, emit_event: bool = True, already_reported: bool = False) -> None:
     """End a session and, without a word, those below it; it may be `noted` already that nobody is attached any more."""
     target = session.target
     ending = list(_with_descendants(session))
@@ -220,15 +222,15 @@ def detach(world: World, session: Session, *, told: bool = True, noted: bool = F
         each.client.ended[str(each.id)] = str(session.id)
     parent = session.parent
     assert parent is not None
-    if told:
+    if emit_event:
         params = {"sessionId": session.id, "targetId": session.browser_id if target is None else target.id}
         # Nothing is said any more on those below either, though nothing is said of their end.
-        lines = [line for each in ending for line in (*lines_of(each.id), ("replies", each.id))]
+        lines = [line for each in ending for line in (*order_keys(each.id), ("replies", each.id))]
         world.emit(parent, "Target.detachedFromTarget", params, target, *lines)
     for each in reversed(ending):
         left = each.target
-        if left is not None and not left.sessions and not left.closed and not (noted and each is session):
-            changed(world, left)
+        if left is not None and not left.sessions and not left.closed and not (already_reported and each is session):
+            emit_info_changed(world, left)
     for each in ending:
         for held in () if each.target is None else (each.target, each.target.tab_of or each.target):
             if not held.can_access_opener:  # a window whose opener stands still for it waits on, for anybody
@@ -252,7 +254,7 @@ def _end(world: World, session: Session) -> None:
     if session.parent is not None:
         session.parent.children.pop(session, None)
     if session.browser_id:
-        session.client.further.remove(session)
+        session.client.browser_sessions.remove(session)
     if session.target is not None:
         session.target.sessions.remove(session)
     if session in world.discoverers:

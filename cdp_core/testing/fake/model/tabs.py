@@ -21,11 +21,11 @@ def new_tab(world: World, context: Context, *, instead: Target | None = None) ->
     """A tab whose page is still to come; it is the last, or in the place of another one, which goes."""
     tab = Target(world.ids.new("tab"), "tab", context, Renderer(0))
     if instead is None:
-        tab.place = world.places[-1] + 1 if world.places else 1
-        world.places.append(tab.place)
+        tab.tab_position = world.tab_positions[-1] + 1 if world.tab_positions else 1
+        world.tab_positions.append(tab.tab_position)
         world.tabs[tab.id] = tab
     else:
-        tab.place, instead.strip = instead.place, _nowhere
+        tab.tab_position, instead.strip = instead.tab_position, _nowhere
         there = [tab if each is instead else each for each in world.tabs.values()]
         world.tabs.clear()
         world.tabs.update((each.id, each) for each in there)
@@ -36,7 +36,7 @@ def new_tab(world: World, context: Context, *, instead: Target | None = None) ->
 def end_tab(world: World, tab: Target) -> Json:
     """It has no page any more; how it is shown then."""
     if world.tabs.pop(tab.id, None) is not None:
-        del world.places[bisect_left(world.places, tab.place)]
+        del world.tab_positions[bisect_left(world.tab_positions, tab.tab_position)]
     tab.closed, tab.tab_of, tab.strip = True, None, _nowhere
     return {**tab.info(), "attached": False}
 
@@ -45,8 +45,8 @@ def _strip(world: World, tab: Target) -> Json | None:
     """Counted when it is asked for: each tab that comes or goes moves all behind it."""
     if world.profile == "headless-shell":
         return None  # it has no strip of tabs
-    place = bisect_left(world.places, tab.place)
-    return {"tabActive": place == len(world.places) - 1, "tabPinned": False, "tabStripIndex": place}
+    position = bisect_left(world.tab_positions, tab.tab_position)
+    return {"tabActive": position == len(world.tab_positions) - 1, "tabPinned": False, "tabStripIndex": position}
 
 
 def _nowhere() -> None:
@@ -58,7 +58,7 @@ def found(world: World, target_id: str) -> Target | None:
     return world.targets.get(target_id) or world.tabs.get(target_id)
 
 
-def hand_over(page: Target, tab_session: Session, session: Session) -> None:
+def wait_for_page_session(page: Target, tab_session: Session, session: Session) -> None:
     """The page that waited for somebody on its tab waits for the session that was opened there."""
     if tab_session in page.held:
         page.held.discard(tab_session)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from cdp_core.testing.fake.model import dialogs, fetching, fronts, sessions, tabs, unloading
-from cdp_core.testing.fake.model.parts import Context, Frame, Session, Target, house
+from cdp_core.testing.fake.model.parts import Context, Frame, Session, Target, set_renderer
 from cdp_core.testing.fake.world import World
 
 # ── appearing ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -34,13 +34,13 @@ def create_page(
     """
     renderer = opener.renderer if opener is not None and can_access_opener else world.new_renderer()
     tab = tabs.new_tab(world, context)
-    sessions.announce(world, tab)
+    sessions.emit_created(world, tab)
     watching: list[Session] = []
     for root in world.roots():
         wanted = root.auto_attach
-        if wanted is not None and sessions.matches(wanted.filter, "tab"):
-            session = sessions.attach(world, tab, root, automatic=True, waiting=wanted.wait)
-            watching += [] if sessions.matches(wanted.filter, "page") else [session]
+        if wanted is not None and sessions.filter_allows(wanted.filter, "tab"):
+            session = sessions.attach(world, tab, root, auto_attached=True, waiting=wanted.wait)
+            watching += [] if sessions.filter_allows(wanted.filter, "page") else [session]
     target = Target(
         world.ids.new("target"),
         "page",
@@ -56,14 +56,14 @@ def create_page(
         target.renderers = opener.target.page.renderers
     if can_access_opener:
         target.held.update(watching)
-    world.enter(target)
+    world.add_target(target)
     world.frames[target.id] = target.frame
-    sessions.announce(world, target)
+    sessions.emit_created(world, target)
     for root in world.roots():
         wanted = root.auto_attach
-        if wanted is not None and sessions.matches(wanted.filter, "page"):
+        if wanted is not None and sessions.filter_allows(wanted.filter, "page"):
             waits = can_access_opener or (wanted.wait and (opener is not None or url == "about:blank"))
-            sessions.attach(world, target, root, automatic=True, waiting=wanted.wait, holds=waits)
+            sessions.attach(world, target, root, auto_attached=True, waiting=wanted.wait, holds=waits)
     if not behind:
         fronts.bring(world, target)
     return target
@@ -71,46 +71,46 @@ def create_page(
 
 def create_prerender(world: World, target: Target, watching: Iterable[Session]) -> None:
     """A page that is rendered in advance: told to those who watch its tab."""
-    world.enter(target)
-    sessions.announce(world, target)
-    sessions.attach_watching(world, target, watching)
+    world.add_target(target)
+    sessions.emit_created(world, target)
+    sessions.auto_attach_new(world, target, watching)
 
 
-def put_in_place(world: World, old: Target, new: Target) -> None:
+def replace_page(world: World, old: Target, new: Target) -> None:
     """A page is there in the place of another one that goes, in a tab of its own."""
     assert new.frame is not None
     tab = tabs.new_tab(world, new.context, instead=old.tab)
-    sessions.announce(world, tab)
+    sessions.emit_created(world, tab)
     for root in tuple(world.roots()):
         wanted = root.auto_attach
-        if wanted is not None and sessions.matches(wanted.filter, "tab"):
-            sessions.attach(world, tab, root, automatic=True, waiting=wanted.wait)
+        if wanted is not None and sessions.filter_allows(wanted.filter, "tab"):
+            sessions.attach(world, tab, root, auto_attached=True, waiting=wanted.wait)
     new.tab, tab.tab_of = tab, new
-    world.enter(new)
+    world.add_target(new)
     world.frames[new.id] = new.frame
-    sessions.announce(world, new)
-    sessions.attach_watching(world, new, world.roots())
+    sessions.emit_created(world, new)
+    sessions.auto_attach_new(world, new, world.roots())
 
 
 def create_related(world: World, target: Target, parent: Target) -> None:
     """An iframe of another target: told to those who watch that one, and did before it set out."""
-    world.enter(target)
-    sessions.announce(world, target)
-    begun = 0 if target.frame is None else target.frame.begun_at
+    world.add_target(target)
+    sessions.emit_created(world, target)
+    begun = 0 if target.frame is None else target.frame.started_at
     watching = [(each, each.auto_attach) for each in parent.sessions]
-    sessions.attach_watching(
+    sessions.auto_attach_new(
         world, target, [each for each, wanted in watching if wanted is not None and wanted.since < begun]
     )
 
 
 def create_worker(world: World, target: Target, watching: Iterable[Session]) -> None:
     """A worker: told to those who watch where it comes from."""
-    world.enter(target)
-    sessions.announce(world, target)
+    world.add_target(target)
+    sessions.emit_created(world, target)
     if target.scope is not None:
         target.url = target.scope.url
         target.title = target.title or (target.url if target.type == "worker" else "")
-    sessions.attach_watching(world, target, watching)
+    sessions.auto_attach_new(world, target, watching)
 
 
 def script_loaded(world: World, target: Target) -> None:
@@ -147,24 +147,26 @@ def close_together(world: World, pages: Sequence[Target]) -> None:
 
 
 def _end_document(world: World, target: Target, *, demoted: bool = False) -> None:
-    shared = len(target.renderer.targets) > 1 or any(_shares_renderer(each, target) for each in world.lasting.values())
+    shared = len(target.renderer.targets) > 1 or any(
+        _shares_renderer(each, target) for each in world.page_independent.values()
+    )
     _close_related(world, target)
     target.closed = True
-    fetching.forget(world, target)
-    world.dismiss(target)
+    fetching.cancel_requests(world, target)
+    world.remove_worker(target)
     if target.type == "page" and world.profile != "headless-shell":
         dialogs.close_all(world, target)
     else:
-        dialogs.vanish(target)
+        dialogs.drop_dialogs(target)
     if not demoted:
-        _tell_end(world, target, shared=shared)
+        _emit_end(world, target, shared=shared)
 
 
 def _take_down(
     world: World, target: Target, *, demoted: bool = False, before_end: Callable[[], None] = lambda: None
 ) -> None:
     before_end()
-    ending = [each for each in target.made.values() if each.type == "worker"]
+    ending = [each for each in target.child_targets.values() if each.type == "worker"]
     for worker in ending:
         _end_with_renderer(world, worker)
     _leave_service_workers(world, target)
@@ -178,18 +180,18 @@ def _take_down(
         _close_tab(world, target.tab)
     for worker in ending:
         _destroy(world, worker)
-    world.when_left((), False)
+    world.on_documents_left((), False)
 
 
 def _destroy(world: World, target: Target) -> None:
-    sessions.tell_discoverers(world, target, "targetDestroyed", {"targetId": target.id})
-    world.part(target)
+    sessions.emit_to_discoverers(world, target, "targetDestroyed", {"targetId": target.id})
+    world.remove_target(target)
 
 
 def _end_with_renderer(world: World, worker: Target) -> None:
     """A worker in the process of what is closed: its sessions end, and it is told of as gone behind that."""
     worker.closed = True
-    world.dismiss(worker)
+    world.remove_worker(worker)
     left = {**worker.info(), "attached": False}
     ending = tuple(worker.sessions)
     for session in ending:
@@ -197,7 +199,7 @@ def _end_with_renderer(world: World, worker: Target) -> None:
     if worker.type == "shared_worker":
         del left["browserContextId"]  # it has no process any more that would tell
     if ending:
-        sessions.tell_discoverers(world, worker, "targetInfoChanged", {"targetInfo": left})
+        sessions.emit_to_discoverers(world, worker, "targetInfoChanged", {"targetInfo": left})
 
 
 def close_worker(world: World, worker: Target, *, ended: bool = True) -> None:
@@ -223,26 +225,26 @@ def _end_sessions(world: World, target: Target, *, demoted: bool) -> None:
     ending = tuple(target.sessions)
     for session in ending:
         if session is ending[-1] and not demoted:
-            sessions.tell_discoverers(world, target, "targetInfoChanged", left)
+            sessions.emit_to_discoverers(world, target, "targetInfoChanged", left)
         if session.open and session.parent is None:
             sessions.end_socket(world, target, session)
         elif session.open:
             sessions.detach(world, session)
     if ending and demoted:
-        sessions.tell_discoverers(world, target, "targetInfoChanged", left)
+        sessions.emit_to_discoverers(world, target, "targetInfoChanged", left)
 
 
 def _close_tab(world: World, tab: Target) -> None:
     left = {"targetInfo": tabs.end_tab(world, tab)}
     if tab.sessions:
-        sessions.tell_discoverers(world, tab, "targetInfoChanged", left)
+        sessions.emit_to_discoverers(world, tab, "targetInfoChanged", left)
     for session in tuple(tab.sessions):
         sessions.detach(world, session)
-    sessions.tell_discoverers(world, tab, "targetDestroyed", {"targetId": tab.id})
+    sessions.emit_to_discoverers(world, tab, "targetDestroyed", {"targetId": tab.id})
 
 
 def _close_related(world: World, target: Target) -> None:
-    for related in [*target.made.values()]:
+    for related in [*target.child_targets.values()]:
         if related.type == "worker":
             continue
         gone = {"frameId": related.id, "reason": "remove"}
@@ -250,7 +252,7 @@ def _close_related(world: World, target: Target) -> None:
         close(world, related)
 
 
-def _tell_end(world: World, target: Target, *, shared: bool) -> None:
+def _emit_end(world: World, target: Target, *, shared: bool) -> None:
     """Sessions of a page are told of the end of its process, if it had not ended before; they need no domain for it.
 
     One that others had a part in goes on, or ends later than anybody is told of it.
@@ -258,10 +260,10 @@ def _tell_end(world: World, target: Target, *, shared: bool) -> None:
     if target.frame is not None:
         target.frame.ended(None)
     silent = target.crashed or target.renderer.absent or target.subtype
-    heard = target.type == "page" and not silent and unloading.is_heard(target)
-    if heard:
-        unloading.say_goodbye(target)
-    if heard and not target.history.cached:
+    has_listeners = target.type == "page" and not silent and unloading.has_listeners(target)
+    if has_listeners:
+        unloading.run_unload_listeners(target)
+    if has_listeners and not target.history.cached:
         return  # its process ends by itself
     if target.type == "page" and not silent and world.profile != "headless-shell":
         if shared:
@@ -273,16 +275,16 @@ def _tell_end(world: World, target: Target, *, shared: bool) -> None:
 def disconnect(world: World, target: Target) -> None:
     """Another target is in the place of it: it is not told of as destroyed."""
     target.closed = True
-    for related in [*target.made.values()]:
+    for related in [*target.child_targets.values()]:
         close(world, related)
     if target.sessions:
         left = {**target.info(), "title": "", "url": "", "attached": False, "subtype": "disconnected"}
         del left["browserContextId"]
         for session in tuple(target.sessions):
             sessions.detach(world, session)
-        sessions.tell_discoverers(world, target, "targetInfoChanged", {"targetInfo": left})
-    fetching.forget(world, target)
-    world.part(target)
+        sessions.emit_to_discoverers(world, target, "targetInfoChanged", {"targetInfo": left})
+    fetching.cancel_requests(world, target)
+    world.remove_target(target)
     for frame in [] if target.frame is None else [*target.frame.subtree()]:
         world.frames.pop(frame.id, None)
 
@@ -293,26 +295,26 @@ def _shares_renderer(worker: Target, page: Target) -> bool:
     return uses or (worker.type == "service_worker" and sessions.is_of_origin(worker, page))
 
 
-def shelve_worker(world: World, worker: Target) -> None:
+def cache_worker(world: World, worker: Target) -> None:
     """The document that made it is kept, and so is it; its sessions end."""
     for session in tuple(worker.sessions):
         if session is worker.sessions[-1]:
-            sessions.tell_discoverers(
+            sessions.emit_to_discoverers(
                 world, worker, "targetInfoChanged", {"targetInfo": {**worker.info(), "attached": False}}
             )
-        sessions.detach(world, session, noted=True)
+        sessions.detach(world, session, already_reported=True)
 
 
-def shelve(world: World, target: Target) -> None:
+def cache_target(world: World, target: Target) -> None:
     """The document it was in may be come back to: its sessions end, the target stays (fact 43)."""
     if world.profile == "headless-shell":
-        dialogs.vanish(target)
+        dialogs.drop_dialogs(target)
     dialogs.close_all(world, target)
     for session in tuple(target.sessions):
         if session.open:
             sessions.detach(world, session)
-    for related in [*target.made.values()]:
-        shelve(world, related)
+    for related in [*target.child_targets.values()]:
+        cache_target(world, related)
 
 
 def crash(world: World, target: Target) -> None:
@@ -320,15 +322,15 @@ def crash(world: World, target: Target) -> None:
 
     What it had out of process goes first: frames are told of as removed, and they and workers as gone.
     """
-    inside = [*target.made.values()]
+    inside = [*target.child_targets.values()]
     for each in (target, *inside):
         each.crashed = True
     # Before its dialogs close, or its scripts would go on.
-    further = [act for each in (target, *inside) for act in dialogs.lose_renderer(each)]
+    paused_steps = [act for each in (target, *inside) for act in dialogs.lose_renderer(each)]
     if target.type == "page":
         dialogs.close_all(world, target)  # that of a frame stays, and can be answered, to no effect
         target.renderer.dialog = None
-    fetching.forget(world, target)
+    fetching.cancel_requests(world, target)
     target.history.lose(target.renderer)
     for each in inside:
         frame = each.frame
@@ -336,23 +338,23 @@ def crash(world: World, target: Target) -> None:
             world.emit_to(target, "Page", "Page.frameDetached", {"frameId": frame.id, "reason": "remove"}, frame)
             frame.parent.children.remove(frame)
         close(world, each)
-    _tell_crash(world, target)
+    _emit_crash(world, target)
     for other in [each for each in target.renderer.targets if not (each.crashed or each.closed)]:
         crash(world, other)  # it died with the same process
-    for act in further:
+    for act in paused_steps:
         world.soon(act)
 
 
-def _tell_crash(world: World, target: Target) -> None:
+def _emit_crash(world: World, target: Target) -> None:
     for session in tuple(target.sessions):
         session.saw_crash = True
         world.emit(session, "Inspector.targetCrashed", {}, target)
     left = () if target.frame is None else target.frame.subtree()
-    world.when_left([(frame, frame.document) for frame in left], False)
+    world.on_documents_left([(frame, frame.document) for frame in left], False)
     if target.prerender is not None and target.prerender.id in world.targets:
         close(world, target.prerender)
     code = 5 if target.type == "page" else 0
-    sessions.tell_discoverers(
+    sessions.emit_to_discoverers(
         world, target, "targetCrashed", {"targetId": target.id, "status": "crashed", "errorCode": code}
     )
     if target.type == "iframe":
@@ -364,7 +366,7 @@ def revive(world: World, target: Target) -> None:
     if not target.crashed:
         return
     target.crashed = False
-    house(target, world.new_renderer())
+    set_renderer(target, world.new_renderer())
     if target.frame is not None:
         target.frame.renderer = target.renderer
     target.renderer.revived = True

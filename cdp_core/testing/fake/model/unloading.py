@@ -22,48 +22,49 @@ from cdp_core.testing.fake.model import dialogs
 from cdp_core.testing.fake.model.parts import Dialog, Frame, Target
 from cdp_core.testing.fake.world import World
 
-ASKS: Final = "beforeunload"
-HIDING: Final = ("pagehide", "visibilitychange")
-MOMENTS: Final = (ASKS, *HIDING, "unload")
+BEFORE_UNLOAD: Final = "beforeunload"
+HIDE_EVENTS: Final = ("pagehide", "visibilitychange")
+UNLOAD_EVENTS: Final = (BEFORE_UNLOAD, *HIDE_EVENTS, "unload")
 """When a document may do something on leaving, in order."""
 
 Act = Callable[[], None]
 
 
-def touch(frame: Frame) -> None:
+def activate_user(frame: Frame) -> None:
     """A user did something in it, or a command says so."""
     above: Frame | None = frame
     while above is not None:
-        above.manners.touched = True
+        above.unload_behaviour.user_activated = True
         above = above.parent
     for below in frame.subtree():
         if below.origin == frame.origin:
-            below.manners.touched = True
+            below.unload_behaviour.user_activated = True
 
 
-def listen(frame: Frame, moment: str, act: Act) -> None:
+def listen(frame: Frame, event: str, act: Act) -> None:
     """A script wants something done at that moment."""
-    frame.manners.acts.append((moment, act))
+    frame.unload_behaviour.listeners.append((event, act))
 
 
-def listen_with(frame: Frame, moment: str, kind: str, message: str, default: str) -> None:
+def listen_with_dialog(frame: Frame, event: str, kind: str, message: str, default: str) -> None:
     """A script wants to ask before it is left, or a dialog opened then."""
-    if kind == ASKS:
-        frame.manners.asks = True
-    elif moment in HIDING:
-        frame.manners.parting = (kind, message, default)
+    if kind == BEFORE_UNLOAD:
+        frame.unload_behaviour.asks_before_unload = True
+    elif event in HIDE_EVENTS:
+        frame.unload_behaviour.hide_dialog = (kind, message, default)
     else:
-        listen(frame, moment, _nothing)
+        listen(frame, event, _nothing)
 
 
 def _nothing() -> None:
     """A dialog that is not opened."""
 
 
-def is_heard(target: Target) -> bool:
+def has_listeners(target: Target) -> bool:
     """Whether a document of this page or frame listens to any of these: then its process is not just ended."""
     return target.frame is not None and any(
-        each.manners.asks or each.manners.acts or each.manners.parting for each in _own_documents(target.frame)
+        each.unload_behaviour.asks_before_unload or each.unload_behaviour.listeners or each.unload_behaviour.hide_dialog
+        for each in _own_documents(target.frame)
     )
 
 
@@ -74,19 +75,23 @@ def _own_documents(frame: Frame) -> Iterator[Frame]:
 # ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def wants_to_ask(frame: Frame) -> Frame | None:
+def before_unload_frame(frame: Frame) -> Frame | None:
     """Whose document would ask before this one is left; of several, one in a process of its own."""
-    asking = [each for each in frame.subtree() if each.manners.asks and each.manners.touched]
+    asking = [
+        each
+        for each in frame.subtree()
+        if each.unload_behaviour.asks_before_unload and each.unload_behaviour.user_activated
+    ]
     return next((each for each in asking if each.renderer is not frame.renderer), asking[0] if asking else None)
 
 
-def open_question(page: Target) -> Dialog | None:
+def before_unload_dialog(page: Target) -> Dialog | None:
     """The dialog that asks, while it is open."""
-    return next((each for each in page.dialogs if each.type == ASKS), None)
+    return next((each for each in page.dialogs if each.type == BEFORE_UNLOAD), None)
 
 
 def ask(world: World, frame: Frame, go_on: Act, stay: Act, *, at_once: bool = False) -> None:
-    """Somebody wants to leave the document of a frame: `go_on` where that may be, at last, and `stay` where it may not.
+    """Somebody wants to leave the document of a frame: `resume` where that may be, at last, and `stay` where it may not.
 
     A script that wants it waits for the answer (`at_once`); to others the document comes when they were answered.
     """
@@ -94,55 +99,55 @@ def ask(world: World, frame: Frame, go_on: Act, stay: Act, *, at_once: bool = Fa
     def answered(accepted: bool, _text: str) -> None:
         (go_on if accepted else stay)()
 
-    shown = open_question(frame.target.page)
+    shown = before_unload_dialog(frame.target.page)
     if shown is not None:
         shown.finish = answered
         return
     for each in frame.subtree():
-        _do(each, ASKS)
-    asking = wants_to_ask(frame)
+        _run_listeners(each, BEFORE_UNLOAD)
+    asking = before_unload_frame(frame)
     if asking is None:
         go_on()
         return
-    raising = partial(_raise, world, asking, answered, stays_first=not at_once and asking.parent is None)
+    raising = partial(_raise, world, asking, answered, finishes_before_closed=not at_once and asking.parent is None)
     if at_once:
         raising()
     else:
         world.soon(raising)
 
 
-def _raise(world: World, asking: Frame, answered: Callable[[bool, str], None], *, stays_first: bool) -> None:
+def _raise(world: World, asking: Frame, answered: Callable[[bool, str], None], *, finishes_before_closed: bool) -> None:
     def show() -> None:
         if not asking.target.closed:
-            dialog = dialogs.raise_dialog(world, asking, ASKS, "", "", answered)
-            dialog.stays_first = stays_first
+            dialog = dialogs.raise_dialog(world, asking, BEFORE_UNLOAD, "", "", answered)
+            dialog.finishes_before_closed = finishes_before_closed
 
-    dialogs.when_free(asking, show)
+    dialogs.when_unblocked(asking, show)
 
 
 # ── leaving ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def part(world: World, frame: Frame, go_on: Act) -> None:
+def open_hide_dialog(world: World, frame: Frame, go_on: Act) -> None:
     """The document gives way to one of its own site; a dialog that it opens now holds that up."""
-    parting = frame.manners.parting
-    if parting is None:
+    hide_dialog = frame.unload_behaviour.hide_dialog
+    if hide_dialog is None:
         go_on()
         return
-    frame.manners.parting = None
-    kind, message, default = parting
+    frame.unload_behaviour.hide_dialog = None
+    kind, message, default = hide_dialog
     dialog = dialogs.raise_dialog(world, frame, kind, message, default, lambda _accepted, _text: go_on())
     dialog.unreachable = True
 
 
-def say_goodbye(target: Target) -> None:
+def run_unload_listeners(target: Target) -> None:
     """The page is closed, and its documents are heard once more."""
     for frame in () if target.frame is None else _own_documents(target.frame):
-        for moment in MOMENTS[1:]:
-            _do(frame, moment)
+        for event in UNLOAD_EVENTS[1:]:
+            _run_listeners(frame, event)
 
 
-def _do(frame: Frame, moment: str) -> None:
-    for wanted, act in frame.manners.acts:
-        if wanted == moment:
+def _run_listeners(frame: Frame, event: str) -> None:
+    for wanted, act in frame.unload_behaviour.listeners:
+        if wanted == event:
             act()

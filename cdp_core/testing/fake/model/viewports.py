@@ -14,15 +14,15 @@ OWN = (0, 0)
 
 def resize(world: World, target: Target, session: Session, size: tuple[int, int]) -> None:
     """A session wants it so large; of a side that is 0 it says nothing, and that stays as it is."""
-    session.resizes = True
+    session.overrides_size = True
     width, height = size
     _come_to(world, target, (width or target.size[0], height or target.size[1]))
 
 
 def give_up(world: World, target: Target, session: Session) -> None:
     """It does not any more, or ends."""
-    if session.resizes:
-        session.resizes = False
+    if session.overrides_size:
+        session.overrides_size = False
         _come_to(world, target, OWN)
 
 

@@ -42,7 +42,7 @@ def start(world: World, frame: Frame, kind: str, url: str, run: Run) -> Target:
     if target is None:
         target = _made(world, frame, TYPES[kind], address)
         made, document = target, frame.document
-        world.employ(target)
+        world.add_worker(target)
         world.soon(lambda: _appear(world, made, frame, document, run))
     if kind == "shared":
         target.users.append((frame, frame.document))
@@ -50,7 +50,7 @@ def start(world: World, frame: Frame, kind: str, url: str, run: Run) -> Target:
 
 
 def _found(world: World, frame: Frame, kind: str, address: str) -> Target | None:
-    for each in world.lasting.values():
+    for each in world.page_independent.values():
         same = each.type == kind and each.scope is not None and each.scope.url == address
         if same and each.context is frame.target.context and not each.crashed:
             return each
@@ -61,7 +61,7 @@ def _made(world: World, frame: Frame, kind: str, address: str) -> Target:
     target = Target(world.ids.new("target"), kind, frame.target.context, world.new_renderer())
     target.scope = Frame(world.ids.new("worker"), target, None, target.renderer, url=address)
     if kind == "worker":
-        target.parent_frame, target.made_in = frame, frame.document
+        target.parent_frame, target.owner_document = frame, frame.document
     else:
         target.url = address
         target.title = f"Service Worker {address}" if kind == "service_worker" else ""
@@ -71,13 +71,13 @@ def _made(world: World, frame: Frame, kind: str, address: str) -> Target:
 def _appear(world: World, target: Target, frame: Frame, document: int, run: Run) -> None:
     """It is there, is told of, and runs as soon as it may."""
     if frame.target.closed or frame.target.crashed or frame.document != document or frame.id not in world.frames:
-        world.dismiss(target)
+        world.remove_worker(target)
         return
     assert target.scope is not None
     contexts.make(world, target.scope)
     targets.create_worker(world, target, _watching(world, target, frame))
     if target.type == "service_worker":
-        _wait_for_maker(target, frame.target)
+        _wait_for_registering_page(target, frame.target)
 
     def begin() -> None:
         assert target.scope is not None
@@ -86,7 +86,7 @@ def _appear(world: World, target: Target, frame: Frame, document: int, run: Run)
 
     def let_run() -> None:
         target.renderer.absent = False
-        dialogs.go_on(target.renderer)
+        dialogs.resume(target.renderer)
         world.soon(begin)
 
     if target.held:
@@ -95,7 +95,7 @@ def _appear(world: World, target: Target, frame: Frame, document: int, run: Run)
         begin()
 
 
-def _wait_for_maker(target: Target, maker: Target) -> None:
+def _wait_for_registering_page(target: Target, maker: Target) -> None:
     """Where who watches the page that registers a service worker makes it wait, that decides alone."""
     deciding = {each for each in target.held if each.parent is not None and each.parent.target is maker}
     if deciding:
@@ -128,15 +128,17 @@ def leave(world: World, documents: Iterable[tuple[Frame, int]], keep: bool) -> N
     if not world.workers:
         return
     left = list(documents)
-    for target in [each for frame, document in left for each in frame.workers.values() if each.made_in == document]:
+    for target in [
+        each for frame, document in left for each in frame.workers.values() if each.owner_document == document
+    ]:
         if target.id not in world.targets:
             continue  # it has not appeared yet, and will not
         if keep:
-            targets.shelve_worker(world, target)
+            targets.cache_worker(world, target)
         else:
             targets.close(world, target)
     gone = {(frame.id, document) for frame, document in left}
-    for target in () if keep else tuple(world.lasting.values()):
+    for target in () if keep else tuple(world.page_independent.values()):
         if target.users and target.id in world.targets:
             target.users[:] = [each for each in target.users if not _is_gone(*each, gone)]
             if not target.users:
@@ -160,16 +162,18 @@ def close(world: World, target: Target) -> None:
         targets.close_worker(world, target)
 
 
-def come_to_origin(world: World, page: Target) -> None:
+def watch_origin(world: World, page: Target) -> None:
     """A page shows another document: it watches the service workers of that origin, and of no other."""
-    for target in tuple(world.lasting.values()):
+    for target in tuple(world.page_independent.values()):
         if target.type != "service_worker" or sessions.is_of_origin(target, page):
             continue
-        watching = [each for each in target.sessions if each.automatic and each.parent and each.parent.target is page]
+        watching = [
+            each for each in target.sessions if each.auto_attached and each.parent and each.parent.target is page
+        ]
         for session in watching:
             sessions.detach(world, session)
         if watching and target.crashed and not target.sessions:
             targets.close(world, target)
-    if any(target.type == "service_worker" for target in world.lasting.values()):
+    if any(target.type == "service_worker" for target in world.page_independent.values()):
         for session in page.sessions[:1]:
             sessions.auto_attach_existing(world, session, only="service_worker")

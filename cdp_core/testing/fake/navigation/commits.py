@@ -21,29 +21,29 @@ from cdp_core.testing.fake.navigation.navigations import RELOADS, Navigation
 from cdp_core.testing.fake.world import World
 
 
-def commit(world: World, going: Navigation, url: str, loaded: Loaded) -> None:
+def commit(world: World, navigation: Navigation, url: str, loaded: Loaded) -> None:
     """It is settled where the document belongs: it comes there, in the place of the one that is left."""
-    frame, loader = going.frame, going.loader
+    frame, loader = navigation.frame, navigation.loader
     if frame.load is not None:
-        frame.load.again = going.kind in RELOADS
+        frame.load.replaced_by_reload = navigation.kind in RELOADS
     own = frame.target.type == "iframe" and frame.target.frame is frame
-    outside = frame.parent is not None and _is_outside(frame, frame.parent, going, url)
-    frame.maker = _maker_of(going, url)
+    outside = frame.parent is not None and _is_outside(frame, frame.parent, navigation, url)
+    frame.initiator_url = _initiator_url(navigation, url)
     waiting = leaving.own_target(world, frame)
     if waiting is not None and not own and not outside:  # it was to change its process, and has not yet
         waiting.frame = None
         targets.close(world, waiting)
     if frame.parent is not None:
-        _record_inside(going)
+        _record_inside(navigation)
     if outside and not own:
         swaps.promote(world, frame, url, loader, loaded)
     elif own and not outside:
         swaps.demote(world, frame, url, loader, loaded)
     elif frame.parent is not None:
         show(world, frame, url, loader, loaded, keep=False)
-    elif not prerenders.activate(world, going, url):
-        reasons = None if going.entry is None else going.entry.reasons
-        keep = _leave(world, going, _go_in_history)
+    elif not prerenders.activate(world, navigation, url):
+        reasons = None if navigation.entry is None else navigation.entry.reasons
+        keep = _leave(world, navigation, _go_in_history)
         if frame.renderer.empty:
             frame.renderer.empty = False
             prerenders.show_first(world, frame, url, loader, loaded)
@@ -52,87 +52,101 @@ def commit(world: World, going: Navigation, url: str, loaded: Loaded) -> None:
         prerenders.cancel(world, frame.target)
 
 
-def _maker_of(going: Navigation, url: str) -> str:
+def _initiator_url(navigation: Navigation, url: str) -> str:
     """Whose the document is in the eyes of the platform, where it is empty, and not of the one above or of an opener."""
-    frame = going.frame
-    if not is_same(url, "about:blank") or going.entry is not None or going.by_script is (frame.parent is not None):
+    frame = navigation.frame
+    if (
+        not is_same(url, "about:blank")
+        or navigation.entry is not None
+        or navigation.by_script is (frame.parent is not None)
+    ):
         return ""
-    return contexts.document_url(frame) if going.by_script else url
+    return contexts.document_url(frame) if navigation.by_script else url
 
 
-def _is_outside(frame: Frame, parent: Frame, going: Navigation, url: str) -> bool:
+def _is_outside(frame: Frame, parent: Frame, navigation: Navigation, url: str) -> bool:
     """Whether a document is of another site than the one above it; one that an address holds is of the site that asks for it."""
-    if url.startswith("data:") and going.by_script:
+    if url.startswith("data:") and navigation.by_script:
         return False
     url = frame.unreachable or url
     site, above = site_of(url), site_of(document_url(parent))
     page = frame.target.page.frame
-    if site and not above and page is not None and page.adopts:
-        above = page.adopted = page.adopted or site
+    if site and not above and page is not None and page.adopts_site:
+        above = page.adopted_site = page.adopted_site or site
     return site not in ("", above)
 
 
-def restore(world: World, going: Navigation) -> None:
+def restore(world: World, navigation: Navigation) -> None:
     """A document that was kept is there again, as it was (fact 43)."""
-    frame, entry = going.frame, going.entry
+    frame, entry = navigation.frame, navigation.entry
     assert entry is not None
-    frame.navigating, frame.begun, frame.left = "", None, False
+    frame.navigating, frame.started_params, frame.left = "", None, False
     targets.break_off(world, frame.target, "Inspected target navigated or closed")
-    document, keep = frame.document, _leave(world, going, _go_in_history)
+    document, keep = frame.document, _leave(world, navigation, _go_in_history)
     left = leaving.drop_children(world, frame)
-    world.when_left([(frame, document), *((each, each.document) for each in left)], keep)
+    world.on_documents_left([(frame, document), *((each, each.document) for each in left)], keep)
     frame.load = None
-    leaving.forget(world, frame.target, left, keep=keep)
-    cache.put_back(world, frame, entry, going.url)
-    workers.come_to_origin(world, frame.target)
+    leaving.close_own_targets(world, frame.target, left, keep=keep)
+    cache.restore(world, frame, entry, navigation.url)
+    workers.watch_origin(world, frame.target)
     prerenders.cancel(world, frame.target)
 
 
 # ── the history ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _leave(world: World, going: Navigation, go: Callable[[Navigation, bool], bool]) -> bool:
+def _leave(world: World, navigation: Navigation, go: Callable[[Navigation, bool], bool]) -> bool:
     """The page goes to another place in its history; whether the document that is left is kept."""
-    frame, history = going.frame, going.frame.target.history
-    here, reasons = history.current, cache.why_not(world, frame)
-    if here is not None and going.entry is not None and going.entry.instance == here.instance:
+    frame, history = navigation.frame, navigation.frame.target.history
+    here, reasons = history.current, cache.not_cached_reasons(world, frame)
+    if (
+        here is not None
+        and navigation.entry is not None
+        and navigation.entry.browsing_instance == here.browsing_instance
+    ):
         reasons.append("BrowsingInstanceNotSwapped")
-    kept = cache.taken(frame)
-    went = go(going, not reasons)
+    cached_document = cache.capture(frame)
+    changed_entry = go(navigation, not reasons)
     history.lost = False
-    if here is None or not went:
+    if here is None or not changed_entry:
         return False
     here.reasons = reasons
     if not reasons:
-        cache.keep(world, frame.target, here, kept)
+        cache.keep(world, frame.target, here, cached_document)
     return not reasons
 
 
-def _go_in_history(going: Navigation, swapped: bool) -> bool:
+def _go_in_history(navigation: Navigation, swapped: bool) -> bool:
     """Whether the entry is another one then, and the one before is still there."""
-    history, failed = going.frame.target.history, going.frame.unreachable
+    history, failed = navigation.frame.target.history, navigation.frame.unreachable
     here = history.current
-    if going.entry is not None:
-        history.go_to(going.entry)
+    if navigation.entry is not None:
+        history.select(navigation.entry)
         return True
-    if going.kind in (*RELOADS, "restore") and here is not None:
-        if not going.by_script:  # a script that loads its own document again changes nothing
+    if navigation.kind in (*RELOADS, "restore") and here is not None:
+        if not navigation.by_script:  # a script that loads its own document again changes nothing
             here.transition = "reload"
         return False
-    instead = here is not None and (going.instead or here.url == going.url)
+    replace_entry = here is not None and (navigation.replace_entry or here.url == navigation.url)
     title = origin_of(failed).partition("://")[2].partition(":")[0] if failed else ""
-    history.come_to(going.url, going.transition, instead=instead, swaps=swapped and not instead, title=title)
-    return not instead
+    history.record_document(
+        navigation.url,
+        navigation.transition,
+        replace_entry=replace_entry,
+        swaps_instance=swapped and not replace_entry,
+        title=title,
+    )
+    return not replace_entry
 
 
-def _record_inside(going: Navigation) -> None:
-    frame, history = going.frame, going.frame.target.page.history
-    if going.entry is not None:
-        history.go_to(going.entry)
+def _record_inside(navigation: Navigation) -> None:
+    frame, history = navigation.frame, navigation.frame.target.page.history
+    if navigation.entry is not None:
+        history.select(navigation.entry)
         return
     first = not frame.loader or frame.url == "about:blank"
-    instead = first or going.instead or (going.url == frame.url and not going.anew)
-    history.move_inside(frame.id, going.url, instead=instead)
+    replace_entry = first or navigation.replace_entry or (navigation.url == frame.url and not navigation.new_entry)
+    history.record_subframe(frame.id, navigation.url, replace_entry=replace_entry)
 
 
 # ── another document ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -147,63 +161,63 @@ def show(
     *,
     keep: bool,
     reasons: list[str] | None = None,
-    parted: bool = False,
+    hide_dialog_done: bool = False,
 ) -> None:
     """The new document is there: told where the frame is, on the sessions of its own target.
 
     `reasons` are those for which one that is come back to was not kept. It may have parted from the one before already.
     """
-    if not parted and _is_held_up(frame, url):
+    if not hide_dialog_done and _opens_hide_dialog(frame, url):
         targets.break_off(world, frame.target, "Inspected target navigated or closed")
         world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
-        again = partial(show, world, frame, url, loader, loaded, keep=keep, reasons=reasons, parted=True)
-        unloading.part(world, frame, again)
+        again = partial(show, world, frame, url, loader, loaded, keep=keep, reasons=reasons, hide_dialog_done=True)
+        unloading.open_hide_dialog(world, frame, again)
         return
     left = leaving.drop_children(world, frame)
-    world.when_left([(each, each.document) for each in (frame, *left)], keep)
-    kept_window = _keeps_window(frame, url)
-    reloads = frame.load is not None and frame.load.again
+    world.on_documents_left([(each, each.document) for each in (frame, *left)], keep)
+    reuses_window = _reuses_window(frame, url)
+    reloads = frame.load is not None and frame.load.replaced_by_reload
     forwarded: list[Callable[[], None]] = []
-    if kept_window:
-        leaving.forget(world, frame.target, left, keep=False)
+    if reuses_window:
+        leaving.close_own_targets(world, frame.target, left, keep=False)
         lifecycle.begin(world, frame, loader)
     elif frame is frame.target.frame:
-        forwarded = _leave_top(world, frame, url, loader, left, keep=keep, parted=parted)
+        forwarded = _leave_top(world, frame, url, loader, left, keep=keep, hide_dialog_done=hide_dialog_done)
     else:
         leaving.end_contexts(world, frame.target, frame)
-        leaving.forget(world, frame.target, left, keep=False)
+        leaving.close_own_targets(world, frame.target, left, keep=False)
         lifecycle.begin(world, frame, loader)
     frame.url, frame.loader = url, loader
     world.new_document(frame)
-    if not kept_window:
+    if not reuses_window:
         frame.context = 0
     navigated = {"frame": described(world, frame), "type": "Navigation"}
     world.emit_to(frame.target, "Page", "Page.frameNavigated", navigated, frame, *left)
     if not reloads:
         loading.break_off_inside(world, frame.target, left)
     if reasons is not None:
-        cache.tell_unused(world, frame, reasons)
+        cache.emit_cache_not_used(world, frame, reasons)
     if frame is frame.target.frame:
-        _tell_address(world, frame)
+        _emit_address(world, frame)
     if frame.navigating:
-        _give_way(world, frame)
+        _skip_loading(world, frame)
     else:
-        _go_on(world, frame, loaded, forwarded, in_new_window=frame is frame.target.frame and not kept_window)
+        _start_loading(world, frame, loaded, forwarded, in_new_window=frame is frame.target.frame and not reuses_window)
 
 
 def _leave_top(
-    world: World, frame: Frame, url: str, loader: str, left: list[Frame], *, keep: bool, parted: bool
+    world: World, frame: Frame, url: str, loader: str, left: list[Frame], *, keep: bool, hide_dialog_done: bool
 ) -> list[Callable[[], None]]:
     """A target's own document gives way; what its process was asked, and the next one answers."""
     forwarded: list[Callable[[], None]] = []
-    if not parted:
+    if not hide_dialog_done:
         targets.break_off(world, frame.target, "Inspected target navigated or closed")
-    reloads = frame.load is not None and frame.load.again
+    reloads = frame.load is not None and frame.load.replaced_by_reload
     if not reloads:
         loading.break_off(world, frame, left)
-    frame.target.said.clear()
+    frame.target.runtime_events.clear()
     if _swaps_renderer(frame, url):
-        forwarded = _taken_over(frame.renderer)
+        forwarded = _take_parked(frame.renderer)
         page = frame.target.page
         if frame is page.frame and not page.can_access_opener and not page.opened:
             page.renderers = {}  # what is left may be kept, with its processes
@@ -211,7 +225,9 @@ def _leave_top(
             frame,
             swaps.renderer_of(world, page, site_of(url)) if frame.parent else world.renderer_for(page, site_of(url)),
         )
-    if not parted and not (frame.target.opener is not None and not frame.loader and not frame.target.can_access_opener):
+    if not hide_dialog_done and not (
+        frame.target.opener is not None and not frame.loader and not frame.target.can_access_opener
+    ):
         world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
     if reloads:
         loading.break_off(world, frame, left)
@@ -219,7 +235,7 @@ def _leave_top(
     if frame.renderer.revived:
         frame.renderer.revived = False
         contexts.make_empty(world, frame)
-    leaving.forget(world, frame.target, left, keep=keep)
+    leaving.close_own_targets(world, frame.target, left, keep=keep)
     lifecycle.begin(world, frame, loader)
     # Once for the process that is left, once for the one that is come to.
     world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
@@ -233,39 +249,41 @@ def _swaps_renderer(frame: Frame, url: str) -> bool:
     return frame.target.can_access_opener and site_of(url) != site_of(document_url(frame))
 
 
-def _tell_address(world: World, frame: Frame) -> None:
+def _emit_address(world: World, frame: Frame) -> None:
     address = frame.unreachable or frame.url
     frame.target.url, frame.target.title = address, title_of(address) if frame.parent is None else address
-    sessions.changed(world, frame.target)
-    workers.come_to_origin(world, frame.target)
+    sessions.emit_info_changed(world, frame.target)
+    workers.watch_origin(world, frame.target)
 
 
-def _go_on(
+def _start_loading(
     world: World, frame: Frame, loaded: Loaded, forwarded: list[Callable[[], None]], *, in_new_window: bool
 ) -> None:
     """The document loads, and its process answers what was asked meanwhile when it has; at once where there is none."""
     target = frame.target
     if not frame.context:
         contexts.make(world, frame)
-    for act in (*forwarded, *discards.asked_before(frame)):
+    for act in (*forwarded, *discards.parked_commands(frame)):
         act()
     if frame is target.frame and frame.unreachable:
-        dialogs.has_come(target)
+        dialogs.run_deferred(target)
     for session in target.sessions if in_new_window else ():
-        for waiting in session.left_over.values():
+        for waiting in session.replayed_commands.values():
             if waiting and waiting[0]():
                 waiting.pop(0)
     loading.begin(world, frame, loaded)
     if frame is target.frame:
-        dialogs.has_come(target)
+        dialogs.run_deferred(target)
 
 
-def _is_held_up(frame: Frame, url: str) -> bool:
+def _opens_hide_dialog(frame: Frame, url: str) -> bool:
     """Whether the document that is left opens a dialog now, which it can before one of its own site (fact 22)."""
-    return frame.parent is None and frame.manners.parting is not None and site_of(url) == site_of(frame.url)
+    return (
+        frame.parent is None and frame.unload_behaviour.hide_dialog is not None and site_of(url) == site_of(frame.url)
+    )
 
 
-def _give_way(world: World, frame: Frame) -> None:
+def _skip_loading(world: World, frame: Frame) -> None:
     """While the way here was held up, somebody asked for another document: this one does not load, and answers nothing."""
     loading_on = {"frameId": frame.id}
     world.soon(partial(world.emit_to, frame.target, "Page", "Page.frameStartedLoading", loading_on, frame))
@@ -280,7 +298,7 @@ def _do_all(acts: list[Callable[[], None]]) -> None:
         act()
 
 
-def _taken_over(left: Renderer) -> list[Callable[[], None]]:
+def _take_parked(left: Renderer) -> list[Callable[[], None]]:
     """What a process was asked that a script holds: the process of the next document answers it."""
     if not left.stopped:
         return []
@@ -288,7 +306,7 @@ def _taken_over(left: Renderer) -> list[Callable[[], None]]:
     return parked
 
 
-def _keeps_window(frame: Frame, url: str) -> bool:
+def _reuses_window(frame: Frame, url: str) -> bool:
     """The empty document of a frame or popup is its parent's or opener's, and the first from the same place takes it over.
 
     Scripts keep the window that they had before (docs/cdp/the-first-document-of-a-frame-keeps-its-execution-context.md).

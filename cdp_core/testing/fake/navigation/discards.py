@@ -30,8 +30,8 @@ def discard(world: World, page: Target) -> None:
     new.frame = Frame(new.id, new, None, new.renderer, url=page.frame.url, loader=page.frame.loader)
     new.renderer.absent = True
     new.history = page.history.restored()
-    targets.close(world, page, before_end=partial(targets.put_in_place, world, page, new))
-    world.when_replaced(page.frame, new.frame)
+    targets.close(world, page, before_end=partial(targets.replace_page, world, page, new))
+    world.on_page_replaced(page.frame, new.frame)
 
 
 def wake(world: World, frame: Frame) -> None:
@@ -42,13 +42,13 @@ def wake(world: World, frame: Frame) -> None:
         target.renderer.absent = False
         target.renderer.empty = True
         frame.url, frame.loader = "", world.ids.new("loader")
-        dialogs.go_on(target.renderer)
+        dialogs.resume(target.renderer)
 
 
-def asked_before(frame: Frame) -> list[Callable[[], None]]:
+def parked_commands(frame: Frame) -> list[Callable[[], None]]:
     """What was asked while there was no process, which its document brings now."""
     if not frame.renderer.absent:
         return []
     frame.renderer.absent = False
-    asked, frame.renderer.parked = frame.renderer.parked, []
-    return asked
+    parked, frame.renderer.parked = frame.renderer.parked, []
+    return parked

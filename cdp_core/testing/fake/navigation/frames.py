@@ -16,7 +16,7 @@ from typing import Final
 
 from cdp_core.testing.fake.model import contexts, dialogs, fetching, sessions, targets, unloading
 from cdp_core.testing.fake.model.addresses import failure_of, is_within, site_of, title_of
-from cdp_core.testing.fake.model.fetching import Answered, Asked
+from cdp_core.testing.fake.model.fetching import ResourceRequest, ResourceResponse
 from cdp_core.testing.fake.model.frame_shapes import described
 from cdp_core.testing.fake.model.history import Entry
 from cdp_core.testing.fake.model.parts import Frame, Load, Target
@@ -25,15 +25,15 @@ from cdp_core.testing.fake.navigation.loading import Loaded
 from cdp_core.testing.fake.navigation.navigations import (
     RELOADS,
     Navigation,
+    emit_cleared,
+    emit_requested,
+    emit_scheduled,
+    emit_started,
+    emit_started_by_script,
     failure_by,
     has_no_script,
-    is_own_wish,
+    is_same_renderer_request,
     referrer_of,
-    tell_begin,
-    tell_begin_of_wish,
-    tell_end_of_wish,
-    tell_scheduled,
-    tell_wish,
     type_of,
 )
 from cdp_core.testing.fake.world import ERROR_PAGE, World
@@ -53,19 +53,19 @@ def navigate_by_script(
     go_on: Callable[[], None],
     *,
     reason: str = "scriptInitiated",
-    instead: bool = False,
+    replace_entry: bool = False,
     by_itself: bool = False,
 ) -> None:
     """A script wants another document in its own frame (`by_itself`), or in one inside; it goes on when that was asked about."""
-    own = is_own_wish(frame, by_itself=by_itself)
+    own = is_same_renderer_request(frame, by_itself=by_itself)
     if own and (url.startswith(NOT_LOADED) or (frame.parent is None and url.startswith("data:"))):
-        tell_scheduled(world, frame, url, reason)
-        tell_end_of_wish(world, frame)
+        emit_scheduled(world, frame, url, reason)
+        emit_cleared(world, frame)
         go_on()
         return
     if reason == "scriptInitiated" and is_within(frame.url, url):
         if own:
-            moves.go_within(world, frame, url, reason, instead=instead)
+            moves.go_within(world, frame, url, reason, replace_entry=replace_entry)
         else:
             moves.go_within_from_above(world, frame, url, reason)
         go_on()
@@ -78,34 +78,34 @@ def navigate_by_script(
         loaded,
         reason=reason,
         kind="reload" if reason == "reload" else "differentDocument",
-        instead=instead,
+        replace_entry=replace_entry,
     )
     if not own:
         begin_at()
         go_on()
         return
-    tell_wish(world, frame, url, reason, own=True)
+    emit_requested(world, frame, url, reason, own=True)
 
     def begin() -> None:
-        if frame.navigating and frame.wished_by_browser:
-            _pass_over(world, frame)
+        if frame.navigating and frame.browser_initiated:
+            _ignore_script_navigation(world, frame)
         else:
-            begin_at(wished=True)
+            begin_at(scheduled=True)
         go_on()
 
     def stay() -> None:
-        tell_end_of_wish(world, frame)
+        emit_cleared(world, frame)
         go_on()
 
     unloading.ask(world, frame, begin, stay, at_once=True)
 
 
-def _pass_over(world: World, frame: Frame) -> None:
+def _ignore_script_navigation(world: World, frame: Frame) -> None:
     """A script wants to go elsewhere while somebody outside has sent the frame on its way already.
 
     Nothing comes of it, but that a document that was loaded is not loaded any further.
     """
-    tell_end_of_wish(world, frame)
+    emit_cleared(world, frame)
     if frame.load is not None:
         frame.load = None
         loading_on = {"frameId": frame.id}
@@ -122,8 +122,8 @@ def navigate(
     kind: str = "differentDocument",
     transition: str = "",
     entry: Entry | None = None,
-    wished: bool = False,
-    instead: bool = False,
+    scheduled: bool = False,
+    replace_entry: bool = False,
     started: Callable[[str, str | None], None] = lambda _loader, _failure: None,
 ) -> None:
     """Begin a navigation; it is committed when that was answered, and its target may run, and nothing stops its process.
@@ -133,206 +133,214 @@ def navigate(
     in the history that it goes to. One that was `wished` was told of, and nobody is asked any more.
     """
     abort(world, frame)
-    going = Navigation(
+    navigation = Navigation(
         frame,
         frame.target,
         url,
         world.ids.new("loader"),
         kind,
         transition or ("link" if reason else "typed"),
-        instead=instead or (bool(reason) and frame.load is not None),
+        replace_entry=replace_entry or (bool(reason) and frame.load is not None),
         entry=entry,
         by_script=bool(reason),
-        anew=reason == "scriptInitiated" and not wished,
+        new_entry=reason == "scriptInitiated" and not scheduled,
     )
-    _begin(world, going, reason, wished=wished)
-    tell = started
+    _begin(world, navigation, reason, scheduled=scheduled)
+    on_started = started
     if kind in RELOADS or entry is not None:
-        started(going.loader, None)
-        tell = _nobody
-    asked = unloading.open_question(frame.target.page)
+        started(navigation.loader, None)
+        on_started = _ignore_started
+    asked = unloading.before_unload_dialog(frame.target.page)
     if frame.parent is None and any(each is not asked for each in frame.target.dialogs):
-        _overtake(world, going)
+        _overtake(world, navigation)
     closed = frame.parent is None and dialogs.close_all(world, frame.target, but=asked)
 
     def stay() -> None:
-        if frame.navigating == going.loader:
+        if frame.navigating == navigation.loader:
             abort(world, frame)
-            _stay(world, frame, going.target)
+            _keep_document(world, frame, navigation.target)
 
     def leave() -> None:
-        if frame.navigating == going.loader:
-            _set_out(world, going, partial(_request, world, going, loaded, tell))
+        if frame.navigating == navigation.loader:
+            _proceed(world, navigation, partial(_request, world, navigation, loaded, on_started))
 
-    if closed or wished:
+    if closed or scheduled:
         leave()
     else:
-        frame.ended = partial(tell, "")  # of what was not asked for no loader is told
+        frame.ended = partial(on_started, "")  # of what was not asked for no loader is told
         unloading.ask(world, frame, leave, stay)
 
 
-def _overtake(world: World, going: Navigation) -> None:
+def _overtake(world: World, navigation: Navigation) -> None:
     """A script that a dialog stops goes on when that closes; the next document may be there before its load is at an end."""
-    frame, url = going.frame, going.url
+    frame, url = navigation.frame, navigation.url
     if world.profile == "headless-shell":
         return
     if url == "about:blank":  # that is there at once, before any script goes on
         for each in frame.subtree():
             each.left = each.renderer is frame.renderer
-    asked = Asked(url=url, kind="Document", frame=frame, target=going.target, referrer=frame.referrer)
+    asked = ResourceRequest(url=url, kind="Document", frame=frame, target=navigation.target, referrer=frame.referrer)
     far = site_of(url) not in ("", site_of(frame.url)) and failure_of(url) is None
-    if not (far or world.latency(url) or (url.startswith("http") and fetching.concerned(world, asked))):
+    if not (far or world.latency(url) or (url.startswith("http") and fetching.interceptors_for(world, asked))):
         loading.hold_back(frame)
         if frame.load is not None:
             near = url.startswith("http") and failure_of(url) is None
-            frame.load.unheard = near and going.kind not in RELOADS
+            frame.load.end_unreported = near and navigation.kind not in RELOADS
 
 
-def _begin(world: World, going: Navigation, reason: str, *, wished: bool) -> None:
-    frame = going.frame
+def _begin(world: World, navigation: Navigation, reason: str, *, scheduled: bool) -> None:
+    frame = navigation.frame
     if frame.parent is None:
         targets.revive(world, frame.target)
-    frame.navigating, frame.begun, frame.wished_by_browser = going.loader, going.begun, not reason
-    world.moments += 1
-    frame.begun_at, frame.set_out = world.moments, False
-    if going.kind not in RELOADS:
+    frame.navigating, frame.started_params, frame.browser_initiated = (
+        navigation.loader,
+        navigation.started_params,
+        not reason,
+    )
+    world.logical_time += 1
+    frame.started_at, frame.unload_confirmed = world.logical_time, False
+    if navigation.kind not in RELOADS:
         frame.referrer = referrer_of(frame, reason)
-    if reason and not wished:
-        tell_wish(world, frame, going.url, reason, own=False)
+    if reason and not scheduled:
+        emit_requested(world, frame, navigation.url, reason, own=False)
     if reason:
-        tell_begin_of_wish(world, going, own=wished)
+        emit_started_by_script(world, navigation, own=scheduled)
     else:
-        tell_begin(world, going)
+        emit_started(world, navigation)
     discards.wake(world, frame)
 
 
-def _set_out(world: World, going: Navigation, request: Callable[[], None]) -> None:
+def _proceed(world: World, navigation: Navigation, request: Callable[[], None]) -> None:
     """Nobody has to be asked any more; it goes on as soon as its target may run."""
-    going.frame.set_out = True
-    if going.frame.target.held:
-        going.frame.target.when_run.append(partial(world.soon, request))
+    navigation.frame.unload_confirmed = True
+    if navigation.frame.target.held:
+        navigation.frame.target.when_run.append(partial(world.soon, request))
     else:
         request()
 
 
-def _request(world: World, going: Navigation, loaded: Loaded, tell: Callable[[str, str | None], None]) -> None:
+def _request(
+    world: World, navigation: Navigation, loaded: Loaded, on_started: Callable[[str, str | None], None]
+) -> None:
     """The document is asked for."""
-    frame, url, seconds = going.frame, going.url, world.latency(going.url)
+    frame, url, seconds = navigation.frame, navigation.url, world.latency(navigation.url)
 
-    def answered(came: Answered) -> None:
+    def answered(response: ResourceResponse) -> None:
         frame.ended = lambda _why: None
-        tell(going.loader, failure_by(came))
-        world.soon(partial(_arrive, world, going, loaded, came))
+        on_started(navigation.loader, failure_by(response))
+        world.soon(partial(_arrive, world, navigation, loaded, response))
 
     # A frame has what its element says in place of an address.
     failure = None if url == "about:srcdoc" and frame.parent is not None else failure_of(url)
-    asked = Asked(url=url, kind="Document", frame=frame, target=going.target, referrer=frame.referrer)
-    if url.startswith("http") and not _is_kept(going) and fetching.concerned(world, asked):
-        frame.ended = partial(tell, going.loader)
-        world.soon(partial(_ask, world, going, asked, answered))
-    elif seconds and not _is_kept(going):
-        frame.ended = partial(tell, going.loader)
-        world.after(seconds, partial(_come_late, going, partial(answered, Answered(failure=failure))))
+    asked = ResourceRequest(url=url, kind="Document", frame=frame, target=navigation.target, referrer=frame.referrer)
+    if url.startswith("http") and not _is_cached(navigation) and fetching.interceptors_for(world, asked):
+        frame.ended = partial(on_started, navigation.loader)
+        world.soon(partial(_ask, world, navigation, asked, answered))
+    elif seconds and not _is_cached(navigation):
+        frame.ended = partial(on_started, navigation.loader)
+        world.after(seconds, partial(_finish_late, navigation, partial(answered, ResourceResponse(failure=failure))))
     else:
-        answered(Answered(failure=failure))
+        answered(ResourceResponse(failure=failure))
 
 
 def abort(world: World, frame: Frame) -> None:
     """A navigation that somebody has a say in, and that is not answered yet, comes to nothing."""
     fetching.drop(world, frame)
-    ended, frame.ended = frame.ended, _of_no_interest
+    ended, frame.ended = frame.ended, _ignore_end
     ended("net::ERR_ABORTED")
 
 
 def give_up(world: World, frame: Frame) -> None:
     """The same, in favour of another place in the same document."""
     abort(world, frame)
-    frame.navigating, frame.begun = "", None
-    _has_come(frame)
+    frame.navigating, frame.started_params = "", None
+    _run_deferred(frame)
 
 
-def _has_come(frame: Frame) -> None:
+def _run_deferred(frame: Frame) -> None:
     if frame is frame.target.frame:
-        dialogs.has_come(frame.target)
+        dialogs.run_deferred(frame.target)
 
 
 def stop(world: World, frame: Frame) -> None:
     """The same, with nothing in its place; so it is with the frames inside, and with what is left of loads."""
     for each in [*frame.subtree()]:
-        if each.begun is not None:
+        if each.started_params is not None:
             abort(world, each)
-            _stay(world, each, each.target)
+            _keep_document(world, each, each.target)
         elif each.load is not None and not each.load.parsed:
             each.load.stopped = True
 
 
-def _of_no_interest(_why: str | None) -> None:
+def _ignore_end(_why: str | None) -> None:
     """Nobody asked for the navigation, or it was answered."""
 
 
-def _nobody(_loader: str, _failure: str | None) -> None:
+def _ignore_started(_loader: str, _failure: str | None) -> None:
     """Who was answered before is not answered again."""
 
 
-def _come_late(going: Navigation, come: Callable[[], None]) -> None:
-    if not going.target.closed and going.frame.navigating == going.loader:
+def _finish_late(navigation: Navigation, come: Callable[[], None]) -> None:
+    if not navigation.target.closed and navigation.frame.navigating == navigation.loader:
         come()
 
 
-def _ask(world: World, going: Navigation, asked: Asked, answered: Callable[[Answered], None]) -> None:
-    if not going.target.closed and going.frame.navigating == going.loader:
+def _ask(
+    world: World, navigation: Navigation, asked: ResourceRequest, answered: Callable[[ResourceResponse], None]
+) -> None:
+    if not navigation.target.closed and navigation.frame.navigating == navigation.loader:
         fetching.ask(world, asked, answered)
 
 
-def _arrive(world: World, going: Navigation, loaded: Loaded, came: Answered) -> None:
+def _arrive(world: World, navigation: Navigation, loaded: Loaded, response: ResourceResponse) -> None:
     """The document is there, unless the frame or its wish for it has gone meanwhile."""
-    frame, url, failure = going.frame, going.url, failure_by(came)
-    if going.target.closed or world.frames.get(frame.id) is not frame:
+    frame, url, failure = navigation.frame, navigation.url, failure_by(response)
+    if navigation.target.closed or world.frames.get(frame.id) is not frame:
         return
-    if frame.navigating != going.loader:
-        if frame.left_for[0] == going.loader and not frame.renderer.stopped:
-            frame.left, frame.left_for = False, ("", "")
-            commits.commit(world, going, url, loaded)  # and gives way at once to what was asked for meanwhile
+    if frame.navigating != navigation.loader:
+        if frame.next_document[0] == navigation.loader and not frame.renderer.stopped:
+            frame.left, frame.next_document = False, ("", "")
+            commits.commit(world, navigation, url, loaded)  # and gives way at once to what was asked for meanwhile
         return
     if failure == "net::ERR_ABORTED":
-        _stay(world, frame, going.target)
+        _keep_document(world, frame, navigation.target)
         return
     if frame.parent is not None and frame.renderer.stopped:
         frame.left = frame is frame.target.frame and site_of(url) == site_of(frame.url)  # its script is heard no more
-        frame.renderer.parked.append(partial(_arrive, world, going, loaded, came))
+        frame.renderer.parked.append(partial(_arrive, world, navigation, loaded, response))
         return
-    if _is_kept(going):
-        commits.restore(world, going)
+    if _is_cached(navigation):
+        commits.restore(world, navigation)
         return
-    if going.entry is not None and going.entry.kept is not None and frame.parent is None:
-        cache.drop(world, frame.target, going.entry, "ConflictingBrowsingInstance")
+    if navigation.entry is not None and navigation.entry.cached_document is not None and frame.parent is None:
+        cache.drop(world, frame.target, navigation.entry, "ConflictingBrowsingInstance")
     if frame.renderer.stopped_by is not None and site_of(url) == site_of(frame.url):
         dialogs.leave_document(frame.target)
         # The script that waits is not heard of any more, and still holds the process (fact 33).
         targets.break_off(world, frame.target, "Inspected target navigated or closed")
-        frame.left, frame.left_for = True, (going.loader, url)
-        frame.renderer.parked.insert(0, partial(_arrive, world, going, loaded, came))
+        frame.left, frame.next_document = True, (navigation.loader, url)
+        frame.renderer.parked.insert(0, partial(_arrive, world, navigation, loaded, response))
         return
-    frame.navigating, frame.begun, frame.left, frame.left_for = "", None, False, ("", "")
+    frame.navigating, frame.started_params, frame.left, frame.next_document = "", None, False, ("", "")
     frame.unreachable = url if failure else ""
-    frame.mime = "" if failure else type_of(came)
-    if came.body is not None:
+    frame.mime = "" if failure else type_of(response)
+    if response.body is not None:
         loaded = has_no_script
-    commits.commit(world, going, ERROR_PAGE if frame.unreachable else url, loaded)
+    commits.commit(world, navigation, ERROR_PAGE if frame.unreachable else url, loaded)
 
 
-def _is_kept(going: Navigation) -> bool:
-    entry, here = going.entry, going.target.history.current
-    if entry is None or entry.kept is None or going.frame.parent is not None:
+def _is_cached(navigation: Navigation) -> bool:
+    entry, here = navigation.entry, navigation.target.history.current
+    if entry is None or entry.cached_document is None or navigation.frame.parent is not None:
         return False
-    return here is not None and entry.instance != here.instance
+    return here is not None and entry.browsing_instance != here.browsing_instance
 
 
-def _stay(world: World, frame: Frame, told: Target) -> None:
+def _keep_document(world: World, frame: Frame, target: Target) -> None:
     """The document stays that was there."""
-    frame.navigating, frame.begun = "", None
-    world.emit_to(told, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
-    _has_come(frame)
+    frame.navigating, frame.started_params = "", None
+    world.emit_to(target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
+    _run_deferred(frame)
     loading.let_go(frame)
     if frame.parent is not None:
         world.soon(partial(loading.end, world, frame.parent))
@@ -347,8 +355,8 @@ def open_document(world: World, frame: Frame, url: str, loaded: Loaded) -> None:
     if world.latency(url):
         navigate(world, frame, url, loaded, transition="auto_toplevel")
         return
-    target.history.come_to(
-        url, "typed" if world.profile == "headless-shell" else "auto_toplevel", instead=False, swaps=True
+    target.history.record_document(
+        url, "typed" if world.profile == "headless-shell" else "auto_toplevel", replace_entry=False, swaps_instance=True
     )
     if url != "about:blank":
         frame.url, frame.loader = url, world.ids.new("loader")
@@ -356,20 +364,20 @@ def open_document(world: World, frame: Frame, url: str, loaded: Loaded) -> None:
     def load() -> None:
         if target.closed or frame.navigating or frame.url != url:
             return
-        asked = Asked(url=url, kind="Document", frame=frame, target=target)
-        if url.startswith("http") and fetching.concerned(world, asked):
+        asked = ResourceRequest(url=url, kind="Document", frame=frame, target=target)
+        if url.startswith("http") and fetching.interceptors_for(world, asked):
             fetching.ask(world, asked, come)
         else:
-            come(Answered())
+            come(ResourceResponse())
 
-    def come(came: Answered) -> None:
-        if target.closed or frame.navigating or frame.url != url or failure_by(came) == "net::ERR_ABORTED":
+    def come(response: ResourceResponse) -> None:
+        if target.closed or frame.navigating or frame.url != url or failure_by(response) == "net::ERR_ABORTED":
             return
         world.new_document(frame)
-        if failure_by(came) is None:
-            sessions.retitled(world, target, title_of(url))
+        if failure_by(response) is None:
+            sessions.set_title(world, target, title_of(url))
             contexts.run_scripts(world, frame)
-            loading.begin(world, frame, loaded if came.body is None else has_no_script)
+            loading.begin(world, frame, loaded if response.body is None else has_no_script)
         else:
             frame.unreachable = url
             commits.show(world, frame, ERROR_PAGE, frame.loader, loaded, keep=False)
@@ -385,7 +393,7 @@ def open_document(world: World, frame: Frame, url: str, loaded: Loaded) -> None:
 
 def add_frame(world: World, parent: Frame, url: str, name: str, loaded: Loaded) -> Frame:
     """A script adds an iframe element."""
-    frame = Frame(world.ids.new("frame"), parent.target, parent, parent.renderer, name=name, source=url)
+    frame = Frame(world.ids.new("frame"), parent.target, parent, parent.renderer, name=name, src=url)
     parent.children.append(frame)
     world.frames[frame.id] = frame
     call = {"functionName": "", "scriptId": "3", "url": parent.url, "lineNumber": 0, "columnNumber": 8}
@@ -455,5 +463,5 @@ def _detach(world: World, frame: Frame, parent: Frame) -> None:
     own = leaving.own_target(world, frame)
     if own is not None:
         targets.close(world, own)
-    world.when_left(gone, False)
+    world.on_documents_left(gone, False)
     world.soon(lambda: loading.end(world, parent))

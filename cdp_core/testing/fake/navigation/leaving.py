@@ -29,7 +29,7 @@ def drop_children(world: World, frame: Frame, *, for_good: bool = False) -> list
 def _leave_own_targets(world: World, frame: Frame) -> None:
     own = own_target(world, frame)
     if own is not None and own is frame.target:
-        targets.shelve(world, own)
+        targets.cache_target(world, own)
         return
     if own is not None:  # it waited for its process; what is in its empty document has others
         targets.close(world, own)
@@ -37,7 +37,7 @@ def _leave_own_targets(world: World, frame: Frame) -> None:
         _leave_own_targets(world, child)
 
 
-def forget(world: World, above: Target, left: list[Frame], *, keep: bool) -> None:
+def close_own_targets(world: World, above: Target, left: list[Frame], *, keep: bool) -> None:
     """Frames out of process of a document that nobody comes back to: these are told of, after all."""
     for frame in left:
         own = None if keep else own_target(world, frame)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from cdp_core.testing.fake.model import fetching
-from cdp_core.testing.fake.model.fetching import Asked
+from cdp_core.testing.fake.model.fetching import ResourceRequest
 from cdp_core.testing.fake.model.parts import Frame, Load, Target
 from cdp_core.testing.fake.navigation import lifecycle
 from cdp_core.testing.fake.world import World
@@ -60,7 +60,7 @@ def end(world: World, frame: Frame) -> None:
         world.emit_to(target, "Page", "Page.loadEventFired", {"timestamp": world.timestamp}, frame)
     if not stopped:
         lifecycle.reach(world, frame, "load")
-    world.emit_to(target, "Page", STOPPED if frame.begun is None else STARTED, {"frameId": frame.id}, frame)
+    world.emit_to(target, "Page", STOPPED if frame.started_params is None else STARTED, {"frameId": frame.id}, frame)
     if frame.parent is not None:
         end(world, frame.parent)
     else:
@@ -85,21 +85,21 @@ def let_go(frame: Frame) -> None:
 
 def break_off(world: World, frame: Frame, left: Iterable[Frame]) -> None:
     """The document gives way to what is at hand, and with it those inside."""
-    if frame.load is not None and frame.load.unheard:
+    if frame.load is not None and frame.load.end_unreported:
         return
     if frame.load is not None and frame.load.held_back is not None:
         for each in left:
             if each.target is frame.target and each.load is not None:
                 world.emit_to(frame.target, "Page", STOPPED, {"frameId": each.id}, each)
         world.emit_to(frame.target, "Page", STARTED, {"frameId": frame.id}, frame)
-    elif frame.load is not None and frame.load.again:
+    elif frame.load is not None and frame.load.replaced_by_reload:
         world.emit_to(frame.target, "Page", STARTED, {"frameId": frame.id}, frame)
 
 
 def break_off_inside(world: World, target: Target, left: Iterable[Frame]) -> None:
     """Nothing comes to these frames any more, which are gone: whoever has a say in that has none now."""
     for each in left:
-        if each.begun is not None and each.target is target:
+        if each.started_params is not None and each.target is target:
             fetching.drop(world, each)
             world.emit_to(target, "Page", STOPPED, {"frameId": each.id}, each)
 
@@ -110,6 +110,12 @@ def _ask_for_picture(world: World, frame: Frame) -> None:
     if site == "://" or frame.unreachable or world.profile == "headless-shell":
         return
     url = f"{site}/favicon.ico"
-    asked = Asked(url=url, kind="Other", frame=frame, target=frame.target, referrer=frame.url, priority="High")
-    if any(each.wants(asked, response=back) for each in fetching.concerned(world, asked) for back in (False, True)):
-        world.soon(lambda: fetching.ask(world, asked, lambda _answered: None))
+    resource = ResourceRequest(
+        url=url, kind="Other", frame=frame, target=frame.target, referrer=frame.url, priority="High"
+    )
+    if any(
+        each.wants(resource, response=back)
+        for each in fetching.interceptors_for(world, resource)
+        for back in (False, True)
+    ):
+        world.soon(lambda: fetching.ask(world, resource, lambda _answered: None))

@@ -11,11 +11,11 @@ from functools import partial
 
 from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.model import dialogs, sessions, unloading
-from cdp_core.testing.fake.model.addresses import joined
+from cdp_core.testing.fake.model.addresses import resolve_url
 from cdp_core.testing.fake.model.history import Entry
 from cdp_core.testing.fake.model.parts import Frame
 from cdp_core.testing.fake.navigation import lifecycle, loading
-from cdp_core.testing.fake.navigation.navigations import tell_end_of_wish, tell_scheduled, tell_wish
+from cdp_core.testing.fake.navigation.navigations import emit_cleared, emit_requested, emit_scheduled
 from cdp_core.testing.fake.world import World
 
 Started = Callable[[], None]
@@ -25,15 +25,15 @@ Started = Callable[[], None]
 def navigate_within(world: World, frame: Frame, url: str, started: Callable[[], None]) -> None:
     """Go to another place of the same document; that, too, closes dialogs (fact 5)."""
     target = frame.target
-    _tell_begin(world, frame, url, "sameDocument")
-    asking = unloading.open_question(target.page)
+    _emit_started(world, frame, url, "sameDocument")
+    asking = unloading.before_unload_dialog(target.page)
     if asking is None and world.profile == "headless-new":
         loading.hold_back(frame)
-    dialogs.close_all(world, target, told_of=started, but=asking)
+    dialogs.close_all(world, target, on_closed=started, but=asking)
 
     come = partial(_come, world, frame, url, "typed")
     if asking is not None or world.profile == "headless-shell":
-        dialogs.when_free(frame, come)  # a dialog stays, and the renderer comes to it when that is gone
+        dialogs.when_unblocked(frame, come)  # a dialog stays, and the renderer comes to it when that is gone
     else:
         come()
 
@@ -42,50 +42,50 @@ def _come(world: World, frame: Frame, url: str, transition: str) -> None:
     target = frame.target
     if target.closed:
         return
-    _record_move(frame, url, transition, anew=True)
+    _record_move(frame, url, transition, new_entry=True)
     frame.url = url
     world.emit_to(target, "Page", "Page.navigatedWithinDocument", _within(frame, "fragment"), frame)
     _move_to(world, frame, url)
-    _tell_rest(world, frame)
+    _emit_stopped(world, frame)
     loading.let_go(frame)
 
 
 def go_within_from_above(world: World, frame: Frame, url: str, reason: str) -> None:
     """A script of the process above wants it: that is a navigation of the browser."""
-    tell_wish(world, frame, url, reason, own=False)
-    _tell_begin(world, frame, url, "sameDocument")
-    world.soon(lambda: lifecycle.void(dialogs.when_free(frame, partial(_come, world, frame, url, "link"))))
+    emit_requested(world, frame, url, reason, own=False)
+    _emit_started(world, frame, url, "sameDocument")
+    world.soon(lambda: lifecycle.void(dialogs.when_unblocked(frame, partial(_come, world, frame, url, "link"))))
 
 
-def _tell_begin(world: World, frame: Frame, url: str, kind: str) -> None:
-    begun = {"frameId": frame.id, "url": url, "loaderId": world.ids.new("loader"), "navigationType": kind}
-    world.emit_to(frame.target, "Page", "Page.frameStartedNavigating", begun, frame)
+def _emit_started(world: World, frame: Frame, url: str, kind: str) -> None:
+    started_params = {"frameId": frame.id, "url": url, "loaderId": world.ids.new("loader"), "navigationType": kind}
+    world.emit_to(frame.target, "Page", "Page.frameStartedNavigating", started_params, frame)
     world.emit_to(frame.target, "Page", "Page.frameStartedLoading", {"frameId": frame.id}, frame)
 
 
 def push_state(world: World, frame: Frame, url: str) -> None:
     """A script says that its document has another address now."""
-    _come_to(world, frame, joined(frame.url, url), "historyApi", instead=False)
+    _come_to(world, frame, resolve_url(frame.url, url), "historyApi", replace_entry=False)
 
 
-def go_within(world: World, frame: Frame, url: str, reason: str, *, instead: bool) -> None:
+def go_within(world: World, frame: Frame, url: str, reason: str, *, replace_entry: bool) -> None:
     """A script goes to another place of the document that it is in."""
-    tell_scheduled(world, frame, url, reason)
-    _come_to(world, frame, url, "fragment", instead=instead or frame.load is not None)
-    tell_end_of_wish(world, frame)
+    emit_scheduled(world, frame, url, reason)
+    _come_to(world, frame, url, "fragment", replace_entry=replace_entry or frame.load is not None)
+    emit_cleared(world, frame)
 
 
-def _come_to(world: World, frame: Frame, url: str, kind: str, *, instead: bool) -> None:
+def _come_to(world: World, frame: Frame, url: str, kind: str, *, replace_entry: bool) -> None:
     """That is told as a load, unless one is on its way."""
     if frame.load is None:
         world.emit_to(frame.target, "Page", "Page.frameStartedLoading", {"frameId": frame.id}, frame)
-    _record_move(frame, url, "link", instead=instead)
+    _record_move(frame, url, "link", replace_entry=replace_entry)
     _move_to(world, frame, url)
     world.emit_to(frame.target, "Page", "Page.navigatedWithinDocument", _within(frame, kind), frame)
-    _tell_rest(world, frame)
+    _emit_stopped(world, frame)
 
 
-def _tell_rest(world: World, frame: Frame) -> None:
+def _emit_stopped(world: World, frame: Frame) -> None:
     if frame.load is None:
         world.emit_to(frame.target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
 
@@ -93,28 +93,30 @@ def _tell_rest(world: World, frame: Frame) -> None:
 def move_back(world: World, frame: Frame, url: str, entry: Entry, started: Started) -> None:
     """Go to another place of the same document through the history."""
     target, history = frame.target, frame.target.page.history
-    _tell_begin(world, frame, url, "historySameDocument")
-    dialogs.close_all(world, target, told_of=started)
+    _emit_started(world, frame, url, "historySameDocument")
+    dialogs.close_all(world, target, on_closed=started)
 
     def come() -> None:
         if target.closed or entry not in history.entries:
             return
-        history.go_to(entry)
+        history.select(entry)
         _move_to(world, frame, url)
         world.emit_to(target, "Page", "Page.navigatedWithinDocument", _within(frame, "fragment"), frame)
         world.emit_to(target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
 
-    world.soon(lambda: lifecycle.void(dialogs.when_free(frame, come)))
+    world.soon(lambda: lifecycle.void(dialogs.when_unblocked(frame, come)))
 
 
-def _record_move(frame: Frame, url: str, transition: str, *, anew: bool = False, instead: bool = False) -> None:
+def _record_move(
+    frame: Frame, url: str, transition: str, *, new_entry: bool = False, replace_entry: bool = False
+) -> None:
     history = frame.target.page.history
     if frame.parent is None:
         here = history.current
-        kept = here.transition if here is not None and instead else transition
-        history.move_within(url, kept, anew=anew, instead=instead)
+        kept = here.transition if here is not None and replace_entry else transition
+        history.record_same_document(url, kept, new_entry=new_entry, replace_entry=replace_entry)
     else:
-        history.move_inside(frame.id, url, instead=instead or url == frame.url)
+        history.record_subframe(frame.id, url, replace_entry=replace_entry or url == frame.url)
 
 
 def _within(frame: Frame, kind: str) -> Json:
@@ -126,4 +128,4 @@ def _move_to(world: World, frame: Frame, url: str) -> None:
     frame.url = url
     if frame is target.frame:
         target.url, target.title = url, url
-        sessions.changed(world, target)
+        sessions.emit_info_changed(world, target)

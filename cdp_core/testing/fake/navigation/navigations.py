@@ -9,7 +9,7 @@ from typing import Final
 import attrs
 
 from cdp_core.sansio.messages import Json
-from cdp_core.testing.fake.model.fetching import Answered
+from cdp_core.testing.fake.model.fetching import ResourceResponse
 from cdp_core.testing.fake.model.history import Entry
 from cdp_core.testing.fake.model.parts import Frame, Target
 from cdp_core.testing.fake.world import World
@@ -30,16 +30,16 @@ class Navigation:
     kind: str
     transition: str = "typed"
     """How the history calls it."""
-    instead: bool = False
+    replace_entry: bool = False
     """In the place of the entry of the document that asks."""
     entry: Entry | None = None
     """Where it goes in the history, if it does."""
     by_script: bool = False
-    anew: bool = False
+    new_entry: bool = False
     """A script of another process asks for it: it is a place in the history of its own, wherever it goes."""
 
     @property
-    def begun(self) -> Json:
+    def started_params(self) -> Json:
         """How its beginning is told."""
         return {"frameId": self.frame.id, "url": self.url, "loaderId": self.loader, "navigationType": self.kind}
 
@@ -53,45 +53,47 @@ def referrer_of(frame: Frame, reason: str) -> str:
     return frame.url if reason else ""
 
 
-def is_own_wish(frame: Frame, *, by_itself: bool) -> bool:
+def is_same_renderer_request(frame: Frame, *, by_itself: bool) -> bool:
     """Whether the script that asks for it is in the frame's own process."""
     return by_itself or frame.target is above(frame)
 
 
-def tell_wish(world: World, frame: Frame, url: str, reason: str, *, own: bool) -> None:
+def emit_requested(world: World, frame: Frame, url: str, reason: str, *, own: bool) -> None:
     """A script asks for it, of its own frame or of one inside."""
     if own:
-        tell_scheduled(world, frame, url, reason)
+        emit_scheduled(world, frame, url, reason)
     requested = {"frameId": frame.id, "reason": reason, "url": url, "disposition": "currentTab"}
-    told = frame.target if own else above(frame)
-    world.emit_to(told, "Page", "Page.frameRequestedNavigation", requested, frame)
+    target = frame.target if own else above(frame)
+    world.emit_to(target, "Page", "Page.frameRequestedNavigation", requested, frame)
 
 
-def tell_scheduled(world: World, frame: Frame, url: str, reason: str) -> None:
+def emit_scheduled(world: World, frame: Frame, url: str, reason: str) -> None:
     """It is to be as soon as the script lets it."""
     scheduled = {"frameId": frame.id, "delay": 0, "reason": reason, "url": url}
     world.emit_to(frame.target, "Page", "Page.frameScheduledNavigation", scheduled, frame)
 
 
-def tell_begin_of_wish(world: World, going: Navigation, *, own: bool) -> None:
+def emit_started_by_script(world: World, navigation: Navigation, *, own: bool) -> None:
     """It begins; of a target's own frame only when the script there is over."""
-    if own and going.frame is going.target.frame:
-        world.soon(partial(tell_begin, world, going))
+    if own and navigation.frame is navigation.target.frame:
+        world.soon(partial(emit_started, world, navigation))
     else:
-        tell_begin(world, going)
+        emit_started(world, navigation)
     if own:
-        tell_end_of_wish(world, going.frame)
+        emit_cleared(world, navigation.frame)
 
 
-def tell_end_of_wish(world: World, frame: Frame) -> None:
+def emit_cleared(world: World, frame: Frame) -> None:
     """It is no wish any more."""
     world.emit_to(frame.target, "Page", "Page.frameClearedScheduledNavigation", {"frameId": frame.id}, frame)
 
 
-def tell_begin(world: World, going: Navigation) -> None:
+def emit_started(world: World, navigation: Navigation) -> None:
     """It begins."""
-    world.emit_to(going.target, "Page", "Page.frameStartedNavigating", going.begun, going.frame)
-    world.emit_to(going.target, "Page", "Page.frameStartedLoading", {"frameId": going.frame.id}, going.frame)
+    world.emit_to(navigation.target, "Page", "Page.frameStartedNavigating", navigation.started_params, navigation.frame)
+    world.emit_to(
+        navigation.target, "Page", "Page.frameStartedLoading", {"frameId": navigation.frame.id}, navigation.frame
+    )
 
 
 def above(frame: Frame) -> Target:
@@ -99,23 +101,23 @@ def above(frame: Frame) -> Target:
     return frame.target if frame.parent is None else frame.parent.target
 
 
-def failure_by(came: Answered) -> str | None:
+def failure_by(response: ResourceResponse) -> str | None:
     """By what a navigation fails that was answered so; the browser stays where it is where that is ERR_ABORTED."""
-    if came.status in (204, 205):
+    if response.status in (204, 205):
         return "net::ERR_ABORTED"
-    if came.status >= 400 and came.body == b"":
+    if response.status >= 400 and response.body == b"":
         return "net::ERR_HTTP_RESPONSE_CODE_FAILURE"
-    return came.failure
+    return response.failure
 
 
-def type_of(came: Answered) -> str:
+def type_of(response: ResourceResponse) -> str:
     """The type of what a client made up; what it does not say is guessed from the body, as browsers do."""
-    if came.body is None:
+    if response.body is None:
         return ""
-    said = came.header("Content-Type")
-    if said is not None:
-        return said.partition(";")[0].strip()
-    return "text/html" if came.body.lstrip().startswith(b"<") else "text/plain"
+    content_type = response.header("Content-Type")
+    if content_type is not None:
+        return content_type.partition(";")[0].strip()
+    return "text/html" if response.body.lstrip().startswith(b"<") else "text/plain"
 
 
 def has_no_script(_frame: Frame, done: Callable[[], None]) -> None:

@@ -46,7 +46,9 @@ def _watching(page: Target, tab: Target) -> list[Session]:
     """The sessions of the tab that are told of it; nobody where one is attached to the page alone."""
     if any(each.parent is None or each.parent.target is not tab for each in page.sessions):
         return []
-    return [each for each in tab.sessions if each.auto_attach and sessions.matches(each.auto_attach.filter, "page")]
+    return [
+        each for each in tab.sessions if each.auto_attach and sessions.filter_allows(each.auto_attach.filter, "page")
+    ]
 
 
 def _appear(world: World, frame: Frame, document: int, target: Target, url: str, loaded: Loaded) -> None:
@@ -60,20 +62,25 @@ def _appear(world: World, frame: Frame, document: int, target: Target, url: str,
     world.frames[made.id] = made
     targets.create_prerender(world, target, watching)
     loader = world.ids.new("loader")
-    made.wanted = url
+    made.prerender_url = url
 
     def load() -> None:
         if not target.closed:
-            made.begun = None
+            made.started_params = None
             show_first(world, made, url, loader, loaded)
 
     def let_run() -> None:
         target.renderer.absent = False
-        dialogs.go_on(target.renderer)
+        dialogs.resume(target.renderer)
         world.soon(load)
 
     if target.held:
-        made.begun = {"frameId": made.id, "url": url, "loaderId": loader, "navigationType": "differentDocument"}
+        made.started_params = {
+            "frameId": made.id,
+            "url": url,
+            "loaderId": loader,
+            "navigationType": "differentDocument",
+        }
         target.renderer.absent = True
         target.when_run.append(let_run)
     else:
@@ -91,7 +98,7 @@ def show_first(world: World, frame: Frame, url: str, loader: str, loaded: Loaded
     world.emit_to(target, "Page", "Page.frameNavigated", navigated, frame)
     address = frame.unreachable or url
     target.url, target.title = address, title_of(address)
-    sessions.changed(world, target)
+    sessions.emit_info_changed(world, target)
     contexts.make(world, frame)
     loading.begin(world, frame, loaded)
 
@@ -99,34 +106,36 @@ def show_first(world: World, frame: Frame, url: str, loader: str, loaded: Loaded
 # ── going to it, or not ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def activate(world: World, going: Navigation, url: str) -> bool:
+def activate(world: World, navigation: Navigation, url: str) -> bool:
     """Whether what is gone to was rendered in advance; then it is shown, or will be as soon as it may run."""
-    page = going.target
+    page = navigation.target
     new = page.prerender
-    if new is None or new.frame is None or going.frame is not page.frame or new.id not in world.targets:
+    if new is None or new.frame is None or navigation.frame is not page.frame or new.id not in world.targets:
         return False
-    if going.transition != "link" or new.frame.wanted != url:
-        if new.frame.wanted == url:
+    if navigation.transition != "link" or new.frame.prerender_url != url:
+        if new.frame.prerender_url == url:
             cancel(world, page)
         return False
     if new.held:
-        new.when_run.append(partial(world.soon, partial(world.soon, partial(_show, world, going, new))))
+        new.when_run.append(partial(world.soon, partial(world.soon, partial(_show, world, navigation, new))))
     else:
-        _show(world, going, new)
+        _show(world, navigation, new)
         world.emit_to(new, "Page", "Page.frameStoppedLoading", {"frameId": new.frame.id}, new.frame)
     return True
 
 
-def _show(world: World, going: Navigation, new: Target) -> None:
-    old = going.target
+def _show(world: World, navigation: Navigation, new: Target) -> None:
+    old = navigation.target
     if old.closed or new.closed or old.prerender is not new:
         return
     assert old.frame is not None
     assert new.frame is not None
-    world.when_left([(each, each.document) for each in old.frame.subtree()], False)
+    world.on_documents_left([(each, each.document) for each in old.frame.subtree()], False)
     old.prerender, new.prerender_of = None, None
-    old.history.come_to(going.url, going.transition, instead=going.instead, swaps=True)
-    new.history, new.subtype, new.frame.wanted = old.history, "", ""
+    old.history.record_document(
+        navigation.url, navigation.transition, replace_entry=navigation.replace_entry, swaps_instance=True
+    )
+    new.history, new.subtype, new.frame.prerender_url = old.history, "", ""
     new.tab, old.tab = old.tab, None
     if new.tab is not None:
         new.tab.tab_of = new
@@ -134,8 +143,8 @@ def _show(world: World, going: Navigation, new: Target) -> None:
     for session in new.sessions:
         assert session.parent is not None
         world.emit(session.parent, "Target.targetInfoChanged", {"targetInfo": new.info()}, new)
-    sessions.changed(world, new)
-    world.when_replaced(old.frame, new.frame)
+    sessions.emit_info_changed(world, new)
+    world.on_page_replaced(old.frame, new.frame)
 
 
 def cancel(world: World, page: Target) -> None:

@@ -11,7 +11,7 @@ from cdp_core.testing.fake.model import contexts, sessions, targets
 from cdp_core.testing.fake.model.addresses import site_of
 from cdp_core.testing.fake.model.contexts import document_url
 from cdp_core.testing.fake.model.frame_shapes import described
-from cdp_core.testing.fake.model.parts import Frame, Load, Renderer, Target, house
+from cdp_core.testing.fake.model.parts import Frame, Load, Renderer, Target, set_renderer
 from cdp_core.testing.fake.navigation import leaving, lifecycle, loading
 from cdp_core.testing.fake.navigation.loading import Loaded
 from cdp_core.testing.fake.world import World
@@ -30,34 +30,34 @@ def promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -
     target.when_run.clear()  # another document takes the place of one that has not begun
     frame.navigating = loader
 
-    def go_on() -> None:
+    def resume() -> None:
         if target.closed or target.crashed:
             return
         frame.navigating, frame.load = "", Load()
         left = leaving.drop_children(world, frame)
-        world.when_left([(each, each.document) for each in (frame, *left)], False)
-        leaving.forget(world, above, left, keep=False)
+        world.on_documents_left([(each, each.document) for each in (frame, *left)], False)
+        leaving.close_own_targets(world, above, left, keep=False)
         old_contexts = contexts.ended(frame)
         frame.target = target  # nothing that the document before made is left
         move(frame, target.renderer)
-        _tell_document(world, frame, url, loader, left)
-        sessions.attach_late(world, above, frame.begun_at)
+        _emit_document(world, frame, url, loader, left)
+        sessions.auto_attach_late(world, above, frame.started_at)
         # The two processes go on by themselves: what the new one says next may come before this.
         swapped = {"frameId": frame.id, "reason": "swap"}
         world.emit_to(above, "Page", "Page.frameDetached", swapped, behind=(frame,))
         for gone in old_contexts:
             world.emit_to(above, "Runtime", "Runtime.executionContextDestroyed", gone, behind=(frame,))
         contexts.make(world, frame)
-        _ask_again(world, target)
+        _answer_pending(world, target)
         world.soon(lambda: loading.begin(world, frame, loaded))
 
     if target.held:
-        target.when_run.append(go_on)
+        target.when_run.append(resume)
     else:
-        go_on()
+        resume()
 
 
-def _ask_again(world: World, target: Target) -> None:
+def _answer_pending(world: World, target: Target) -> None:
     """What the process before was asked, and a dialog of another frame keeps it from answering, the new one answers."""
     for session in tuple(target.sessions):
         for command_id, method in tuple(session.in_flight.items()):
@@ -65,7 +65,7 @@ def _ask_again(world: World, target: Target) -> None:
                 world.reply(session, command_id, method, {"result": {}}, by_both=True)
 
 
-def _tell_document(world: World, frame: Frame, url: str, loader: str, left: list[Frame]) -> None:
+def _emit_document(world: World, frame: Frame, url: str, loader: str, left: list[Frame]) -> None:
     target = frame.target
     frame.url, frame.loader = url, loader
     world.new_document(frame)
@@ -74,7 +74,7 @@ def _tell_document(world: World, frame: Frame, url: str, loader: str, left: list
     navigated = {"frame": described(world, frame), "type": "Navigation"}
     world.emit_to(target, "Page", "Page.frameNavigated", navigated, frame, *left)
     target.url, target.title = url, url
-    sessions.changed(world, target)
+    sessions.emit_info_changed(world, target)
 
 
 def renderer_of(world: World, page: Target, site: str) -> Renderer:
@@ -89,12 +89,12 @@ def demote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) ->
     assert parent is not None
     own = frame.target
     left = leaving.drop_children(world, frame)
-    world.when_left([(each, each.document) for each in (frame, *left)], False)
+    world.on_documents_left([(each, each.document) for each in (frame, *left)], False)
     _hand_over(frame, parent.target)
     own.frame = None
     move(frame, parent.renderer)
     targets.close(world, own, demoted=True)
-    leaving.forget(world, own, left, keep=False)
+    leaving.close_own_targets(world, own, left, keep=False)
     frame.url, frame.loader, frame.context = url, loader, 0
     world.new_document(frame)
     attached = {"frameId": frame.id, "parentFrameId": parent.id}
@@ -108,10 +108,10 @@ def demote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) ->
 
 def _hand_over(frame: Frame, target: Target) -> None:
     """Another target tells of a frame, and of what its documents made."""
-    kept = [each for each in frame.target.made.values() if each.parent_frame is frame]
+    kept = [each for each in frame.target.child_targets.values() if each.parent_frame is frame]
     for each in kept:
-        del frame.target.made[each.id]
-        target.made[each.id] = each
+        del frame.target.child_targets[each.id]
+        target.child_targets[each.id] = each
     frame.target = target
 
 
@@ -119,4 +119,4 @@ def move(frame: Frame, renderer: Renderer) -> None:
     """A frame is in another process; where a target begins with it, so is the target."""
     frame.renderer = renderer
     if frame is frame.target.frame:
-        house(frame.target, renderer)
+        set_renderer(frame.target, renderer)

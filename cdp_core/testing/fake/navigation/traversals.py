@@ -17,11 +17,11 @@ from cdp_core.testing.fake.navigation.moves import Started
 from cdp_core.testing.fake.world import World
 
 
-def nobody() -> None:
+def ignore_started() -> None:
     """A script is told nothing."""
 
 
-def go(world: World, page: Target, entry: Entry, loaded: Loaded, started: Started = nobody) -> None:
+def go(world: World, page: Target, entry: Entry, loaded: Loaded, started: Started = ignore_started) -> None:
     """Begin it; `started` is called when it has begun, which is before anything else."""
     history, frame = page.history, page.frame
     here = history.current
@@ -36,21 +36,21 @@ def go(world: World, page: Target, entry: Entry, loaded: Loaded, started: Starte
 
 
 def _go_inside(world: World, here: Entry, entry: Entry, loaded: Loaded, started: Started) -> None:
-    tell = started
+    on_started = started
     for name, url in entry.frames.items():
         frame = world.frames.get(name)
         if frame is not None and here.frames.get(name) != url:
             if is_same(frame.url, url):
-                moves.move_back(world, frame, url, entry, tell)
+                moves.move_back(world, frame, url, entry, on_started)
             else:
-                _navigate(world, frame, url, entry, loaded, tell)
-            tell = nobody
-    if tell is started:
+                _navigate(world, frame, url, entry, loaded, on_started)
+            on_started = ignore_started
+    if on_started is started:
         started()
 
 
 def _navigate(world: World, frame: Frame, url: str, entry: Entry, loaded: Loaded, started: Started) -> None:
-    def tell(_loader: str, _failure: str | None) -> None:
+    def on_started(_loader: str, _failure: str | None) -> None:
         started()
 
-    frames.navigate(world, frame, url, loaded, kind="historyDifferentDocument", entry=entry, started=tell)
+    frames.navigate(world, frame, url, loaded, kind="historyDifferentDocument", entry=entry, started=on_started)

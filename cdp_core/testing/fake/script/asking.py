@@ -13,40 +13,42 @@ from urllib.parse import urljoin
 
 from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.model import dialogs, fetching, policies
-from cdp_core.testing.fake.model.fetching import Answered, Asked
+from cdp_core.testing.fake.model.fetching import ResourceRequest, ResourceResponse
 from cdp_core.testing.fake.model.parts import Frame, Renderer
 from cdp_core.testing.fake.script import overrides, thrown
 from cdp_core.testing.fake.world import World
 from cdp_core.testing.steps import Override
 
-Brought = Callable[[str | None, int], None]
+OnResponse = Callable[[str | None, int], None]
 """Told the text that came, None for a failure, and the status."""
 
 
-def ask_later(world: World, frame: Frame, url: str, brought: Brought) -> None:
+def request_later(world: World, frame: Frame, url: str, on_response: OnResponse) -> None:
     """Ask for something when the script is over."""
-    asked, document = _asked(frame, url, None), frame.document
-    world.soon(partial(_ask, world, asked, partial(_bring, world, asked, document, brought), sync=False))
+    resource, document = _resource(frame, url, None), frame.document
+    world.soon(
+        partial(_ask, world, resource, partial(_deliver_response, world, resource, document, on_response), sync=False)
+    )
 
 
-def wait_for(world: World, frame: Frame, url: str, brought: Brought) -> None:
+def request_and_wait(world: World, frame: Frame, url: str, on_response: OnResponse) -> None:
     """Ask for something, as soon as the frame's renderer is free, and stop it until that came."""
     document, renderer = frame.document, frame.renderer
-    asked = _asked(frame, url, renderer)
+    resource = _resource(frame, url, renderer)
 
-    def answered(came: Answered) -> None:
-        renderer.asked = None
-        _bring(world, asked, document, brought, came)
-        dialogs.go_on(renderer)
+    def answered(response: ResourceResponse) -> None:
+        renderer.resource = None
+        _deliver_response(world, resource, document, on_response, response)
+        dialogs.resume(renderer)
 
     def stop() -> None:
-        renderer.asked = asked
-        _ask(world, asked, answered, sync=True)
+        renderer.resource = resource
+        _ask(world, resource, answered, sync=True)
 
-    dialogs.when_free(frame, stop)
+    dialogs.when_unblocked(frame, stop)
 
 
-def ask_instead(
+def request_instead_of_dialog(
     world: World,
     frame: Frame,
     override: Override,
@@ -57,17 +59,17 @@ def ask_instead(
     """In the place of a dialog: `call` is its type, its message and its default; `failed` is told what is thrown."""
     url = overrides.address_of(override, *call)
 
-    def brought(text: str | None, _status: int) -> None:
+    def on_response(text: str | None, _status: int) -> None:
         if text is None:
             failed(thrown.network_error(url))
         else:
             finish(*overrides.answer_in(override, text))
 
-    wait_for(world, frame, url, brought)
+    request_and_wait(world, frame, url, on_response)
 
 
-def _asked(frame: Frame, url: str, stops: Renderer | None) -> Asked:
-    return Asked(
+def _resource(frame: Frame, url: str, stops: Renderer | None) -> ResourceRequest:
+    return ResourceRequest(
         url=urljoin(frame.url, url),
         kind="XHR",
         frame=frame,
@@ -78,18 +80,20 @@ def _asked(frame: Frame, url: str, stops: Renderer | None) -> Asked:
     )
 
 
-def _ask(world: World, asked: Asked, answered: Callable[[Answered], None], *, sync: bool) -> None:
-    url = policies.allowed(asked.frame, asked.url, sync=sync)
+def _ask(world: World, resource: ResourceRequest, answered: Callable[[ResourceResponse], None], *, sync: bool) -> None:
+    url = policies.allowed_url(resource.frame, resource.url, sync=sync)
     if url is None:
-        answered(Answered(failure="net::ERR_BLOCKED_BY_CLIENT"))
+        answered(ResourceResponse(failure="net::ERR_BLOCKED_BY_CLIENT"))
     else:
-        fetching.ask(world, asked.to(url), answered)
+        fetching.ask(world, resource.to(url), answered)
 
 
-def _bring(world: World, asked: Asked, document: int, brought: Brought, came: Answered) -> None:
+def _deliver_response(
+    world: World, resource: ResourceRequest, document: int, on_response: OnResponse, response: ResourceResponse
+) -> None:
     """Where the document that asked for it is still there."""
-    frame = asked.frame
+    frame = resource.frame
     target = frame.target
     gone = frame.document != document or frame.id not in world.frames or target.closed or target.crashed
     if not gone and not frame.left:
-        brought(fetching.text_of(asked, came), came.status)
+        on_response(fetching.text_of(resource, response), response.status)

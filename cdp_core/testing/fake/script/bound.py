@@ -23,11 +23,11 @@ _CALL: Final = re.compile(
 def bind(session: Session, name: str) -> None:
     """From now on the session is told of calls."""
     assert session.target is not None
-    session.bound.add(name)
+    session.bindings.add(name)
     top = session.target.frame or session.target.scope
     for frame in () if top is None else top.subtree():
         if frame.target is session.target:
-            frame.bound[name] = frame.document
+            frame.bindings[name] = frame.document
 
 
 def called_in(frame: Frame, expression: str) -> tuple[str, str] | None:
@@ -36,15 +36,15 @@ def called_in(frame: Frame, expression: str) -> tuple[str, str] | None:
     if call is None:
         return None
     name = call["name"]
-    there = frame.bound.get(name) == frame.document or any(
-        name in each.bound and "Runtime" in each.domains for each in frame.target.sessions
+    exists = frame.bindings.get(name) == frame.document or any(
+        name in each.bindings and "Runtime" in each.domains for each in frame.target.sessions
     )
-    return (name, call["two"] if call["one"] is None else call["one"]) if there else None
+    return (name, call["two"] if call["one"] is None else call["one"]) if exists else None
 
 
-def tell(world: World, frame: Frame, name: str, payload: str) -> None:
+def emit_call(world: World, frame: Frame, name: str, payload: str) -> None:
     """A script calls it."""
     params: Json = {"name": name, "payload": payload, "executionContextId": frame.context}
     for session in tuple(frame.target.sessions):
-        if name in session.bound:
+        if name in session.bindings:
             world.emit(session, "Runtime.bindingCalled", params, frame)

@@ -31,7 +31,7 @@ class NotUnderstood(Exception):
     """It may be JavaScript, and is more than is known here."""
 
 
-def truth(value: Any) -> bool:
+def is_truthy(value: Any) -> bool:
     """Whether it counts as true."""
     if isinstance(value, float):
         return bool(value) and not math.isnan(value)
@@ -90,7 +90,7 @@ def signed(value: Any, factor: float) -> Any:
     return factor * number_of(value)
 
 
-def calculated(sign: str, left: Any, right: Any) -> Any:
+def apply_operator(sign: str, left: Any, right: Any) -> Any:
     """What an operator makes of two values. Raises NotUnderstood."""
     if isinstance(left, BigInt) or isinstance(right, BigInt):
         raise NotUnderstood("bigints")

@@ -16,7 +16,7 @@ from typing import Any, Final
 from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.model import contexts
 from cdp_core.testing.fake.model.parts import Frame
-from cdp_core.testing.fake.player import remote
+from cdp_core.testing.fake.player import remote_object
 from cdp_core.testing.fake.script.thrown import is_traced
 from cdp_core.testing.fake.world import World
 
@@ -38,7 +38,7 @@ def ending_of(world: World, frame: Frame, context: int, expression: str, *, awai
         return {"result": value, "exceptionDetails": _details("Uncaught", value, traced=is_traced(frame))}
     if not awaited:
         if found["how"] == "reject":
-            world.soon(partial(_tell, world, frame, context, value))
+            world.soon(partial(_emit_uncaught, world, frame, context, value))
         promise = {"type": "object", "subtype": "promise", "className": "Promise", "description": "Promise"}
         return {"result": {**promise, "objectId": contexts.keep_object(world, frame, context, promise)}}
     if found["how"] == "resolve":
@@ -70,7 +70,7 @@ def _value(world: World, frame: Frame, context: int, text: str) -> Json | None:
         value: Any = json.loads(_TEXT.sub(r'"\1"', text))
     except ValueError:
         return None
-    return None if isinstance(value, (list, dict)) else remote(value)
+    return None if isinstance(value, (list, dict)) else remote_object(value)
 
 
 def _details(text: str, value: Json, *, traced: bool, known: bool = True) -> Json:
@@ -81,14 +81,14 @@ def _details(text: str, value: Json, *, traced: bool, known: bool = True) -> Jso
     return {"exceptionId": 1, "text": text, "lineNumber": 0, "columnNumber": 0, **where, "exception": value}
 
 
-def _tell(world: World, frame: Frame, context: int, value: Json) -> None:
+def _emit_uncaught(world: World, frame: Frame, context: int, value: Json) -> None:
     """Nobody caught it."""
     if value.get("subtype") == "error":
         kept = {name: each for name, each in value.items() if name in ("type", "subtype", "description")}
         message = value["description"].partition("\n")[0].partition(": ")[2]
-        told = [("stack", value["description"]), ("message", message)]
-        properties = [{"name": name, "type": "string", "value": text} for name, text in told]
+        texts = [("stack", value["description"]), ("message", message)]
+        properties = [{"name": name, "type": "string", "value": text} for name, text in texts]
         value = {**value, "preview": {**kept, "overflow": False, "properties": properties}}
     details = {**_details("Uncaught (in promise)", value, traced=True), "executionContextId": context}
     params = {"timestamp": 1.7e12 + world.now * 1000, "exceptionDetails": details}
-    world.remember(frame.target, "Runtime.exceptionThrown", params, frame)
+    world.emit_runtime_event(frame.target, "Runtime.exceptionThrown", params, frame)

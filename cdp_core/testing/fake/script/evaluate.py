@@ -18,10 +18,10 @@ from cdp_core.sansio.messages import Json
 from cdp_core.testing import steps
 from cdp_core.testing.fake.model import unloading, workers
 from cdp_core.testing.fake.model.parts import Frame
-from cdp_core.testing.fake.player import Player, remote
+from cdp_core.testing.fake.player import Player, remote_object
 from cdp_core.testing.fake.script import bound, listeners
 from cdp_core.testing.fake.script.thrown import error, is_thrown, message_of, name_of, network_error
-from cdp_core.testing.fake.script.values import UNDEFINED, comes_to
+from cdp_core.testing.fake.script.values import UNDEFINED, expression_value
 
 _CALL: Final = re.compile(
     r"\s*(?:window\.)?(?P<name>alert|confirm|prompt|open|history\.(?P<way>back|forward)"
@@ -46,7 +46,9 @@ _TRY: Final = re.compile(
     r"\s*try\s*\{\s*(?P<tried>.*?)\s*;?\s*\}\s*catch\s*\(\s*(?P<name>[\w$]+)\s*\)\s*\{\s*(?P<caught>[^{}]*?)\s*;?\s*\}\s*;?\s*",
     re.DOTALL,
 )
-_TOLD: Final = re.compile(r"([\w$]+)\.(?P<part>name|message)(?:\.slice\(\s*(?P<from>\d+)\s*,\s*(?P<to>\d+)\s*\))?")
+_CAUGHT_PART: Final = re.compile(
+    r"([\w$]+)\.(?P<part>name|message)(?:\.slice\(\s*(?P<from>\d+)\s*,\s*(?P<to>\d+)\s*\))?"
+)
 _GO_TO: Final = re.compile(
     r"\s*(?:(?:window|document|self)\.)?location(?:(?:\.href)?\s*=\s*(?P<set>'[^'\\]*'|\"[^\"\\]*\")"
     r"|\.(?P<how>assign|replace)\(\s*(?P<url>'[^'\\]*'|\"[^\"\\]*\")\s*\)|\.(?P<again>reload)\(\))\s*;?\s*"
@@ -62,10 +64,10 @@ def evaluate(
     Without a user's gesture no window is opened: the popup blocker is on.
     """
     if user_gesture:
-        unloading.touch(frame)
+        unloading.activate_user(frame)
     known = player.script.answers.get(expression)
     if known is not None:
-        brought = UNDEFINED if known.value is None else remote(known.value)
+        brought = UNDEFINED if known.value is None else remote_object(known.value)
         before, thrown_by = _until_thrown(known.steps, expression)
         player.play(before, here=frame, done=lambda: done(brought if thrown_by is None else thrown_by))
         return True
@@ -73,16 +75,16 @@ def evaluate(
     if tried is not None and is_understood(player, frame, expression):
 
         def finish(value: Json) -> None:
-            done(remote(_caught(tried, value)) if is_thrown(value) else value)
+            done(remote_object(_caught(tried, value)) if is_thrown(value) else value)
 
         return evaluate(player, frame, tried["tried"], finish, user_gesture=user_gesture)
     if frame is frame.target.scope and _CLOSE.fullmatch(expression):
         player.world.soon(lambda: workers.close(player.world, frame.target))
         done(UNDEFINED)
         return True
-    told = bound.called_in(frame, expression)
-    if told is not None:
-        bound.tell(player.world, frame, *told)
+    match = bound.called_in(frame, expression)
+    if match is not None:
+        bound.emit_call(player.world, frame, *match)
         done(UNDEFINED)
         return True
     call = _call_in(frame, expression)
@@ -90,9 +92,9 @@ def evaluate(
     if call is not None and arguments is not None:
         _run_call(player, frame, call, arguments, done, user_gesture=user_gesture)
         return True
-    wish = _GO_TO.fullmatch(expression)
-    if wish is not None:
-        _go_to(player, frame, wish, done)
+    navigation = _GO_TO.fullmatch(expression)
+    if navigation is not None:
+        _go_to(player, frame, navigation, done)
         return True
     value = _value_of(player, frame, expression)
     if value is None:
@@ -168,8 +170,8 @@ def _run_call(
         player.go(frame, -1 if call["way"] == "back" else 1)
         done(UNDEFINED)
     elif name == "open" and not user_gesture:
-        player.ask_for_window(frame, str(arguments[0]) if arguments else "about:blank", user_gesture=False)
-        done(remote(None))
+        player.emit_window_open(frame, str(arguments[0]) if arguments else "about:blank", user_gesture=False)
+        done(remote_object(None))
     elif name == "open":
         popup = player.popup(frame, str(arguments[0]) if arguments else "about:blank")
         window = {"type": "object", "className": "Window", "description": "Window", "objectId": "1.1.1"}
@@ -191,10 +193,10 @@ def _caught(tried: re.Match[str], value: Json) -> str | None:
     """What the part behind `catch` comes to; None where that is not known."""
     parts: list[str] = []
     for written in tried["caught"].split("+"):
-        told, literal = _TOLD.fullmatch(written.strip()), _literals(written)
-        if told is not None and told[1] == tried["name"]:
-            text = name_of(value) if told["part"] == "name" else message_of(value)
-            parts.append(text if told["from"] is None else text[int(told["from"]) : int(told["to"])])
+        match, literal = _CAUGHT_PART.fullmatch(written.strip()), _literals(written)
+        if match is not None and match[1] == tried["name"]:
+            text = name_of(value) if match["part"] == "name" else message_of(value)
+            parts.append(text if match["from"] is None else text[int(match["from"]) : int(match["to"])])
         elif literal is not None and len(literal) == 1 and isinstance(literal[0], str):
             parts.append(literal[0])
         else:
@@ -202,24 +204,24 @@ def _caught(tried: re.Match[str], value: Json) -> str | None:
     return "".join(parts)
 
 
-def _go_to(player: Player, frame: Frame, wish: re.Match[str], done: Callable[[Json], None]) -> None:
-    url = (wish["set"] or wish["url"] or "")[1:-1]
-    brought = remote(url) if wish["set"] is not None else UNDEFINED
-    reason = "reload" if wish["again"] else "scriptInitiated"
-    player.go_to(frame, url, reason, lambda: done(brought), instead=wish["how"] == "replace")
+def _go_to(player: Player, frame: Frame, navigation: re.Match[str], done: Callable[[Json], None]) -> None:
+    url = (navigation["set"] or navigation["url"] or "")[1:-1]
+    brought = remote_object(url) if navigation["set"] is not None else UNDEFINED
+    reason = "reload" if navigation["again"] else "scriptInitiated"
+    player.go_to(frame, url, reason, lambda: done(brought), replace_entry=navigation["how"] == "replace")
 
 
 def _answered(kind: str, accepted: bool, text: str) -> Json:
     if kind == "alert":
         return UNDEFINED
     if kind == "confirm":
-        return remote(accepted)
-    return remote(text if accepted else None)
+        return remote_object(accepted)
+    return remote_object(text if accepted else None)
 
 
 def _value_of(player: Player, frame: Frame, expression: str) -> Json | None:
     repeated = _REPEATED.fullmatch(expression.strip().rstrip(";"))
-    return remote(_repeated(repeated)) if repeated is not None else comes_to(player, frame, expression)
+    return remote_object(_repeated(repeated)) if repeated is not None else expression_value(player, frame, expression)
 
 
 def _repeated(found: re.Match[str]) -> str:

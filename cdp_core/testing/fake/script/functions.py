@@ -45,7 +45,7 @@ _NEW: Final = re.compile(
     r"(?:.*\breturn\s+)?new\s+\(?(?:[\w$]+\.)*(?P<class>[A-Za-z_$][\w$]*)\)?(?:\(\))?\)?\([^()]*\)\s*;?\s*(?:\}\)\(\)\s*;?)?",
     re.DOTALL,
 )
-_HANDED_ON: Final = re.compile(rf"\((?P<to>{_NAME}), \.\.\.args\) => (?P=to)\.evaluate\(\.\.\.args\)")
+_PLAYWRIGHT_WRAPPER: Final = re.compile(rf"\((?P<to>{_NAME}), \.\.\.args\) => (?P=to)\.evaluate\(\.\.\.args\)")
 _TEXT_AT: Final = 3
 """Playwright's arguments: its object, whether it is a function, whether by value, the text, how many there are, and these."""
 
@@ -75,8 +75,8 @@ def call_function(
 ) -> bool:
     """Call it; `done` gets the remote object, maybe later. Whether it was understood. Raises Refused."""
     text = without_source_url(text)
-    if _HANDED_ON.fullmatch(text) and len(arguments) > _TEXT_AT and isinstance(arguments[_TEXT_AT], str):
-        return _see_through(player, frame, arguments, done, user_gesture=user_gesture)
+    if _PLAYWRIGHT_WRAPPER.fullmatch(text) and len(arguments) > _TEXT_AT and isinstance(arguments[_TEXT_AT], str):
+        return _call_playwright_function(player, frame, arguments, done, user_gesture=user_gesture)
     expression, brings = _expression_of(text, arguments)
     if expression == "":
         done(UNDEFINED)
@@ -98,7 +98,9 @@ def call_function(
     return False
 
 
-def _see_through(player: Player, frame: Frame, arguments: Sequence[Any], done: Done, *, user_gesture: bool) -> bool:
+def _call_playwright_function(
+    player: Player, frame: Frame, arguments: Sequence[Any], done: Done, *, user_gesture: bool
+) -> bool:
     text = without_source_url(arguments[_TEXT_AT])
     rest = [_plain(each) for each in arguments[_TEXT_AT + 2 :]]
     if _FUNCTION.fullmatch(text) is None:

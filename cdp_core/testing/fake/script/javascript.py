@@ -23,30 +23,30 @@ from cdp_core.testing.fake.script.calculating import (
     BigInt,
     NotUnderstood,
     Undefined,
-    calculated,
+    apply_operator,
+    is_truthy,
     signed,
     text_of,
-    truth,
 )
 
 
 class SyntaxFault(Exception):
     """It is none."""
 
-    def __init__(self, message: str, place: int) -> None:
+    def __init__(self, message: str, position: int) -> None:
         super().__init__(message)
         self.message = message
-        self.place = place
+        self.position = position
 
 
 class ThrownError(Exception):
     """It throws."""
 
-    def __init__(self, name: str, message: str, place: int) -> None:
+    def __init__(self, name: str, message: str, position: int) -> None:
         super().__init__(message)
         self.name = name
         self.message = message
-        self.place = place
+        self.position = position
 
 
 Names = Callable[[str], Any]
@@ -55,7 +55,7 @@ Value = Callable[[Names], Any]
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_WORD: Final = re.compile(
+_TOKEN: Final = re.compile(
     r"(?P<space>[ \t\n\r\u00a0\ufeff]+|//[^\n]*|/\*.*?\*/)"
     r"|(?P<bigint>\d+n)"
     r"|(?P<number>0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
@@ -65,7 +65,7 @@ _WORD: Final = re.compile(
     r"|(?P<sign>===|!==|\*\*|=>|==|!=|<=|>=|&&|\|\||\?\?|[-+*/%<>!?:;,.()\[\]{}])",
     re.DOTALL,
 )
-_BEYOND: Final = re.compile(r"[`=&|^~#]|\?\.|\.\.\.|\+\+|--|<<|>>|\d[\w$]|\\")
+_UNSUPPORTED: Final = re.compile(r"[`=&|^~#]|\?\.|\.\.\.|\+\+|--|<<|>>|\d[\w$]|\\")
 """What may begin something that is not known here; what else does not fit is in no script."""
 _FAULT: Final = "Invalid or unexpected token"
 KEYWORDS: Final = frozenset(
@@ -114,49 +114,49 @@ _SHORT: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v
 
 
 @attrs.frozen
-class Word:
+class Token:
     """One, and where it stands; the last is of the kind `end`."""
 
     kind: str
     text: str
-    place: int
+    position: int
     on_new_line: bool
 
 
-def _words(text: str) -> list[Word]:
-    found: list[Word] = []
-    place, on_new_line = 0, True
-    while place < len(text):
-        match = _WORD.match(text, place)
-        if _is_beyond(text, place, match):
+def _tokens(text: str) -> list[Token]:
+    found: list[Token] = []
+    position, on_new_line = 0, True
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if _is_unsupported(text, position, match):
             raise NotUnderstood(text)
         if match is None:
-            raise SyntaxFault(_FAULT, place)
+            raise SyntaxFault(_FAULT, position)
         kind = match.lastgroup
         assert kind is not None
         if kind == "space":
             on_new_line = on_new_line or "\n" in match[0]
         else:
-            found.append(Word(kind, match[0], place, on_new_line))
+            found.append(Token(kind, match[0], position, on_new_line))
             on_new_line = False
-        place = match.end()
-    found.append(Word("end", "", place, True))
+        position = match.end()
+    found.append(Token("end", "", position, True))
     return found
 
 
-def _is_beyond(text: str, place: int, match: re.Match[str] | None) -> bool:
+def _is_unsupported(text: str, position: int, match: re.Match[str] | None) -> bool:
     """Whether something begins there that is not known here, where there seems to be a sign, a number, or nothing."""
-    beyond = _BEYOND.match(text, place)
-    if beyond is None or (match is not None and match.lastgroup not in ("sign", "number", "bigint")):
+    unsupported = _UNSUPPORTED.match(text, position)
+    if unsupported is None or (match is not None and match.lastgroup not in ("sign", "number", "bigint")):
         return False
-    if match is None or len(beyond[0]) > len(match[0]):
+    if match is None or len(unsupported[0]) > len(match[0]):
         return True
     return match.lastgroup == "number" and re.match(r"[\w$]", text[match.end() : match.end() + 1]) is not None
 
 
 # ── sentences ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-BINDING: Final[Mapping[str, int]] = {
+PRECEDENCE: Final[Mapping[str, int]] = {
     "??": 1,
     "||": 2,
     "&&": 3,
@@ -171,25 +171,25 @@ _UNARY: Final = 8
 
 def read(text: str) -> Value:
     """What a text comes to. Raises NotUnderstood or SyntaxFault."""
-    return _Reader(_words(text)).script()
+    return _Reader(_tokens(text)).script()
 
 
 class _Reader:
-    def __init__(self, words: list[Word]) -> None:
-        self._words = words
+    def __init__(self, tokens: list[Token]) -> None:
+        self._tokens = tokens
         self._at = 0
 
     @property
-    def _next(self) -> Word:
-        return self._words[self._at]
+    def _next(self) -> Token:
+        return self._tokens[self._at]
 
     def _is(self, *signs: str) -> bool:
         return self._next.kind == "sign" and self._next.text in signs
 
-    def _take(self) -> Word:
-        word = self._next
-        self._at += word.kind != "end"
-        return word
+    def _take(self) -> Token:
+        token = self._next
+        self._at += token.kind != "end"
+        return token
 
     def _demand(self, sign: str) -> None:
         if not self._is(sign):
@@ -197,18 +197,18 @@ class _Reader:
         self._take()
 
     def _fault(self) -> Exception:
-        word = self._next
+        token = self._next
         shown = {
             "end": "Unexpected end of input",
             "number": "Unexpected number",
             "bigint": "Unexpected number",
             "string": "Unexpected string",
             "template": "Unexpected template string",
-            "name": f"Unexpected identifier '{word.text}'",
-        }.get(word.kind, f"Unexpected token '{word.text}'")
-        if word.kind == "name" and (word.text in KEYWORDS or word.text in CONSTANTS):
-            return NotUnderstood(word.text)
-        return SyntaxFault(shown, word.place)
+            "name": f"Unexpected identifier '{token.text}'",
+        }.get(token.kind, f"Unexpected token '{token.text}'")
+        if token.kind == "name" and (token.text in KEYWORDS or token.text in CONSTANTS):
+            return NotUnderstood(token.text)
+        return SyntaxFault(shown, token.position)
 
     def script(self) -> Value:
         last: Value = _constant(UNDEFINED)
@@ -226,67 +226,67 @@ class _Reader:
     def _block(self) -> Value:
         """Statements are not known here; that they have no end is known all the same."""
         depth = 0
-        for word in self._words:
-            depth += (word.text == "{") - (word.text == "}") if word.kind == "sign" else 0
+        for token in self._tokens:
+            depth += (token.text == "{") - (token.text == "}") if token.kind == "sign" else 0
         if depth > 0:
-            raise SyntaxFault("Unexpected end of input", self._words[-1].place)
+            raise SyntaxFault("Unexpected end of input", self._tokens[-1].position)
         raise NotUnderstood("{")
 
     def _sequence(self) -> Value:
-        value = self._choice()
+        value = self._conditional()
         while self._is(","):
             self._take()
-            before, after = value, self._choice()
+            before, after = value, self._conditional()
             value = _both(before, after)
         return value
 
-    def _choice(self) -> Value:
-        asked = self._binary(0)
+    def _conditional(self) -> Value:
+        condition = self._binary(0)
         if not self._is("?"):
-            return asked
+            return condition
         self._take()
-        yes = self._choice()
+        yes = self._conditional()
         self._demand(":")
-        no = self._choice()
-        return lambda names: yes(names) if truth(asked(names)) else no(names)
+        no = self._conditional()
+        return lambda names: yes(names) if is_truthy(condition(names)) else no(names)
 
     def _binary(self, least: int) -> Value:
         value = self._unary()
-        while self._next.kind == "sign" and BINDING.get(self._next.text, 0) > least:
+        while self._next.kind == "sign" and PRECEDENCE.get(self._next.text, 0) > least:
             sign = self._take().text
             # `**` binds to the right, the others to the left.
-            value = _combined(sign, value, self._binary(BINDING[sign] - (sign == "**")))
+            value = _combined(sign, value, self._binary(PRECEDENCE[sign] - (sign == "**")))
         return value
 
     def _unary(self) -> Value:
-        word = self._next
-        if word.kind == "sign" and word.text in ("!", "-", "+"):
+        token = self._next
+        if token.kind == "sign" and token.text in ("!", "-", "+"):
             self._take()
             inner = self._binary(_UNARY)
             if self._is("**"):
-                raise NotUnderstood(word.text)
-            if word.text == "!":
-                return lambda names: not truth(inner(names))
-            factor = -1.0 if word.text == "-" else 1.0
+                raise NotUnderstood(token.text)
+            if token.text == "!":
+                return lambda names: not is_truthy(inner(names))
+            factor = -1.0 if token.text == "-" else 1.0
             return lambda names: signed(inner(names), factor)
-        if word.kind == "name" and word.text in ("typeof", "void"):
+        if token.kind == "name" and token.text in ("typeof", "void"):
             self._take()
             inner = self._binary(_UNARY)
-            return _constant_after(inner) if word.text == "void" else lambda names: _type_of(inner, names)
+            return _constant_after(inner) if token.text == "void" else lambda names: _type_of(inner, names)
         return self._members()
 
     def _members(self) -> Value:
         value = self._primary()
         while self._is(".", "[", "("):
-            word = self._take()
-            if word.text == ".":
+            token = self._take()
+            if token.text == ".":
                 if self._next.kind != "name":
                     raise self._fault()
-                value = _member(value, _constant(self._take().text), word.place + 1)
-            elif word.text == "[":
+                value = _member(value, _constant(self._take().text), token.position + 1)
+            elif token.text == "[":
                 index = self._sequence()
                 self._demand("]")
-                value = _member(value, index, word.place + 1)
+                value = _member(value, index, token.position + 1)
             else:
                 value = _call(value, self._arguments())
         return value
@@ -294,31 +294,31 @@ class _Reader:
     def _arguments(self) -> list[Value]:
         given: list[Value] = []
         while not self._is(")"):
-            given.append(self._choice())
+            given.append(self._conditional())
             if self._is(","):
                 self._take()
             elif not self._is(")"):
-                raise SyntaxFault("missing ) after argument list", self._next.place)
+                raise SyntaxFault("missing ) after argument list", self._next.position)
         self._take()
         return given
 
     def _primary(self) -> Value:
-        word = self._next
-        if word.kind == "sign" and word.text in ("(", "[", "{"):
+        token = self._next
+        if token.kind == "sign" and token.text in ("(", "[", "{"):
             self._take()
-            return {"(": self._group, "[": self._list, "{": self._object}[word.text]()
-        if word.kind in ("sign", "end"):
-            if word.text in ("/", "<", "=>"):  # a regular expression, a comment of HTML
-                raise NotUnderstood(word.text)
+            return {"(": self._group, "[": self._list, "{": self._object}[token.text]()
+        if token.kind in ("sign", "end"):
+            if token.text in ("/", "<", "=>"):  # a regular expression, a comment of HTML
+                raise NotUnderstood(token.text)
             raise self._fault()
-        if word.kind == "name" and word.text in KEYWORDS:
-            raise NotUnderstood(word.text)
+        if token.kind == "name" and token.text in KEYWORDS:
+            raise NotUnderstood(token.text)
         self._take()
-        if word.kind == "name" and word.text not in CONSTANTS:
+        if token.kind == "name" and token.text not in CONSTANTS:
             if self._is("=>"):
                 raise NotUnderstood("=>")
-            return _named(word)
-        return _constant(_literal(word))
+            return _named(token)
+        return _constant(_literal(token))
 
     def _group(self) -> Value:
         if self._is(")"):
@@ -332,7 +332,7 @@ class _Reader:
     def _list(self) -> Value:
         given: list[Value] = []
         while not self._is("]"):
-            given.append(self._choice())
+            given.append(self._conditional())
             if not self._is("]"):
                 self._demand(",")
         self._take()
@@ -341,29 +341,29 @@ class _Reader:
     def _object(self) -> Value:
         given: dict[str, Value] = {}
         while not self._is("}"):
-            word = self._take()
-            if word.kind not in ("name", "string", "number") or not self._is(":"):
-                raise NotUnderstood(word.text)
+            token = self._take()
+            if token.kind not in ("name", "string", "number") or not self._is(":"):
+                raise NotUnderstood(token.text)
             self._take()
-            given[word.text if word.kind == "name" else text_of(_literal(word))] = self._choice()
+            given[token.text if token.kind == "name" else text_of(_literal(token))] = self._conditional()
             if not self._is("}"):
                 self._demand(",")
         self._take()
         return lambda names: {name: each(names) for name, each in given.items()}
 
 
-def _literal(word: Word) -> Any:
-    if word.kind == "name":
-        return CONSTANTS[word.text]
-    if word.kind == "template":
-        return word.text[1:-1]
-    if word.kind == "bigint":
-        return BigInt(f"{int(word.text[:-1])}n")
-    if word.kind == "number":
-        if re.fullmatch(r"0\d+", word.text):
-            raise NotUnderstood(word.text)
-        return float(int(word.text, 0)) if word.text[1:2] in tuple("xXbBoO") else float(word.text)
-    return _ESCAPE.sub(_unescaped, word.text[1:-1])
+def _literal(token: Token) -> Any:
+    if token.kind == "name":
+        return CONSTANTS[token.text]
+    if token.kind == "template":
+        return token.text[1:-1]
+    if token.kind == "bigint":
+        return BigInt(f"{int(token.text[:-1])}n")
+    if token.kind == "number":
+        if re.fullmatch(r"0\d+", token.text):
+            raise NotUnderstood(token.text)
+        return float(int(token.text, 0)) if token.text[1:2] in tuple("xXbBoO") else float(token.text)
+    return _ESCAPE.sub(_unescaped, token.text[1:-1])
 
 
 def _unescaped(found: re.Match[str]) -> str:
@@ -390,12 +390,12 @@ def _both(before: Value, after: Value) -> Value:
     return lambda names: (before(names), after(names))[1]
 
 
-def _named(word: Word) -> Value:
+def _named(token: Token) -> Value:
     def value(names: Names) -> Any:
         try:
-            return names(word.text)
+            return names(token.text)
         except KeyError:
-            raise ThrownError("ReferenceError", f"{word.text} is not defined", word.place) from None
+            raise ThrownError("ReferenceError", f"{token.text} is not defined", token.position) from None
 
     return value
 
@@ -410,28 +410,28 @@ def _call(called: Value, given: list[Value]) -> Value:
     return value
 
 
-def _member(owner: Value, index: Value, place: int) -> Value:
+def _member(owner: Value, index: Value, position: int) -> Value:
     def value(names: Names) -> Any:
         of, key = owner(names), index(names)
         if of is None or of is UNDEFINED:
             shown = "null" if of is None else "undefined"
             message = f"Cannot read properties of {shown} (reading '{text_of(key)}')"
-            raise ThrownError("TypeError", message, place)
+            raise ThrownError("TypeError", message, position)
         if is_object(of):
             if text_of(key) in of:
                 return of[text_of(key)]
-        elif _is_row(of):
+        elif _is_sequence(of):
             if key == "length":
                 return float(len(of.encode("utf-16-le", "surrogatepass")) // 2 if isinstance(of, str) else len(of))
-            there = isinstance(key, float) and key.is_integer() and 0 <= key < len(of)
-            if there and not (isinstance(of, str) and not of.isascii()):
+            in_range = isinstance(key, float) and key.is_integer() and 0 <= key < len(of)
+            if in_range and not (isinstance(of, str) and not of.isascii()):
                 return of[int(key)]
         raise NotUnderstood("a member")
 
     return value
 
 
-def _is_row(value: Any) -> TypeGuard[Sequence[Any]]:
+def _is_sequence(value: Any) -> TypeGuard[Sequence[Any]]:
     """Whether it is a text or an array."""
     return isinstance(value, (str, list))
 
@@ -451,9 +451,9 @@ def _type_of(inner: Value, names: Names) -> str:
 
 def _combined(sign: str, left: Value, right: Value) -> Value:
     if sign == "&&":
-        return lambda names: right(names) if truth(kept := left(names)) else kept
+        return lambda names: right(names) if is_truthy(kept := left(names)) else kept
     if sign == "||":
-        return lambda names: kept if truth(kept := left(names)) else right(names)
+        return lambda names: kept if is_truthy(kept := left(names)) else right(names)
     if sign == "??":
         return lambda names: right(names) if (kept := left(names)) is None or kept is UNDEFINED else kept
-    return lambda names: calculated(sign, left(names), right(names))
+    return lambda names: apply_operator(sign, left(names), right(names))

@@ -18,14 +18,14 @@ from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.model import unloading
 from cdp_core.testing.fake.model.parts import Frame
 
-_MOMENTS: Final = "|".join(unloading.MOMENTS)
+_UNLOAD_EVENTS: Final = "|".join(unloading.UNLOAD_EVENTS)
 _ADDED: Final = re.compile(
-    rf"\s*(?:(?:window|document|self)\.)?(?:addEventListener\(\s*['\"](?P<added>{_MOMENTS})['\"]\s*,\s*(?P<listener>.*)\)"
-    rf"|on(?P<set>{_MOMENTS})\s*=\s*(?P<value>[^=].*?))\s*;?\s*",
+    rf"\s*(?:(?:window|document|self)\.)?(?:addEventListener\(\s*['\"](?P<added>{_UNLOAD_EVENTS})['\"]\s*,\s*(?P<listener>.*)\)"
+    rf"|on(?P<set>{_UNLOAD_EVENTS})\s*=\s*(?P<value>[^=].*?))\s*;?\s*",
     re.DOTALL,
 )
 _ASKS: Final = re.compile(r"preventDefault\(\)|returnValue\s*=|return\s+['\"]|=>\s*['\"]")
-_SAID: Final = re.compile(r"console\.log\(\s*(['\"])(?P<logged>[^'\"]*)\1\s*\)")
+_LOGGED: Final = re.compile(r"console\.log\(\s*(['\"])(?P<logged>[^'\"]*)\1\s*\)")
 _SHOWN: Final = re.compile(r"\b(?P<kind>alert|confirm|prompt)\(\s*(?:(['\"])(?P<message>[^'\"]*)\2)?")
 
 
@@ -39,13 +39,13 @@ def add(frame: Frame, expression: str, log: Callable[[Frame, str], None]) -> Jso
     found = _ADDED.fullmatch(expression)
     if found is None:
         return None
-    moment, listener = found["added"] or found["set"], found["listener"] or found["value"]
-    if moment == unloading.MOMENTS[0] and _ASKS.search(listener):
-        unloading.listen_with(frame, moment, moment, "", "")
-    for said in _SAID.finditer(listener):
-        unloading.listen(frame, moment, partial(log, frame, said["logged"]))
+    event, listener = found["added"] or found["set"], found["listener"] or found["value"]
+    if event == unloading.UNLOAD_EVENTS[0] and _ASKS.search(listener):
+        unloading.listen_with_dialog(frame, event, event, "", "")
+    for logged in _LOGGED.finditer(listener):
+        unloading.listen(frame, event, partial(log, frame, logged["logged"]))
     for shown in _SHOWN.finditer(listener):
-        unloading.listen_with(frame, moment, shown["kind"], shown["message"] or "", "")
+        unloading.listen_with_dialog(frame, event, shown["kind"], shown["message"] or "", "")
     if found["added"]:
         return {"type": "undefined"}
     return {"type": "function", "className": "Function", "description": listener, "objectId": "1.1.2"}

@@ -25,10 +25,10 @@ def network_error(url: str) -> Json:
     return {"name": "NetworkError", "thrown": f"Failed to execute 'send' on 'XMLHttpRequest': Failed to load '{url}'."}
 
 
-def error(name: str, message: str, text: str, place: int, *, traced: bool) -> Json:
+def error(name: str, message: str, text: str, position: int, *, traced: bool) -> Json:
     """An error of the language; where it has a trace, it came up when the script ran, and not when it was read."""
-    line = text.count("\n", 0, place)
-    column = place - (text.rfind("\n", 0, place) + 1)
+    line = text.count("\n", 0, position)
+    column = position - (text.rfind("\n", 0, position) + 1)
     trace = f"\n    at <anonymous>:{line + 1}:{column + 1}" if traced else ""
     return {"name": name, "thrown": message, "trace": trace, "line": line, "column": column}
 
@@ -50,7 +50,7 @@ def message_of(value: Json) -> str:
     return message
 
 
-def shown(world: World, frame: Frame, context: int, value: Json) -> Json:
+def exception_result(world: World, frame: Frame, context: int, value: Json) -> Json:
     """The result of a command whose script nobody caught it in."""
     return {
         "result": _object(world, frame, context, value),

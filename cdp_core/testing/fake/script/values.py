@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.model.parts import Frame
-from cdp_core.testing.fake.player import Player, remote
+from cdp_core.testing.fake.player import Player, remote_object
 from cdp_core.testing.fake.script import calculating, javascript, thrown
 from cdp_core.testing.fake.script.calculating import BigInt, NotUnderstood
 from cdp_core.testing.fake.script.javascript import SyntaxFault, ThrownError
@@ -34,37 +34,37 @@ _PARTS: Final[dict[str, Callable[[str], str]]] = {
 }
 
 
-def comes_to(player: Player, frame: Frame, text: str) -> Json | None:
+def expression_value(player: Player, frame: Frame, text: str) -> Json | None:
     """The remote object, or what is thrown; None for what is not understood."""
-    asked = text.strip().rstrip(";")
-    told = _told_of(frame, asked)
-    if told is not None:
-        return remote(told)
+    expression = text.strip().rstrip(";")
+    known = _document_property(frame, expression)
+    if known is not None:
+        return remote_object(known)
     try:
         return _remote(javascript.read(text)(lambda name: _named(player, frame, name)))
     except NotUnderstood:
         return None
     except SyntaxFault as fault:
-        return thrown.error("SyntaxError", fault.message, text, fault.place, traced=False)
+        return thrown.error("SyntaxError", fault.message, text, fault.position, traced=False)
     except ThrownError as error:
-        return thrown.error(error.name, error.message, text, error.place, traced=True)
+        return thrown.error(error.name, error.message, text, error.position, traced=True)
 
 
-def _told_of(frame: Frame, asked: str) -> Any:
+def _document_property(frame: Frame, expression: str) -> Any:
     """What is known of the document itself."""
-    if asked == "document.URL":
+    if expression == "document.URL":
         return frame.url
-    if asked == "document.title":
+    if expression == "document.title":
         return ""
-    if asked == "document.prerendering":
+    if expression == "document.prerendering":
         return frame.target.page.subtype == "prerender"
-    if asked == "document.readyState" and not frame.busy:
+    if expression == "document.readyState" and not frame.busy:
         return "complete"
-    if asked == "history.length":
+    if expression == "history.length":
         return max(len(frame.target.page.history.entries), 1)
-    found = _LOCATION.fullmatch(asked)
+    found = _LOCATION.fullmatch(expression)
     part = None if found is None else _PARTS.get(found["part"])
-    known = part is not None and (frame.url.startswith("http") or asked.endswith("href"))
+    known = part is not None and (frame.url.startswith("http") or expression.endswith("href"))
     return part(frame.url) if part is not None and known else None
 
 
@@ -85,7 +85,7 @@ def _remote(value: Any) -> Json:
     if isinstance(value, float) and (not math.isfinite(value) or str(value) == "-0.0"):
         shown = "-0" if str(value) == "-0.0" else calculating.number_text(value)
         return {"type": "number", "unserializableValue": shown, "description": shown}
-    return remote(_plain(value))
+    return remote_object(_plain(value))
 
 
 def _plain(value: Any) -> Any:
