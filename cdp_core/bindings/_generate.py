@@ -152,11 +152,11 @@ def _formatted(files: Mapping[str, str]) -> dict[str, str]:
                 cwd=folder,
             )
             if done.returncode:
-                origin = (done.stderr or done.stdout).strip().splitlines()
-                if origin and origin[-1].endswith("No module named ruff"):
+                lines = (done.stderr or done.stdout).strip().splitlines()
+                if lines and lines[-1].endswith("No module named ruff"):
                     raise InvalidArgument("ruff, which formats what is written, is not installed; pip install ruff.")
                 raise InvalidArgument(
-                    f"ruff could not format what was written: {origin[-1] if origin else done.returncode}"
+                    f"ruff could not format what was written: {lines[-1] if lines else done.returncode}"
                 )
         return {name: (folder / name).read_bytes().decode() for name in files}
 
@@ -178,8 +178,8 @@ def _named(left: Iterable[Path]) -> str:
     """The domains of such files; the files where they do not say."""
     names: dict[str, None] = {}
     for path in left:
-        origin = re.search(rb"The (\w+) domain", _content(path) or b"")
-        names[origin[1].decode() if origin else path.name] = None
+        found = re.search(rb"The (\w+) domain", _content(path) or b"")
+        names[found[1].decode() if found else path.name] = None
     more = len(names) - _MAX_NAMED
     return ", ".join([*names][:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 

@@ -17,7 +17,7 @@ from cdp_core.testing import steps as kinds
 from cdp_core.testing.fake.model import contexts, dialogs, targets, unloading, workers
 from cdp_core.testing.fake.model.addresses import resolve_url
 from cdp_core.testing.fake.model.parts import Frame, PausedSteps, Target
-from cdp_core.testing.fake.navigation import discards, frames, moves, prerenders, traversals
+from cdp_core.testing.fake.navigation import frames, leaving, moves, prerenders, traversals
 from cdp_core.testing.fake.script import asking, thrown
 from cdp_core.testing.fake.script.calculating import number_text
 from cdp_core.testing.fake.world import World
@@ -62,7 +62,7 @@ class Player:
             kinds.Worker: self._worker,
             kinds.EndWorker: self._end_worker,
             kinds.Prerender: self._prerender,
-            kinds.Discard: lambda step, here: discards.discard(world, self.frame(step.page, here).target.page),
+            kinds.Discard: lambda step, here: leaving.discard(world, self.frame(step.page, here).target.page),
             kinds.Crash: lambda step, here: targets.crash(world, self._running(step.page, here).target),
             kinds.Close: self._close,
             kinds.Cut: lambda _step, _here: self._cut(),

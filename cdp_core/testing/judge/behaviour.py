@@ -87,8 +87,8 @@ def left_enabled(
 ) -> Iterator[Complaint]:
     """What these clients have switched on and not off."""
     for client in clients:
-        delivered = fake.left_enabled(client) if fake.is_connected(client) else ()
-        for session, what in [each for each in delivered if each[1] in kinds]:
+        enabled = fake.left_enabled(client) if fake.is_connected(client) else ()
+        for session, what in [each for each in enabled if each[1] in kinds]:
             where = "the browser" if session is None else f"session {session[:8]}"
             message, fact = LEFT_ENABLED[what]
             yield Complaint(law="nothing-is-left-switched-on", fact=fact, message=f"{message} {where}")

@@ -5,7 +5,7 @@ A method that is in none of them is refused as Chromium refuses one that it has 
 
 from __future__ import annotations
 
-from cdp_core.testing.fake.commands import accepted, fetch, history, page, script, target, world
+from cdp_core.testing.fake.commands import accepted, fetch, page, script, target, world
 from cdp_core.testing.fake.commands.call import (
     ANSWERED_BY_RENDERER,
     BEGUN_BY_BROWSER,
@@ -31,5 +31,5 @@ __all__ = [
     "find",
 ]
 
-FAMILIES = (target, page, history, script, world, fetch, accepted)
+FAMILIES = (target, page, script, world, fetch, accepted)
 """Each has put its commands into the table when it was imported."""

@@ -14,7 +14,7 @@ from typing import Final
 from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.commands.call import FRAMES, LATER, ROOT, SCRIPTED, Call, modelled
 from cdp_core.testing.fake.commands.settings_checks import CHECKS, Check, check_context, check_context_use
-from cdp_core.testing.fake.model import dialogs, tabs, unloading, viewports
+from cdp_core.testing.fake.model import dialogs, tabs, unloading, windows
 from cdp_core.testing.fake.model.dispatch_errors import Refused
 
 
@@ -180,7 +180,7 @@ def _clear_metrics(call: Call) -> Json:
 
 
 def _give_up_size(call: Call) -> None:
-    viewports.give_up(call.world, call.target, call.session)
+    windows.give_up(call.world, call.target, call.session)
     call.answer({"result": {}})
 
 
@@ -188,7 +188,7 @@ def _give_up_size(call: Call) -> None:
 def _set_metrics(call: Call) -> Json:
     _demand_both(call)
     CHECKS["Emulation.setDeviceMetricsOverride"](call)
-    viewports.resize(call.world, call.target, call.session, (call.params["width"], call.params["height"]))
+    windows.resize(call.world, call.target, call.session, (call.params["width"], call.params["height"]))
     return {}
 
 

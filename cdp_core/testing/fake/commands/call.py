@@ -16,8 +16,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from cdp_core.sansio.messages import Json
-from cdp_core.testing.fake.commands.shapes import params_of
-from cdp_core.testing.fake.commands.unmodelled import chromium_has
+from cdp_core.testing.fake.commands.shapes import chromium_has, params_of
 from cdp_core.testing.fake.model import contexts, tabs
 from cdp_core.testing.fake.model.dispatch_errors import Refused, Shape, check_params
 from cdp_core.testing.fake.model.parts import Session, Target

@@ -1,4 +1,7 @@
-"""The commands of the Page domain: navigation, dialogs, the tree."""
+"""The commands of the Page domain: navigation, dialogs, the tree.
+
+The commands of the Page domain that show the history of a page, and go through it.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ from typing import Final
 from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.commands.call import FRAMES, LATER, Call, modelled
 from cdp_core.testing.fake.commands.shapes import enum_of
-from cdp_core.testing.fake.model import dialogs, fronts, targets, unloading
+from cdp_core.testing.fake.model import dialogs, targets, unloading, windows
 from cdp_core.testing.fake.model.addresses import spelled
 from cdp_core.testing.fake.model.dispatch_errors import Refused
 from cdp_core.testing.fake.model.frame_shapes import tree
-from cdp_core.testing.fake.navigation import frames, lifecycle, moves
+from cdp_core.testing.fake.navigation import frames, lifecycle, moves, traversals
 
 REFERRER_POLICIES: Final = enum_of("Page", "ReferrerPolicy")
 TRANSITIONS: Final = {"address_bar": "link"} | {
@@ -131,7 +134,7 @@ def _page_reload(call: Call) -> Json:
 @modelled("Page.bringToFront", FRAMES)
 def _bring_to_front(call: Call) -> Json:
     call.demand_top()
-    fronts.bring(call.world, call.target)
+    windows.bring(call.world, call.target)
     return {}
 
 
@@ -211,3 +214,27 @@ def _handle_dialog(call: Call) -> Json:
         answered=lambda: call.answer({"result": {}}),
     )
     return LATER
+
+
+@modelled("Page.getNavigationHistory", FRAMES)
+def _get_history(call: Call) -> Json:
+    call.demand_top()
+    history = call.target.history
+    return {"currentIndex": history.current_index, "entries": [each.shown() for each in history.entries]}
+
+
+@modelled("Page.navigateToHistoryEntry", FRAMES)
+def _go_to_entry(call: Call) -> Json:
+    call.demand_top()
+    entry = call.target.history.find(call.params["entryId"])
+    if entry is None:
+        raise Refused(-32602, "No entry with passed id")
+    traversals.go(call.world, call.target, entry, call.player.loaded, lambda: call.answer({"result": {}}))
+    return LATER
+
+
+@modelled("Page.resetNavigationHistory", FRAMES)
+def _reset_history(call: Call) -> Json:
+    call.demand_top()
+    call.target.history.reset()
+    return {}

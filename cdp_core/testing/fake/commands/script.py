@@ -9,7 +9,7 @@ from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.commands.call import ANYWHERE, FIRST, FRAMES, LATER, ROOT, SCRIPTED, Call, modelled
 from cdp_core.testing.fake.model import contexts, dialogs, sessions
 from cdp_core.testing.fake.model.dispatch_errors import Refused
-from cdp_core.testing.fake.script import bound
+from cdp_core.testing.fake.script import injected
 
 
 @modelled("Runtime.enable", SCRIPTED, by_renderer=True)
@@ -38,7 +38,7 @@ def _add_binding(call: Call) -> Json:
     if number is not None and not call.has_context(number):
         raise Refused(-32602, "Cannot find execution context with given executionContextId")
     if "executionContextName" not in call.params:
-        bound.bind(call.session, call.params["name"])
+        injected.bind(call.session, call.params["name"])
     return {}
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.commands.call import ANYWHERE, FRAMES, LATER, Call, modelled
 from cdp_core.testing.fake.commands.shapes import enum_of
-from cdp_core.testing.fake.model import dialogs, fronts, sessions, tabs, targets, unloading, workers
+from cdp_core.testing.fake.model import dialogs, sessions, tabs, targets, unloading, windows, workers
 from cdp_core.testing.fake.model.addresses import spelled
 from cdp_core.testing.fake.model.dispatch_errors import Refused
 from cdp_core.testing.fake.model.parts import AutoAttach, Context, Session
@@ -234,7 +234,7 @@ def _activate_target(call: Call) -> Json:
     target = call.named_target()
     target = target.tab_of or target
     if target.type in FRAMES:
-        fronts.bring(call.world, target)
+        windows.bring(call.world, target)
     if target.renderer.absent and target.tab is not None and target.frame is not None and not target.is_navigating:
         frames.navigate(call.world, target.frame, target.frame.url, call.player.loaded, kind="restore")
     return {}

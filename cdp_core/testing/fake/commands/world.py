@@ -15,7 +15,7 @@ from cdp_core.testing.fake.script import thrown
 from cdp_core.testing.fake.script.endings import ending_of
 from cdp_core.testing.fake.script.evaluate import by_reference
 from cdp_core.testing.fake.script.functions import MISSING, call_function, made_object, run_expression
-from cdp_core.testing.fake.script.overrides import override_in
+from cdp_core.testing.fake.script.injected import override_in
 
 _NEVER: Final = re.compile(r"\s*new Promise\(\(\) => (?:0|\{\})\)\s*;?\s*")
 """What every test writes for a command that is not answered."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from cdp_core.sansio.messages import Json
-from cdp_core.testing.fake.model import dialogs, fetching, tabs, viewports
+from cdp_core.testing.fake.model import dialogs, fetching, tabs, windows
 from cdp_core.testing.fake.model.addresses import origin_of
 from cdp_core.testing.fake.model.contexts import document_url
 from cdp_core.testing.fake.model.parts import AutoAttach, Session, Target
@@ -260,7 +260,7 @@ def _end(world: World, session: Session) -> None:
     if session in world.discoverers:
         world.discoverers.remove(session)
     if session.target is not None:
-        viewports.give_up(world, session.target, session)
+        windows.give_up(world, session.target, session)
     dialogs.leave(world, session)  # what is raised next it does not see any more
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from cdp_core.testing.fake.model import dialogs, fetching, fronts, sessions, tabs, unloading
+from cdp_core.testing.fake.model import dialogs, fetching, sessions, tabs, unloading, windows
 from cdp_core.testing.fake.model.parts import Context, Frame, Session, Target, set_renderer
 from cdp_core.testing.fake.world import World
 
@@ -65,7 +65,7 @@ def create_page(
             waits = can_access_opener or (wanted.wait and (opener is not None or url == "about:blank"))
             sessions.attach(world, target, root, auto_attached=True, waiting=wanted.wait, holds=waits)
     if not behind:
-        fronts.bring(world, target)
+        windows.bring(world, target)
     return target
 
 

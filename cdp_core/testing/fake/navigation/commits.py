@@ -15,7 +15,7 @@ from cdp_core.testing.fake.model.addresses import is_same, origin_of, site_of, t
 from cdp_core.testing.fake.model.contexts import document_url
 from cdp_core.testing.fake.model.frame_shapes import described
 from cdp_core.testing.fake.model.parts import Frame, Renderer
-from cdp_core.testing.fake.navigation import cache, discards, leaving, lifecycle, loading, prerenders, swaps
+from cdp_core.testing.fake.navigation import cache, leaving, lifecycle, loading, prerenders, swaps
 from cdp_core.testing.fake.navigation.loading import Loaded
 from cdp_core.testing.fake.navigation.navigations import RELOADS, Navigation
 from cdp_core.testing.fake.world import World
@@ -263,7 +263,7 @@ def _start_loading(
     target = frame.target
     if not frame.context:
         contexts.make(world, frame)
-    for act in (*forwarded, *discards.parked_commands(frame)):
+    for act in (*forwarded, *leaving.parked_commands(frame)):
         act()
     if frame is target.frame and frame.unreachable:
         dialogs.run_deferred(target)

@@ -20,7 +20,7 @@ from cdp_core.testing.fake.model.fetching import ResourceRequest, ResourceRespon
 from cdp_core.testing.fake.model.frame_shapes import described
 from cdp_core.testing.fake.model.history import Entry
 from cdp_core.testing.fake.model.parts import Frame, Load, Target
-from cdp_core.testing.fake.navigation import cache, commits, discards, leaving, lifecycle, loading, moves
+from cdp_core.testing.fake.navigation import cache, commits, leaving, lifecycle, loading, moves
 from cdp_core.testing.fake.navigation.loading import Loaded
 from cdp_core.testing.fake.navigation.navigations import (
     RELOADS,
@@ -207,7 +207,7 @@ def _begin(world: World, navigation: Navigation, reason: str, *, scheduled: bool
         emit_started_by_script(world, navigation, own=scheduled)
     else:
         emit_started(world, navigation)
-    discards.wake(world, frame)
+    leaving.wake(world, frame)
 
 
 def _proceed(world: World, navigation: Navigation, request: Callable[[], None]) -> None:

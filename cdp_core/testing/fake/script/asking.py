@@ -15,7 +15,7 @@ from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.model import dialogs, fetching, policies
 from cdp_core.testing.fake.model.fetching import ResourceRequest, ResourceResponse
 from cdp_core.testing.fake.model.parts import Frame, Renderer
-from cdp_core.testing.fake.script import overrides, thrown
+from cdp_core.testing.fake.script import injected, thrown
 from cdp_core.testing.fake.world import World
 from cdp_core.testing.steps import Override
 
@@ -57,13 +57,13 @@ def request_instead_of_dialog(
     failed: Callable[[Json], None],
 ) -> None:
     """In the place of a dialog: `call` is its type, its message and its default; `failed` is told what is thrown."""
-    url = overrides.address_of(override, *call)
+    url = injected.address_of(override, *call)
 
     def on_response(text: str | None, _status: int) -> None:
         if text is None:
             failed(thrown.network_error(url))
         else:
-            finish(*overrides.answer_in(override, text))
+            finish(*injected.answer_in(override, text))
 
     request_and_wait(world, frame, url, on_response)
 

@@ -5,6 +5,15 @@ A script's `answers` come first. Then what literals and operators come to, and w
 `history.forward()`, and one of these in `try { … } catch (x) { … }` where what is caught comes to texts, `x.name` and
 `x.message`. What no script could be, or no window has, throws as it does in V8. Anything else brings `undefined`, and is
 counted: a fake that made up values would make tests pass that a browser would fail.
+
+
+Expressions that let a document do something when it is left, as tests write them.
+
+    addEventListener('beforeunload', event => event.preventDefault())       it asks
+    window.onbeforeunload = () => 'sure?'                                   so does this
+    addEventListener('pagehide', () => { console.log('x'); alert('y') })    it does that
+
+What is understood of a listener is whether it asks, and the texts that it logs or shows; nothing else in it does anything.
 """
 
 from __future__ import annotations
@@ -12,6 +21,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from cdp_core.sansio.messages import Json
@@ -19,7 +29,7 @@ from cdp_core.testing import steps
 from cdp_core.testing.fake.model import unloading, workers
 from cdp_core.testing.fake.model.parts import Frame
 from cdp_core.testing.fake.player import Player, remote_object
-from cdp_core.testing.fake.script import bound, listeners
+from cdp_core.testing.fake.script import injected
 from cdp_core.testing.fake.script.thrown import error, is_thrown, message_of, name_of, network_error
 from cdp_core.testing.fake.script.values import UNDEFINED, expression_value
 
@@ -82,9 +92,9 @@ def evaluate(
         player.world.soon(lambda: workers.close(player.world, frame.target))
         done(UNDEFINED)
         return True
-    match = bound.called_in(frame, expression)
+    match = injected.called_in(frame, expression)
     if match is not None:
-        bound.emit_call(player.world, frame, *match)
+        injected.emit_call(player.world, frame, *match)
         done(UNDEFINED)
         return True
     call = _call_in(frame, expression)
@@ -98,7 +108,7 @@ def evaluate(
         return True
     value = _value_of(player, frame, expression)
     if value is None:
-        value = listeners.add(frame, expression, lambda where, text: player.console(where, "log", [text]))
+        value = add(frame, expression, lambda where, text: player.console(where, "log", [text]))
     done(UNDEFINED if value is None else value)
     return value is not None
 
@@ -120,9 +130,9 @@ def is_understood(player: Player, frame: Frame, expression: str) -> bool:
         return _caught(tried, _NOTHING_THROWN) is not None and is_understood(player, frame, tried["tried"])
     if expression in player.script.answers or (call is not None and _literals(call["arguments"]) is not None):
         return True
-    if _GO_TO.fullmatch(expression) is not None or listeners.is_listener(expression):
+    if _GO_TO.fullmatch(expression) is not None or is_listener(expression):
         return True
-    if bound.called_in(frame, expression) is not None:
+    if injected.called_in(frame, expression) is not None:
         return True
     value = _value_of(player, frame, expression)
     return value is not None and not (is_thrown(value) and name_of(value) == "SyntaxError")
@@ -255,3 +265,36 @@ def _shown(value: Any) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value)
+
+
+_UNLOAD_EVENTS: Final = "|".join(unloading.UNLOAD_EVENTS)
+_ADDED: Final = re.compile(
+    rf"\s*(?:(?:window|document|self)\.)?(?:addEventListener\(\s*['\"](?P<added>{_UNLOAD_EVENTS})['\"]\s*,\s*(?P<listener>.*)\)"
+    rf"|on(?P<set>{_UNLOAD_EVENTS})\s*=\s*(?P<value>[^=].*?))\s*;?\s*",
+    re.DOTALL,
+)
+_ASKS: Final = re.compile(r"preventDefault\(\)|returnValue\s*=|return\s+['\"]|=>\s*['\"]")
+_LOGGED: Final = re.compile(r"console\.log\(\s*(['\"])(?P<logged>[^'\"]*)\1\s*\)")
+_SHOWN: Final = re.compile(r"\b(?P<kind>alert|confirm|prompt)\(\s*(?:(['\"])(?P<message>[^'\"]*)\2)?")
+
+
+def is_listener(expression: str) -> bool:
+    """Whether it is such an expression."""
+    return _ADDED.fullmatch(expression) is not None
+
+
+def add(frame: Frame, expression: str, log: Callable[[Frame, str], None]) -> Json | None:
+    """Let the document listen; what the expression brings, None where it is none of these."""
+    found = _ADDED.fullmatch(expression)
+    if found is None:
+        return None
+    event, listener = found["added"] or found["set"], found["listener"] or found["value"]
+    if event == unloading.UNLOAD_EVENTS[0] and _ASKS.search(listener):
+        unloading.listen_with_dialog(frame, event, event, "", "")
+    for logged in _LOGGED.finditer(listener):
+        unloading.listen(frame, event, partial(log, frame, logged["logged"]))
+    for shown in _SHOWN.finditer(listener):
+        unloading.listen_with_dialog(frame, event, shown["kind"], shown["message"] or "", "")
+    if found["added"]:
+        return {"type": "undefined"}
+    return {"type": "function", "className": "Function", "description": listener, "objectId": "1.1.2"}
