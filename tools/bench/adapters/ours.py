@@ -1,7 +1,6 @@
 """This project's client, with a callback for events: one tap that looks at the method.
 
-Environment: TRANSPORT=stream (the tap under trio-websocket without the direct path of plain sockets) or plain
-(trio-websocket alone, which is the oracle of the tests).
+Environment: TRANSPORT=stream for the WebSocket link over any trio stream, without the direct path of plain sockets.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from cdp_core import BrowserSession, Event, PageSession, open_browser_session
 from cdp_core.transports.websocket.open import open_websocket
 
 LOOP = "trio"
-SWITCHES = {"stream": {"direct": False}, "plain": {"tap": False}}
 
 
 class Client:
@@ -27,7 +25,7 @@ class Client:
     async def _connect(self, job: Job) -> BrowserSession:
         where = job.ws
         if "TRANSPORT" in os.environ:
-            where = await self._open.enter_async_context(open_websocket(job.ws, **SWITCHES[os.environ["TRANSPORT"]]))
+            where = await self._open.enter_async_context(open_websocket(job.ws, direct=os.environ["TRANSPORT"] != "stream"))
         return await self._open.enter_async_context(open_browser_session(where))
 
     async def open(self, job: Job) -> None:
