@@ -1,10 +1,10 @@
-"""Calls of others: sent once, stopped by dialogs, ended in time, and told of to whoever asked.
+"""Calls: one command each, sent once, with a timeout and an early end if a dialog blocks it.
 
-A command is sent once, whatever happens after. Where a dialog stops what it needs, its caller is told at once, with a
-handle on the later end (`call_id`; docs/cdp/a-call-that-a-dialog-blocks-ends-at-once.md). One that is unanswered for half its time
-has its renderer asked whether it answers anything, so that the timeout can say why (docs/cdp/a-call-timeout-carries-the-health-of-its-page.md).
-What is meant for a frame whose scripts have nowhere to run yet waits for that, in its time: an event tells of the document,
-and the next one of its context.
+A command is sent at most once. If a dialog blocks the renderer that must reply, the caller gets `BlockedByDialog` at
+once, with a `call_id` for the later end (docs/cdp/a-call-that-a-dialog-blocks-ends-at-once.md). After half of a
+call's time without a reply, a probe checks if the renderer replies at all, so that the timeout can name the reason
+(docs/cdp/a-call-timeout-carries-the-health-of-its-page.md). A call to a frame that has no execution context yet is
+not sent until the frame has one: one event reports the frame's document, and a later one its context.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from cdp_supervisor.sansio.state import CallRecord, Dialog, Page, Ticket
 from cdp_supervisor.sansio.transition import Transition
 
 STALLED: Final = 5.0
-"""Seconds after which the renderer of an unanswered call is asked, or half the call's time where that is less."""
+"""Seconds until the renderer of an unanswered call gets a probe; half of the timeout if that is less."""
 
 
-# ── what is asked ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def call(transition: Transition, received: RequestReceived, request: Call) -> None:
-    """`call`."""
+    """Send the command of a call, keep it until its frame can run it, or answer with the error."""
     try:
         route = route_of(transition, request)
         check_not_blocked(transition, request, route)
@@ -49,7 +49,7 @@ def call(transition: Transition, received: RequestReceived, request: Call) -> No
         return
     state = transition.state
     if len(state.calls) >= state.limits.calls_kept:
-        wrong = f"{len(state.calls)} calls are under way; wait for some of them."
+        wrong = f"The call was not sent: {len(state.calls)} calls are under way; wait for some of them to end."
         transition.answer(received.request_id, error=InvalidArgument(wrong, reason="too_many_calls"))
         return
     call_id = f"c-{state.last_call + 1}"
@@ -87,7 +87,7 @@ def _send(transition: Transition, record: CallRecord, route: Route, timeout: flo
 
 
 def send_waiting(transition: Transition) -> None:
-    """Something has happened: what waits for its frame is sent, or told that it waits in vain, or waits on."""
+    """Check again, after any input, the calls that wait for an execution context: send them or end them."""
     for call_id in transition.state.waiting_calls:
         record = transition.state.calls[call_id]
         request = record.waiting_request
@@ -105,7 +105,7 @@ def send_waiting(transition: Transition) -> None:
 
 
 def await_call(transition: Transition, received: RequestReceived, request: AwaitCall) -> None:
-    """The end of a call that was overtaken, now or later."""
+    """Answer with the end of a call that a dialog blocked, now or when it comes."""
     record = transition.state.calls.get(request.call_id)
     if record is None or record.request_id is not None:
         transition.answer(received.request_id, error=UnknownCall(request.call_id))
@@ -123,11 +123,11 @@ def await_call(transition: Transition, received: RequestReceived, request: Await
             transition.schedule(f"waiter:{record.id}", request.timeout, f"the end of {record.method} is awaited")
 
 
-# ── what became of it ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── ends of calls ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def call_ended(transition: Transition, ticket: Ticket, outcome: Any) -> None:
-    """The end of a call."""
+    """Pass the outcome of a call's command on to its caller."""
     record = transition.state.calls.get(ticket.call_id)
     if record is None or record.ended is not None:
         return
@@ -141,7 +141,7 @@ def call_ended(transition: Transition, ticket: Ticket, outcome: Any) -> None:
 
 
 def blocked_by_dialog(transition: Transition, page: Page, dialog: Dialog) -> None:
-    """A dialog stops the process of its frame: who called there hears of it."""
+    """Mark the open calls that a new dialog blocks, and answer their callers with `BlockedByDialog`."""
     if not transition.state.calls:
         return
     leaving = dialog.type == "beforeunload"
@@ -161,10 +161,10 @@ def blocked_by_dialog(transition: Transition, page: Page, dialog: Dialog) -> Non
 
 
 def stall_due(transition: Transition, call_id: str) -> None:
-    """A call has waited for long: ask its renderer whether it answers anything."""
+    """Send a probe to the renderer of a call that got no reply for long."""
     record = transition.state.calls.get(call_id)
     if transition.state.deadline_of.get(f"call:{call_id}", inf) <= transition.now:
-        return  # who slept until the call is over hears nothing from a question that is only now sent
+        return  # the call is due in the same step, too late for a probe
     if (
         record is not None
         and record.ended is None
@@ -179,7 +179,7 @@ def stall_due(transition: Transition, call_id: str) -> None:
 
 
 def call_due(transition: Transition, call_id: str) -> None:
-    """A call was not answered in its time: it ends here, and says how its page fares."""
+    """End a call that got no reply in time, with the health of its page."""
     record = transition.state.calls.get(call_id)
     if record is None or record.ended is not None:
         return
@@ -193,12 +193,14 @@ def call_due(transition: Transition, call_id: str) -> None:
         and probe.session_id not in page.busy_sessions
     ):
         transition.put_page(replace(page, busy_sessions=page.busy_sessions.set(probe.session_id, probe.since)))
-        transition.note("warning", "a page answers nothing", page=page.id[:8], session=probe.session_id[:8])
+        transition.note(
+            "warning", "a page is busy: a call and a probe got no reply", page=page.id[:8], session=probe.session_id[:8]
+        )
     _end(transition, record, None, _timed_out(transition, record))
 
 
 def waiter_due(transition: Transition, call_id: str) -> None:
-    """Somebody waits no longer for the end of a call; the call goes on."""
+    """End the wait for a call that a dialog blocked; the call itself goes on."""
     record = transition.state.calls.get(call_id)
     if record is not None and record.request_id is not None:
         transition.answer(record.request_id, error=_timed_out(transition, record))
@@ -206,7 +208,7 @@ def waiter_due(transition: Transition, call_id: str) -> None:
 
 
 def request_cancelled(transition: Transition, request_id: int) -> None:
-    """An asker was cancelled. What it called ends here: a late reply is nobody's."""
+    """Forget the command of a caller that was cancelled; a late reply is ignored."""
     for record in tuple(transition.state.calls.values()):
         if record.request_id == request_id and record.ended is None:
             transition.cancel(f"waiter:{record.id}")
@@ -218,7 +220,7 @@ def request_cancelled(transition: Transition, request_id: int) -> None:
 
 
 def end_all(transition: Transition, error_for: Any) -> None:
-    """Nothing can be answered any more: whoever waits is told so."""
+    """End every open call with the error that `error_for` makes: no reply can come any more."""
     for record in tuple(transition.state.calls.values()):
         if record.ended is None:
             transition.forget(record.ticket)
@@ -267,24 +269,18 @@ def _timed_out(transition: Transition, record: CallRecord) -> CallTimedOut:
         health = view_health(transition.state, page)
         free = health.state in ("ok", "frame_busy", "frame_blocked")
         if record.waiting_request is not None:
-            why = (
-                "the document of its frame has not come, and before it scripts have nowhere to run there"
-                if free
-                else ""
-            )
+            why = "the document of its frame has not loaded, so scripts have no execution context there" if free else ""
             return CallTimedOut(record.method, waited=waited, health=health, why=why)
         answers = record.probe > 0 and free and record.session_id not in page.busy_sessions
         why = (
-            "its page answers other commands, so this one only takes longer; give it a longer timeout"
-            if answers
-            else ""
+            "its page answers other commands, so this one only takes long; give it a longer timeout" if answers else ""
         )
         return CallTimedOut(record.method, waited=waited, health=health, why=why)
     link = transition.state.link
     if record.page_id is not None:
         why = "its page is gone"
     elif link.unanswered:
-        why = "the browser answers nothing at present"
+        why = "the browser does not answer at present"
     else:
-        why = "the browser has not answered, and nothing is known to stop it; give it a longer timeout"
+        why = "the browser has not answered, and nothing is known to block it; give it a longer timeout"
     return CallTimedOut(record.method, waited=waited, health=None, why=why)

@@ -1,16 +1,15 @@
-"""Native dialogs: from the moment one opens to the moment it is known to be over, and who ended it.
+"""Native dialogs, from their opening to their end, and which client's answer ended each.
 
-What is easily got wrong, and therefore is a table:
+* Chromium sends the closed event before the reply to our answer (fact 1), so only the later of the two shows which
+  answer closed the dialog. Without proof the history has `remote`, never `agent` (docs/cdp/closed-precedes-reply.md).
+* A dialog belongs to the page even if an out-of-process frame raised it (fact 2). It is identified by page and frame,
+  and answered on the page's session (docs/cdp/a-dialog-belongs-to-its-page.md).
+* Unanswerable dialogs (facts 3, 4, 22) stay pending, with the reason and the remedies. No remedy is applied
+  automatically (docs/cdp/an-unseen-dialog-blocks-its-page.md).
+* The two browser profiles differ in which of two dialogs survives
+  (docs/cdp/of-two-dialogs-one-cannot-be-answered.md).
 
-* The event that a dialog closed comes before the reply to our answer (fact 1): whose answer it was is known only at the
-  later of the two. Where it is not known the history says `remote`, and never `agent` (docs/cdp/closed-precedes-reply.md).
-* A dialog belongs to the page, also when a frame of another process raised it (fact 2), and is answered on the page's
-  session (docs/cdp/a-dialog-belongs-to-its-page.md). It is told by its page and frame.
-* Some dialogs nobody can answer any more (facts 3, 4, 22): they stay pending, with the reason and the cures. None is
-  applied unasked (docs/cdp/an-unseen-dialog-blocks-its-page.md).
-* The two browser profiles differ in which of two dialogs survives (docs/cdp/of-two-dialogs-one-cannot-be-answered.md).
-
-`TABLE` (dialog_table.py) has every move there is; what is not in it cannot happen, and is counted if it does.
+`TABLE` (dialog_table.py) holds every possible move; a move outside it is counted and ignored.
 """
 
 from __future__ import annotations
@@ -40,19 +39,19 @@ from cdp_supervisor.sansio.state import Dialog, Page, Ticket
 from cdp_supervisor.sansio.transition import Transition
 
 NONE_SHOWING: Final = -32602
-"""Our params are right, so the browser can only mean that no dialog is showing."""
+"""Error code "invalid params": ours are valid, so the browser means that no dialog is showing."""
 HOLD_SECONDS: Final = 0.5
-"""Seconds in which it is known which of two dialogs on one page is left."""
+"""Seconds after which it is known which of two dialogs on one page is left."""
 ACTIONS: Final = ("accept", "dismiss")
 TYPE: Final = 32
-"""Characters of a type: there may be further ones."""
+"""Characters that are kept of a dialog's type: a browser may send types that are not known here."""
 
 
-# ── what the browser says ────────────────────────────────────────────────────────────────────────────────────────────
+# ── events and replies ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def opened(transition: Transition, page: Page, session_id: SessionId, params: DialogOpeningParams) -> Dialog | None:
-    """`Page.javascriptDialogOpening`. The dialog as it opened, if it is still there: a policy may have settled it."""
+    """Add the dialog of a `Page.javascriptDialogOpening`; return it unless the policy has settled it."""
     limits = transition.state.limits
     frame_id = params.frame_id or page.id
     native = params.native
@@ -82,26 +81,26 @@ def opened(transition: Transition, page: Page, session_id: SessionId, params: Di
     transition.put_page(replace(page, dialogs=(*page.dialogs, dialog)))
     transition.publish(changes.DialogOpened(dialog_id=dialog.id, target_id=page.id, type=dialog.type))
     if not native:
-        for other in older:  # there, it is the older one that nobody can answer any more (fact 26)
+        for other in older:  # without dialog windows the older one becomes unanswerable (fact 26)
             _move(transition, other.id, "superseded")
     _answer_by_policy(transition, dialog)
     return dialog if dialog.id in transition.state.dialog_on else None
 
 
 def _settle_older(transition: Transition, page: Page, session_id: SessionId, frame_id: str) -> Page:
-    """A dialog opens where others are: some of them are over."""
+    """Settle the dialogs of a page that the opening of another one proves to be over."""
     process = transition.process_of(page, frame_id) or session_id
     for other in page.dialogs:
         if other.phase == "unanswerable" and transition.process_of(page, other.frame_id) == process:
-            _move(transition, other.id, "page_replies")  # what it stopped runs scripts again
+            _move(transition, other.id, "page_replies")  # its renderer process runs scripts again
         elif other.phase == "closed" or (other.frame_id == frame_id and other.phase == "answered"):
-            # A reply to what closed it would have come before this opening: our answer is still on its way, to this one.
+            # The reply to an answer that closed it would precede this opening, so our answer is for the new dialog.
             _move(transition, other.id, "superseded")
     return _current(transition, page)
 
 
 def closed(transition: Transition, page: Page, params: DialogClosedParams) -> None:
-    """`Page.javascriptDialogClosed`. Without an opening it is one that was up before anybody listened (fact 18)."""
+    """Apply a `Page.javascriptDialogClosed`, which may be of a dialog that we never saw open (fact 18)."""
     dialog = _matching_dialog(page, params.frame_id)
     if dialog is None:
         transition.count("closed_without_opening")
@@ -112,7 +111,7 @@ def closed(transition: Transition, page: Page, params: DialogClosedParams) -> No
     if page.remedy_pending:
         elsewhere = "navigation"
     if dialog.phase == "answering" and dialog.accepting != accepted:
-        # our answer is still on its way, maybe to the next one
+        # our own answer is still on its way, perhaps to the next dialog
         _settle(transition, page, dialog, "remote", elsewhere)
     else:
         _apply_move(transition, page, dialog, "closed", elsewhere)
@@ -121,7 +120,7 @@ def closed(transition: Transition, page: Page, params: DialogClosedParams) -> No
 
 
 def _matching_dialog(page: Page, frame_id: str) -> Dialog | None:
-    """The dialog that has closed: of a frame that has two (its next document has one already), the one that can be answered."""
+    """Return the dialog that closed; of two in one frame (its next document's too), the answerable one."""
     found: Dialog | None = None
     for each in page.dialogs:
         if (not frame_id or each.frame_id == frame_id) and each.phase != "closed":
@@ -132,7 +131,7 @@ def _matching_dialog(page: Page, frame_id: str) -> Dialog | None:
 
 
 def _supersede(transition: Transition, opened_meanwhile: Iterable[Dialog]) -> None:
-    """They opened while another was up: the browser shows them, and answers for them to nobody (fact 3)."""
+    """Mark dialogs that opened over another one: the browser shows them and takes no answer (fact 3)."""
     for dialog in opened_meanwhile:
         if dialog.native and dialog.phase != "closed":
             _move(transition, dialog.id, "superseded")
@@ -141,7 +140,7 @@ def _supersede(transition: Transition, opened_meanwhile: Iterable[Dialog]) -> No
 def answer_ended(
     transition: Transition, ticket: Ticket, outcome: Result | Refusal | Malformed | Loss | NotSent
 ) -> None:
-    """What became of our answer."""
+    """Apply the end of our answer to a dialog."""
     page = transition.page(ticket.page_id)
     if page is None:
         return
@@ -159,11 +158,11 @@ def answer_ended(
     _move(transition, ticket.dialog_id, trigger)
 
 
-# ── what ends without a word ─────────────────────────────────────────────────────────────────────────────────────────
+# ── ends without an event ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def replied(transition: Transition, page: Page, session_id: SessionId | None, ticket_number: int) -> None:
-    """A renderer answered something: what was sent after a dialog became stuck proves that it is gone."""
+    """Settle unanswerable dialogs of a renderer that replied to a command sent after they became so."""
     for dialog in page.dialogs:
         if (
             dialog.phase == "unanswerable"
@@ -174,19 +173,19 @@ def replied(transition: Transition, page: Page, session_id: SessionId | None, ti
 
 
 def link_or_session_lost(transition: Transition, page: Page) -> None:
-    """The page's session has ended: what only it had seen nobody can answer (fact 4)."""
+    """Orphan the dialogs that only the page's ended session saw: no other can answer them (fact 4)."""
     for dialog in page.dialogs:
         _move(transition, dialog.id, "session_lost")
 
 
 def target_gone(transition: Transition, page: Page) -> None:
-    """The page is gone, and its dialogs with it."""
+    """Settle the dialogs of a page that is gone."""
     for dialog in page.dialogs:
         _move(transition, dialog.id, "target_gone")
 
 
 def frame_gone(transition: Transition, page: Page, frame_ids: Iterable[str], reason: str) -> None:
-    """Frames are gone, or show another document: of their dialogs nothing more is said."""
+    """Settle the dialogs of frames that are gone or show another document: no closed event comes for them."""
     gone = frozenset(frame_ids)
     for dialog in page.dialogs:
         if dialog.frame_id in gone and dialog.phase != "closed":
@@ -195,8 +194,8 @@ def frame_gone(transition: Transition, page: Page, frame_ids: Iterable[str], rea
             elif (
                 dialog.phase == "unanswerable"
                 or reason != "navigation"
-                # Without a window of the browser's, a navigation ends it without a word; a frame may only have got another
-                # process, while its first document still asks in the old one.
+                # Without a dialog window, a navigation of the page closes it without an event. A frame may only have
+                # changed its process, while the dialog of its first document is still open in the old one.
                 or (not dialog.native and dialog.frame_id == page.id)
             ):
                 found = _find(transition, dialog.id)
@@ -208,7 +207,7 @@ def frame_gone(transition: Transition, page: Page, frame_ids: Iterable[str], rea
 
 
 def due(transition: Transition, dialog_id: str) -> None:
-    """The time of a dialog, or of its phase, is over."""
+    """Act on the deadline of a dialog or of its phase."""
     found = _find(transition, dialog_id)
     if found is None:
         return
@@ -218,19 +217,17 @@ def due(transition: Transition, dialog_id: str) -> None:
         return
     _put(transition, replace(dialog, deadline=None))
     if dialog.phase == "open":
-        transition.note(
-            "warning", "a dialog was not answered in time, and is dismissed", dialog=dialog.id, page=page.id[:8]
-        )
+        transition.note("warning", "dismissing a dialog that got no answer in time", dialog=dialog.id, page=page.id[:8])
         _answer(transition, dialog.id, accept=False, prompt_text=None, by="watchdog")
     else:
         _move(transition, dialog.id, "due")
 
 
-# ── what is asked ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def respond(transition: Transition, received: RequestReceived, request: RespondToDialog) -> None:
-    """`respond_to_dialog`."""
+    """Answer a dialog for `respond_to_dialog`, or answer the request with the error that prevents it."""
     error = _invalid_answer(transition, request)
     if error is not None:
         transition.answer(received.request_id, error=error)
@@ -240,7 +237,7 @@ def respond(transition: Transition, received: RequestReceived, request: RespondT
         transition.answer(received.request_id, error=dialog)
         return
     if request.prompt_text is not None and dialog.type != "prompt":
-        wrong = f"prompt_text is for prompts, and dialog {dialog.id} is of type {dialog.type}; leave it out."
+        wrong = f"prompt_text was given, and dialog {dialog.id} is of type {dialog.type}, not prompt; leave it out."
         transition.answer(received.request_id, error=InvalidArgument(wrong))
         return
     refusal = TABLE[dialog.phase, "answer"].refuse
@@ -258,7 +255,7 @@ def respond(transition: Transition, received: RequestReceived, request: RespondT
 
 
 def set_policy(transition: Transition, received: RequestReceived, request: SetPolicy) -> None:
-    """`set_policy`: open dialogs are met anew."""
+    """Set the policy, and apply it to the dialogs that are open."""
     transition.update(policy=request.policy)
     for dialog in _pending(transition):
         if dialog.phase == "open" and not dialog.held:
@@ -267,13 +264,13 @@ def set_policy(transition: Transition, received: RequestReceived, request: SetPo
 
 
 def settle_for_stop(transition: Transition) -> None:
-    """Answer what can be answered: a dialog that nobody sees any more freezes its page for good (fact 4)."""
+    """Answer every open dialog: one that no remaining session saw open blocks its page for ever (fact 4)."""
     for dialog in _pending(transition):
         if dialog.phase == "open":
-            _settle_at_the_end(transition, dialog)
+            _answer_for_stop(transition, dialog)
 
 
-def _settle_at_the_end(transition: Transition, dialog: Dialog) -> None:
+def _answer_for_stop(transition: Transition, dialog: Dialog) -> None:
     accept = transition.state.policy.of(dialog.type) == "auto_accept"
     _put(transition, replace(dialog, held=False))
     _answer(transition, dialog.id, accept=accept, prompt_text=None, by="auto_policy")
@@ -283,7 +280,6 @@ def _settle_at_the_end(transition: Transition, dialog: Dialog) -> None:
 
 
 def _apply_policy(transition: Transition, dialog: Dialog) -> None:
-    """Do what the policy says."""
     deadline = _deadline_of(transition, dialog)
     if deadline is not dialog.deadline:
         dialog = replace(dialog, deadline=deadline)
@@ -292,29 +288,29 @@ def _apply_policy(transition: Transition, dialog: Dialog) -> None:
 
 
 def _deadline_of(transition: Transition, dialog: Dialog) -> float | None:
-    """The time that a dialog has from now on, where the policy is to wait for somebody; else what it had."""
+    """Schedule the deadline that the policy gives a dialog and return it; else return the one it has."""
     state = transition.state
     if state.scope.observing or state.stopping is not None:
         return dialog.deadline
     if dialog.held:
-        transition.schedule(_key(dialog), HOLD_SECONDS, f"which of two dialogs is left ({dialog.id})")
+        transition.schedule(_key(dialog), HOLD_SECONDS, f"dialog {dialog.id} is one of two, and one of them ends")
         return dialog.deadline
     if state.policy.of(dialog.type) != "must_respond":
         return dialog.deadline
     left = state.policy.dialog_timeout - max(transition.now - dialog.opened.mono, 0.0)
-    return transition.schedule(_key(dialog), left, f"nobody answered dialog {dialog.id}")
+    return transition.schedule(_key(dialog), left, f"dialog {dialog.id} must get an answer")
 
 
 def _answer_by_policy(transition: Transition, dialog: Dialog) -> None:
-    """Answer, where the policy is not to wait for somebody."""
+    """Answer a dialog now, unless the policy waits for a caller to do so."""
     policy = transition.state.policy.of(dialog.type)
     if transition.state.scope.observing:
         return
     if transition.state.stopping is not None:
-        _settle_at_the_end(transition, dialog)
+        _answer_for_stop(transition, dialog)
     elif policy != "must_respond" and not dialog.held:
         accept = policy == "auto_accept"
-        transition.note("info", "a dialog is answered by policy", dialog=dialog.id, type=dialog.type, accept=accept)
+        transition.note("info", "answering a dialog by policy", dialog=dialog.id, type=dialog.type, accept=accept)
         _answer(transition, dialog.id, accept=accept, prompt_text=transition.state.policy.prompt_text, by="auto_policy")
 
 
@@ -334,21 +330,10 @@ def _answer(transition: Transition, dialog_id: str, *, accept: bool, prompt_text
         params["promptText"] = dialog.default_prompt if prompt_text is None else prompt_text
     _put(
         transition,
-        replace(
-            dialog,
-            phase="answering",
-            by=by,
-            accepting=accept,
-            since_ticket=transition.state.last_ticket,
-        ),
+        replace(dialog, phase="answering", by=by, accepting=accept, since_ticket=transition.state.last_ticket),
     )
     transition.send(
-        page.session_id,
-        "Page.handleJavaScriptDialog",
-        params,
-        purpose="answer",
-        page_id=page.id,
-        dialog_id=dialog.id,
+        page.session_id, "Page.handleJavaScriptDialog", params, purpose="answer", page_id=page.id, dialog_id=dialog.id
     )
     transition.schedule(
         _key(dialog), transition.state.limits.answer_patience, f"the answer to dialog {dialog.id} is unconfirmed"
@@ -356,14 +341,14 @@ def _answer(transition: Transition, dialog_id: str, *, accept: bool, prompt_text
 
 
 def _move(transition: Transition, dialog_id: str, trigger: Trigger) -> None:
-    """One trigger, for a dialog that may have ended meanwhile."""
+    """Apply a trigger to a dialog, unless it has ended."""
     found = _find(transition, dialog_id)
     if found is not None:
         _apply_move(transition, *found, trigger)
 
 
 def _apply_move(transition: Transition, page: Page, dialog: Dialog, trigger: Trigger, elsewhere: str = "") -> None:
-    """One trigger; `elsewhere` is how it ended where it was not by us."""
+    """Apply a trigger to a dialog; `elsewhere` is the reason to record if our answer did not close it."""
     move = TABLE.get((dialog.phase, trigger))
     if move is None:
         transition.count("impossible_dialog_moves")
@@ -380,7 +365,7 @@ def _apply_move(transition: Transition, page: Page, dialog: Dialog, trigger: Tri
         )
     elif move.overdue:
         _put(transition, replace(dialog, overdue=True, deadline=None))
-        transition.note("warning", "a dialog that nobody can answer is overdue", dialog=dialog.id, why=dialog.why)
+        transition.note("warning", "an unanswerable dialog is overdue", dialog=dialog.id, why=dialog.why)
 
 
 def _make_unanswerable(transition: Transition, page: Page, dialog: Dialog, move: Move) -> None:
@@ -401,7 +386,7 @@ def _make_unanswerable(transition: Transition, page: Page, dialog: Dialog, move:
         )
     _put(transition, unanswerable)
     if dialog.phase != "unanswerable":
-        transition.note("warning", "a dialog cannot be answered any more", dialog=dialog.id, why=move.unanswerable)
+        transition.note("warning", "a dialog became unanswerable", dialog=dialog.id, why=move.unanswerable)
         _schedule_overdue(transition, unanswerable)
     session_id = transition.process_of(page, dialog.frame_id)
     if move.probe and session_id is not None:
@@ -409,9 +394,9 @@ def _make_unanswerable(transition: Transition, page: Page, dialog: Dialog, move:
 
 
 def _schedule_overdue(transition: Transition, dialog: Dialog) -> None:
-    """Its time goes on running, whatever happened to its link: then it is overdue."""
+    """Schedule when an unanswerable dialog is overdue: its time runs from its opening, across reconnects."""
     left = transition.state.policy.dialog_timeout - max(transition.now - dialog.opened.mono, 0.0)
-    at = transition.schedule(_key(dialog), left, f"dialog {dialog.id} is stuck")
+    at = transition.schedule(_key(dialog), left, f"dialog {dialog.id} is unanswerable")
     _put(transition, replace(dialog, deadline=at))
 
 
@@ -442,20 +427,20 @@ def _settle(transition: Transition, page: Page, dialog: Dialog, closed_by: str, 
 
 
 def _release_next(transition: Transition, left: tuple[Dialog, ...]) -> None:
-    """What was held is met, where nothing else is up any more."""
+    """Apply the policy to the next held dialog, once no other dialog of the page is open."""
     waiting = [each for each in left if each.held]
     if waiting and not any(each.phase in ("open", "answering", "unanswerable") and not each.held for each in left):
         _release(transition, waiting[0])
 
 
-# ── finding ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── lookup ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _invalid_answer(transition: Transition, request: RespondToDialog) -> Exception | None:
     if request.action not in ACTIONS:
-        return InvalidArgument(f"{request.action!r} is no action; a dialog can be answered with: {', '.join(ACTIONS)}.")
+        return InvalidArgument(f"{request.action!r} is not an action for a dialog; use one of: {', '.join(ACTIONS)}.")
     if transition.state.scope.observing:
-        return InvalidArgument("This supervisor only observes: open one without .observed() to answer dialogs.")
+        return InvalidArgument("This supervisor only observes; open one without .observed() to answer dialogs.")
     return None
 
 
@@ -473,7 +458,7 @@ def _dialog_to_answer(transition: Transition, dialog_id: str | None) -> Dialog |
 
 
 def _pending(transition: Transition) -> list[Dialog]:
-    """Every dialog that is not known to be over, in the order of opening."""
+    """Return every dialog that is not known to be over, in the order of opening."""
     found = (_find(transition, each) for each in transition.state.dialog_on)
     return sorted((each[1] for each in found if each is not None), key=_number)
 

@@ -1,19 +1,21 @@
 """The frames of a page, folded from the events of all its sessions.
 
-A frame keeps its id for life (docs/cdp/a-frame-keeps-its-id-across-processes.md). What its tree shows is told by several
-sessions whose messages overtake each other (fact 38), so the rules are made to hold in every order that there may be:
+A frame keeps its id for life (docs/cdp/a-frame-keeps-its-id-across-processes.md). Several sessions report one tree,
+and their messages overtake each other (fact 38), so these rules hold for every order of the events:
 
-* A frame is told of by one session: its own where it is out of process, else that of the process above. What another
-  session says of it is older, and passed over.
-* Navigation says nothing of the frames that it ends: all below are dropped, but what has come of the new document
-  (docs/cdp/navigation-removes-child-frames-without-framedetached.md).
-* A frame whose own session is ended is gone with it: it comes back by an event of its own where it only changed its
-  process (demotion), and by nothing where it was removed (facts 39, 42). Where the session ended because of another one, or
-  of the link, the frame stays, adrift, until it is attached to again, or its target is known to be gone. One of a document
-  that its page has left meanwhile may be kept with it (fact 43), and nothing tells of that: its page's tree does.
-* `Page.getFrameTree` says what a session really has: at attach, when a document came back from the back/forward cache
-  (docs/cdp/a-document-from-the-back-forward-cache-reports-no-frames.md), after a crash (facts 41, 49). What it does not name, and that session told of, is gone.
-* A frame may be told of before the one above it; it is shown when that one is known.
+* One session reports a frame: the frame's own session if it is out of process, else the session of its parent's
+  process. Reports from other sessions are stale and ignored.
+* A navigation does not report the frames that it removes: all descendants are dropped, except those that the new
+  document already has (docs/cdp/navigation-removes-child-frames-without-framedetached.md).
+* A frame is removed when its own session ends: if it only moved back to its parent's process (demotion), an event
+  adds it again, and if it was removed, no event comes (facts 39, 42). If its session ended because another session or
+  the link ended, the frame stays adrift until a session attaches to it again or its target is known to be gone. A
+  frame of a document that its page has left may be kept with that document (fact 43). No event reports that, only the
+  page's tree.
+* `Page.getFrameTree` returns the frames that a session really has. It is sent at attach, when a document came back
+  from the back/forward cache (docs/cdp/a-document-from-the-back-forward-cache-reports-no-frames.md), and after a
+  crash (facts 41, 49). A frame that the session reported and the tree does not contain is gone.
+* A frame may be reported before its parent; it is shown once the parent is known.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ NONE: Final[Map[str, None]] = Map()
 
 
 def attached(transition: Transition, page: Page, session_id: SessionId, params: FrameAttachedParams) -> None:
-    """`Page.frameAttached`: a frame is there, or has come back into the process above."""
+    """Add the frame of a `Page.frameAttached`, or move a known one back to its parent's process."""
     frame_id = params.frame_id
     known = page.frames.get(frame_id)
     if not frame_id or frame_id == page.id or (known is not None and _reported_by_other(transition, known, session_id)):
@@ -62,7 +64,7 @@ def attached(transition: Transition, page: Page, session_id: SessionId, params: 
 
 
 def detached(transition: Transition, page: Page, session_id: SessionId, params: FrameDetachedParams) -> None:
-    """`Page.frameDetached`: removed, or on its way into a process of its own."""
+    """Remove the frame of a `Page.frameDetached`; keep it on a `swap`, which moves it to its own process."""
     frame = page.frames.get(params.frame_id)
     if frame is None:
         return
@@ -71,42 +73,42 @@ def detached(transition: Transition, page: Page, session_id: SessionId, params: 
         return
     gone = [each for each in _below(page, frame.id) if page.frames[each].session_id == session_id]
     page = _drop(transition, page, gone, "frame_gone")
-    if frame.session_id == session_id:  # it has not been attached to yet, and no tree above will name it
+    if frame.session_id == session_id:  # its own session has not opened yet, and no tree of another session contains it
         _put(transition, page, replace(frame, session_id=None, oopif=True, reported=False))
         transition.set_adrift(frame.id, page.id)
 
 
 def navigated(transition: Transition, page: Page, session_id: SessionId, params: FrameNavigatedParams) -> bool:
-    """`Page.frameNavigated`. Whether the tree of the session has to be read anew."""
-    shown = params.frame
-    frame_id = shown.id
+    """Apply a `Page.frameNavigated`; return True if the frame tree of the session must be read again."""
+    info = params.frame
+    frame_id = info.id
     known = page.frames.get(frame_id)
     if not frame_id or (known is not None and _reported_by_other(transition, known, session_id)):
         return False
     restored = params.type == CLEARING
     below = _below(page, frame_id)
-    if restored:  # what has a session of its own has just been attached (fact 43)
+    if restored:  # frames with sessions of their own were attached just before (fact 43)
         below = [each for each in below if not _reported_by_other(transition, page.frames[each], session_id)]
     page = _drop(transition, page, below, "navigation")
     if known is None:
-        page = _add(transition, page, frame_id, shown.parent_id or None, session_id)
+        page = _add(transition, page, frame_id, info.parent_id or None, session_id)
         known = page.frames.get(frame_id)
         if known is None:
             return restored
-    page = _put(transition, page, _with_document(known, session_id, shown))
+    page = _put(transition, page, _with_document(known, session_id, info))
     if page.dialogs:
         dialogs.frame_gone(transition, page, [frame_id], "navigation")
     transition.publish(changes.FrameNavigated(frame_id=frame_id, target_id=page.id))
     if frame_id == page.id:
-        crashed = _current(transition, page)
-        transition.put_page(replace(crashed, url=crashed.frames[frame_id].url, crashed=None))
+        current = _current(transition, page)
+        transition.put_page(replace(current, url=current.frames[frame_id].url, crashed=None))
     return restored
 
 
 def navigated_within(
     transition: Transition, page: Page, session_id: SessionId, params: NavigatedWithinDocumentParams
 ) -> None:
-    """`Page.navigatedWithinDocument`."""
+    """Apply the new URL of a `Page.navigatedWithinDocument`."""
     frame = page.frames.get(params.frame_id)
     if frame is None or _reported_by_other(transition, frame, session_id):
         return
@@ -117,7 +119,7 @@ def navigated_within(
 
 
 def context_created(transition: Transition, page: Page, session_id: SessionId, params: ContextCreatedParams) -> None:
-    """`Runtime.executionContextCreated`: where the scripts of a frame run, which may be told of later than this."""
+    """Record the default execution context of a frame; the frame itself may be reported later."""
     about, context = params.context.aux_data, params.context.unique_id
     if not about.is_default or not context:
         return
@@ -138,19 +140,22 @@ def context_created(transition: Transition, page: Page, session_id: SessionId, p
 def context_destroyed(
     transition: Transition, page: Page, _session_id: SessionId, params: ContextDestroyedParams
 ) -> None:
-    """`Runtime.executionContextDestroyed`: of one frame; which, only its own words tell."""
+    """Remove the execution context of a `Runtime.executionContextDestroyed`, which names no frame."""
     if params.execution_context_unique_id in page.contexts:
         transition.put_page(replace(page, contexts=page.contexts.delete(params.execution_context_unique_id)))
 
 
 def contexts_cleared(transition: Transition, page: Page, session_id: SessionId) -> None:
-    """`Runtime.executionContextsCleared`: no frame is looked at, since there may be thousands."""
+    """End all execution contexts of a session.
+
+    A counter per session does it: a page may have thousands of frames to loop over.
+    """
     clearings = page.context_clearings.set(session_id, page.context_clearings.get(session_id, 0) + 1)
     transition.put_page(replace(_without_early(page, session_id), context_clearings=clearings))
 
 
 def session_forgotten(transition: Transition, page: Page, session_id: SessionId) -> Page:
-    """A session has ended, and with it what its scripts ran in."""
+    """Drop the execution contexts of a session that has ended."""
     left = _without_early(page, session_id)
     if session_id in page.context_clearings:
         left = replace(left, context_clearings=page.context_clearings.delete(session_id))
@@ -158,9 +163,10 @@ def session_forgotten(transition: Transition, page: Page, session_id: SessionId)
 
 
 def context_of(page: Page, frame: Frame) -> str:
-    """The unique id of the context that a frame's scripts run in; empty where none is known, or it has ended.
+    """Return the unique id of a frame's execution context; empty if none is known or it has ended.
 
-    Only its own end ends one: docs/cdp/the-first-document-of-a-frame-keeps-its-execution-context.md.
+    A navigation does not end a context, only its own end does
+    (docs/cdp/the-first-document-of-a-frame-keeps-its-execution-context.md).
     """
     made = page.contexts.get(frame.context)
     if (
@@ -191,7 +197,7 @@ def _without(contexts: Map[str, ExecutionContext], context: str) -> Map[str, Exe
 
 
 def attached_as_oopif(transition: Transition, page: Page, attachment: Attachment, info: Json) -> None:
-    """A frame has a session of its own from now on."""
+    """Assign a frame to its own new session: it is out of process."""
     frame_id = str(attachment.target_id)
     known = page.frames.get(frame_id)
     parent_id = text(info, "parentFrameId") or text(info, "parentId") or None
@@ -206,7 +212,7 @@ def attached_as_oopif(transition: Transition, page: Page, attachment: Attachment
 
 
 def target_changed(transition: Transition, page: Page, frame_id: str, info: Json) -> None:
-    """`Target.targetInfoChanged` of a frame: the only word of its URL where its first events were missed (fact 40)."""
+    """Take a frame's URL from its target info: the only report if its first events were missed (fact 40)."""
     frame = page.frames.get(frame_id)
     url = text(info, "url", transition.state.limits.text_kept)
     if frame is not None and url and not frame.reported and frame.url != url:
@@ -214,7 +220,7 @@ def target_changed(transition: Transition, page: Page, frame_id: str, info: Json
 
 
 def session_ended(transition: Transition, page: Page, attachment: Attachment, successor: SessionId | None) -> None:
-    """The session of a frame out of process has ended; it stays where another session tells of it (`heir`)."""
+    """Remove a frame at the end of its own session, or assign it to another session on its target."""
     frame = page.frames.get(str(attachment.target_id))
     if frame is None or frame.session_id != attachment.session_id:
         return
@@ -225,14 +231,14 @@ def session_ended(transition: Transition, page: Page, attachment: Attachment, su
 
 
 def gone(transition: Transition, page: Page, frame_id: str) -> None:
-    """The target of a frame is no more. Where another session tells of the frame by now, it only changed its process."""
+    """Remove a frame at the end of its target, unless another session reports it after a process change."""
     frame = page.frames.get(frame_id)
     if frame is not None and frame.session_id not in transition.state.sessions:
         _drop(transition, page, [frame.id, *_below(page, frame.id)], "frame_gone")
 
 
 def read_tree(transition: Transition, page: Page, attachment: Attachment, result: Json) -> None:
-    """The result of `Page.getFrameTree` of one session: what that process really has."""
+    """Apply the result of `Page.getFrameTree` of one session: the frames that its process really has."""
     session_id = attachment.session_id
     found: dict[str, tuple[str | None, FrameInfo]] = {}
     most = transition.state.limits.text_kept
@@ -240,10 +246,10 @@ def read_tree(transition: Transition, page: Page, attachment: Attachment, result
     stack: list[tuple[Json, str | None]] = [(root, None)]
     while stack:
         node, parent_id = stack.pop()
-        shown = read_frame(member(node, "frame"), most)
-        frame_id = shown.id
+        info = read_frame(member(node, "frame"), most)
+        frame_id = info.id
         if frame_id and frame_id not in found:
-            found[frame_id] = (shown.parent_id or parent_id, shown)
+            found[frame_id] = (info.parent_id or parent_id, info)
             stack.extend((child, frame_id) for child in reversed(members(node, "childFrames")))
     if text(member(root, "frame"), "id") != attachment.target_id:
         return
@@ -251,13 +257,13 @@ def read_tree(transition: Transition, page: Page, attachment: Attachment, result
     if attachment.target_id == page.id:
         left = _kept_from_old_document(transition, page, found[page.id][1].loader_id)
         page = _drop(transition, page, [each for each in left if each not in found], "navigation")
-    for frame_id, (parent_id, shown) in found.items():
+    for frame_id, (parent_id, info) in found.items():
         known = page.frames.get(frame_id)
         if known is None:
             page = _add(transition, page, frame_id, parent_id, session_id)
             known = page.frames.get(frame_id)
         if known is not None and not _reported_by_other(transition, known, session_id):
-            page = _put(transition, page, _with_document(known, session_id, shown))
+            page = _put(transition, page, _with_document(known, session_id, info))
     if page.id in found and attachment.target_id == page.id:
         transition.put_page(
             replace(page, url=page.frames[page.id].url if page.id in page.frames else page.url, stale=False)
@@ -287,7 +293,10 @@ def _add(transition: Transition, page: Page, frame_id: str, parent_id: str | Non
 
 
 def _missing_from_tree(transition: Transition, page: Page, attachment: Attachment, found: Container[str]) -> list[str]:
-    """What the tree of a session would name if it were there: not what has a process of its own (fact 41)."""
+    """Return the known frames that a session's tree should contain and does not.
+
+    A tree never contains frames with a process of their own (fact 41).
+    """
     own = {str(attachment.target_id)}
     stack = [*own]
     while stack:
@@ -312,7 +321,7 @@ def _missing_from_tree(transition: Transition, page: Page, attachment: Attachmen
 
 
 def _kept_from_old_document(transition: Transition, page: Page, loader: str) -> list[str]:
-    """What no session tells of, where the page has another document than the one that it was below."""
+    """Return the frames without a session that belong to an earlier document of the page."""
     main = page.frames.get(page.id)
     if main is None or main.loader in ("", loader):
         return []
@@ -348,21 +357,21 @@ def _put(transition: Transition, page: Page, frame: Frame) -> Page:
     return transition.put_page(replace(page, frames=page.frames.set(frame.id, frame)))
 
 
-def _with_document(frame: Frame, session_id: SessionId, shown: FrameInfo) -> Frame:
-    """The frame, with the document that is told of."""
+def _with_document(frame: Frame, session_id: SessionId, info: FrameInfo) -> Frame:
+    """Return the frame with the document that the session reports for it."""
     return replace(
         frame,
         session_id=session_id,
-        url=shown.url + shown.url_fragment,
-        name=shown.name or frame.name,
-        origin=shown.security_origin,
+        url=info.url + info.url_fragment,
+        name=info.name or frame.name,
+        origin=info.security_origin,
         reported=True,
-        loader=shown.loader_id,
+        loader=info.loader_id,
     )
 
 
 def _below(page: Page, frame_id: str) -> list[str]:
-    """All frames below one, those below first."""
+    """Return all descendants of a frame, children before their parents."""
     found: list[str] = []
     stack = [frame_id] if frame_id in page.children else []
     while stack:
@@ -374,7 +383,7 @@ def _below(page: Page, frame_id: str) -> list[str]:
 
 
 def _reported_by_other(transition: Transition, frame: Frame, session_id: SessionId) -> bool:
-    """Whether another session, which is open, tells of the frame."""
+    """True if another open session reports this frame."""
     return frame.session_id != session_id and frame.session_id in transition.state.sessions
 
 

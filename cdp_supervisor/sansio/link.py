@@ -1,9 +1,11 @@
-"""The link: up, down, dialled again, given up. What it carries is told elsewhere.
+"""The phases of the link: up, down, dialled again, given up.
 
-A command is never sent twice: what was under way when a link broke ends with it, and its caller decides
-(docs/cdp/a-command-is-sent-once.md). A link that does not answer is as good as down (docs/cdp/a-quiet-link-gets-a-keepalive-command.md).
-What is found behind a new link is read from the browser, not hoped for
-(docs/cdp/another-browser-behind-the-address-is-reported.md).
+This module does not know the messages that a link carries.
+
+A command is never sent twice: a command that was open when the link broke ends with the link, and its caller decides
+what to do (docs/cdp/a-command-is-sent-once.md). A link that does not answer is treated as down
+(docs/cdp/a-quiet-link-gets-a-keepalive-command.md). After a reconnect the supervisor reads from the browser which
+targets exist, and assumes nothing about them (docs/cdp/another-browser-behind-the-address-is-reported.md).
 """
 
 from __future__ import annotations
@@ -21,11 +23,11 @@ from cdp_supervisor.sansio.inputs import LinkDown, LinkUp
 from cdp_supervisor.sansio.transition import Transition
 
 HALF_OPEN: Final = 2
-"""Keepalives in a row without an answer, after which a link counts as down."""
+"""Consecutive keepalive commands without a reply after which a link counts as down."""
 
 
 def link_up(transition: Transition, up: LinkUp) -> None:
-    """There is a link."""
+    """Start on a new link: discover targets, auto-attach, list the targets, and begin the keepalive."""
     old = transition.state.link
     if old.phase in ("up", "stopped", "gave_up"):
         return
@@ -49,7 +51,7 @@ def link_up(transition: Transition, up: LinkUp) -> None:
     )
     transition.note("info", "link up")
     if other:
-        transition.note("warning", "another browser is behind the link: the pages of before are gone")
+        transition.note("warning", "another browser is behind the link; the pages of the previous browser are gone")
     transition.emit(effects.Discover())
     if not transition.state.adopting:
         transition.emit(effects.AutoAttach())
@@ -59,7 +61,7 @@ def link_up(transition: Transition, up: LinkUp) -> None:
 
 
 def link_down(transition: Transition, down: LinkDown) -> None:
-    """There is none any more, or none could be made."""
+    """End everything that depends on the link, then schedule a redial or give up."""
     link = transition.state.link
     if link.phase in ("down", "stopped", "gave_up"):
         return
@@ -76,7 +78,7 @@ def link_down(transition: Transition, down: LinkDown) -> None:
     transition.publish(changes.LinkChanged(phase=phase, generation=transition.state.generation, reason=down.reason))
     if over:
         why = "link_not_owned" if not link.owned else "gave_up"
-        transition.note("warning", "link down, and not dialled again", reason=down.reason, failures=failures)
+        transition.note("warning", "link down; it is not dialled again", reason=down.reason, failures=failures)
         calls.end_all(transition, lambda: SupervisorStopped(why))
     else:
         wait = transition.state.reconnect.wait_before(failures, down.jitter)
@@ -86,7 +88,7 @@ def link_down(transition: Transition, down: LinkDown) -> None:
 
 
 def redial(transition: Transition) -> None:
-    """It is time to try again."""
+    """Have the event source dial a link of the next generation."""
     if transition.state.link.phase != "down":
         return
     generation = transition.state.generation + 1
@@ -97,12 +99,15 @@ def redial(transition: Transition) -> None:
 
 
 def keepalive_due(transition: Transition) -> None:
-    """Nothing was sent for a while: some services end a link that is quiet, and a dead one says nothing."""
+    """Send a keepalive command if the link was quiet, or end the link if earlier ones got no reply.
+
+    Some services end a quiet connection, and a dead peer does not report its end.
+    """
     link, period = transition.state.link, transition.state.keepalive
     if link.phase != "up" or period is None:
         return
     if link.unanswered >= HALF_OPEN:
-        transition.note("warning", "the browser does not answer any more", unanswered=link.unanswered)
+        transition.note("warning", "the browser stopped answering keepalive commands", unanswered=link.unanswered)
         transition.emit(effects.Disconnect(reason="half_open"))
     elif link.unanswered or transition.now - link.last_sent >= period:
         transition.send(None, "Browser.getVersion", purpose="keepalive")
@@ -111,16 +116,16 @@ def keepalive_due(transition: Transition) -> None:
 
 
 def unsupported(transition: Transition, refusal: Refusal) -> None:
-    """What answers there is no browser: it does not say which targets it has."""
+    """End a link on which `Target.getTargets` was refused: a supervisor needs the list of targets."""
     why = f"Target.getTargets was refused (code {refusal.code})"
-    transition.note("warning", "what answers there cannot be supervised", why=why)
+    transition.note("warning", "the endpoint cannot be supervised", why=why)
     transition.update(link=replace(transition.state.link, unsupported=why))
     if not transition.state.adopting:
         transition.emit(effects.Disconnect(reason="unsupported"))
 
 
 def alive(transition: Transition) -> None:
-    """The browser answered something."""
+    """Reset the count of unanswered keepalive commands: the browser sent a reply."""
     if transition.state.link.unanswered:
         transition.update(link=replace(transition.state.link, unanswered=0))
 
@@ -133,7 +138,7 @@ def _keep_alive(transition: Transition) -> None:
 
 
 def _end_tickets(transition: Transition, reason: str) -> None:
-    """Whatever was under way ends with the link, once."""
+    """End every open command with the link, each once."""
     loss = Loss(kind="connection", reason=reason, detail="The link to the browser ended; it is dialled again.")
     tickets = transition.state.tickets
     transition.update(tickets=Map())

@@ -1,14 +1,16 @@
-"""Pages, and the sessions on them and below them: how they come into sight, are set up, and go.
+"""Pages and the sessions on their targets: how they appear, are set up, and end.
 
-Whatever opens below the browser is attached to before its first instruction (one auto-attach at the root, one on each
-session, fact 46). Each new session gets the same setup in one go, none of it awaited: a page that a dialog stops answers
-only when it is over (fact 15), and the resume always comes (docs/cdp/resume-comes-last-and-always.md). Silence is a state
-with a name: the page is blocked, and its own late answer says when it is not any more
+Auto-attach gives the supervisor a session on each new target before the target runs its first instruction (one
+`Target.setAutoAttach` at the root and one on each session, fact 46). Each new session gets the same setup commands at
+once, and none of their replies is awaited: a page that a dialog blocks replies only after the dialog is over (fact
+15), and the resume command must always be sent (docs/cdp/resume-comes-last-and-always.md). A page that does not
+answer its setup has the state blocked, until a late reply clears it
 (docs/cdp/a-page-that-does-not-answer-its-setup-is-blocked.md).
 
-One session of ours on each target is listened to; a second one says everything again, and is listened to once the first
-has ended (docs/cdp/a-second-session-repeats-every-event.md). A page is gone when its target is: a session that only
-ended is opened again, and a page that crashed keeps its own (docs/cdp/a-crash-ends-no-session.md).
+The supervisor uses the events of one session per target, the primary session. A second session repeats every event,
+and becomes primary when the first one ends (docs/cdp/a-second-session-repeats-every-event.md). A page is gone when
+its target is gone: if only its session ended, the supervisor opens another one, and a page that crashed keeps its
+session (docs/cdp/a-crash-ends-no-session.md).
 """
 
 from __future__ import annotations
@@ -31,16 +33,16 @@ from cdp_supervisor.sansio.transition import Transition
 WITH_FRAMES: Final = frozenset(("page", "iframe"))
 SCRIPTED: Final = frozenset(("page", "iframe", "worker", "shared_worker", "service_worker", "webview", "worklet"))
 ENDED_WITH_ANOTHER: Final = frozenset(("parent_ended", "link_lost"))
-"""Reasons of a session's end that say nothing of its target."""
+"""Reasons for the end of a session that do not show what became of its target."""
 REOPEN_AFTER: Final = 1.0
-"""Seconds after which a page whose session ended, and that is still there, is attached to again."""
+"""Seconds after the end of a page's session until the supervisor attaches to the page again."""
 
 
 # ── sessions ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def session_opened(transition: Transition, opened: SessionOpened) -> None:
-    """A session is open; what it is on is told next."""
+    """Record a new session; its `Target.attachedToTarget` comes next and starts the setup."""
     state = transition.state
     if opened.session_id in state.sessions:
         return
@@ -70,14 +72,14 @@ def session_opened(transition: Transition, opened: SessionOpened) -> None:
 
 
 def attached_to_target(transition: Transition, params: Json) -> None:
-    """`Target.attachedToTarget`, after its session was told of."""
+    """Set up a session on its `Target.attachedToTarget`, which comes after its `SessionOpened`."""
     attachment = transition.state.sessions.get(SessionId(text(params, "sessionId")))
     if attachment is not None and not attachment.set_up:
         _begin(transition, attachment, member(params, "targetInfo"))
 
 
 def session_closed(transition: Transition, closed: SessionClosed) -> None:
-    """A session has ended, for whatever reason."""
+    """Remove an ended session, detach its page or frame, and let another session of the target take over."""
     attachment = transition.state.sessions.get(closed.session_id)
     if attachment is None:
         return
@@ -99,9 +101,9 @@ def session_closed(transition: Transition, closed: SessionClosed) -> None:
         page = _current(transition, page.id)
         transition.put_page(replace(page, session_id=None, blocked=None))
         if state.link.phase == "up" and not state.adopting:
-            transition.schedule(f"target:{page.id}", REOPEN_AFTER, "a page may still be there without its session")
+            transition.schedule(f"target:{page.id}", REOPEN_AFTER, "a page may still exist without its session")
     if successor is not None and successor.set_up:
-        _listen(transition, successor)
+        _use_events(transition, successor)
         if successor.type == "page":
             _page_attached(transition, successor, {})
         _set_up(transition, successor)
@@ -116,7 +118,7 @@ def _forget_session(transition: Transition, page: Page, session_id: SessionId) -
 
 
 def _leave_target(transition: Transition, attachment: Attachment) -> Attachment | None:
-    """A session is not on its target any more. Who is listened to from now on, where somebody else is on it."""
+    """Remove a session from its target; return the session that becomes primary instead, if any."""
     state, target_id = transition.state, attachment.target_id
     others = tuple(each for each in state.also_on.get(target_id, ()) if each != attachment.session_id)
     successor = None
@@ -136,7 +138,7 @@ def _leave_target(transition: Transition, attachment: Attachment) -> Attachment 
 
 
 def _begin(transition: Transition, attachment: Attachment, info: Json) -> None:
-    """Set a session up, now that it is known what it is on."""
+    """Set up a session now that its target info is known, or detach it if the target is out of scope."""
     attachment = replace(attachment, set_up=True)
     if not _in_scope(transition, attachment, info):
         transition.update(sessions=transition.state.sessions.delete(attachment.session_id))
@@ -147,7 +149,7 @@ def _begin(transition: Transition, attachment: Attachment, info: Json) -> None:
         return
     transition.update(sessions=transition.state.sessions.set(attachment.session_id, attachment))
     if attachment.primary:
-        _listen(transition, attachment)
+        _use_events(transition, attachment)
         if attachment.type == "page":
             _page_attached(transition, attachment, info)
         elif attachment.type == "iframe":
@@ -157,10 +159,10 @@ def _begin(transition: Transition, attachment: Attachment, info: Json) -> None:
     _set_up(transition, attachment)
 
 
-def _listen(transition: Transition, attachment: Attachment) -> None:
-    """What is said on this session is said of its page, or of what else it is on: a second session says it again."""
-    about = attachment.page_id or attachment.target_id
-    transition.update(page_of=transition.state.page_of.set(attachment.session_id, about))
+def _use_events(transition: Transition, attachment: Attachment) -> None:
+    """Assign the events of a primary session to its page, or to its target if that belongs to no page."""
+    subject = attachment.page_id or attachment.target_id
+    transition.update(page_of=transition.state.page_of.set(attachment.session_id, subject))
 
 
 def _set_up(transition: Transition, attachment: Attachment) -> None:
@@ -168,25 +170,26 @@ def _set_up(transition: Transition, attachment: Attachment) -> None:
     if attachment.primary and attachment.type in WITH_FRAMES:
         transition.emit(effects.Enable(session_id=session_id, domain="Page"))
         request_tree(transition, attachment)
-        transition.schedule(f"setup:{session_id}", transition.state.limits.setup_patience, "a setup is unanswered")
+        transition.schedule(
+            f"setup:{session_id}", transition.state.limits.setup_patience, "the setup of a session is unanswered"
+        )
     if attachment.primary and attachment.type in SCRIPTED:
         transition.emit(effects.Enable(session_id=session_id, domain="Runtime"))
     if not transition.state.adopting:
         transition.emit(effects.AutoAttach(session_id=session_id))
         transition.emit(effects.Resume(session_id=session_id))
     elif not attachment.waiting:
-        transition.emit(
-            effects.Resume(session_id=session_id)
-        )  # whoever asked to wait will say so, nobody else would (fact 7)
+        # A target that waits is resumed by the client that asked for the wait; any other must be resumed here (fact 7).
+        transition.emit(effects.Resume(session_id=session_id))
 
 
 def request_tree(transition: Transition, attachment: Attachment) -> None:
-    """Ask a session which frames it has."""
+    """Send `Page.getFrameTree` on a session."""
     transition.send(attachment.session_id, "Page.getFrameTree", purpose="tree", page_id=attachment.page_id)
 
 
 def tree_ended(transition: Transition, ticket: Ticket, number: int, outcome: Any) -> None:
-    """The frame tree, or why there is none."""
+    """Read the reply to `Page.getFrameTree`; after a refusal, send the setup again."""
     attachment = None if ticket.session_id is None else transition.state.sessions.get(ticket.session_id)
     page = transition.page(ticket.page_id)
     if attachment is None or page is None or isinstance(outcome, Loss):
@@ -195,17 +198,18 @@ def tree_ended(transition: Transition, ticket: Ticket, number: int, outcome: Any
         frames.read_tree(transition, page, attachment, value_of(outcome))
         page = _current(transition, page.id)
         if page.crashed is not None and number > page.crashed_after and page.session_id == attachment.session_id:
-            transition.put_page(replace(page, crashed=None))  # who came after a crash hears no other word of its end
+            # A session that was opened after a crash gets no event when the page loads again.
+            transition.put_page(replace(page, crashed=None))
     elif isinstance(outcome, Refusal) and attachment.tries < transition.state.limits.retries:
-        # A navigation broke it off (fact 55); or the page had crashed before we came, and what comes back in its place has
-        # heard nothing of what was asked (docs/cdp/a-crash-ends-no-session.md).
+        # A navigation broke the command off (fact 55); or the page had crashed before we attached, and its new renderer
+        # process received none of the setup commands (docs/cdp/a-crash-ends-no-session.md).
         attachment = replace(attachment, tries=attachment.tries + 1)
         transition.update(sessions=transition.state.sessions.set(attachment.session_id, attachment))
         _set_up(transition, attachment)
 
 
 def renderer_answered(transition: Transition, ticket: Ticket, number: int) -> None:
-    """A renderer has answered, whatever it was: it is not stopped."""
+    """Clear the blocked and busy states of a session: its renderer sent a result or a refusal."""
     page = transition.page(ticket.page_id)
     if page is None or ticket.session_id is None:
         return
@@ -222,9 +226,9 @@ def renderer_answered(transition: Transition, ticket: Ticket, number: int) -> No
 
 
 def setup_overdue(transition: Transition, session_id: SessionId) -> None:
-    """The setup is unanswered: the process is stopped, by a dialog that nobody saw open (fact 4) or by itself.
+    """Mark a page, or only its frame, as blocked: the setup of this session is unanswered.
 
-    That of a frame of its own says nothing of the page's, and the page says so.
+    An unseen dialog (fact 4) or an endless script blocks the renderer process.
     """
     attachment = transition.state.sessions.get(session_id)
     page = None if attachment is None else transition.page(attachment.page_id)
@@ -257,8 +261,9 @@ def _page_attached(transition: Transition, attachment: Attachment, info: Json) -
     transition.cancel(f"target:{page.id}")
     page = replace(page, session_id=attachment.session_id, generation=state.generation, stale=True, blocked=None)
     page = _with_info(transition, page, info)
-    shown = text(info, "url", state.limits.text_kept)  # what an older session told of the document is older
-    transition.put_page(replace(page, url=shown) if shown else page)
+    # This target info is newer than the document that an earlier session reported.
+    url = text(info, "url", state.limits.text_kept)
+    transition.put_page(replace(page, url=url) if url else page)
 
 
 def _with_info(transition: Transition, page: Page, info: Json) -> Page:
@@ -275,11 +280,11 @@ def _with_info(transition: Transition, page: Page, info: Json) -> Page:
 
 
 def info_changed(transition: Transition, params: Json) -> None:
-    """`Target.targetInfoChanged`."""
+    """Update the page or frame of a `Target.targetInfoChanged`."""
     info = member(params, "targetInfo")
     target_id = TargetId(text(info, "targetId"))
     page = transition.page(target_id)
-    if page is not None and text(info, "subtype") == "disconnected":  # a prerendered page took its place (fact 45)
+    if page is not None and text(info, "subtype") == "disconnected":  # a prerendered page replaced it (fact 45)
         page_gone(transition, page, "replaced")
         return
     if page is not None:
@@ -292,7 +297,7 @@ def info_changed(transition: Transition, params: Json) -> None:
 
 
 def destroyed(transition: Transition, params: Json) -> None:
-    """`Target.targetDestroyed`."""
+    """Remove the page or frame of a `Target.targetDestroyed`."""
     target_id = TargetId(text(params, "targetId"))
     page = transition.page(target_id)
     if page is not None:
@@ -302,7 +307,7 @@ def destroyed(transition: Transition, params: Json) -> None:
 
 
 def _frame_gone(transition: Transition, frame_id: TargetId) -> None:
-    """A frame that is adrift is no more."""
+    """Remove a frame that is adrift: its target is gone."""
     page = transition.page(transition.state.adrift.get(frame_id))
     _no_longer_adrift(transition, frame_id)
     if page is not None:
@@ -315,7 +320,7 @@ def _no_longer_adrift(transition: Transition, frame_id: TargetId) -> None:
 
 
 def page_gone(transition: Transition, page: Page, reason: str) -> None:
-    """A page is no more."""
+    """Remove a page; keep its last dialogs, and why it is gone if calls without a target went to it."""
     dialogs.target_gone(transition, page)
     page = _current(transition, page.id)
     transition.cancel(f"target:{page.id}")
@@ -333,13 +338,13 @@ def page_gone(transition: Transition, page: Page, reason: str) -> None:
 
 
 def crashed(transition: Transition, page: Page, session_id: SessionId) -> None:
-    """`Inspector.targetCrashed`."""
+    """Mark the page of an `Inspector.targetCrashed` as crashed."""
     if page.session_id == session_id:
         _mark_crashed(transition, page)
 
 
 def target_crashed(transition: Transition, params: Json) -> None:
-    """`Target.targetCrashed`."""
+    """Mark the page of a `Target.targetCrashed` as crashed."""
     page = transition.page(TargetId(text(params, "targetId")))
     if page is not None:
         _mark_crashed(transition, page)
@@ -353,19 +358,19 @@ def _mark_crashed(transition: Transition, page: Page) -> None:
 
 
 def reload_after_crash(transition: Transition, page: Page, session_id: SessionId) -> None:
-    """`Inspector.targetReloadedAfterCrash`: it shows a document again, and nothing of before is left."""
+    """Send the setup again after `Inspector.targetReloadedAfterCrash`: the renderer process is new."""
     attachment = transition.state.sessions.get(session_id)
     if attachment is not None and attachment.primary:
         if page.session_id == session_id:
             transition.put_page(replace(page, crashed=None))
-        _set_up(transition, attachment)  # what was asked when it died was refused, and not done
+        _set_up(transition, attachment)  # commands that were open at the crash were refused and had no effect
 
 
 # ── the whole browser ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def targets_listed(transition: Transition, result: Json) -> None:
-    """`Target.getTargets`: what there is. What this link has not seen and the list has not is gone."""
+    """Read the result of `Target.getTargets`: a page that neither this link nor the list has is gone."""
     listed = {TargetId(text(info, "targetId")): info for info in members(result, "targetInfos")}
     for attachment in tuple(transition.state.sessions.values()):
         if not attachment.set_up:
@@ -374,7 +379,7 @@ def targets_listed(transition: Transition, result: Json) -> None:
     gone = [page for page in old if page.id not in listed]
     found_again = (page for page in transition.state.pages.values() if page.generation == transition.state.generation)
     same = any(page.number <= transition.state.link.pages_before for page in found_again)
-    # Where its address does not tell: or a page was closed meanwhile, and that is all.
+    # The pages decide only if the address gave no browser id; with a known id, missing pages were merely closed.
     changed = not transition.state.link.browser_ids_known and bool(old) and len(gone) == len(old) and not same
     for page in gone:
         page_gone(transition, page, "link_lost")
@@ -383,12 +388,12 @@ def targets_listed(transition: Transition, result: Json) -> None:
             _frame_gone(transition, frame_id)
     for page in old:
         if page.id in listed and page.session_id is None and not transition.state.adopting:
-            transition.schedule(f"target:{page.id}", REOPEN_AFTER, "a page is there, and has not been attached to")
+            transition.schedule(f"target:{page.id}", REOPEN_AFTER, "a page is listed but has no session")
     link = transition.state.link
     transition.update(link=replace(link, listed=True, failures=0, browser_changed=link.browser_changed or changed))
     _update_only_page(transition, listed)
     if changed:
-        transition.note("warning", "another browser is behind the link: the pages of before are gone")
+        transition.note("warning", "another browser is behind the link; the pages of the previous browser are gone")
 
 
 def _update_only_page(transition: Transition, listed: Container[TargetId]) -> None:
@@ -397,11 +402,11 @@ def _update_only_page(transition: Transition, listed: Container[TargetId]) -> No
         transition.update(only_page=next(iter(state.pages)))
     for target_id in sorted(state.scope.target_ids or ()):
         if target_id not in listed and target_id not in state.pages:
-            transition.note("warning", "a target of the scope is not there", target=target_id[:8])
+            transition.note("warning", "a target of the scope does not exist", target=target_id[:8])
 
 
 def target_due(transition: Transition, target_id: TargetId) -> None:
-    """A page has no session: open one, if it is still there."""
+    """Attach to a page that still has no session."""
     page = transition.page(target_id)
     if (
         page is not None
@@ -414,17 +419,17 @@ def target_due(transition: Transition, target_id: TargetId) -> None:
 
 
 def reopen_ended(transition: Transition, ticket: Ticket, outcome: Any) -> None:
-    """It could not be attached to: there is no such target."""
+    """Remove a page if attaching to it was refused: its target does not exist."""
     page = transition.page(ticket.page_id)
     if page is not None and isinstance(outcome, Refusal) and page.session_id is None:
         page_gone(transition, page, "closed")
 
 
 def link_lost(transition: Transition) -> None:
-    """No session is left; pages and frames stay, until a browser says otherwise."""
+    """Drop all sessions with the link; keep pages and frames until the next link shows which are gone."""
     for page in tuple(transition.state.pages.values()):
         dialogs.link_or_session_lost(transition, page)
-        page = _current(transition, page.id)  # noqa: PLW2901 - the same page, as it is now
+        page = _current(transition, page.id)  # noqa: PLW2901 - the same page after the change above
         cleared = replace(page, session_id=None, blocked=None, stale=True, remedy_pending=False)
         transition.put_page(
             replace(
@@ -453,9 +458,8 @@ def _in_scope(transition: Transition, attachment: Attachment, info: Json) -> boo
     opener = TargetId(text(info, "openerId"))
     assert scope.target_ids is not None
     named = target_id in scope.target_ids or opener in scope.target_ids
-    return (
-        named or opener in transition.state.pages or target_id in transition.state.pages
-    )  # its opener may be gone by now
+    # A known page stays in scope after its opener is gone.
+    return named or opener in transition.state.pages or target_id in transition.state.pages
 
 
 def _current(transition: Transition, page_id: TargetId) -> Page:

@@ -1,6 +1,6 @@
-"""Freeing a page that a dialog stops which nobody can answer: one of the cures, chosen by whoever asks, never unasked.
+"""Recovery: a remedy that frees a page from an unanswerable dialog, only on request.
 
-Which there are is said by the dialogs of the page (facts 5, 22, 26; docs/cdp/an-unseen-dialog-blocks-its-page.md).
+The dialogs of the page decide which remedies work (facts 5, 22, 26; docs/cdp/an-unseen-dialog-blocks-its-page.md).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from cdp_supervisor.sansio.transition import Transition
 
 
 def recover(transition: Transition, received: RequestReceived, request: Recover) -> None:
-    """`recover`: one of the cures, chosen by whoever asks."""
+    """Send the remedy that the caller chose, or answer with the reason why it cannot free the page."""
     page = transition.page(TargetId(request.target_id))
     useless = None if page is None else _refusal_of(page, request.remedy)
     if page is None:
         transition.answer(received.request_id, error=UnknownTarget(request.target_id, known=page_ids(transition)))
     elif transition.state.scope.observing:
-        wrong = "This supervisor only observes: open one without .observed() to free a page."
+        wrong = "This supervisor only observes; open one without .observed() to free a page."
         transition.answer(received.request_id, error=InvalidArgument(wrong))
     elif useless is not None:
         transition.answer(received.request_id, error=useless)
@@ -42,7 +42,7 @@ def recover(transition: Transition, received: RequestReceived, request: Recover)
 
 
 def _refusal_of(page: Page, remedy: str) -> InvalidArgument | None:
-    """Why this does not free the page."""
+    """Return the error for a remedy that does not free the page, or None if it does."""
     unanswerable = [dialog for dialog in page.dialogs if dialog.phase == "unanswerable"]
     found: tuple[str, ...] = ()
     if unanswerable or page.blocked is not None or page.blocked_sessions or page.busy_sessions:
@@ -54,11 +54,11 @@ def _refusal_of(page: Page, remedy: str) -> InvalidArgument | None:
     if remedy in found:
         return None
     if found:
-        return InvalidArgument(f"{remedy!r} does not free this page; what does: {', '.join(found)}.")
+        return InvalidArgument(f"{remedy!r} does not free this page; use one of: {', '.join(found)}.")
     pending = [dialog.id for dialog in page.dialogs if dialog.phase != "closed"]
-    instead = f"respond to {', '.join(pending)}" if pending else "its health says how it fares"
+    instead = f"respond to {', '.join(pending)}" if pending else "see its health"
     return InvalidArgument(
-        f"Nothing that nobody can answer stops page {page.id[:8]}, so there is nothing to free; {instead}."
+        f"Page {page.id[:8]} is not blocked by an unanswerable dialog, so it needs no remedy; {instead}."
     )
 
 
@@ -71,21 +71,21 @@ def _apply(transition: Transition, request_id: int, page: Page, remedy: str) -> 
         method, params = "Page.reload", {}
     else:
         url = page.url.partition("#")[0] or "about:blank"
-        if remedy == "same_document":  # keeps what the page has, and costs one entry of its history (fact 5)
+        if remedy == "same_document":  # keeps the page's document and adds one entry to its history (fact 5)
             url = f"{url}#freed-{transition.state.last_ticket + 1}"
         method, params = "Page.navigate", {"url": url}
     transition.put_page(replace(page, remedy_pending=bool(page.dialogs)))
-    transition.note("info", "a page is freed", page=page.id[:8], remedy=remedy)
+    transition.note("info", "freeing a page", page=page.id[:8], remedy=remedy)
     number = transition.send(session_id, method, params, purpose="remedy", page_id=page.id, call_id=f"a-{request_id}")
-    transition.schedule(f"remedy:{number}", transition.state.limits.answer_patience, "a cure is unanswered")
+    transition.schedule(f"remedy:{number}", transition.state.limits.answer_patience, "a remedy is unanswered")
 
 
 def remedy_ended(transition: Transition, ticket: Ticket, number: int, outcome: Any) -> None:
-    """A cure was carried out, or refused."""
+    """Answer the request with the end of its remedy."""
     transition.cancel(f"remedy:{number}")
     request_id = int(ticket.call_id[2:])
     try:
-        result_of(outcome, "The cure", ticket.session_id)
+        result_of(outcome, "The remedy", ticket.session_id)
     except CdpError as error:
         transition.answer(request_id, error=error)
     else:
@@ -93,18 +93,18 @@ def remedy_ended(transition: Transition, ticket: Ticket, number: int, outcome: A
 
 
 def remedy_due(transition: Transition, number: str) -> None:
-    """A cure was not answered in its time."""
+    """Answer the request with a timeout: the remedy got no reply in time."""
     ticket = transition.state.tickets.get(int(number))
     if ticket is not None:
         transition.forget(int(number))
         page = transition.page(ticket.page_id)
         health = None if page is None else view_health(transition.state, page)
         waited = transition.now - ticket.since.mono
-        transition.answer(int(ticket.call_id[2:]), error=CallTimedOut("The cure", waited=waited, health=health))
+        transition.answer(int(ticket.call_id[2:]), error=CallTimedOut("The remedy", waited=waited, health=health))
 
 
 def end_all(transition: Transition, error_for: Any) -> None:
-    """Nothing can be freed any more: whoever waits is told so."""
+    """End every open remedy with the error that `error_for` makes: no reply can come any more."""
     for number, ticket in sorted(transition.state.tickets.items()):
         if ticket.purpose == "remedy":
             transition.cancel(f"remedy:{number}")

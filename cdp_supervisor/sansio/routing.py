@@ -1,8 +1,8 @@
-"""Where a command goes, and whether it can be answered there now.
+"""Routing: on which session a call is sent, and whether a dialog blocks it there.
 
-A frame without a session of its own is reached through its execution context, by the methods that take one; the others get
-an error that names the way. Where a dialog is open already, what it stops is not even sent, unless the browser answers it
-all the same (fact 15, docs/cdp/a-call-that-a-dialog-blocks-ends-at-once.md).
+A frame without a session of its own is reached through its execution context, with a method that takes one; for any
+other method the error names the way. If an open dialog blocks the renderer, the command is not sent, unless the
+browser itself answers that method (fact 15, docs/cdp/a-call-that-a-dialog-blocks-ends-at-once.md).
 """
 
 from __future__ import annotations
@@ -50,35 +50,39 @@ ANSWERED_BY_BROWSER: Final = frozenset(
         "Target.getTargetInfo",
     )
 )
-"""What is answered while a dialog stops the renderer (fact 15); of whole domains, `Input` and `Browser`."""
+"""Methods that the browser answers during a dialog (fact 15), besides all of `Input` and `Browser`."""
 BROWSER_DOMAINS: Final = ("Browser", "Target", "SystemInfo", "Tethering")
-"""What goes to the browser's own session, where nothing else is named."""
+"""Domains that go to the root session if a call names no frame, target or session."""
 CONTEXT_METHODS: Final = frozenset(("Runtime.evaluate", "Runtime.callFunctionOn"))
 HANDLE_DIALOG: Final = "Page.handleJavaScriptDialog"
 NAVIGATIONS: Final = frozenset(("Page.navigate", "Page.reload", "Page.navigateToHistoryEntry", "Page.close"))
 ENDED_BY_BEFOREUNLOAD: Final = frozenset(("Page.navigate", "Page.navigateToHistoryEntry"))
-"""What is answered only when the `beforeunload` dialog that it brings up is (fact 21)."""
+"""Methods that can open a `beforeunload` dialog and are then answered only after it (fact 21)."""
 WHEN_BLOCKED: Final = ("raise", "wait")
 
 
 @attrs.frozen(kw_only=True)
 class Route:
-    """Where a command goes."""
+    """Where a command is sent: its session, the page of that session, and the final params."""
 
     session_id: SessionId | None
     page: Page | None
     params: Mapping[str, Any] | None
     ready: bool = True
-    """Whether it can be sent: the scripts of a frame may have nowhere to run yet."""
+    """False while the frame has no execution context yet, so that the command must wait."""
 
 
 def route_of(transition: Transition, request: Call) -> Route:
-    """Where a call goes. Raises what is wrong with it, or that nobody is there."""
+    """Return the route of a call.
+
+    Raises `InvalidArgument` for an invalid request, and the error of the missing page, frame, session or link.
+    """
     state = transition.state
     _check(request)
     if request.method == HANDLE_DIALOG:
         raise InvalidArgument(
-            f"{HANDLE_DIALOG} is sent by respond_to_dialog: only so is it known whose answer a dialog got."
+            f"{HANDLE_DIALOG} cannot be sent as a call, since the supervisor records each answer; "
+            "use respond_to_dialog."
         )
     if state.link.phase != "up":
         raise link_down_error(transition, None)
@@ -103,7 +107,7 @@ def route_of(transition: Transition, request: Call) -> Route:
 
 def _check(request: Call) -> None:
     if not isinstance(request.method, str) or not request.method:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidArgument("A command's method must be a string such as 'Page.navigate'.")
+        raise InvalidArgument("The method of a call must be a non-empty string such as 'Page.navigate'.")
     if request.when_blocked not in WHEN_BLOCKED:
         raise InvalidArgument(f"when_blocked must be one of {', '.join(WHEN_BLOCKED)}, not {request.when_blocked!r}.")
     wrong = wrong_timeout(request.timeout)
@@ -111,7 +115,7 @@ def _check(request: Call) -> None:
         raise wrong
     named = [each for each in (request.frame_id, request.target_id, request.session_id) if each is not None]
     if len(named) > 1:
-        raise InvalidArgument("Give one of frame_id, target_id and session_id: each says by itself where a call goes.")
+        raise InvalidArgument("A call takes one of frame_id, target_id and session_id, not several; give only one.")
 
 
 def _route_to_target(transition: Transition, request: Call, target_id: TargetId) -> Route:
@@ -141,14 +145,14 @@ def _route_of_frame(transition: Transition, request: Call, page: Page, frame: Fr
     if attachment.target_id == frame.id:
         return Route(session_id=attachment.session_id, page=page, params=request.params)
     if request.method not in CONTEXT_METHODS:
-        hint = "reach it through `contentDocument` in a script of the frame above, or with Runtime.evaluate in it"
+        hint = "reach it through `contentDocument` in a script of its parent frame, or with Runtime.evaluate in it"
         raise FrameSharesProcess(frame.id, method=request.method, hint=hint)
     params = {"uniqueContextId": context_of(page, frame), **(request.params or {})}
     return Route(session_id=attachment.session_id, page=page, params=params, ready=params["uniqueContextId"] != "")
 
 
 def check_not_blocked(transition: Transition, request: Call, route: Route) -> None:
-    """Raises what stops a call that is not sent for that reason."""
+    """Raise the error of a call that cannot be answered now: a dialog or a crash blocks its page."""
     page = route.page
     if page is None:
         return
@@ -183,7 +187,7 @@ def check_not_blocked(transition: Transition, request: Call, route: Route) -> No
 
 
 def session_of(state: State, *, target_id: str | None, frame_id: str | None) -> SessionId:
-    """The session that a page, a worker or a frame has of its own. Raises what `call` does."""
+    """Return the session of a page or worker, or a frame's own session. Raises what `route_of` raises."""
     transition = Transition(state, NOWHEN)
     request = Call(method="Page.enable", target_id=target_id, frame_id=frame_id)
     route = route_of(transition, request)
@@ -192,19 +196,19 @@ def session_of(state: State, *, target_id: str | None, frame_id: str | None) -> 
 
 
 def answered_by_browser(method: str) -> bool:
-    """Whether the browser answers it while a dialog stops the renderer."""
+    """True if the browser answers this method while a dialog blocks the renderer."""
     return method in ANSWERED_BY_BROWSER or method.partition(".")[0] in ("Input", "Browser")
 
 
 def wrong_timeout(timeout: float | None) -> InvalidArgument | None:
-    """What is wrong with a timeout; None where nothing is."""
+    """Return the error for an invalid timeout, or None if it is valid."""
     if timeout is None or is_time(timeout):
         return None
-    return InvalidArgument(f"timeout must be a positive number of seconds, or None for ever, not {shown(timeout)}.")
+    return InvalidArgument(f"timeout must be a positive number of seconds, or None for no limit, not {shown(timeout)}.")
 
 
 def link_down_error(transition: Transition, page: Page | None) -> ConnectionLost:
-    """Why nothing can be sent there."""
+    """Return the error of a call to a page without a session, or without a link."""
     link = transition.state.link
     what = (
         "The link to the browser is down"
@@ -212,17 +216,17 @@ def link_down_error(transition: Transition, page: Page | None) -> ConnectionLost
         else f"Page {(page.id if page else '')[:8]} has no session now"
     )
     return ConnectionLost(
-        f"{what}; wait until it is back (wait_for), and call again.", reason=link.reason or "no_session"
+        f"{what}; wait until it is back (wait_for) and call again.", reason=link.reason or "no_session"
     )
 
 
 def dialog_blocks(transition: Transition, page: Page, dialog: Dialog, session_id: SessionId | None) -> bool:
-    """Whether a dialog stops what is sent on a session of its page."""
+    """True if a dialog blocks commands on this session of its page."""
     return _share_process(transition, page, transition.process_of(page, dialog.frame_id), session_id)
 
 
 def _share_process(transition: Transition, page: Page, one: SessionId | None, other: SessionId | None) -> bool:
-    """Whether two sessions of a page are on one process: on one target, or on frames of one site.
+    """True if two sessions of a page are on one process: on one target, or on frames of one site.
 
     See docs/cdp/frames-of-one-site-share-a-process.md.
     """
@@ -236,9 +240,9 @@ def _share_process(transition: Transition, page: Page, one: SessionId | None, ot
 
 
 def dialogs_without_window(transition: Transition, page: Page, session_id: SessionId | None) -> tuple[str, ...]:
-    """The dialogs under which a page must not be navigated: it freezes for good, or the browser ends.
+    """Return the dialogs during which a page must not be navigated.
 
-    So it is where the browser has no window for dialogs.
+    In a browser without dialog windows, a navigation would block the page for ever or end the browser.
     """
     return tuple(
         dialog.id

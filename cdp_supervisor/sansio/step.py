@@ -1,21 +1,21 @@
-"""The machine: `step(state, input)` says what an input makes of a state, and what is to be done about it.
+"""The state machine: `step(state, input)` returns the next state and the effects to perform.
 
-Five sub-machines share one state: the link, the pages with their sessions, the frames, the dialogs, the calls. Beside them
-stand machines of others (machines.py), which are fed after ours. Which rule sees what is in the two tables below,
-`RULES` for inputs and `EVENTS` for what browsers say; whoever looks for the code of an event begins there.
+Five parts share one state: the link, the pages with their sessions, the frames, the dialogs, and the calls.
+Extensions (extensions.py) receive each input after these parts. Two tables below assign the rules, `RULES` by type of
+input and `EVENTS` by event method; to find the code for an event, start there.
 
-What couples the sub-machines is written here, and in this order:
+This module couples the parts, in this order:
 
-    an opening        → the dialog, then the calls that it stops
-    a reply           → the link is alive; the renderer is not stopped; then the purpose of what was sent
-    a closed session  → its frames or its page, the page's dialogs
-    the link goes     → everything under way ends, sessions are gone, open dialogs are orphaned
-    anything          → the calls that wait for their frame
-    time              → every deadline that has come, one after the other, whatever the input was
+    a dialog opens    → the dialog, then the calls that it blocks
+    a reply arrives   → the link is alive; the renderer is not blocked; then the rule for the purpose of the command
+    a session closes  → its frames or its page, then the page's dialogs
+    the link is lost  → every open command ends, all sessions are gone, open dialogs are orphaned
+    any input         → the calls that wait for their frame
+    time              → every due deadline, one after the other, for every type of input
 
-`step` never raises, whatever a browser says and in whatever order. Inputs of an older link are dropped, here and nowhere
-else (docs/cdp/inputs-of-an-older-link-are-dropped.md). After it the next deadline is later than all that was seen, so a
-`TimePassed` too many does nothing.
+`step` never raises, for any message of the browser in any order. Inputs of an older link are dropped here and in no
+other place (docs/cdp/inputs-of-an-older-link-are-dropped.md). After each step the next deadline is later than every
+time seen so far, so an extra `TimePassed` does nothing.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ S = TypeVar("S", bound=Struct)
 
 
 class Step(Struct, frozen=True, kw_only=True, gc=False):
-    """What came of an input."""
+    """The result of one step: the next state, and the effects to perform in order."""
 
     state: State
     effects: tuple[effects.Effect, ...] = ()
@@ -78,19 +78,19 @@ class Step(Struct, frozen=True, kw_only=True, gc=False):
 
 @attrs.frozen(kw_only=True)
 class StopReport:
-    """What a supervisor left behind, each in a few words; empty where nothing was left."""
+    """What a supervisor left unsettled when it stopped, one short text each; empty if nothing is left."""
 
     left: tuple[str, ...] = ()
 
 
 def step(state: State, input: Input) -> Step:
-    """See the module."""
-    after, orders = take(state, input)
-    return Step(state=after, effects=tuple(orders))
+    """Return the state after an input, and the effects to perform."""
+    after, emitted = take(state, input)
+    return Step(state=after, effects=tuple(emitted))
 
 
 def take(state: State, input: Input) -> tuple[State, Sequence[effects.Effect]]:
-    """The same, without a record of it: for who takes one input after the other."""
+    """Do the same as `step` without making a `Step`: for event sources that feed many inputs."""
     for_extensions = True
     if type(input) is BrowserEvent:
         method = input.event.method
@@ -121,7 +121,7 @@ def take(state: State, input: Input) -> tuple[State, Sequence[effects.Effect]]:
 
 
 def _advance(transition: Transition) -> None:
-    """What waits for something to happen, and then for time to pass."""
+    """Send the calls that can be sent after this input, then run every deadline that is due."""
     calls.send_waiting(transition)
     while (key := transition.due()) is not None:
         kind, _, name = key.partition(":")
@@ -129,9 +129,9 @@ def _advance(transition: Transition) -> None:
 
 
 def _fold_into_extensions(state: State, input: BrowserEvent) -> State | None:
-    """The quick way of an event that means nothing to us: machines keep it, and nothing else comes of it.
+    """Take the short path of an event without a rule of ours: extensions fold it into their states.
 
-    None where anything else does: then it takes the way of all others, from the beginning.
+    Return None if the event has any other consequence; the caller then takes the normal path from the start.
     """
     if input.generation != state.generation or not state.now <= input.at.mono < deferrable_until(state):
         return None
@@ -141,32 +141,35 @@ def _fold_into_extensions(state: State, input: BrowserEvent) -> State | None:
 
 
 def fold(state: State, inputs: Sequence[BrowserEvent]) -> tuple[State, Sequence[effects.Effect]]:
-    """`take` of one after the other, for events that were all `deferrable_events` before `deferrable_until`, with their pages."""
+    """Take several deferred events at once; the result is that of `take` for one after the other.
+
+    Each must be one of `deferrable_events`, be earlier than `deferrable_until`, and have its `page` filled in.
+    """
     after = extensions.fold(state, inputs)
     if after is not None:
         return after, NOTHING
-    orders: list[effects.Effect] = []
+    emitted: list[effects.Effect] = []
     for input in inputs:
-        state, wanted = take(state, input)
-        orders += wanted
-    return state, orders
+        state, more = take(state, input)
+        emitted += more
+    return state, emitted
 
 
 def deferrable_until(state: State) -> float:
-    """Before this moment an event of `deferrable_events` does nothing but what `fold` says."""
+    """Return the moment before which an event of `deferrable_events` does nothing that `fold` does not do."""
     if state.link.phase == "stopped":
         return -inf
     return first_at(state.deadlines)
 
 
 def deferrable_events(state: State) -> frozenset[str]:
-    """Events that only machines want, and only to keep."""
-    loud = [hosted.extension.events for hosted in state.extensions if not hosted.folds]
-    return used_events(state).difference(EVENTS, *loud)
+    """Return the events that only extensions listen to, all of them extensions that fold."""
+    not_folded = [hosted.extension.events for hosted in state.extensions if not hosted.folds]
+    return used_events(state).difference(EVENTS, *not_folded)
 
 
 def next_deadline(state: State) -> Deadline | None:
-    """When the machine wants to be told of the time, and why."""
+    """Return when, and why, the state machine next needs a `TimePassed`; None if it waits for no time."""
     if not state.deadlines:
         return None
     at, _, why = state.deadlines[0][0]
@@ -174,16 +177,16 @@ def next_deadline(state: State) -> Deadline | None:
 
 
 def used_events(state: State) -> frozenset[str]:
-    """The events that do anything here; others need not be fed."""
+    """Return the event methods that have an effect; an event source need not feed any other."""
     return frozenset(EVENTS).union(*(hosted.extension.events for hosted in state.extensions))
 
 
 def events_unused_by_extensions(state: State) -> frozenset[str]:
-    """Events that no machine wants: they and `deferrable_events` may change places."""
+    """Return the events that no extension listens to; they commute with `deferrable_events`."""
     return frozenset(EVENTS).difference(*(hosted.extension.events for hosted in state.extensions))
 
 
-# ── what browsers say ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── events ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _event(transition: Transition, input: BrowserEvent) -> None:
@@ -192,33 +195,33 @@ def _event(transition: Transition, input: BrowserEvent) -> None:
     if rule is not None:
         try:
             rule(transition, event)
-        except RemoteProtocolError:  # of reading it
+        except RemoteProtocolError:  # raised by the reader of the event params
             transition.count("unreadable_events")
 
 
 OnPage = Callable[[Transition, Page, SessionId, S], object]
 
 
-def _of_page(kind: type[S], rule: OnPage[S]) -> Callable[[Transition, Event], None]:
-    """A rule about the page of a session, where that session is the one that is listened to."""
+def _page_rule(kind: type[S], rule: OnPage[S]) -> Callable[[Transition, Event], None]:
+    """Return an event rule that calls `rule` with the session's page, for primary sessions only."""
     read = reader(kind)
 
-    def found(transition: Transition, event: Event) -> None:
+    def apply(transition: Transition, event: Event) -> None:
         state, session_id = transition.state, event.session_id
         page_id = None if session_id is None else state.page_of.get(session_id)
         page = None if page_id is None else state.pages.get(page_id)
         if page is not None and session_id is not None:
             rule(transition, page, session_id, read(event, state.limits.text_kept))
 
-    return found
+    return apply
 
 
-def _of_browser(rule: Callable[[Transition, Json], object]) -> Callable[[Transition, Event], None]:
-    """A rule about targets, on whichever session it is told."""
+def _target_rule(rule: Callable[[Transition, Json], object]) -> Callable[[Transition, Event], None]:
+    """Return a rule for a `Target` event, which counts on every session that receives it."""
     return lambda transition, event: rule(transition, event.params)  # type: ignore[return-value]
 
 
-def _opening(transition: Transition, page: Page, session_id: SessionId, params: DialogOpeningParams) -> None:
+def _dialog_opening(transition: Transition, page: Page, session_id: SessionId, params: DialogOpeningParams) -> None:
     if page.session_id != session_id:
         return
     dialog = dialogs.opened(transition, page, session_id, params)
@@ -227,7 +230,7 @@ def _opening(transition: Transition, page: Page, session_id: SessionId, params: 
         calls.blocked_by_dialog(transition, now, dialog)
 
 
-def _closing(transition: Transition, page: Page, session_id: SessionId, params: DialogClosedParams) -> None:
+def _dialog_closed(transition: Transition, page: Page, session_id: SessionId, params: DialogClosedParams) -> None:
     if page.session_id == session_id:
         dialogs.closed(transition, page, params)
 
@@ -240,32 +243,32 @@ def _navigated(transition: Transition, page: Page, session_id: SessionId, params
 
 
 EVENTS: Final[dict[str, Callable[[Transition, Event], None]]] = {
-    "Page.javascriptDialogOpening": _of_page(DialogOpeningParams, _opening),
-    "Page.javascriptDialogClosed": _of_page(DialogClosedParams, _closing),
-    "Page.frameAttached": _of_page(FrameAttachedParams, frames.attached),
-    "Page.frameDetached": _of_page(FrameDetachedParams, frames.detached),
-    "Page.frameNavigated": _of_page(FrameNavigatedParams, _navigated),
-    "Page.navigatedWithinDocument": _of_page(NavigatedWithinDocumentParams, frames.navigated_within),
-    "Runtime.executionContextCreated": _of_page(ContextCreatedParams, frames.context_created),
-    "Runtime.executionContextDestroyed": _of_page(ContextDestroyedParams, frames.context_destroyed),
-    "Runtime.executionContextsCleared": _of_page(
+    "Page.javascriptDialogOpening": _page_rule(DialogOpeningParams, _dialog_opening),
+    "Page.javascriptDialogClosed": _page_rule(DialogClosedParams, _dialog_closed),
+    "Page.frameAttached": _page_rule(FrameAttachedParams, frames.attached),
+    "Page.frameDetached": _page_rule(FrameDetachedParams, frames.detached),
+    "Page.frameNavigated": _page_rule(FrameNavigatedParams, _navigated),
+    "Page.navigatedWithinDocument": _page_rule(NavigatedWithinDocumentParams, frames.navigated_within),
+    "Runtime.executionContextCreated": _page_rule(ContextCreatedParams, frames.context_created),
+    "Runtime.executionContextDestroyed": _page_rule(ContextDestroyedParams, frames.context_destroyed),
+    "Runtime.executionContextsCleared": _page_rule(
         NoParams, lambda transition, page, session_id, _params: frames.contexts_cleared(transition, page, session_id)
     ),
-    "Inspector.targetCrashed": _of_page(
+    "Inspector.targetCrashed": _page_rule(
         NoParams, lambda transition, page, session_id, _params: pages.crashed(transition, page, session_id)
     ),
-    "Inspector.targetReloadedAfterCrash": _of_page(
+    "Inspector.targetReloadedAfterCrash": _page_rule(
         NoParams, lambda transition, page, session_id, _params: pages.reload_after_crash(transition, page, session_id)
     ),
-    "Target.attachedToTarget": _of_browser(pages.attached_to_target),
-    "Target.targetInfoChanged": _of_browser(pages.info_changed),
-    "Target.targetDestroyed": _of_browser(pages.destroyed),
-    "Target.targetCrashed": _of_browser(pages.target_crashed),
+    "Target.attachedToTarget": _target_rule(pages.attached_to_target),
+    "Target.targetInfoChanged": _target_rule(pages.info_changed),
+    "Target.targetDestroyed": _target_rule(pages.destroyed),
+    "Target.targetCrashed": _target_rule(pages.target_crashed),
 }
-"""Event → rule. An event that is not here changes nothing, and is not even read."""
+"""Event method → rule. An event without a rule changes nothing, and its params are not decoded."""
 
 
-# ── what we sent ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── ends of commands ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _command_ended(transition: Transition, ended: CommandEnded) -> None:
@@ -297,20 +300,20 @@ ENDS: Final[dict[str, Callable[[Transition, Ticket, int, Any], None]]] = {
     "reopen": lambda transition, ticket, _number, outcome: pages.reopen_ended(transition, ticket, outcome),
     "targets": _targets_received,
 }
-"""Purpose of what was sent → what its end means. Of the others only that it came."""
+"""Purpose of a ticket → rule for the end of its command. For other purposes any reply is enough."""
 
 
 def _is_by_renderer(transition: Transition, ticket: Ticket, outcome: object) -> bool:
-    """Whether somebody's call was answered by what a dialog would have stopped."""
+    """True if the renderer returned this result of a caller's command; a dialog would have blocked it."""
     record = transition.state.calls.get(ticket.call_id) if ticket.purpose == "call" else None
     return record is not None and isinstance(outcome, Result) and record.method.startswith(("Runtime.", "DOM."))
 
 
 BY_RENDERER: Final = frozenset(("tree", "probe"))
-"""What a stopped renderer does not answer."""
+"""Purposes of commands that a blocked renderer does not answer."""
 
 
-# ── what is asked ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _request_received(transition: Transition, received: RequestReceived) -> None:
@@ -324,10 +327,13 @@ def _request_received(transition: Transition, received: RequestReceived) -> None
             received.request_id, error=SupervisorStopped("gave_up" if state.link.owned else "link_not_owned")
         )
     else:
-        asked: object = received.request
-        rule = REQUESTS.get(type(asked))
+        request: object = received.request
+        rule = REQUESTS.get(type(request))
         if rule is None:
-            wrong = f"{type(asked).__name__} is nothing that can be asked of a supervisor; see requests.py."
+            wrong = (
+                f"{type(request).__name__} is not a request to a supervisor; "
+                "pass one of the classes in cdp_supervisor.sansio.requests."
+            )
             transition.answer(received.request_id, error=InvalidArgument(wrong))
         else:
             rule(transition, received, received.request)
@@ -343,37 +349,37 @@ REQUESTS: Final[dict[type, Callable[[Transition, RequestReceived, Any], None]]] 
 }
 
 
-def _request_cancelled(transition: Transition, dropped: RequestCancelled) -> None:
-    calls.request_cancelled(transition, dropped.request_id)
+def _request_cancelled(transition: Transition, cancelled: RequestCancelled) -> None:
+    calls.request_cancelled(transition, cancelled.request_id)
 
 
-# ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── stopping ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _stop(transition: Transition, received: RequestReceived, request: Stop) -> None:
     transition.update(stopping=received.request_id)
     if transition.state.link.phase == "up" and not transition.state.scope.observing:
         dialogs.settle_for_stop(transition)
-    transition.schedule("stop", request.timeout if is_time(request.timeout) else 0.0, "the end is bounded")
+    transition.schedule("stop", request.timeout if is_time(request.timeout) else 0.0, "stopping has a time limit")
 
 
 def _finish_stop(transition: Transition) -> None:
-    """The end has come when nothing is under way that could still be settled."""
+    """Stop, unless a dialog is still being settled and the time limit of the stop is not over."""
     state = transition.state
-    dialogs_there = [each for page in state.pages.values() for each in page.dialogs]
-    found = [each for each in dialogs_there if each.phase != "closed"]
-    settling = any(each.phase in ("answering", "answered", "closed") for each in dialogs_there)
+    all_dialogs = [each for page in state.pages.values() for each in page.dialogs]
+    found = [each for each in all_dialogs if each.phase != "closed"]
+    settling = any(each.phase in ("answering", "answered", "closed") for each in all_dialogs)
     if state.link.phase == "up" and settling and "stop" in state.deadline_of:
         return
     left = [_describe_open_dialog(each) for each in sorted(found, key=lambda each: int(each.id[2:]))]
     left += [
-        f"page {page.id[:8]} ({'blocked' if page.blocked is not None else 'a frame of it is blocked'})"
+        f"page {page.id[:8]} ({'blocked' if page.blocked is not None else 'one of its frames is blocked'})"
         for page in state.pages.values()
         if page.blocked is not None or page.blocked_sessions
     ]
     if state.link.phase != "up":
         left.insert(0, f"the link is {state.link.phase}")
-    for each in dialogs_there:
+    for each in all_dialogs:
         for request_id in each.request_ids:
             transition.answer(request_id, error=SupervisorStopped("stopped"))
     calls.end_all(transition, lambda: SupervisorStopped("stopped"))
@@ -392,8 +398,10 @@ def _finish_stop(transition: Transition) -> None:
 
 
 def _describe_open_dialog(dialog: Dialog) -> str:
-    """A browser without windows for dialogs dismisses it when one leaves who saw it open (fact 26)."""
-    dismissed = "; the browser dismisses it now, for everybody" if dialog.phase == "open" and not dialog.native else ""
+    # A browser without dialog windows dismisses a dialog when a client that saw it open disconnects (fact 26).
+    dismissed = (
+        "; the browser dismisses it now, for all clients" if dialog.phase == "open" and not dialog.native else ""
+    )
     return f"dialog {dialog.id} ({dialog.why or dialog.phase}{dismissed})"
 
 
@@ -409,12 +417,12 @@ RULES: Final[dict[type, Callable[[Transition, Any], None]]] = {
     RequestReceived: _request_received,
     RequestCancelled: _request_cancelled,
 }
-"""Input → rule. `TimePassed` has none: what time does is done after every input."""
+"""Type of input → rule. `TimePassed` has none: due deadlines run after every input."""
 
 NOTHING: Final[tuple[effects.Effect, ...]] = ()
 
 OF_ANY_LINK: Final = frozenset((RequestReceived, RequestCancelled, TimePassed))
-"""What comes from this side."""
+"""Inputs that do not come from the link, so that an older generation does not make them stale."""
 
 DUE: Final[dict[str, Callable[[Transition, str], None]]] = {
     "dialog": dialogs.due,
@@ -427,6 +435,6 @@ DUE: Final[dict[str, Callable[[Transition, str], None]]] = {
     "keepalive": lambda transition, _name: link.keepalive_due(transition),
     "redial": lambda transition, _name: link.redial(transition),
     "machine": extensions.due,
-    "stop": lambda _turn, _name: None,
+    "stop": lambda _transition, _name: None,
 }
-"""What is done when a deadline has come, by its kind."""
+"""Kind of deadline → rule that runs when it is due. For `stop`, `_finish_stop` runs after every input."""

@@ -54,7 +54,7 @@ MUTATIONS: dict[str, Callable[[Patch], None]] = {
     "descendants stay at a navigation": without(frames, "_below", lambda *_: []),
     "a navigation ends contexts": without(frames, "navigated", ends_contexts),
     "a context is there for a known frame alone": lambda patch: patch.setitem(
-        step.EVENTS, "Runtime.executionContextCreated", step._of_page(ContextCreatedParams, of_a_known_frame)
+        step.EVENTS, "Runtime.executionContextCreated", step._page_rule(ContextCreatedParams, of_a_known_frame)
     ),
     "frames that detach stay": deaf_to("Page.frameDetached"),
     "an address that is pushed is not read, nor is a document": deaf_to("Page.frameNavigated"),

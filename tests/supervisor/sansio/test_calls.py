@@ -116,7 +116,7 @@ def test_a_frame_that_never_gets_a_document_is_named_when_time_is_up() -> None:
     fold.passes(0.2)
     wrong = error(fold, ask)
     assert isinstance(wrong, CallTimedOut)
-    assert "document of its frame has not come" in str(wrong)
+    assert "document of its frame has not loaded" in str(wrong)
     assert wrong.health is not None
     context(fold)
     assert not fold.all_sent(EVAL)
@@ -480,7 +480,7 @@ def test_a_page_that_answers_nothing_is_busy_and_the_timeout_says_so() -> None:
     assert (wrong.health.state, wrong.health.since) == ("busy", folded_machine.WALL + 2.0)
     assert wrong.health.why in str(wrong)
     assert fold.health() == "busy"
-    assert fold.notes().count("a page answers nothing") == 1
+    assert fold.notes().count("a page is busy: a call and a probe got no reply") == 1
 
 
 def test_a_page_that_is_busy_already_is_so_since_the_first_time() -> None:
@@ -489,7 +489,7 @@ def test_a_page_that_is_busy_already_is_so_since_the_first_time() -> None:
     _, ask = unanswered(fold)
     fold.passes(2.0)
     assert error(fold, ask).health.since == folded_machine.WALL + 2.0
-    assert fold.notes().count("a page answers nothing") == 1
+    assert fold.notes().count("a page is busy: a call and a probe got no reply") == 1
 
 
 def test_a_page_that_answers_others_is_ok_and_the_call_only_takes_longer() -> None:
@@ -583,8 +583,8 @@ def test_a_call_on_no_page_says_how_the_link_fares() -> None:
     ask = called(fold, "Browser.getVersion", timeout=5.0)
     fold.passes(5.0)
     assert error(fold, ask).health is None
-    assert "nothing is known to stop it; give it a longer timeout" in str(error(fold, ask))
+    assert "nothing is known to block it; give it a longer timeout" in str(error(fold, ask))
     quiet = on_a_page(keepalive=1.0)
     ask = called(quiet, "Browser.getVersion", timeout=1.5)
     quiet.passes(1.0).passes(0.5)
-    assert "the browser answers nothing at present" in str(error(quiet, ask))
+    assert "the browser does not answer at present" in str(error(quiet, ask))

@@ -63,7 +63,7 @@ def test_a_policy_answers_at_once_on_the_page_s_session(policy: str, accept: boo
     dialog = fold.opening("F")
     assert fold.sent(HANDLE).session_id == "s-P"
     assert fold.sent(HANDLE).params == {"accept": accept}
-    assert "a dialog is answered by policy" in fold.notes()
+    assert "answering a dialog by policy" in fold.notes()
     fold.closing("F", result=accept).reply(HANDLE)
     assert fold.end_of(dialog) == ("auto_policy", "answered")
 
@@ -84,7 +84,7 @@ def test_who_must_respond_has_so_long_and_then_the_watchdog_dismisses() -> None:
     fold.passes(0.1)
     assert fold.sent(HANDLE).params == {"accept": False}
     assert fold.pending()[0].deadline is None
-    assert "a dialog was not answered in time, and is dismissed" in fold.notes()
+    assert "dismissing a dialog that got no answer in time" in fold.notes()
     fold.closing().reply(HANDLE)
     assert fold.end_of(dialog) == ("watchdog", "answered")
 
@@ -546,7 +546,7 @@ def test_a_dialog_that_only_a_session_saw_that_ended_is_orphaned_and_then_overdu
     assert (fold.pending()[0].why, fold.pending()[0].deadline) == ("orphaned", 20.0)
     fold.passes(5.0)
     assert fold.pending()[0].overdue
-    assert "a dialog that nobody can answer is overdue" in fold.notes()
+    assert "an unanswerable dialog is overdue" in fold.notes()
 
 
 def test_what_is_stuck_is_orphaned_with_its_link_and_keeps_its_time() -> None:
@@ -556,7 +556,7 @@ def test_what_is_stuck_is_orphaned_with_its_link_and_keeps_its_time() -> None:
     fold.refuse(HANDLE, folded_machine.NOT_ACTIVE).passes(1.0)
     fold.down()
     assert (fold.pending()[0].why, fold.pending()[0].deadline) == ("orphaned", 20.0)
-    assert fold.notes().count("a dialog cannot be answered any more") == 1
+    assert fold.notes().count("a dialog became unanswerable") == 1
 
 
 # ── frames and pages that go ─────────────────────────────────────────────────────────────────────────────────────────
@@ -713,7 +713,7 @@ def test_who_called_where_it_opens_is_told_its_id() -> None:
 def test_only_prompts_take_a_text() -> None:
     fold = on_a_page()
     fold.opening()
-    assert "prompt_text is for prompts" in str(fold.answers[fold.respond(prompt_text="x")].error)
+    assert "prompt_text was given" in str(fold.answers[fold.respond(prompt_text="x")].error)
     fold.closing()
     fold.opening(type="prompt", defaultPrompt="page's")
     fold.respond(prompt_text="mine")

@@ -131,7 +131,7 @@ def test_another_browser_is_told_where_both_addresses_name_theirs(
     transition = up_at(3.0, browser=new, link=LinkState(browser_id=old))
     assert transition.state.link.browser_changed is changed
     noted = [each.text for each in ordered(transition, Note)]
-    assert ("another browser is behind the link: the pages of before are gone" in noted) is changed
+    assert ("another browser is behind the link; the pages of the previous browser are gone" in noted) is changed
     assert transition.state.link.browser_ids_known is (old is not None and new is not None)
     assert transition.state.link.browser_id == (new or old)  # an address that names none forgets none
 
@@ -232,7 +232,7 @@ def test_each_failure_waits_longer_and_one_outage_is_one_line_in_the_log() -> No
     assert ordered(last, Note) == [
         Note(
             level="warning",
-            text="link down, and not dialled again",
+            text="link down; it is not dialled again",
             fields={"generation": 5, "reason": "closed", "failures": 5},
         )
     ]

@@ -197,7 +197,7 @@ def missing(fold: Any) -> list[str]:
     return [
         each.fields["target"]
         for each in fold.orders
-        if getattr(each, "text", "") == "a target of the scope is not there"
+        if getattr(each, "text", "") == "a target of the scope does not exist"
     ]
 
 
@@ -486,7 +486,7 @@ def test_the_silence_of_a_frame_s_process_ends_with_its_session(end: str) -> Non
 def test_a_setup_that_ended_with_its_session_is_not_waited_for() -> None:
     fold = on_a_page()
     fold.detach("s-P")
-    assert "a setup is unanswered" not in fold.because()
+    assert "the setup of a session is unanswered" not in fold.because()
 
 
 BUSY = {"P": "busy", "F": "frame_busy"}

@@ -60,7 +60,7 @@ def test_a_cure_is_sent_and_told_of_when_it_is_done(remedy: str, method: str, se
     assert ask not in fold.answers
     fold.reply(method)
     assert fold.answers[ask].error is None
-    assert "a cure is unanswered" not in fold.because()
+    assert "a remedy is unanswered" not in fold.because()
 
 
 def test_the_gentlest_cure_stays_in_the_document_and_differs_each_time() -> None:
@@ -99,7 +99,7 @@ def test_a_page_that_nothing_stops_is_not_touched(remedy: str) -> None:
     before = fold.state.last_ticket
     wrong = error(fold, cured(fold, remedy))
     assert isinstance(wrong, InvalidArgument)
-    assert "nothing to free; its health says how it fares" in str(wrong)
+    assert "needs no remedy; see its health" in str(wrong)
     assert fold.state.last_ticket == before
 
 
@@ -135,7 +135,7 @@ def test_only_what_the_dialog_names_frees_its_page(
         assert ask not in fold.answers
     else:
         assert isinstance(error(fold, ask), InvalidArgument)
-        assert str(error(fold, ask)) == f"{remedy!r} does not free this page; what does: {', '.join(frees)}."
+        assert str(error(fold, ask)) == f"{remedy!r} does not free this page; use one of: {', '.join(frees)}."
 
 
 def test_of_several_dialogs_each_must_be_ended_by_the_cure() -> None:
@@ -146,7 +146,7 @@ def test_of_several_dialogs_each_must_be_ended_by_the_cure() -> None:
         fold.respond(dialog_id=f"d-{fold.state.last_dialog}")
         fold.refuse(HANDLE, code)
     assert [each.phase for each in fold.page().dialogs] == ["unanswerable", "unanswerable"]
-    assert "what does: navigate, close" in str(error(fold, cured(fold, "reload")))
+    assert "use one of: navigate, close" in str(error(fold, cured(fold, "reload")))
     assert cured(fold, "navigate") not in fold.answers
 
 
@@ -175,7 +175,7 @@ def test_a_page_that_does_not_answer_is_freed_by_any_cure(made: Any, remedy: str
 
 def test_a_cure_that_is_none_or_of_no_page_or_by_who_only_looks_is_refused() -> None:
     fold = blocked()
-    assert str(error(fold, cured(fold, "odd"))).endswith("what does: same_document, navigate, reload, close.")
+    assert str(error(fold, cured(fold, "odd"))).endswith("use one of: same_document, navigate, reload, close.")
     assert isinstance(error(fold, cured(fold, "close", "X")), UnknownTarget)
     observing = blocked(scope=Scope.browser().observed())
     assert "observes" in str(error(observing, cured(observing, "close")))

@@ -181,7 +181,7 @@ def test_every_deadline_that_has_come_is_met_whatever_the_input_was() -> None:
 
 def test_the_next_deadline_says_why() -> None:
     assert next_deadline(folded_machine.Fold().state) is None
-    assert next_deadline(on_a_page().state) == Deadline(at=3.0, why="a setup is unanswered")
+    assert next_deadline(on_a_page().state) == Deadline(at=3.0, why="the setup of a session is unanswered")
 
 
 def test_a_time_passed_too_many_does_nothing() -> None:
@@ -366,7 +366,7 @@ def test_what_is_no_question_is_refused_by_its_type(question: Any) -> None:
     before = fold.state.last_ticket
     error = fold.answers[fold.ask(question)].error
     assert isinstance(error, InvalidArgument)
-    assert str(error).startswith(f"{type(question).__name__} is nothing that can be asked")
+    assert str(error).startswith(f"{type(question).__name__} is not a request to a supervisor")
     assert fold.state.last_ticket == before
 
 
@@ -477,7 +477,7 @@ def test_a_frame_that_is_silent_is_left_over() -> None:
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
     fold.passes(3.0)
-    assert fold.answers[fold.ask(Stop())].value.left == ("page P (a frame of it is blocked)",)
+    assert fold.answers[fold.ask(Stop())].value.left == ("page P (one of its frames is blocked)",)
 
 
 def test_without_a_link_the_end_is_at_once_and_the_dialogs_are_left() -> None:
@@ -502,7 +502,7 @@ def test_a_dialog_without_a_window_that_is_left_is_dismissed_by_the_browser_and_
     fold = folded_machine.with_tree(scope=Scope.browser().observed())
     fold.opening(native=False)
     ask = fold.ask(Stop())
-    assert fold.answers[ask].value.left == ("dialog d-1 (open; the browser dismisses it now, for everybody)",)
+    assert fold.answers[ask].value.left == ("dialog d-1 (open; the browser dismisses it now, for all clients)",)
     stuck = folded_machine.with_tree()
     stuck.opening(native=False)
     stuck.respond()
