@@ -1,6 +1,6 @@
-"""What a fake browser understands: one function for each command, in a module for each family.
+"""The commands of the fake browser: one function for each command, one module for each family.
 
-A method that is in none of them is refused as Chromium refuses one that it has never heard of, and counted: `unmodelled`.
+A method that no module models is refused as Chromium refuses an unknown method, and counted in `World.unmodelled`.
 """
 
 from __future__ import annotations
@@ -32,4 +32,4 @@ __all__ = [
 ]
 
 FAMILIES = (target, page, script, world, fetch, accepted)
-"""Each has put its commands into the table when it was imported."""
+"""The modules of the commands; importing one registers its commands in the table."""

@@ -1,8 +1,8 @@
-"""The commands that clients send at their start and that change nothing here: what they set, nothing in a fake browser has.
+"""Commands that clients send at the start and that the fake accepts without any effect.
 
-There is no layout, no network, no fonts and no downloads; so a viewport, headers or an emulated medium are taken note of
-and no more. Which kinds of target take a command, and whether it waits while a dialog stops the renderer (fact 15), is as
-Chromium has it; so are the refusals. A client that relies on what one of these does needs a real browser.
+The fake has no layout, network, fonts or downloads, so a viewport, headers or an emulated medium is only accepted. As
+in Chromium are the kinds of target that take a command, the refusals, and whether the reply waits while a dialog
+stops the renderer (fact 15). A client that relies on the effect of one of these commands needs a real browser.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cdp_core.testing.fake.model import dialogs, tabs, unloading, windows
 from cdp_core.testing.fake.model.dispatch_errors import Refused
 
 
-def _nothing(_call: Call) -> None:
+def _check_nothing(_call: Call) -> None:
     pass
 
 
@@ -43,18 +43,18 @@ def _check_downloads(call: Call) -> None:
 
 
 def _accept(
-    methods: Iterable[str], where: frozenset[str], check: Check = _nothing, *, by_renderer: bool = True
+    methods: Iterable[str], where: frozenset[str], check: Check = _check_nothing, *, by_renderer: bool = True
 ) -> None:
     for method in methods:
-        modelled(method, where, by_renderer=by_renderer)(_setting(check, CHECKS.get(method, _nothing)))
+        modelled(method, where, by_renderer=by_renderer)(_setting(check, CHECKS.get(method, _check_nothing)))
 
 
-def _setting(allowed: Check, fits: Check) -> Callable[[Call], Json]:
-    """Takes note of something, where the target has it and the parameters fit."""
+def _setting(check_target: Check, check_params: Check) -> Callable[[Call], Json]:
+    """Return a command that checks the target and the parameters, and does nothing else."""
 
     def run(call: Call) -> Json:
-        allowed(call)
-        fits(call)
+        check_target(call)
+        check_params(call)
         return {}
 
     return run
@@ -139,7 +139,7 @@ def _check_kind(call: Call, kinds: Iterable[str]) -> None:
 
 
 def _input(call: Call, *, activates: bool) -> Json:
-    """What a user does is not seen, but that there is one: that matters where a document asks before it is left."""
+    """Record user activation, which a beforeunload dialog depends on; the input has no other effect."""
     if activates and call.target.frame is not None:
         unloading.activate_user(call.target.frame)
     return {}
@@ -171,7 +171,7 @@ def _window(call: Call) -> Json:
 @modelled("Emulation.clearDeviceMetricsOverride", SCRIPTED, by_renderer=True, parks=False)
 def _clear_metrics(call: Call) -> Json:
     _demand_both(call)
-    # Where there is nothing to clear, nobody asks the renderer.
+    # Without an override to clear, the browser does not involve the renderer.
     if call.session.overrides_size:
         dialogs.when_unblocked(call.target, partial(_give_up_size, call))
     else:

@@ -1,10 +1,10 @@
-"""One command that is being carried out, and the table of those that are understood.
+"""One command that is being executed, and the table of the modelled commands.
 
-A command of the browser's own process is answered at once, whatever the page does. One of the renderer waits while a
-dialog stops that renderer (fact 15), and for ever where it crashed (fact 49) or its session ended (fact 55). The two are
-different streams of replies (fact 56).
+A command that the browser process handles is answered at once, whatever the page does. A command that the renderer
+handles waits while a dialog stops that renderer (fact 15), and for ever if the renderer crashed (fact 49) or the
+session ended (fact 55). The two kinds of replies are separate streams (fact 56).
 
-Parameters are checked against the protocol before anything happens, with Chromium's own words.
+Parameters are checked against the protocol before a command has any effect, with Chromium's error messages.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from cdp_core.testing.fake.player import Player
 from cdp_core.testing.fake.world import World
 
 ANSWERED_BY_RENDERER: Final = frozenset(("Target.setAutoAttach",))
-"""Carried out by the browser, and answered when the renderer has been asked (fact 15)."""
+"""Executed by the browser process, and answered once the renderer has answered (fact 15)."""
 BEGUN_BY_BROWSER: Final = frozenset(("Page.enable",))
-"""The browser does its part of it also where the renderer is dead."""
+"""The browser process does its part even if the renderer crashed."""
 LATER: Final[Json] = {}
-"""In place of a result: the command answers by itself, or never."""
+"""Returned instead of a result: the command calls `Call.answer` later, or never."""
 
 FIRST: Final = "first"
-"""Of a renderer that is stopped: it comes to this before the commands that wait already."""
+"""A value of `parks`: the stopped renderer executes this before the commands that already wait."""
 FRAMES: Final = frozenset(("page", "iframe"))
 SCRIPTED: Final = frozenset(("page", "iframe", "worker", "service_worker", "shared_worker"))
 ROOT: Final = frozenset(("browser",))
@@ -40,33 +40,33 @@ ANYWHERE: Final = SCRIPTED | ROOT
 
 @attrs.frozen(eq=False)
 class Call:
-    """One command that is being carried out."""
+    """One command that is being executed."""
 
     world: World
     player: Player
     session: Session
     params: Json
     answer: Callable[[Json], None]
-    """With `{"result": …}` or `{"error": …}`."""
+    """Replies with `{"result": …}` or `{"error": …}`."""
     close_browser: Callable[[], None]
     receive: Callable[[Session, str], None]
-    """A message for a session that is not flat."""
+    """Passes a message to a session that is not flat."""
 
     @property
     def target(self) -> Target:
-        """The target of the session."""
+        """The session's target; not for a session on the browser, which has none."""
         assert self.session.target is not None
         return self.session.target
 
     def named_target(self) -> Target:
-        """The target of `targetId`. Raises Refused."""
+        """Return the target that `targetId` names. Raises Refused."""
         target = tabs.found(self.world, self.params.get("targetId", ""))
         if target is None:
             raise Refused(-32602, "No target with given id found")
         return target
 
     def has_context(self, number: int) -> bool:
-        """Whether the target has an execution context of that id."""
+        """Return whether the target has an execution context with this id."""
         try:
             contexts.find(self.target, number)
         except Refused:
@@ -74,29 +74,29 @@ class Call:
         return True
 
     def demand_root(self) -> None:
-        """What only the browser's own session may do. Raises Refused."""
+        """Check that the session is on the browser, not on a target. Raises Refused."""
         if self.session.target is not None:
             raise Refused(-32000, "Not allowed")
 
     def demand_top(self) -> None:
-        """What only a page can do, an iframe out of process refuses. Raises Refused."""
+        """Check that the target is a page, not an iframe out of process. Raises Refused."""
         if self.target.type != "page":
             raise Refused(-32000, "Command can only be executed on top-level targets")
 
 
 @attrs.frozen(eq=False)
 class Modelled:
-    """How a method is carried out: by whom, and on which kinds of target."""
+    """How a method is executed: by which process, and on which types of target."""
 
     run: Callable[[Call], Json]
     where: frozenset[str]
     by_renderer: bool
     parks: bool | Literal["first"]
-    """Whether it waits while a dialog stops the renderer, and whether before what waits already."""
+    """Whether it waits while a dialog stops the renderer; `FIRST`: ahead of the commands that already wait."""
     fields: Mapping[str, tuple[Shape, bool]]
 
     def check(self, params: Any) -> Json:
-        """The params. Raises Refused."""
+        """Return the params if they fit the protocol. Raises Refused."""
         return check_params(params, self.fields)
 
 
@@ -104,7 +104,7 @@ COMMANDS: Final[dict[str, Modelled]] = {}
 
 
 def find(method: str, session: Session) -> Modelled:
-    """The command, where the session's target has it. Raises Refused."""
+    """Return a method's command if the session's target takes it. Raises Refused."""
     command = COMMANDS.get(method)
     kind = "browser" if session.target is None else session.target.type
     if kind == "tab":
@@ -120,7 +120,7 @@ def find(method: str, session: Session) -> Modelled:
 
 @lru_cache(maxsize=1024)
 def _unmodelled(method: str) -> Modelled:
-    """A command that Chromium has: its parameters are checked, and then it is refused, and counted."""
+    """Return a command for a method of Chromium that the fake does not model: refused and counted."""
 
     def refuse(call: Call) -> Json:
         call.world.unmodelled[method] += 1
@@ -132,7 +132,10 @@ def _unmodelled(method: str) -> Modelled:
 def modelled(
     method: str, where: frozenset[str], *, by_renderer: bool = False, parks: bool | Literal["first"] | None = None
 ) -> Callable[[Callable[[Call], Json]], Callable[[Call], Json]]:
-    """Put a function into the table, as what a method does; `parks` is whether it waits for a stopped renderer."""
+    """Register a function as the command of a method.
+
+    `parks` is whether it waits for a stopped renderer; by default, a command of the renderer does.
+    """
 
     def register(run: Callable[[Call], Json]) -> Callable[[Call], Json]:
         waits = by_renderer if parks is None else parks

@@ -1,4 +1,4 @@
-"""The commands of the Fetch domain, on the root session as on those of pages and frames (facts 29, 30)."""
+"""The commands of the Fetch domain, on the root session and on page sessions (facts 29, 30)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cdp_core.testing.fake.model.fetching import FAILURES, Interceptor, Pattern,
 FRAMES_AND_ROOT = FRAMES | ROOT
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 STATUS_CODES: Final = frozenset(int(each) for each in HTTPStatus)
-"""Statuses that have a phrase of their own."""
+"""HTTP statuses with a standard phrase."""
 RESOURCE_TYPES = frozenset(
     (
         *("Document", "Stylesheet", "Image", "Media", "Font", "Script", "TextTrack", "XHR", "Fetch", "Prefetch"),
@@ -33,7 +33,7 @@ RESOURCE_TYPES = frozenset(
 def _enable(call: Call) -> Json:
     given: list[Json] = call.params.get("patterns") or [{}]
     session = call.session
-    if session.interceptor is None:  # it is there then, even where the patterns are refused
+    if session.interceptor is None:  # it stays enabled even if the patterns are refused
         session.interceptor = Interceptor(session, call.world.documents)
         fetching.reset_route(call.world, session)
     session.interceptor.patterns = tuple(map(_pattern, given))
@@ -75,7 +75,7 @@ def _continue_request(call: Call) -> Json:
 
 
 def _check_body(pause: Pause) -> None:
-    """What was taken as a stream does not come another time. Raises Refused."""
+    """Check that the body was not taken as a stream. Raises Refused."""
     if pause.stream:
         raise Refused(-32602, "Unable to continue request as is after body is taken")
 
@@ -104,7 +104,7 @@ def _continue_with_auth(call: Call) -> Json:
     if call.params["authChallengeResponse"]["response"] not in ("Default", "CancelAuth", "ProvideCredentials"):
         raise Refused(-32602, "Unrecognized authChallengeResponse")
     pause = _find_pause(call)
-    pause.broken = True  # no request here asks for a password
+    pause.broken = True  # no request of the fake needs authentication
     raise Refused(-32602, "authChallengeResponse not expected.")
 
 
@@ -157,7 +157,7 @@ def _get_response_body(call: Call) -> Json:
 
 
 def _check_status(call: Call) -> None:
-    """A status without a phrase must be one that has one of its own. Raises Refused."""
+    """Check that a status without a phrase has a standard phrase. Raises Refused."""
     if not call.params.get("responsePhrase") and call.params["responseCode"] not in STATUS_CODES:
         raise Refused(-32602, "Invalid http status code or phrase")
 

@@ -1,7 +1,4 @@
-"""The commands of the Page domain: navigation, dialogs, the tree.
-
-The commands of the Page domain that show the history of a page, and go through it.
-"""
+"""The commands of the Page domain: navigation, history, dialogs, the frame tree."""
 
 from __future__ import annotations
 
@@ -25,14 +22,14 @@ TRANSITIONS: Final = {"address_bar": "link"} | {
         *("form_submit", "reload", "keyword", "keyword_generated"),
     )
 }
-"""As the history calls them, by what a command asks for; whatever else is asked for was typed."""
+"""A command's `transitionType` → the transition type in the history; any other value becomes `typed`."""
 WHITE: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
-"""A picture of one pixel: nothing is painted here."""
+"""A PNG of one pixel, in base64: the fake paints nothing."""
 
 
 @modelled("Page.enable", FRAMES, by_renderer=True, parks=False)
 def _page_enable(call: Call) -> Json:
-    # The browser tells of its part at once, and the answer waits for the renderer (facts 15, 18).
+    # The browser process sends its events at once, and the reply waits for the renderer (facts 15, 18).
     frame = call.target.frame
     if frame is not None and frame.started_params is not None and "Page" not in call.session.domains:
         call.world.emit(call.session, "Page.frameStartedNavigating", frame.started_params, frame)
@@ -45,14 +42,14 @@ def _page_enable(call: Call) -> Json:
         call.session.domains.add("Page")
         call.answer({"result": {}})
 
-    if not call.target.crashed:  # the renderer that comes will not hear of it (fact 49)
+    if not call.target.crashed:  # the next renderer will not get the command (fact 49)
         dialogs.when_unblocked(call.target, enable)
     return LATER
 
 
 @modelled("Page.disable", FRAMES, by_renderer=True, parks=False)
 def _page_disable(call: Call) -> Json:
-    if call.world.profile == "headless-shell":  # it dismisses what is open (fact 24)
+    if call.world.profile == "headless-shell":  # it dismisses open dialogs (fact 24)
         call.session.domains.discard("Page")
         dialogs.leave(call.world, call.session)
 
@@ -80,7 +77,7 @@ def _page_navigate(call: Call) -> Json:
     frame = call.world.frames.get(call.params.get("frameId", "")) or call.target.frame
     if frame is None or ("frameId" in call.params and frame.id != call.params["frameId"]):
         raise Refused(-32000, "No frame with given id found")
-    if url.startswith("javascript:"):  # no command runs a script so
+    if url.startswith("javascript:"):  # a command cannot run a script this way
         return {"frameId": frame.id, "errorText": "net::ERR_ABORTED"}
     base, _, fragment = url.partition("#")
     if fragment and base == (frame.next_document[1] or frame.url).partition("#")[0]:
@@ -88,7 +85,7 @@ def _page_navigate(call: Call) -> Json:
         within: Json = {"frameId": frame.id, "isDownload": False}
         moves.navigate_within(call.world, frame, url, lambda: call.answer({"result": within}))
         return LATER
-    # The reply precedes what the navigation commits (fact 56), so it is said in between; who gives up Page gives it up.
+    # The reply precedes the commit (fact 56), so `started` sends it; `Page.disable` before that drops the reply.
     given_up = call.session.page_disable_count
 
     def started(made: str, failure: str | None) -> None:
@@ -161,14 +158,14 @@ def _page_close(call: Call) -> Json:
 
 
 def _keep_open() -> None:
-    """The page does not close, and nothing is said of that."""
+    """Do nothing: no event reports that a page stays open."""
 
 
 @modelled("Page.crash", FRAMES, by_renderer=True, parks=False)
 def _page_crash(call: Call) -> Json:
     if call.target.frame is not None and call.target.frame.started_params is not None and not call.target.held:
         raise Refused(-32000, "Page has pending navigations, not killing")
-    # It reaches a renderer that stands still, but on a session that this one has never heard of.
+    # A stopped renderer executes it, except on a session that was attached while it was stopped.
     unknown_session = (
         call.session.blocker_at_attach is not None and call.session.blocker_at_attach is call.target.renderer.stopped_by
     )
@@ -200,7 +197,7 @@ def _capture_screenshot(call: Call) -> Json:
         if clip[name] == 0:
             raise Refused(-32000, f"Cannot take screenshot with 0 {name}.")
     painted: Json = {"data": WHITE}
-    call.world.soon(lambda: call.world.soon(lambda: call.answer({"result": painted})))  # which takes its time
+    call.world.soon(lambda: call.world.soon(lambda: call.answer({"result": painted})))  # a screenshot takes a while
     return LATER
 
 

@@ -1,4 +1,4 @@
-"""The commands about scripts, and the domains of which nothing but their switch is modelled."""
+"""The commands about scripts, and the domains of which only `enable` and `disable` are modelled."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _run_if_waiting(call: Call) -> Json:
     if call.session.target is None:
         return {}
     call.session.lets_run = True
-    if call.target.renderer.absent:  # that there will be a process may depend on it
+    if call.target.renderer.absent:  # the renderer process may start because of this command
         dialogs.when_unblocked(call.target, lambda: call.answer({"result": {}}))
         sessions.run(call.target, call.session)
     else:
@@ -68,7 +68,7 @@ def _let_run(call: Call) -> None:
 
 @modelled("Runtime.terminateExecution", SCRIPTED, by_renderer=True, parks=FIRST)
 def _terminate(_call: Call) -> Json:
-    return {}  # a script that waits is not interrupted by it, and there is no other one that takes its time
+    return {}  # it does not interrupt a waiting script, and no other script takes time
 
 
 @modelled("Inspector.enable", FRAMES | {"shared_worker", "service_worker"}, by_renderer=True, parks=False)
@@ -81,12 +81,12 @@ Check = Callable[[Call], None]
 
 
 def _switch(domain: str, check_enable: Check, check_disable: Check) -> None:
-    """A domain that can be switched on and off, and of which nothing else is modelled."""
+    """Register the `enable` and `disable` commands of a domain of which nothing else is modelled."""
 
     def enable(call: Call) -> Json:
         check_enable(call)
         call.session.domains.add(domain)
-        if domain == "CSS":  # it looks at every document first
+        if domain == "CSS":  # Chromium reads every document first
             call.world.soon(lambda: call.answer({"result": {}}))
             return LATER
         return {"debuggerId": call.world.ids.unique("debugger")} if domain == "Debugger" else {}
@@ -102,14 +102,14 @@ def _switch(domain: str, check_enable: Check, check_disable: Check) -> None:
     modelled(f"{domain}.disable", where, by_renderer=by_renderer)(disable)
 
 
-def _nothing(_call: Call) -> None:
+def _check_nothing(_call: Call) -> None:
     pass
 
 
-def _demand_dom(words: str) -> Check:
+def _demand_dom(message: str) -> Check:
     def check(call: Call) -> None:
         if "DOM" not in call.session.domains:
-            raise Refused(-32000, words)
+            raise Refused(-32000, message)
 
     return check
 
@@ -120,7 +120,7 @@ def _check_buffers(call: Call) -> None:
 
 
 def _check_time(call: Call) -> None:
-    """A session counts by one kind of time as long as it counts."""
+    """Check the time domain, which a session cannot change while Performance is enabled. Raises Refused."""
     wanted = call.params.get("timeDomain", "timeTicks")
     time_domain = call.session.time_domain
     if "timeDomain" in call.params and "Performance" in call.session.domains and time_domain != wanted:
@@ -138,4 +138,4 @@ ENABLE_CHECKS: Final[dict[str, Check]] = {
 }
 DISABLE_CHECKS: Final[dict[str, Check]] = {"DOM": _demand_dom("DOM agent hasn't been enabled")}
 for _domain in ("Accessibility", "CSS", "DOM", "Debugger", "Log", "Network", "Overlay", "Performance", "Security"):
-    _switch(_domain, ENABLE_CHECKS.get(_domain, _nothing), DISABLE_CHECKS.get(_domain, _nothing))
+    _switch(_domain, ENABLE_CHECKS.get(_domain, _check_nothing), DISABLE_CHECKS.get(_domain, _check_nothing))

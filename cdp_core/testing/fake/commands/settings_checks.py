@@ -1,7 +1,7 @@
-"""What Chromium refuses of the commands that only set something (accepted.py): one check for each that looks at its parameters.
+"""Chromium's refusals of the commands in accepted.py: one check of the parameters per command.
 
-The words and codes are Chromium's, and so is the order in which it looks. What depends on tables of the machine, as the
-names of time zones do, is decided by its form alone.
+Messages, codes and the order of the checks are Chromium's. Values that depend on tables of the machine, such as the
+names of time zones, are checked by their form only.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def check_context(call: Call) -> None:
-    """A context that a command names must be there. Raises Refused."""
+    """Check that the browser context that a command names exists. Raises Refused."""
     wanted = call.params.get("browserContextId")
     if wanted is not None and wanted not in call.world.contexts:
         raise Refused(-32602, f"Failed to find browser context for id {wanted}")
 
 
 def check_context_use(call: Call) -> None:
-    """The same, of what only the browser's own session may ask of another context. Raises Refused."""
+    """Check that a command names an existing browser context, and only on the browser. Raises Refused."""
     if call.session.target is not None and "browserContextId" in call.params:
         raise Refused(-32602, "browserContextId is only allowed for Browser target")
     check_context(call)
@@ -116,7 +116,7 @@ def _check_zone(call: Call) -> None:
     wanted = call.params["timezoneId"]
     if wanted and not call.session.timezone and not _ZONE.fullmatch(wanted):
         raise Refused(-32602, "Invalid timezone id")
-    call.session.timezone = wanted  # one that is there already is changed without a look
+    call.session.timezone = wanted  # Chromium changes an existing override without this check
 
 
 def _check_locale(call: Call) -> None:
@@ -135,7 +135,7 @@ def _check_agent(call: Call) -> None:
 
 
 def check_header(name: str, value: object) -> None:
-    """One more header of requests. Raises Refused."""
+    """Check the name and the value of an extra request header. Raises Refused."""
     if not _TOKEN.fullmatch(name):
         raise Refused(-32602, "Invalid header name")
     if not isinstance(value, str):
@@ -190,4 +190,4 @@ CHECKS: Final[dict[str, Check]] = {
     "Runtime.setAsyncCallStackDepth": _check_debugger,
     "Storage.clearCookies": check_context_use,
 }
-"""By method; of the others nothing is refused but what does not fit the protocol."""
+"""Method → check. Other methods refuse only parameters that do not fit the protocol."""

@@ -1,8 +1,8 @@
-"""What the parameters of a command must look like, out of the tables of the protocol.
+"""The shapes of command parameters, from the protocol's tables, and which targets take a command.
 
-Commands that Chromium has and this browser has not: their parameters are checked all the same, as Chromium does first.
-
-Which targets have which domain was looked at once, method by method; only what differs inside a domain is told apart.
+Commands that Chromium has and the fake does not model are included: Chromium checks their parameters first, and so
+does the fake. The types of target that take a command were determined once, method by method; the tables list whole
+domains, and single methods only if they differ from their domain.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ BINARY = frozenset(
         ("Fetch.fulfillRequest", "body"),
     )
 )
-"""Texts that must be base64; the tables do not tell them from others."""
+"""Parameters that must be base64; the protocol's tables list them as plain strings."""
 FREE = frozenset((("Network", "Headers"),))
 """Objects whose members may have any name."""
 MAX_DEPTH = 4
-"""Types hold types of their own kind; nobody is refused for what lies deeper."""
+"""Levels of nested objects that are checked; the limit is needed since types can contain themselves."""
 
 
 def params_of(method: str) -> dict[str, tuple[Shape, bool]]:
-    """The parameters of a method that the protocol has: name → shape, and whether it must be there."""
+    """Return the parameters of a method of the protocol: name → shape, and whether it is required."""
     domain, _, name = method.partition(".")
     _, params, _ = _table(domain).commands[name]
     fields = _fields(domain, params, MAX_DEPTH)
@@ -39,7 +39,7 @@ def params_of(method: str) -> dict[str, tuple[Shape, bool]]:
 
 
 def enum_of(domain: str, name: str) -> frozenset[str]:
-    """The values of an enumeration; of one that any text is taken for, those that mean something."""
+    """Return the values of an enumeration; for an open one, the values that have a meaning."""
     return frozenset(_table(domain).enums[name]) - {"", "~"}
 
 
@@ -59,7 +59,7 @@ def _shape(domain: str, kind: str, depth: int) -> Shape:
     if name in table.names:
         return _shape(domain, table.names[name][1], depth)
     if name in table.enums:
-        return "str"  # any text is taken; the command itself may refuse it
+        return "str"  # any string fits; the command itself may refuse it
     if name in table.objects:
         return _fields(domain, table.objects[name][1:], depth - 1) if depth else "any"
     return name
@@ -106,7 +106,7 @@ REFUSED_METHODS: Final = frozenset(
 
 @lru_cache(maxsize=2048)
 def chromium_has(method: str, kind: str) -> bool:
-    """Whether a target of this kind takes the command there."""
+    """Return whether Chromium takes a method on a target of this type."""
     domain, found, name = method.partition(".")
     known = _catalog.domain_named(domain) if found and domain in _catalog.domain_names() else None
     if known is None or name not in known.table.commands or method in REFUSED_METHODS:

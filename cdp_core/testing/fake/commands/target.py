@@ -1,4 +1,4 @@
-"""The commands of the browser itself: its version and end, its targets, sessions and contexts."""
+"""The commands of the browser process: version and close, targets, sessions and browser contexts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cdp_core.testing.fake.world import World
 _BOUNDS: Final = frozenset(("left", "top", "width", "height"))
 
 
-# ── the browser ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the browser ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @modelled("Browser.getVersion", ANYWHERE)
@@ -41,7 +41,7 @@ def _close_browser(call: Call) -> Json:
     return LATER
 
 
-# ── targets ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── targets ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @modelled("Target.getTargets", ANYWHERE)
@@ -75,7 +75,7 @@ def _set_discover(call: Call) -> Json:
 
 @modelled("Target.setAutoAttach", ANYWHERE)
 def _set_auto_attach(call: Call) -> Json:
-    # The browser attaches at once, and the answer waits for the renderer (fact 15).
+    # The browser process attaches at once, and the reply waits for the renderer (fact 15).
     session = call.session
     if session.target is None and not call.params.get("flatten"):
         raise Refused(-32602, "Only flatten protocol is supported with browser level auto-attach")
@@ -98,7 +98,7 @@ def _set_auto_attach(call: Call) -> Json:
     sessions.auto_attach_existing(call.world, session)
     if session.target is None or session.target.crashed:
         return {}
-    # It is for the renderer that is there, whatever is on its way.
+    # The current renderer answers it, even while a navigation is on its way.
     dialogs.when_unblocked(session.target.frame or session.target, lambda: call.answer({"result": {}}))
     return LATER
 
@@ -116,7 +116,7 @@ def _send_message(call: Call) -> Json:
         raise Refused(
             -32000, "When using flat protocol, messages are routed to the target via the sessionId attribute."
         )
-    # What the browser's own process answers to it precedes the answer to this.
+    # Replies of the browser process to the message precede the reply to this command.
     call.receive(session, call.params["message"])
     return {}
 
@@ -137,7 +137,7 @@ def _detach_from_target(call: Call) -> Json:
 def _expose_protocol(call: Call) -> Json:
     if call.session.target is not None:
         raise Refused(-32602, "Not allowed")
-    call.named_target()  # no script here would speak to the binding
+    call.named_target()  # no script of the fake uses the binding
     return {}
 
 
@@ -156,7 +156,7 @@ def _set_remote_locations(_call: Call) -> Json:
 
 
 def _named_session(call: Call) -> Session:
-    """The session, opened on this one, that a command names. Raises Refused."""
+    """Return the child session of this one that a command names. Raises Refused."""
     wanted, named = call.params.get("sessionId"), call.params.get("targetId")
     if wanted is None and named is None:
         raise Refused(-32602, "Session id must be specified")
@@ -188,7 +188,7 @@ def _create_target(call: Call) -> Json:
 
 
 def _check_window(given: Json) -> None:
-    """Only a window of its own has a place and a state. Raises Refused."""
+    """Check that only a new window is given a position or a state. Raises Refused."""
     own = bool(given.get("newWindow"))
     if _BOUNDS & given.keys() and not own:
         raise Refused(-32602, "Target position can only be set for new windows")
@@ -221,7 +221,7 @@ def _close_target(call: Call) -> Json:
         return {"success": True}
     if (
         target.crashed or target.renderer.absent or (target.dialogs and not unloading.before_unload_dialog(target))
-    ):  # otherwise the renderer is heard first
+    ):  # otherwise the close waits until the renderer is unblocked
         targets.close(call.world, target)
         return {"success": True}
     call.answer({"result": {"success": True}})
@@ -269,7 +269,7 @@ def _dispose_context(call: Call) -> Json:
 
 
 def dispose(world: World, context: Context) -> None:
-    """A context ends, with its pages."""
+    """Dispose a browser context: close its pages and workers."""
     targets.close_together(world, [each for each in world.pages() if each.context is context])
     del world.contexts[context.id]
     for worker in [each for each in world.workers.values() if each.context is context and not each.crashed]:

@@ -1,4 +1,7 @@
-"""The commands that run something in a document: in its own world or in an isolated one, now or when the next one comes."""
+"""The commands that run scripts in documents: in the main world or an isolated one, current or new.
+
+`Runtime.evaluate` and its relatives run in the current document, init scripts in new ones.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,10 @@ from cdp_core.testing.fake.script.functions import MISSING, call_function, made_
 from cdp_core.testing.fake.script.injected import override_in
 
 _NEVER: Final = re.compile(r"\s*new Promise\(\(\) => (?:0|\{\})\)\s*;?\s*")
-"""What every test writes for a command that is not answered."""
+"""The usual expression of tests for a command that never gets a reply."""
 
 
-# ── now ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the current document ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @modelled("Runtime.evaluate", SCRIPTED, by_renderer=True)
@@ -76,7 +79,7 @@ def _call_function(call: Call) -> Json:
 
 
 def _find_place(call: Call, plain: str) -> tuple[Frame, int]:
-    """The frame and the execution context that a command names; the target's own where it names none. Raises Refused."""
+    """Return the frame and the execution context that a command names, or the target's. Raises Refused."""
     params, target = call.params, call.target
     if "objectId" in params:
         frame, context, _ = contexts.kept_object(target, params["objectId"])
@@ -91,7 +94,7 @@ def _find_place(call: Call, plain: str) -> tuple[Frame, int]:
 
 
 def _argument(call: Call, given: Json, context: int) -> Any:
-    """The value of an argument. Raises Refused."""
+    """Return the value of an argument. Raises Refused."""
     if "objectId" not in given:
         return given.get("value", MISSING)
     try:
@@ -136,7 +139,7 @@ def _release_object_group(_call: Call) -> Json:
     return {}
 
 
-# ── worlds, and documents to come ────────────────────────────────────────────────────────────────────────────────────
+# ── isolated worlds and new documents ────────────────────────────────────────────────────────────────────────────────
 
 
 @modelled("Page.createIsolatedWorld", FRAMES, by_renderer=True)
@@ -151,7 +154,7 @@ def _create_isolated_world(call: Call) -> Json:
 
     if frame.target is target:
         make()
-    else:  # it waits for its process
+    else:  # the frame waits for its renderer process
         target.when_run.append(make)
     return LATER
 
@@ -165,7 +168,7 @@ def _add_script(call: Call) -> Json:
     override = override_in(call.player.script, call.params)
     if override is not None:
         session.overrides[identifier] = override
-    # In a window that a script opened, and that waits to run, it runs at once.
+    # In a popup that waits to run, an init script runs at once.
     if call.params.get("runImmediately") or (target.held and target.opener is not None):
         for frame in target.frame.subtree() if target.frame is not None else ():
             if frame.target is target and session.scripts[identifier]:
@@ -185,7 +188,7 @@ def _remove_script(call: Call) -> Json:
 
 @modelled("Page.setBypassCSP", FRAMES, by_renderer=True)
 def _set_bypass_csp(call: Call) -> Json:
-    call.session.bypasses_csp = call.params["enabled"]  # for documents to come (fact 27)
+    call.session.bypasses_csp = call.params["enabled"]  # applies to new documents (fact 27)
     return {}
 
 

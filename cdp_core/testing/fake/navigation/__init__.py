@@ -1,1 +1,1 @@
-"""How the frames of the fake browser get documents, and lose them."""
+"""Navigation in the fake browser: how frames get documents, load them and lose them."""

@@ -1,13 +1,15 @@
-"""The back/forward cache: documents of a page that were left, and are shown again as they were (fact 43).
+"""The back/forward cache: documents that a page left, kept to be shown again unchanged (fact 43).
 
-    left      its frames are forgotten by the page without a word; those out of process lose their sessions, and stay
-    restored  the sessions that attach by themselves are attached to those out of process; then the page has the address,
-              the contexts, the console and, at last, the document that it had; of the frames in its own process nothing is said
-    evicted   when there are more than six; frames out of process are told of as removed then
+    left      the page drops the document's frames without an event; frames out of process lose their sessions and stay
+    restored  sessions that auto-attach are attached to the frames out of process; then the page gets back its address,
+              its execution contexts, its console events and, last, the document; no event names the other frames
+    evicted   if a page has more than `MAX_CACHED` cached documents; `Page.frameDetached` reports the frames out of
+              process as removed
 
-Nothing is kept of a document that was not yet parsed, or not of HTTP, or an error, or whose process died, nor where a
-window that can reach the other is open. An empty page and the first document after it are of one group of windows: of these
-only one is there at a time, and neither is kept for the other. headless-shell keeps nothing (fact 26).
+A document is not kept if it was not parsed yet, has no HTTP address or is an error page, if its renderer process
+died, or if another window that can reach the page is open. An empty page and the first document after it share one
+browsing instance; an instance has one document at a time, so neither is kept for the other. headless-shell keeps
+nothing (fact 26).
 """
 
 from __future__ import annotations
@@ -22,11 +24,11 @@ from cdp_core.testing.fake.model.parts import Frame, Target, set_renderer
 from cdp_core.testing.fake.world import World
 
 MAX_CACHED: Final = 6
-"""So many are kept, and of more the one that was left first is not."""
+"""Cached documents per page; beyond that, the one that was left first is evicted."""
 
 
 def not_cached_reasons(world: World, frame: Frame) -> list[str]:
-    """Why the document of a page would not be kept when it is left now; nothing where it would."""
+    """Return the reasons why a page's document cannot be cached if it is left now; empty if it can be."""
     found = [] if frame.url.startswith("http") else ["SchemeNotHTTPOrHTTPS"]
     if frame.unreachable:
         found = ["HTTPStatusNotOK", "ErrorDocument"]
@@ -44,13 +46,13 @@ def not_cached_reasons(world: World, frame: Frame) -> list[str]:
 
 
 def _has_related(target: Target) -> bool:
-    """Whether there is a window that can reach the other one."""
+    """Return whether the page opened a window, or can reach the open window that opened it."""
     opener = target.opener.target.page if target.opener is not None and target.can_access_opener else None
     return bool(target.opened) or (opener is not None and not opener.closed)
 
 
 def capture(frame: Frame) -> CachedDocument:
-    """The document of a page, taken out of it before another one comes."""
+    """Take a page's document out of its frame before another document replaces it."""
     worlds, objects = list(frame.worlds), frame.objects
     frame.objects = {}
     return CachedDocument(
@@ -73,7 +75,7 @@ def capture(frame: Frame) -> CachedDocument:
 
 
 def keep(world: World, target: Target, entry: Entry, cached_document: CachedDocument) -> None:
-    """Let the entry that was left keep it; there may be one too many then."""
+    """Store a captured document in the history entry that was left, then evict what exceeds `MAX_CACHED`."""
     entry.cached_document = cached_document
     target.history.cached.append(entry)
 
@@ -85,7 +87,7 @@ def keep(world: World, target: Target, entry: Entry, cached_document: CachedDocu
 
 
 def drop(world: World, target: Target, entry: Entry, reason: str) -> None:
-    """Keep it no more."""
+    """Remove the document that an entry keeps, close the targets of its frames, and record the reason."""
     cached_document, entry.cached_document, entry.reasons = entry.cached_document, None, [reason]
     target.history.cached.remove(entry)
     for frame in (
@@ -103,7 +105,7 @@ def drop(world: World, target: Target, entry: Entry, reason: str) -> None:
 
 
 def restore(world: World, frame: Frame, entry: Entry, url: str) -> None:
-    """Show it again."""
+    """Show the document that an entry keeps, with the events that report its return."""
     target, cached_document = frame.target, entry.cached_document
     assert cached_document is not None
     entry.cached_document = None
@@ -147,7 +149,7 @@ def _put_into(frame: Frame, cached_document: CachedDocument, url: str) -> None:
 
 
 def emit_cache_not_used(world: World, frame: Frame, reasons: list[str]) -> None:
-    """Tell of a document that was come back to, and had to be loaded again."""
+    """Emit `Page.backForwardCacheNotUsed`: the history returned to a document that had to be loaded again."""
     found: list[Json] = [{"type": "Circumstantial", "reason": reason} for reason in reasons]
     tree = {"url": frame.unreachable or frame.url, "explanations": found, "children": list[Json]()}
     unused = {"loaderId": frame.loader, "frameId": frame.id, "notRestoredExplanations": found}

@@ -1,8 +1,8 @@
-"""A navigation's document comes to its frame, and to the history of its page.
+"""The commit of a navigation: a document replaces the frame's document, and the history records it.
 
-Where it belongs is settled by its site: in the process of the frame above, in one of its own, or, for the document of a
-page, in the one that the page has. A page's document that is left may be kept, and one that was kept is there again as it
-was (fact 43).
+The document's site decides its renderer process: the parent frame's process, a process of the frame's own or, for the
+main frame, the page's process. The document that a page leaves may be cached, and a cached document is shown again
+unchanged (fact 43).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cdp_core.testing.fake.world import World
 
 
 def commit(world: World, navigation: Navigation, url: str, loaded: Loaded) -> None:
-    """It is settled where the document belongs: it comes there, in the place of the one that is left."""
+    """Choose the document's renderer process, and replace the frame's document there."""
     frame, loader = navigation.frame, navigation.loader
     if frame.load is not None:
         frame.load.replaced_by_reload = navigation.kind in RELOADS
@@ -30,7 +30,7 @@ def commit(world: World, navigation: Navigation, url: str, loaded: Loaded) -> No
     outside = frame.parent is not None and _is_outside(frame, frame.parent, navigation, url)
     frame.initiator_url = _initiator_url(navigation, url)
     waiting = leaving.own_target(world, frame)
-    if waiting is not None and not own and not outside:  # it was to change its process, and has not yet
+    if waiting is not None and not own and not outside:  # the frame does not need its own process any more
         waiting.frame = None
         targets.close(world, waiting)
     if frame.parent is not None:
@@ -53,7 +53,7 @@ def commit(world: World, navigation: Navigation, url: str, loaded: Loaded) -> No
 
 
 def _initiator_url(navigation: Navigation, url: str) -> str:
-    """Whose the document is in the eyes of the platform, where it is empty, and not of the one above or of an opener."""
+    """Return the URL that gives an `about:blank` document its origin, or "" if its parent or opener does."""
     frame = navigation.frame
     if (
         not is_same(url, "about:blank")
@@ -65,7 +65,7 @@ def _initiator_url(navigation: Navigation, url: str) -> str:
 
 
 def _is_outside(frame: Frame, parent: Frame, navigation: Navigation, url: str) -> bool:
-    """Whether a document is of another site than the one above it; one that an address holds is of the site that asks for it."""
+    """Return whether a document's site is not its parent's; a `data:` URL has its initiator's site."""
     if url.startswith("data:") and navigation.by_script:
         return False
     url = frame.unreachable or url
@@ -77,7 +77,7 @@ def _is_outside(frame: Frame, parent: Frame, navigation: Navigation, url: str) -
 
 
 def restore(world: World, navigation: Navigation) -> None:
-    """A document that was kept is there again, as it was (fact 43)."""
+    """Commit a navigation to a cached document, which is shown unchanged (fact 43)."""
     frame, entry = navigation.frame, navigation.entry
     assert entry is not None
     frame.navigating, frame.started_params, frame.left = "", None, False
@@ -96,7 +96,7 @@ def restore(world: World, navigation: Navigation) -> None:
 
 
 def _leave(world: World, navigation: Navigation, go: Callable[[Navigation, bool], bool]) -> bool:
-    """The page goes to another place in its history; whether the document that is left is kept."""
+    """Move the page in its history with `go`; return whether the document that it leaves is cached."""
     frame, history = navigation.frame, navigation.frame.target.history
     here, reasons = history.current, cache.not_cached_reasons(world, frame)
     if (
@@ -117,14 +117,14 @@ def _leave(world: World, navigation: Navigation, go: Callable[[Navigation, bool]
 
 
 def _go_in_history(navigation: Navigation, swapped: bool) -> bool:
-    """Whether the entry is another one then, and the one before is still there."""
+    """Update the history; return whether the current entry changed and the previous one still exists."""
     history, failed = navigation.frame.target.history, navigation.frame.unreachable
     here = history.current
     if navigation.entry is not None:
         history.select(navigation.entry)
         return True
     if navigation.kind in (*RELOADS, "restore") and here is not None:
-        if not navigation.by_script:  # a script that loads its own document again changes nothing
+        if not navigation.by_script:  # a reload by a script keeps the transition
             here.transition = "reload"
         return False
     replace_entry = here is not None and (navigation.replace_entry or here.url == navigation.url)
@@ -163,9 +163,10 @@ def show(
     reasons: list[str] | None = None,
     hide_dialog_done: bool = False,
 ) -> None:
-    """The new document is there: told where the frame is, on the sessions of its own target.
+    """Commit a new document in a frame, with events on the sessions of the frame's target.
 
-    `reasons` are those for which one that is come back to was not kept. It may have parted from the one before already.
+    `reasons`: why a document that the history returned to was not cached; None if the navigation is not of the history.
+    `hide_dialog_done`: the dialog that the previous document opened on leaving has closed.
     """
     if not hide_dialog_done and _opens_hide_dialog(frame, url):
         targets.break_off(world, frame.target, "Inspected target navigated or closed")
@@ -208,7 +209,7 @@ def show(
 def _leave_top(
     world: World, frame: Frame, url: str, loader: str, left: list[Frame], *, keep: bool, hide_dialog_done: bool
 ) -> list[Callable[[], None]]:
-    """A target's own document gives way; what its process was asked, and the next one answers."""
+    """Leave a target's top document; return the parked commands that the next renderer process answers."""
     forwarded: list[Callable[[], None]] = []
     if not hide_dialog_done:
         targets.break_off(world, frame.target, "Inspected target navigated or closed")
@@ -220,7 +221,7 @@ def _leave_top(
         forwarded = _take_parked(frame.renderer)
         page = frame.target.page
         if frame is page.frame and not page.can_access_opener and not page.opened:
-            page.renderers = {}  # what is left may be kept, with its processes
+            page.renderers = {}  # a cached document keeps its renderer processes
         swaps.move(
             frame,
             swaps.renderer_of(world, page, site_of(url)) if frame.parent else world.renderer_for(page, site_of(url)),
@@ -237,13 +238,16 @@ def _leave_top(
         contexts.make_empty(world, frame)
     leaving.close_own_targets(world, frame.target, left, keep=keep)
     lifecycle.begin(world, frame, loader)
-    # Once for the process that is left, once for the one that is come to.
+    # This event comes twice: above from the process that is left, here from the next one.
     world.emit_to(frame.target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
     return forwarded
 
 
 def _swaps_renderer(frame: Frame, url: str) -> bool:
-    """Whether it is of another site; an empty page is of none, and an empty window that can reach its opener, of that one's."""
+    """Return whether the new document needs another renderer process, since its site is another one.
+
+    An empty page has no site; an empty window that can reach its opener has the opener's site.
+    """
     if frame.url != "about:blank" or frame.target.type == "iframe":
         return site_of(url) != site_of(frame.url)
     return frame.target.can_access_opener and site_of(url) != site_of(document_url(frame))
@@ -259,7 +263,7 @@ def _emit_address(world: World, frame: Frame) -> None:
 def _start_loading(
     world: World, frame: Frame, loaded: Loaded, forwarded: list[Callable[[], None]], *, in_new_window: bool
 ) -> None:
-    """The document loads, and its process answers what was asked meanwhile when it has; at once where there is none."""
+    """Load the document; its renderer process then runs the commands that were deferred meanwhile."""
     target = frame.target
     if not frame.context:
         contexts.make(world, frame)
@@ -277,19 +281,22 @@ def _start_loading(
 
 
 def _opens_hide_dialog(frame: Frame, url: str) -> bool:
-    """Whether the document that is left opens a dialog now, which it can before one of its own site (fact 22)."""
+    """Return whether the old document opens a dialog now, as it can before one of its own site (fact 22)."""
     return (
         frame.parent is None and frame.unload_behaviour.hide_dialog is not None and site_of(url) == site_of(frame.url)
     )
 
 
 def _skip_loading(world: World, frame: Frame) -> None:
-    """While the way here was held up, somebody asked for another document: this one does not load, and answers nothing."""
+    """Do not load a document: while its commit was delayed, another navigation of the frame began.
+
+    Its renderer process answers no command.
+    """
     loading_on = {"frameId": frame.id}
     world.soon(partial(world.emit_to, frame.target, "Page", "Page.frameStartedLoading", loading_on, frame))
     parked, frame.renderer.parked = frame.renderer.parked, []
     for session in frame.target.sessions:
-        session.in_flight.update(dict.fromkeys(session.in_flight, ""))  # nothing breaks these off
+        session.in_flight.update(dict.fromkeys(session.in_flight, ""))  # so no navigation ends these with an error
     world.soon(partial(world.soon, partial(_do_all, parked)))
 
 
@@ -299,7 +306,7 @@ def _do_all(acts: list[Callable[[], None]]) -> None:
 
 
 def _take_parked(left: Renderer) -> list[Callable[[], None]]:
-    """What a process was asked that a script holds: the process of the next document answers it."""
+    """Take the commands parked in a stopped renderer process; the next document's process answers them."""
     if not left.stopped:
         return []
     parked, left.parked = left.parked, []
@@ -307,9 +314,10 @@ def _take_parked(left: Renderer) -> list[Callable[[], None]]:
 
 
 def _reuses_window(frame: Frame, url: str) -> bool:
-    """The empty document of a frame or popup is its parent's or opener's, and the first from the same place takes it over.
+    """Return whether the document reuses the window of the empty one: it is the first, of the same origin.
 
-    Scripts keep the window that they had before (docs/cdp/the-first-document-of-a-frame-keeps-its-execution-context.md).
+    The empty document of a frame or popup has the origin of its parent or opener. Scripts keep their window, and so the
+    execution context stays (docs/cdp/the-first-document-of-a-frame-keeps-its-execution-context.md).
     """
     top = frame is frame.target.frame
     empty = frame.url == "about:blank" and not frame.loader and (not top or frame.target.can_access_opener)

@@ -1,11 +1,12 @@
-"""Frames: how they come, ask for a document, and go.
+"""Frames: adding them, navigating them and removing them.
 
-The order of what one frame's life says is fixed (fact 38); between frames it is not, which is why every message here is
-about its frame, and about nothing else. No `frameNavigated` is told at a child that nobody paused in time (fact 40).
+The events of one frame have a fixed order (fact 38); those of different frames have not, so every event here is sent
+with its own frame as the only subject. The first `Page.frameNavigated` of a child frame out of process is lost unless
+a session paused its target at the start (fact 40).
 
-A navigation begins, is answered, and is committed after that (`World.soon`): how the document comes then is told in
-`commits.py`, how a frame changes its process on the way in `swaps.py`, what the one before leaves behind in `leaving.py`,
-and how it loads in `loading.py`.
+A navigation begins, gets its response, and is committed after that (`World.soon`). `commits.py` commits it,
+`swaps.py` moves a frame to another renderer process, `leaving.py` handles what the previous document leaves behind,
+and `loading.py` loads the new document.
 """
 
 from __future__ import annotations
@@ -39,10 +40,12 @@ from cdp_core.testing.fake.navigation.navigations import (
 from cdp_core.testing.fake.world import ERROR_PAGE, World
 
 NOT_LOADED: Final = ("javascript:", "blob:")
-"""Addresses at which a script finds no document: one is a script itself, and of what the other names there is nothing here.
-Nor does a page go to what its address holds because a script wants that."""
+"""URL schemes that give a script no document: `javascript:` is a script itself, and the fake models no `blob:` content.
 
-# ── asking for a document ────────────────────────────────────────────────────────────────────────────────────────────
+A script cannot navigate a page to a `data:` URL either.
+"""
+
+# ── navigating a frame ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def navigate_by_script(
@@ -56,7 +59,10 @@ def navigate_by_script(
     replace_entry: bool = False,
     by_itself: bool = False,
 ) -> None:
-    """A script wants another document in its own frame (`by_itself`), or in one inside; it goes on when that was asked about."""
+    """Navigate a frame by a script, of the frame itself (`by_itself`) or of its parent.
+
+    `go_on` continues the script once the navigation has begun or was cancelled.
+    """
     own = is_same_renderer_request(frame, by_itself=by_itself)
     if own and (url.startswith(NOT_LOADED) or (frame.parent is None and url.startswith("data:"))):
         emit_scheduled(world, frame, url, reason)
@@ -101,9 +107,9 @@ def navigate_by_script(
 
 
 def _ignore_script_navigation(world: World, frame: Frame) -> None:
-    """A script wants to go elsewhere while somebody outside has sent the frame on its way already.
+    """Ignore a script's navigation: a client's navigation of the frame has begun already.
 
-    Nothing comes of it, but that a document that was loaded is not loaded any further.
+    The only effect is that the current document stops loading.
     """
     emit_cleared(world, frame)
     if frame.load is not None:
@@ -126,11 +132,13 @@ def navigate(
     replace_entry: bool = False,
     started: Callable[[str, str | None], None] = lambda _loader, _failure: None,
 ) -> None:
-    """Begin a navigation; it is committed when that was answered, and its target may run, and nothing stops its process.
+    """Begin a navigation.
 
-    `started` is told the loader, and the failure if it comes to nothing: the reply to a command comes before what it leads
-    to (fact 56), and after the dialogs that it closes. `reason` is why, where no command asked for it; `entry` is the place
-    in the history that it goes to. One that was `wished` was told of, and nobody is asked any more.
+    It is committed after its response, when its target may run and nothing stops its renderer process. `started` gets
+    the loaderId, and the failure if the navigation fails: the reply to a command precedes the effects of the
+    navigation (fact 56) and follows the dialogs that it closes. `reason`: why a script asked for it; "" for a
+    command. `entry`: the history entry that it goes to. `scheduled`: its request was reported already, and the
+    beforeunload question is settled.
     """
     abort(world, frame)
     navigation = Navigation(
@@ -167,16 +175,19 @@ def navigate(
     if closed or scheduled:
         leave()
     else:
-        frame.ended = partial(on_started, "")  # of what was not asked for no loader is told
+        frame.ended = partial(on_started, "")  # a navigation that made no request reports no loaderId
         unloading.ask(world, frame, leave, stay)
 
 
 def _overtake(world: World, navigation: Navigation) -> None:
-    """A script that a dialog stops goes on when that closes; the next document may be there before its load is at an end."""
+    """Prepare for the dialogs that a navigation closes: the scripts that they stop will continue.
+
+    The next document may be committed before the load of the current one ends; then that load is held back.
+    """
     frame, url = navigation.frame, navigation.url
     if world.profile == "headless-shell":
         return
-    if url == "about:blank":  # that is there at once, before any script goes on
+    if url == "about:blank":  # it is committed at once, before any script continues
         for each in frame.subtree():
             each.left = each.renderer is frame.renderer
     asked = ResourceRequest(url=url, kind="Document", frame=frame, target=navigation.target, referrer=frame.referrer)
@@ -211,7 +222,7 @@ def _begin(world: World, navigation: Navigation, reason: str, *, scheduled: bool
 
 
 def _proceed(world: World, navigation: Navigation, request: Callable[[], None]) -> None:
-    """Nobody has to be asked any more; it goes on as soon as its target may run."""
+    """Continue a navigation after the beforeunload question, as soon as its target may run."""
     navigation.frame.unload_confirmed = True
     if navigation.frame.target.held:
         navigation.frame.target.when_run.append(partial(world.soon, request))
@@ -222,7 +233,7 @@ def _proceed(world: World, navigation: Navigation, request: Callable[[], None]) 
 def _request(
     world: World, navigation: Navigation, loaded: Loaded, on_started: Callable[[str, str | None], None]
 ) -> None:
-    """The document is asked for."""
+    """Request the document: from Fetch interceptors, from a slow server, or at once."""
     frame, url, seconds = navigation.frame, navigation.url, world.latency(navigation.url)
 
     def answered(response: ResourceResponse) -> None:
@@ -230,7 +241,7 @@ def _request(
         on_started(navigation.loader, failure_by(response))
         world.soon(partial(_arrive, world, navigation, loaded, response))
 
-    # A frame has what its element says in place of an address.
+    # The content of `about:srcdoc` is an attribute of the frame's element.
     failure = None if url == "about:srcdoc" and frame.parent is not None else failure_of(url)
     asked = ResourceRequest(url=url, kind="Document", frame=frame, target=navigation.target, referrer=frame.referrer)
     if url.startswith("http") and not _is_cached(navigation) and fetching.interceptors_for(world, asked):
@@ -244,14 +255,14 @@ def _request(
 
 
 def abort(world: World, frame: Frame) -> None:
-    """A navigation that somebody has a say in, and that is not answered yet, comes to nothing."""
+    """Cancel the frame's navigation if it has no response yet, also if it is paused in Fetch."""
     fetching.drop(world, frame)
     ended, frame.ended = frame.ended, _ignore_end
     ended("net::ERR_ABORTED")
 
 
 def give_up(world: World, frame: Frame) -> None:
-    """The same, in favour of another place in the same document."""
+    """Cancel the frame's navigation because a navigation within the document replaces it."""
     abort(world, frame)
     frame.navigating, frame.started_params = "", None
     _run_deferred(frame)
@@ -263,7 +274,7 @@ def _run_deferred(frame: Frame) -> None:
 
 
 def stop(world: World, frame: Frame) -> None:
-    """The same, with nothing in its place; so it is with the frames inside, and with what is left of loads."""
+    """Cancel the navigations and unparsed loads of the frame and of all frames below it."""
     for each in [*frame.subtree()]:
         if each.started_params is not None:
             abort(world, each)
@@ -273,16 +284,16 @@ def stop(world: World, frame: Frame) -> None:
 
 
 def _ignore_end(_why: str | None) -> None:
-    """Nobody asked for the navigation, or it was answered."""
+    """Ignore the end of a navigation that no command waits for."""
 
 
 def _ignore_started(_loader: str, _failure: str | None) -> None:
-    """Who was answered before is not answered again."""
+    """Ignore the start of a navigation: its command was answered before."""
 
 
-def _finish_late(navigation: Navigation, come: Callable[[], None]) -> None:
+def _finish_late(navigation: Navigation, answered: Callable[[], None]) -> None:
     if not navigation.target.closed and navigation.frame.navigating == navigation.loader:
-        come()
+        answered()
 
 
 def _ask(
@@ -293,20 +304,20 @@ def _ask(
 
 
 def _arrive(world: World, navigation: Navigation, loaded: Loaded, response: ResourceResponse) -> None:
-    """The document is there, unless the frame or its wish for it has gone meanwhile."""
+    """Handle a navigation's response: commit the document unless the frame or the navigation is gone."""
     frame, url, failure = navigation.frame, navigation.url, failure_by(response)
     if navigation.target.closed or world.frames.get(frame.id) is not frame:
         return
     if frame.navigating != navigation.loader:
         if frame.next_document[0] == navigation.loader and not frame.renderer.stopped:
             frame.left, frame.next_document = False, ("", "")
-            commits.commit(world, navigation, url, loaded)  # and gives way at once to what was asked for meanwhile
+            commits.commit(world, navigation, url, loaded)  # a later navigation replaces it at once
         return
     if failure == "net::ERR_ABORTED":
         _keep_document(world, frame, navigation.target)
         return
     if frame.parent is not None and frame.renderer.stopped:
-        frame.left = frame is frame.target.frame and site_of(url) == site_of(frame.url)  # its script is heard no more
+        frame.left = frame is frame.target.frame and site_of(url) == site_of(frame.url)  # no more events of its script
         frame.renderer.parked.append(partial(_arrive, world, navigation, loaded, response))
         return
     if _is_cached(navigation):
@@ -316,7 +327,7 @@ def _arrive(world: World, navigation: Navigation, loaded: Loaded, response: Reso
         cache.drop(world, frame.target, navigation.entry, "ConflictingBrowsingInstance")
     if frame.renderer.stopped_by is not None and site_of(url) == site_of(frame.url):
         dialogs.leave_document(frame.target)
-        # The script that waits is not heard of any more, and still holds the process (fact 33).
+        # The waiting script sends no more events, and still blocks the renderer process (fact 33).
         targets.break_off(world, frame.target, "Inspected target navigated or closed")
         frame.left, frame.next_document = True, (navigation.loader, url)
         frame.renderer.parked.insert(0, partial(_arrive, world, navigation, loaded, response))
@@ -337,7 +348,7 @@ def _is_cached(navigation: Navigation) -> bool:
 
 
 def _keep_document(world: World, frame: Frame, target: Target) -> None:
-    """The document stays that was there."""
+    """End a navigation without a new document: the frame keeps the current one."""
     frame.navigating, frame.started_params = "", None
     world.emit_to(target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
     _run_deferred(frame)
@@ -347,9 +358,9 @@ def _keep_document(world: World, frame: Frame, target: Target) -> None:
 
 
 def open_document(world: World, frame: Frame, url: str, loaded: Loaded) -> None:
-    """The first document of a page that was opened with it: it loads as soon as the page may run.
+    """Open a new page's first document, and load it as soon as the page may run.
 
-    It is there at once, unless its server takes its time: then the page is empty until it comes.
+    It is committed at once, unless its server is slow: then the page shows an empty document until the response.
     """
     target = frame.target
     if world.latency(url):
@@ -366,11 +377,11 @@ def open_document(world: World, frame: Frame, url: str, loaded: Loaded) -> None:
             return
         asked = ResourceRequest(url=url, kind="Document", frame=frame, target=target)
         if url.startswith("http") and fetching.interceptors_for(world, asked):
-            fetching.ask(world, asked, come)
+            fetching.ask(world, asked, answered)
         else:
-            come(ResourceResponse())
+            answered(ResourceResponse())
 
-    def come(response: ResourceResponse) -> None:
+    def answered(response: ResourceResponse) -> None:
         if target.closed or frame.navigating or frame.url != url or failure_by(response) == "net::ERR_ABORTED":
             return
         world.new_document(frame)
@@ -388,11 +399,11 @@ def open_document(world: World, frame: Frame, url: str, loaded: Loaded) -> None:
         world.soon(load)
 
 
-# ── coming and going ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── adding and removing ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def add_frame(world: World, parent: Frame, url: str, name: str, loaded: Loaded) -> Frame:
-    """A script adds an iframe element."""
+    """Add an iframe element to a document by a script, and return its frame."""
     frame = Frame(world.ids.new("frame"), parent.target, parent, parent.renderer, name=name, src=url)
     parent.children.append(frame)
     world.frames[frame.id] = frame
@@ -411,7 +422,7 @@ def add_frame(world: World, parent: Frame, url: str, name: str, loaded: Loaded) 
 
 
 def _run_script(world: World, frame: Frame) -> None:
-    """Its address is a script, which runs in the empty document."""
+    """Run a `javascript:` URL as the first document of a frame: the script runs in the empty document."""
     if world.frames.get(frame.id) is frame and frame.load is not None and frame.parent is not None:
         frame.load = None
         contexts.make(world, frame)
@@ -419,7 +430,7 @@ def _run_script(world: World, frame: Frame) -> None:
 
 
 def _show_empty(world: World, frame: Frame) -> None:
-    """The empty document of a new frame is there at once."""
+    """Commit and load the empty document of a new frame, all at once."""
     frame.loader = world.ids.new("loader")
     requested = {
         "frameId": frame.id,
@@ -440,9 +451,12 @@ def _show_empty(world: World, frame: Frame) -> None:
 
 
 def remove_frame(world: World, frame: Frame) -> None:
-    """A script removes an iframe element: children first, and an OOPIF's session after its frame (fact 38)."""
+    """Remove an iframe element by a script.
+
+    Child frames are reported first, and the session of an OOPIF ends after its `Page.frameDetached` (fact 38).
+    """
     assert frame.parent is not None
-    # Only of the one that is removed, and not of those that go with it.
+    # This event is sent for the removed frame only, not for the frames below it.
     leaving_now = {"frameId": frame.id}
     world.emit_to(frame.parent.target, "Page", "Page.frameSubtreeWillBeDetached", leaving_now, frame)
     _detach(world, frame, frame.parent)
@@ -452,7 +466,7 @@ def _detach(world: World, frame: Frame, parent: Frame) -> None:
     for child in tuple(frame.children):
         if frame.target is parent.target:
             _detach(world, child, frame)
-    left = leaving.drop_children(world, frame, for_good=True)  # of a frame out of process nobody is left to tell
+    left = leaving.drop_children(world, frame, for_good=True)  # no session is left to report frames below an OOPIF
     gone = [(each, each.document) for each in (frame, *left)]
     detached = {"frameId": frame.id, "reason": "remove"}
     world.emit_to(parent.target, "Page", "Page.frameDetached", detached, frame, *left)

@@ -1,20 +1,19 @@
-"""What a document leaves behind: its frames, their targets and what its scripts ran in.
+"""What is left when a document goes: its child frames, targets and execution contexts; discarded tabs.
 
-What is not said is as exact as what is: no `frameDetached` for the frames of the document that is left (fact 9), but for
-those out of process where nobody can come back to it, as after a reload.
+Child frames: `Page.frameDetached` is not sent for the frames of a left document (fact 9). The exceptions are
+frames out of process if the history cannot return to the document, for example after a reload.
 
+Discarded tabs: the browser ends a page to save memory. Only the place in the tab strip is kept.
 
-Tabs that are discarded, to save memory: their place in the strip is kept, and nothing else.
+    discarded   the page closes. Before its end is reported, a new tab and a new page exist with its address, title and
+                history, and without a renderer process; sessions that auto-attach to pages are attached to the new page
+    unloaded    commands for the renderer wait; commands that the browser process handles are answered
+    loaded      when any navigation of the page begins, or with `Target.activateTarget`. If a session made the page wait
+                on start, its process starts first, with an empty document, and answers; otherwise the document is
+                committed first, which ends expressions with an error
 
-    discarded   as if the page closed; but before that is told, another tab and another page are there, with its address,
-                its title and its history, and without a process. Who attaches to browser pages is attached to that
-    silent      what its renderer is asked waits; what the browser itself knows it answers
-    loaded      when somebody goes there, or anywhere, or looks at it (`Target.activateTarget`). Where a session had it wait
-                on start, its process comes first, with an empty document, and answers; otherwise the document comes first,
-                and expressions are broken off by that
-
-Told by no facts but the ones that were seen: `chrome://discards` discards a tab of a headless browser too, once
-`chrome://chrome-urls` was told to allow such pages. headless-shell has no such thing.
+No numbered fact covers discarding: this is what was observed with `chrome://discards`, which also discards a tab of a
+headless browser once `chrome://chrome-urls` allows such pages. headless-shell does not discard tabs.
 """
 
 from __future__ import annotations
@@ -28,9 +27,10 @@ from cdp_core.testing.fake.world import World
 
 
 def drop_children(world: World, frame: Frame, *, for_good: bool = False) -> list[Frame]:
-    """The document is left: nothing is said of its frames, but that the sessions of those out of process end.
+    """Remove the child frames of a document that is left, and return every frame below it.
 
-    Where it goes `for_good`, so do they, with its target. The answer is all the frames that are gone.
+    No event reports them; only the sessions of frames out of process end. With `for_good`, the frames below the top
+    frame of a target end with that target instead.
     """
     left = [below for child in frame.children for below in child.subtree()]
     for each in left:
@@ -47,14 +47,14 @@ def _leave_own_targets(world: World, frame: Frame) -> None:
     if own is not None and own is frame.target:
         targets.cache_target(world, own)
         return
-    if own is not None:  # it waited for its process; what is in its empty document has others
+    if own is not None:  # the frame still waited for its process, so its child frames have other targets
         targets.close(world, own)
     for child in frame.children:
         _leave_own_targets(world, child)
 
 
 def close_own_targets(world: World, above: Target, left: list[Frame], *, keep: bool) -> None:
-    """Frames out of process of a document that nobody comes back to: these are told of, after all."""
+    """Close the targets of a left document's frames, with `Page.frameDetached`, unless `keep`."""
     for frame in left:
         own = None if keep else own_target(world, frame)
         if own is not None and frame.parent is not None and frame.parent.target is above:
@@ -64,18 +64,18 @@ def close_own_targets(world: World, above: Target, left: list[Frame], *, keep: b
 
 
 def own_target(world: World, frame: Frame) -> Target | None:
-    """The target of a frame out of process, also while it waits to run (fact 39: it has the frame's id)."""
+    """Return a frame's own target, even while it waits to run (fact 39: it has the frame's id)."""
     return None if frame.parent is None else world.targets.get(frame.id)
 
 
 def end_contexts(world: World, target: Target, frame: Frame) -> None:
-    """The scripts of a document are gone, and so is what they ran in."""
+    """Emit `Runtime.executionContextDestroyed` for the execution contexts of a frame's document."""
     for gone in contexts.ended(frame):
         world.emit_to(target, "Runtime", "Runtime.executionContextDestroyed", gone, frame)
 
 
 def discard(world: World, page: Target) -> None:
-    """The browser needs the memory of a page that nobody looks at."""
+    """Discard a page's tab to save memory: a new page without a renderer process replaces it."""
     if page.closed or page.crashed or page.tab is None or page.renderer.absent or world.profile == "headless-shell":
         return
     assert page.frame is not None
@@ -88,7 +88,7 @@ def discard(world: World, page: Target) -> None:
 
 
 def wake(world: World, frame: Frame) -> None:
-    """It goes somewhere: there is a process for it again, at once where it had to wait on start."""
+    """Start a discarded page's renderer process when it navigates, if a session made it wait on start."""
     target = frame.target
     waited = any(session.held for session in target.sessions)
     if target.frame is frame and target.tab is not None and target.renderer.absent and waited:
@@ -99,7 +99,7 @@ def wake(world: World, frame: Frame) -> None:
 
 
 def parked_commands(frame: Frame) -> list[Callable[[], None]]:
-    """What was asked while there was no process, which its document brings now."""
+    """Mark the renderer process as started; return the commands that waited for it."""
     if not frame.renderer.absent:
         return []
     frame.renderer.absent = False

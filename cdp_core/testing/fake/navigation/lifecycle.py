@@ -1,10 +1,10 @@
-"""`Page.lifecycleEvent`: how far each frame's document has come, for the sessions that asked to be told.
+"""`Page.lifecycleEvent`: the progress of each frame's document, for sessions that enabled it.
 
     init ──▶ DOMContentLoaded ──▶ load ──▶ networkAlmostIdle, networkIdle
 
-Told as it happens where Page is enabled too; `Page.setLifecycleEventsEnabled` itself first tells what has been, beginning
-with `commit`, and tells it anew each time. The network is idle when a document has been there for half a second; an empty
-one has none. Nothing is painted here, so nothing is told of paint.
+A session with Page enabled gets each event when it happens. `Page.setLifecycleEventsEnabled` first sends the past
+events, beginning with `commit`, and sends them again each time it is called. The network is idle half a second after
+a document was parsed; an empty document uses no network. The fake paints nothing, so it sends no paint events.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from cdp_core.testing.fake.model.parts import Frame, Session, Target
 from cdp_core.testing.fake.world import World
 
 LIFECYCLE_EVENTS: Final = "Page.lifecycle"
-"""Among the domains of a session."""
+"""Marks a session with lifecycle events enabled; stored among its enabled domains."""
 PARSED: Final = "DOMContentLoaded"
 IDLE: Final = ("networkAlmostIdle", "networkIdle")
 NETWORK_IDLE_SECONDS: Final = 0.5
-"""How long the network must have been quiet."""
+"""Seconds without network activity before the network counts as idle."""
 
 
 def begin(world: World, frame: Frame, loader: str) -> None:
-    """A new document is committed."""
+    """Record the commit of a new document, and emit `init`."""
     frame.lifecycle_times = {"commit": world.timestamp}
     _emit_to_all(world, frame, loader, "init")
 
 
 def begin_empty(world: World, frame: Frame) -> None:
-    """A new frame has its first document, which is empty, and never told of again."""
+    """Emit `init` for the empty document of a new frame, which no later event names."""
     if any(map(_wants_events, frame.target.sessions)):
         _emit_to_all(world, frame, world.ids.new("loader of an empty document"), "init")
 
 
 def reach(world: World, frame: Frame, name: str) -> None:
-    """Its document has come that far."""
+    """Record that the frame's document reached the named event, and emit it."""
     frame.lifecycle_times = {"commit": world.timestamp, **(frame.lifecycle_times or {}), name: world.timestamp}
     _emit_to_all(world, frame, frame.loader, name)
     if name == PARSED:
@@ -45,7 +45,7 @@ def reach(world: World, frame: Frame, name: str) -> None:
 
 
 def enable(world: World, session: Session, target: Target) -> None:
-    """A session wants to be told; it is told what has been."""
+    """Enable lifecycle events on a session, and send it the past events of each frame."""
     new = LIFECYCLE_EVENTS not in session.domains
     session.domains.add(LIFECYCLE_EVENTS)
     for frame in target.frame.subtree() if target.frame is not None else ():
@@ -60,7 +60,7 @@ def enable(world: World, session: Session, target: Target) -> None:
 
 
 def disable(session: Session) -> None:
-    """It does not any more."""
+    """Disable lifecycle events on a session."""
     session.domains.discard(LIFECYCLE_EVENTS)
 
 
@@ -87,7 +87,7 @@ def _emit_idle(world: World, session: Session, frame: Frame, seconds: float) -> 
 
 
 def void(_done: object) -> None:
-    """Whether it was done at once does not matter."""
+    """Discard a result: a callback of `World` returns None."""
 
 
 def _emit_to_all(world: World, frame: Frame, loader: str, name: str) -> None:

@@ -1,9 +1,10 @@
-"""The loading of a document: its own script runs, then the frames that it made come to their documents.
+"""The loading of a document: its script runs, then the frames that the script added load theirs.
 
-When none of these is on its way any more the load event is told, and the document above is asked the same.
+When no child frame is loading any more, the document's load ends, and the parent document is checked in the same way.
 
-A dialog that a navigation closes lets the script go on that it stopped, and with it the load. Its end is told as a beginning
-where the next document is still on its way. What is at hand is there before that end, which is not told then.
+If a navigation closes a dialog, the script that the dialog stopped continues, and so does the load. While the next
+document is still on its way, `Page.frameStartedLoading` reports the end of that load. A next document that is
+available at once is committed before the load ends, and then the end is not reported.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from cdp_core.testing.fake.world import World
 STARTED: Final = "Page.frameStartedLoading"
 STOPPED: Final = "Page.frameStoppedLoading"
 Loaded = Callable[[Frame, Callable[[], None]], None]
-"""Runs a document's own script, which adds frames, logs, opens dialogs; then calls what it was given."""
+"""Runs a document's script, which adds frames, logs and opens dialogs, and then calls the callback."""
 
 
 def begin(world: World, frame: Frame, loaded: Loaded) -> None:
-    """Run the document's script; what frames it makes come to their documents after that."""
+    """Run the document's script; the frames that it adds load their documents after that."""
     load = frame.load = Load()
 
     def over() -> None:
@@ -39,7 +40,7 @@ def begin(world: World, frame: Frame, loaded: Loaded) -> None:
             world.emit_to(frame.target, "Page", "Page.domContentEventFired", moment, frame)
         if not load.stopped:
             lifecycle.reach(world, frame, lifecycle.PARSED)
-        if frame.renderer.parked:  # what a dialog kept waiting comes first
+        if frame.renderer.parked:  # commands that a dialog parked are answered first
             world.soon(lambda: end(world, frame))
         else:
             end(world, frame)
@@ -48,7 +49,10 @@ def begin(world: World, frame: Frame, loaded: Loaded) -> None:
 
 
 def end(world: World, frame: Frame) -> None:
-    """A page's or an OOPIF's document says that it is loaded; a frame inside only that it stopped."""
+    """End a document's load if it was parsed and no child frame is loading.
+
+    The top document of a page or OOPIF sends `Page.loadEventFired`; every frame sends `Page.frameStoppedLoading`.
+    """
     if frame.load is None or not frame.load.parsed or any(child.busy for child in frame.children):
         return
     if frame.load.held_back is not None:
@@ -64,18 +68,18 @@ def end(world: World, frame: Frame) -> None:
     if frame.parent is not None:
         end(world, frame.parent)
     else:
-        _ask_for_picture(world, frame)
+        _request_favicon(world, frame)
 
 
 def hold_back(frame: Frame) -> None:
-    """The rest of the loads in this process waits."""
+    """Suspend the loads of the frame and of those below it on the same target."""
     for each in frame.subtree():
         if each.target is frame.target and each.load is not None:
             each.load.held_back = []
 
 
 def let_go(frame: Frame) -> None:
-    """It waits no more."""
+    """Resume the loads that `hold_back` suspended."""
     for each in frame.subtree():
         if each.load is not None and each.load.held_back is not None:
             rest, each.load.held_back = each.load.held_back, None
@@ -84,7 +88,7 @@ def let_go(frame: Frame) -> None:
 
 
 def break_off(world: World, frame: Frame, left: Iterable[Frame]) -> None:
-    """The document gives way to what is at hand, and with it those inside."""
+    """Report the end of a load: another document replaces this one and its child frames."""
     if frame.load is not None and frame.load.end_unreported:
         return
     if frame.load is not None and frame.load.held_back is not None:
@@ -97,15 +101,15 @@ def break_off(world: World, frame: Frame, left: Iterable[Frame]) -> None:
 
 
 def break_off_inside(world: World, target: Target, left: Iterable[Frame]) -> None:
-    """Nothing comes to these frames any more, which are gone: whoever has a say in that has none now."""
+    """Cancel the navigations of frames that are gone, including requests that are paused in Fetch."""
     for each in left:
         if each.started_params is not None and each.target is target:
             fetching.drop(world, each)
             world.emit_to(target, "Page", STOPPED, {"frameId": each.id}, each)
 
 
-def _ask_for_picture(world: World, frame: Frame) -> None:
-    """The browser wants the picture of a site for its tab; who has a say in requests is asked about that, too."""
+def _request_favicon(world: World, frame: Frame) -> None:
+    """Request the site's favicon, if a session's Fetch patterns would pause that request."""
     site = frame.origin
     if site == "://" or frame.unreachable or world.profile == "headless-shell":
         return

@@ -1,7 +1,7 @@
-"""A document gets another address: by a command, by a script, or through the history. Nothing is loaded.
+"""Navigations within a document, which change its URL and load nothing: by command, script or history.
 
-A command and the history close the dialogs of the page (fact 5), a script does not. While the document loads, the end of that is
-told and no other one.
+A command and the history close the dialogs of the page (fact 5), a script does not. While the document loads, a command
+or a script sends no `Page.frameStoppedLoading`: only the end of the load does.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from cdp_core.testing.fake.navigation.navigations import emit_cleared, emit_requ
 from cdp_core.testing.fake.world import World
 
 Started = Callable[[], None]
-"""Called when something has begun, before what it leads to."""
+"""Called when a navigation has begun, before its effects."""
 
 
 def navigate_within(world: World, frame: Frame, url: str, started: Callable[[], None]) -> None:
-    """Go to another place of the same document; that, too, closes dialogs (fact 5)."""
+    """Navigate within the document by a command, which closes dialogs (fact 5)."""
     target = frame.target
     _emit_started(world, frame, url, "sameDocument")
     asking = unloading.before_unload_dialog(target.page)
@@ -31,14 +31,14 @@ def navigate_within(world: World, frame: Frame, url: str, started: Callable[[], 
         loading.hold_back(frame)
     dialogs.close_all(world, target, on_closed=started, but=asking)
 
-    come = partial(_come, world, frame, url, "typed")
+    commit = partial(_commit_by_browser, world, frame, url, "typed")
     if asking is not None or world.profile == "headless-shell":
-        dialogs.when_unblocked(frame, come)  # a dialog stays, and the renderer comes to it when that is gone
+        dialogs.when_unblocked(frame, commit)  # the renderer commits when that dialog has closed
     else:
-        come()
+        commit()
 
 
-def _come(world: World, frame: Frame, url: str, transition: str) -> None:
+def _commit_by_browser(world: World, frame: Frame, url: str, transition: str) -> None:
     target = frame.target
     if target.closed:
         return
@@ -51,10 +51,12 @@ def _come(world: World, frame: Frame, url: str, transition: str) -> None:
 
 
 def go_within_from_above(world: World, frame: Frame, url: str, reason: str) -> None:
-    """A script of the process above wants it: that is a navigation of the browser."""
+    """Navigate within the document by a script of the parent's process, which goes through the browser."""
     emit_requested(world, frame, url, reason, own=False)
     _emit_started(world, frame, url, "sameDocument")
-    world.soon(lambda: lifecycle.void(dialogs.when_unblocked(frame, partial(_come, world, frame, url, "link"))))
+    world.soon(
+        lambda: lifecycle.void(dialogs.when_unblocked(frame, partial(_commit_by_browser, world, frame, url, "link")))
+    )
 
 
 def _emit_started(world: World, frame: Frame, url: str, kind: str) -> None:
@@ -64,19 +66,19 @@ def _emit_started(world: World, frame: Frame, url: str, kind: str) -> None:
 
 
 def push_state(world: World, frame: Frame, url: str) -> None:
-    """A script says that its document has another address now."""
-    _come_to(world, frame, resolve_url(frame.url, url), "historyApi", replace_entry=False)
+    """Set the document's URL as `history.pushState` does."""
+    _commit_by_script(world, frame, resolve_url(frame.url, url), "historyApi", replace_entry=False)
 
 
 def go_within(world: World, frame: Frame, url: str, reason: str, *, replace_entry: bool) -> None:
-    """A script goes to another place of the document that it is in."""
+    """Navigate within the document by a script of the same process."""
     emit_scheduled(world, frame, url, reason)
-    _come_to(world, frame, url, "fragment", replace_entry=replace_entry or frame.load is not None)
+    _commit_by_script(world, frame, url, "fragment", replace_entry=replace_entry or frame.load is not None)
     emit_cleared(world, frame)
 
 
-def _come_to(world: World, frame: Frame, url: str, kind: str, *, replace_entry: bool) -> None:
-    """That is told as a load, unless one is on its way."""
+def _commit_by_script(world: World, frame: Frame, url: str, kind: str, *, replace_entry: bool) -> None:
+    """Commit a script's move; it is reported as a load unless the document is loading."""
     if frame.load is None:
         world.emit_to(frame.target, "Page", "Page.frameStartedLoading", {"frameId": frame.id}, frame)
     _record_move(frame, url, "link", replace_entry=replace_entry)
@@ -91,12 +93,12 @@ def _emit_stopped(world: World, frame: Frame) -> None:
 
 
 def move_back(world: World, frame: Frame, url: str, entry: Entry, started: Started) -> None:
-    """Go to another place of the same document through the history."""
+    """Navigate within the document to a history entry, which closes dialogs."""
     target, history = frame.target, frame.target.page.history
     _emit_started(world, frame, url, "historySameDocument")
     dialogs.close_all(world, target, on_closed=started)
 
-    def come() -> None:
+    def commit() -> None:
         if target.closed or entry not in history.entries:
             return
         history.select(entry)
@@ -104,7 +106,7 @@ def move_back(world: World, frame: Frame, url: str, entry: Entry, started: Start
         world.emit_to(target, "Page", "Page.navigatedWithinDocument", _within(frame, "fragment"), frame)
         world.emit_to(target, "Page", "Page.frameStoppedLoading", {"frameId": frame.id}, frame)
 
-    world.soon(lambda: lifecycle.void(dialogs.when_unblocked(frame, come)))
+    world.soon(lambda: lifecycle.void(dialogs.when_unblocked(frame, commit)))
 
 
 def _record_move(

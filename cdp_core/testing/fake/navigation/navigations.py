@@ -1,4 +1,4 @@
-"""One navigation on its way: how its wish and its beginning are told, and what its answer means for the frame."""
+"""One navigation: the events of its request and its start, and what its response means for the frame."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from cdp_core.testing.fake.model.parts import Frame, Target
 from cdp_core.testing.fake.world import World
 
 RELOADS: Final = ("reload", "reloadBypassingCache")
-"""Kinds of navigation that leave the history as it is."""
+"""Kinds of navigation that do not change the history."""
 
 
 @attrs.frozen(eq=False)
 class Navigation:
-    """One that is on its way."""
+    """A navigation that has begun and is not committed yet."""
 
     frame: Frame
     target: Target
-    """The one that the frame had when it began."""
+    """The frame's target when the navigation began."""
     url: str
     loader: str
     kind: str
     transition: str = "typed"
-    """How the history calls it."""
+    """Its transition type in the history."""
     replace_entry: bool = False
-    """In the place of the entry of the document that asks."""
+    """It replaces the current history entry."""
     entry: Entry | None = None
-    """Where it goes in the history, if it does."""
+    """The history entry that it goes to; None for a new document."""
     by_script: bool = False
     new_entry: bool = False
-    """A script of another process asks for it: it is a place in the history of its own, wherever it goes."""
+    """A script of another process asked for it: it adds a history entry even if the URL stays the same."""
 
     @property
     def started_params(self) -> Json:
-        """How its beginning is told."""
+        """The params of `Page.frameStartedNavigating`."""
         return {"frameId": self.frame.id, "url": self.url, "loaderId": self.loader, "navigationType": self.kind}
 
 
 def referrer_of(frame: Frame, reason: str) -> str:
-    """The address of the document whose script asks."""
+    """Return the URL of the document that started the navigation by a script; "" for a command."""
     if reason and frame.parent is not None:
         return frame.parent.url
     if frame.target.opener is not None and not frame.loader:
@@ -54,12 +54,12 @@ def referrer_of(frame: Frame, reason: str) -> str:
 
 
 def is_same_renderer_request(frame: Frame, *, by_itself: bool) -> bool:
-    """Whether the script that asks for it is in the frame's own process."""
+    """Return whether the script that starts the navigation runs on the frame's own target."""
     return by_itself or frame.target is above(frame)
 
 
 def emit_requested(world: World, frame: Frame, url: str, reason: str, *, own: bool) -> None:
-    """A script asks for it, of its own frame or of one inside."""
+    """Emit the events of a navigation that a script requests, for its own frame (`own`) or a child frame."""
     if own:
         emit_scheduled(world, frame, url, reason)
     requested = {"frameId": frame.id, "reason": reason, "url": url, "disposition": "currentTab"}
@@ -68,13 +68,13 @@ def emit_requested(world: World, frame: Frame, url: str, reason: str, *, own: bo
 
 
 def emit_scheduled(world: World, frame: Frame, url: str, reason: str) -> None:
-    """It is to be as soon as the script lets it."""
+    """Emit `Page.frameScheduledNavigation`: the navigation begins when the script lets it."""
     scheduled = {"frameId": frame.id, "delay": 0, "reason": reason, "url": url}
     world.emit_to(frame.target, "Page", "Page.frameScheduledNavigation", scheduled, frame)
 
 
 def emit_started_by_script(world: World, navigation: Navigation, *, own: bool) -> None:
-    """It begins; of a target's own frame only when the script there is over."""
+    """Emit the start of a script's navigation; for a target's top frame, only when the script has ended."""
     if own and navigation.frame is navigation.target.frame:
         world.soon(partial(emit_started, world, navigation))
     else:
@@ -84,12 +84,12 @@ def emit_started_by_script(world: World, navigation: Navigation, *, own: bool) -
 
 
 def emit_cleared(world: World, frame: Frame) -> None:
-    """It is no wish any more."""
+    """Emit `Page.frameClearedScheduledNavigation`."""
     world.emit_to(frame.target, "Page", "Page.frameClearedScheduledNavigation", {"frameId": frame.id}, frame)
 
 
 def emit_started(world: World, navigation: Navigation) -> None:
-    """It begins."""
+    """Emit the start of a navigation and of its load."""
     world.emit_to(navigation.target, "Page", "Page.frameStartedNavigating", navigation.started_params, navigation.frame)
     world.emit_to(
         navigation.target, "Page", "Page.frameStartedLoading", {"frameId": navigation.frame.id}, navigation.frame
@@ -97,12 +97,15 @@ def emit_started(world: World, navigation: Navigation) -> None:
 
 
 def above(frame: Frame) -> Target:
-    """Where a frame's own element is: what is asked of a frame is told there."""
+    """Return the target with the frame's element, on which requests to navigate the frame are reported."""
     return frame.target if frame.parent is None else frame.parent.target
 
 
 def failure_by(response: ResourceResponse) -> str | None:
-    """By what a navigation fails that was answered so; the browser stays where it is where that is ERR_ABORTED."""
+    """Return the error with which a response fails its navigation, if any.
+
+    With `net::ERR_ABORTED` the frame keeps its document.
+    """
     if response.status in (204, 205):
         return "net::ERR_ABORTED"
     if response.status >= 400 and response.body == b"":
@@ -111,7 +114,7 @@ def failure_by(response: ResourceResponse) -> str | None:
 
 
 def type_of(response: ResourceResponse) -> str:
-    """The type of what a client made up; what it does not say is guessed from the body, as browsers do."""
+    """Return the MIME type of a response that a client made, guessed from the body if no header names it."""
     if response.body is None:
         return ""
     content_type = response.header("Content-Type")
@@ -121,5 +124,5 @@ def type_of(response: ResourceResponse) -> str:
 
 
 def has_no_script(_frame: Frame, done: Callable[[], None]) -> None:
-    """The script tells what documents of the network do, and nothing of those that a client made."""
+    """Load a document without steps: a fake's script has none for documents that a client made."""
     done()

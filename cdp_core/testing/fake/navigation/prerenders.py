@@ -1,14 +1,16 @@
-"""Pages rendered in advance, as speculation rules have it (fact 45): a document that is there before anybody goes to it.
+"""Prerendering by speculation rules (fact 45): a document is rendered before the page navigates to it.
 
-    asked for    a further target of the type page, of the subtype prerender, attached to the sessions of the tab that
-                 auto-attach. Where these have it wait, it has no process until each has let it run
-    gone to      by a script of its page: the page's own target is `disconnected`, its sessions end, and nobody is told
-                 that it is destroyed; the tab has the other one as its page
-    not gone to  it ends where the page goes elsewhere, or closes; a command that goes to its very address ends it first
+    requested  a second target of type page and subtype prerender is attached to the sessions of the tab that
+    auto-attach.
+               If they make it wait on start, it has no renderer process until each of them lets it run
+    activated  a script of the page navigates to it: the page's target is disconnected, its sessions end, and no
+               `Target.targetDestroyed` reports it; the tab then has the prerendered target as its page
+    cancelled  the page navigates elsewhere or closes; a command that navigates to the same URL cancels it first
 
-There is none where somebody is attached to the page itself, and not through its tab: such a client gets an ordinary
-navigation. No dialog opens in advance. Of a document that was left for one of these nothing is kept, though Chromium does;
-frames out of process are not held back in it, though Chromium holds them back until it is gone to.
+The fake does not prerender if a session is attached to the page itself rather than through its tab: such a client
+gets an ordinary navigation. No dialog opens while a page is prerendered. Two differences from Chromium: the document
+that the page leaves on activation is not cached, and frames out of process in a prerendered page are not held back
+until activation.
 """
 
 from __future__ import annotations
@@ -24,11 +26,11 @@ from cdp_core.testing.fake.navigation.loading import Loaded
 from cdp_core.testing.fake.navigation.navigations import Navigation
 from cdp_core.testing.fake.world import World
 
-# ── asking for one ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── requesting ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def begin(world: World, frame: Frame, url: str, loaded: Loaded) -> Frame | None:
-    """A document wants another one in advance; None where the browser does not do it."""
+    """Prerender a URL for a document; return the new frame, or None if the browser does not prerender it."""
     page, tab = frame.target, frame.target.tab
     if tab is None or frame is not page.frame or page.prerender is not None or not _watching(page, tab):
         return None
@@ -43,7 +45,7 @@ def begin(world: World, frame: Frame, url: str, loaded: Loaded) -> Frame | None:
 
 
 def _watching(page: Target, tab: Target) -> list[Session]:
-    """The sessions of the tab that are told of it; nobody where one is attached to the page alone."""
+    """Return the tab's sessions that get the prerendered target; none if one is on the page itself."""
     if any(each.parent is None or each.parent.target is not tab for each in page.sessions):
         return []
     return [
@@ -88,7 +90,7 @@ def _appear(world: World, frame: Frame, document: int, target: Target, url: str,
 
 
 def show_first(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -> None:
-    """The first document of a process of which only an empty one was told."""
+    """Commit the first document of a renderer process that reported only an empty one so far."""
     target = frame.target
     world.emit_to(target, "Runtime", "Runtime.executionContextsCleared", {}, frame)
     lifecycle.begin(world, frame, loader)
@@ -103,11 +105,11 @@ def show_first(world: World, frame: Frame, url: str, loader: str, loaded: Loaded
     loading.begin(world, frame, loaded)
 
 
-# ── going to it, or not ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── activating ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def activate(world: World, navigation: Navigation, url: str) -> bool:
-    """Whether what is gone to was rendered in advance; then it is shown, or will be as soon as it may run."""
+    """Show the prerendered page that a navigation goes to, once it may run; return whether one exists."""
     page = navigation.target
     new = page.prerender
     if new is None or new.frame is None or navigation.frame is not page.frame or new.id not in world.targets:
@@ -148,7 +150,7 @@ def _show(world: World, navigation: Navigation, new: Target) -> None:
 
 
 def cancel(world: World, page: Target) -> None:
-    """Nobody will go to it."""
+    """Close the page's prerendered target: no navigation will activate it."""
     new, page.prerender = page.prerender, None
     if new is not None and new.id in world.targets:
         targets.close(world, new)

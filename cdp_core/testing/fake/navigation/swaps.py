@@ -1,8 +1,9 @@
-"""A frame changes its process: it gets one of its own, or is back in the one above.
+"""Process swaps: a frame gets a renderer process of its own, or returns to its parent's process.
 
-A frame whose site is not its parent's has a process, a target and a session of its own. It keeps its id, which is its
-target's (fact 39): promotion is `attachedToTarget`, then `frameDetached` with the reason "swap" on the session above;
-demotion is `detachedFromTarget`, then `frameAttached` with the same id there.
+A frame with another site than its parent has a process, a target and a session of its own. The frame keeps its id,
+which is also its target's id (fact 39). A promotion sends `Target.attachedToTarget`, then `Page.frameDetached` with
+the reason "swap" on the parent's session; a demotion sends `Target.detachedFromTarget`, then `Page.frameAttached`
+with the same id.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from cdp_core.testing.fake.world import World
 
 
 def promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -> None:
-    """The document is of another site than the one above: the frame gets a process, a target and sessions of its own."""
+    """Give a frame a process, a target and sessions of its own: its site is not its parent's."""
     parent = frame.parent
     assert parent is not None
     above = frame.target
@@ -27,7 +28,7 @@ def promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -
         renderer = renderer_of(world, above.page, site_of(url))
         target = Target(frame.id, "iframe", above.context, renderer, frame=frame, parent_frame=parent)
         targets.create_related(world, target, parent.target)
-    target.when_run.clear()  # another document takes the place of one that has not begun
+    target.when_run.clear()  # a document that has not begun is replaced
     frame.navigating = loader
 
     def resume() -> None:
@@ -38,11 +39,11 @@ def promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -
         world.on_documents_left([(each, each.document) for each in (frame, *left)], False)
         leaving.close_own_targets(world, above, left, keep=False)
         old_contexts = contexts.ended(frame)
-        frame.target = target  # nothing that the document before made is left
+        frame.target = target  # nothing that the previous document made is left
         move(frame, target.renderer)
         _emit_document(world, frame, url, loader, left)
         sessions.auto_attach_late(world, above, frame.started_at)
-        # The two processes go on by themselves: what the new one says next may come before this.
+        # The two processes are independent: the next events of the new one may come before this.
         swapped = {"frameId": frame.id, "reason": "swap"}
         world.emit_to(above, "Page", "Page.frameDetached", swapped, behind=(frame,))
         for gone in old_contexts:
@@ -58,7 +59,7 @@ def promote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -
 
 
 def _answer_pending(world: World, target: Target) -> None:
-    """What the process before was asked, and a dialog of another frame keeps it from answering, the new one answers."""
+    """Answer pending `Target.setAutoAttach` commands, which a dialog of another frame blocked before."""
     for session in tuple(target.sessions):
         for command_id, method in tuple(session.in_flight.items()):
             if method == "Target.setAutoAttach":
@@ -78,13 +79,13 @@ def _emit_document(world: World, frame: Frame, url: str, loader: str, left: list
 
 
 def renderer_of(world: World, page: Target, site: str) -> Renderer:
-    """Where a document of a site belongs that is in a page: in the page's own process, if it has that site."""
+    """Return the renderer process for a site's documents in a page; the page's own for the same site."""
     own = page.frame is not None and "//" in site and site == site_of(document_url(page.frame))
     return page.renderer if own and not page.crashed else world.renderer_for(page, site)
 
 
 def demote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) -> None:
-    """The document is of the site above again: the frame is back in the process there, and its target is gone."""
+    """Return a frame to its parent's process, since its document has the parent's site; close its target."""
     parent = frame.parent
     assert parent is not None
     own = frame.target
@@ -107,7 +108,7 @@ def demote(world: World, frame: Frame, url: str, loader: str, loaded: Loaded) ->
 
 
 def _hand_over(frame: Frame, target: Target) -> None:
-    """Another target tells of a frame, and of what its documents made."""
+    """Move a frame and the child targets that it made to another target, which then reports them."""
     kept = [each for each in frame.target.child_targets.values() if each.parent_frame is frame]
     for each in kept:
         del frame.target.child_targets[each.id]
@@ -116,7 +117,7 @@ def _hand_over(frame: Frame, target: Target) -> None:
 
 
 def move(frame: Frame, renderer: Renderer) -> None:
-    """A frame is in another process; where a target begins with it, so is the target."""
+    """Put a frame into a renderer process, with its target if the frame is the target's top frame."""
     frame.renderer = renderer
     if frame is frame.target.frame:
         set_renderer(frame.target, renderer)

@@ -1,9 +1,8 @@
-"""Going through the history of a page, by a command or by a script.
+"""History traversal: a command or a script moves a page to another entry of its history.
 
-to another document     a navigation, which brings the document as it was left, or loads it again
-to another address      of the same document: nothing is loaded
-to what a frame inside was
-                        a navigation of that frame
+to another document             a navigation, which restores the cached document or loads it again
+to another URL of the document  a navigation within the document; nothing is loaded
+to another state of a frame     a navigation of that frame
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from cdp_core.testing.fake.world import World
 
 
 def ignore_started() -> None:
-    """A script is told nothing."""
+    """Ignore the start of a traversal: a script gets no reply."""
 
 
 def go(world: World, page: Target, entry: Entry, loaded: Loaded, started: Started = ignore_started) -> None:
-    """Begin it; `started` is called when it has begun, which is before anything else."""
+    """Move a page to a history entry; `started` is called first, once the traversal has begun."""
     history, frame = page.history, page.frame
     here = history.current
     if frame is None or here is None or here is entry:

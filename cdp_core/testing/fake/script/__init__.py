@@ -1,1 +1,1 @@
-"""What scripts evaluate to in the fake browser, without a JavaScript engine."""
+"""The results of scripts in the fake browser, computed without a JavaScript engine."""

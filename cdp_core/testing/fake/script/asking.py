@@ -1,8 +1,8 @@
-"""What scripts ask for by XMLHttpRequest, for themselves or in the place of a dialog.
+"""Requests that scripts make with XMLHttpRequest, for themselves or instead of opening a dialog.
 
-A document's policies come first (policies.py), then those who have a say (fetching.py), then the network. A script that
-waits for the answer holds its whole process meanwhile; one whose document is left, or whose process has gone, never gets
-it (fact 33).
+The document's policies are checked first (policies.py), then Fetch interceptors pause the request (fetching.py), then
+it goes to the network. A synchronous request blocks its whole renderer process until the response. The script
+never gets the response if its document is left or its process is gone (fact 33).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from cdp_core.testing.fake.world import World
 from cdp_core.testing.steps import Override
 
 OnResponse = Callable[[str | None, int], None]
-"""Told the text that came, None for a failure, and the status."""
+"""Called with the text of the response, None for a failure, and with the status."""
 
 
 def request_later(world: World, frame: Frame, url: str, on_response: OnResponse) -> None:
-    """Ask for something when the script is over."""
+    """Make an asynchronous request once the script has ended."""
     resource, document = _resource(frame, url, None), frame.document
     world.soon(
         partial(_ask, world, resource, partial(_deliver_response, world, resource, document, on_response), sync=False)
@@ -32,7 +32,7 @@ def request_later(world: World, frame: Frame, url: str, on_response: OnResponse)
 
 
 def request_and_wait(world: World, frame: Frame, url: str, on_response: OnResponse) -> None:
-    """Ask for something, as soon as the frame's renderer is free, and stop it until that came."""
+    """Make a synchronous request once the frame's renderer is free; it stops the renderer meanwhile."""
     document, renderer = frame.document, frame.renderer
     resource = _resource(frame, url, renderer)
 
@@ -56,7 +56,10 @@ def request_instead_of_dialog(
     finish: Callable[[bool, str], None],
     failed: Callable[[Json], None],
 ) -> None:
-    """In the place of a dialog: `call` is its type, its message and its default; `failed` is told what is thrown."""
+    """Make a synchronous request instead of opening a dialog.
+
+    `call` is the dialog's type, message and default; `failed` is called with the exception that the script throws.
+    """
     url = injected.address_of(override, *call)
 
     def on_response(text: str | None, _status: int) -> None:
@@ -91,7 +94,7 @@ def _ask(world: World, resource: ResourceRequest, answered: Callable[[ResourceRe
 def _deliver_response(
     world: World, resource: ResourceRequest, document: int, on_response: OnResponse, response: ResourceResponse
 ) -> None:
-    """Where the document that asked for it is still there."""
+    """Pass the response on if the document that made the request still exists."""
     frame = resource.frame
     target = frame.target
     gone = frame.document != document or frame.id not in world.frames or target.closed or target.crashed

@@ -1,7 +1,7 @@
-"""The values of JavaScript's expressions, and what its operators make of them.
+"""The values of JavaScript expressions as Python values, and the operators on them.
 
-A number is a `float`, a text a `str`, and so on; `undefined` and bigints are classes of their own. What would need the
-text or the number of an object is not understood (javascript.py).
+A number is a `float`, a string a `str`, and so on; `undefined` and bigints have classes of their own. An operator that
+would convert an object to a string or a number raises NotUnderstood (javascript.py).
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ UNDEFINED: Final = Undefined()
 
 @attrs.frozen
 class BigInt:
-    """A whole number of any size."""
+    """A bigint; `text` is its literal, with the trailing `n`."""
 
     text: str
 
 
 class NotUnderstood(Exception):
-    """It may be JavaScript, and is more than is known here."""
+    """The text may be valid JavaScript, but the fake does not model it."""
 
 
 def is_truthy(value: Any) -> bool:
-    """Whether it counts as true."""
+    """Return whether JavaScript treats the value as true."""
     if isinstance(value, float):
         return bool(value) and not math.isnan(value)
     if isinstance(value, BigInt):
@@ -41,7 +41,7 @@ def is_truthy(value: Any) -> bool:
 
 
 def number_text(value: float) -> str:
-    """A number as JavaScript writes it."""
+    """Return a number as JavaScript prints it."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if value == int(value) and abs(value) < 1e21:
@@ -55,7 +55,7 @@ def number_text(value: float) -> str:
 
 
 def text_of(value: Any) -> str:
-    """A value as a text. Raises NotUnderstood."""
+    """Convert a value to a string. Raises NotUnderstood for an object."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -66,11 +66,11 @@ def text_of(value: Any) -> str:
         return "null" if value is None else "undefined"
     if isinstance(value, BigInt):
         return value.text[:-1]
-    raise NotUnderstood("a text of an object")
+    raise NotUnderstood("an object as a string")
 
 
 def number_of(value: Any) -> float:
-    """A value as a number. Raises NotUnderstood."""
+    """Convert a value to a number. Raises NotUnderstood for an object or a bigint."""
     if isinstance(value, (bool, float)):
         return float(value)
     if value is None or value is UNDEFINED:
@@ -80,18 +80,18 @@ def number_of(value: Any) -> float:
         if text == "":
             return 0.0
         return float(text) if re.fullmatch(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", text) else math.nan
-    raise NotUnderstood("a number of an object")
+    raise NotUnderstood("an object as a number")
 
 
 def signed(value: Any, factor: float) -> Any:
-    """With a sign before it. Raises NotUnderstood."""
+    """Apply unary plus or minus. Raises NotUnderstood."""
     if isinstance(value, BigInt):
         raise NotUnderstood("a sign")
     return factor * number_of(value)
 
 
 def apply_operator(sign: str, left: Any, right: Any) -> Any:
-    """What an operator makes of two values. Raises NotUnderstood."""
+    """Apply a binary operator to two values. Raises NotUnderstood."""
     if isinstance(left, BigInt) or isinstance(right, BigInt):
         raise NotUnderstood("bigints")
     if sign in ("===", "!=="):
@@ -121,12 +121,12 @@ def _of_numbers(sign: str, one: float, other: float) -> float:
     try:
         return {"+": one + other, "-": one - other, "*": one * other}[sign] if sign != "**" else math.pow(one, other)
     except (OverflowError, ValueError):
-        raise NotUnderstood("a number beyond numbers") from None
+        raise NotUnderstood("a number out of range") from None
 
 
 def _is_same(left: Any, right: Any) -> bool:
     if isinstance(left, (list, dict)) or isinstance(right, (list, dict)):
-        return False  # each is an object of its own
+        return False  # each literal makes a new object
     return type(left) is type(right) and bool(left == right)
 
 

@@ -1,9 +1,9 @@
-"""Expressions that come to no plain value, as tests write them: they throw, or bring a promise.
+"""Expressions of tests that throw or return a promise, and the results of their commands.
 
-throw new Error('x'), throw 'x'   an exception, in the answer
-Promise.resolve(7)                a promise; its value where the command awaits it
-Promise.reject(new Error('x'))    the same; its reason is an exception where it is awaited, and otherwise one that
-                                  nobody caught, of which those are told who have Runtime enabled
+throw new Error('x'), throw 'x'   an exception, in the reply Promise.resolve(7)                a promise; its value if
+the command awaits it Promise.reject(new Error('x'))    a promise; if the command awaits it, its reason is an
+exception in the reply; otherwise
+                                  sessions with Runtime enabled get `Runtime.exceptionThrown` for an uncaught exception
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ STACK: Final = "\n    at <anonymous>:1:7"
 
 
 def ending_of(world: World, frame: Frame, context: int, expression: str, *, awaited: bool) -> Json | None:
-    """The result of the command; None for another expression."""
+    """Return the result of the command, or None for any other expression."""
     found = _ENDING.fullmatch(expression)
     value = None if found is None else _value(world, frame, context, found["thrown"] or found["given"] or "")
     if found is None or value is None:
@@ -52,7 +52,7 @@ def ending_of(world: World, frame: Frame, context: int, expression: str, *, awai
 
 
 def _value(world: World, frame: Frame, context: int, text: str) -> Json | None:
-    """What is thrown, or promised."""
+    """Return the remote object that is thrown or that the promise holds; None if it is not modelled."""
     error = _ERROR.fullmatch(text)
     if error is not None:
         message = (error["message"] or "''")[1:-1]
@@ -82,7 +82,7 @@ def _details(text: str, value: Json, *, traced: bool, known: bool = True) -> Jso
 
 
 def _emit_uncaught(world: World, frame: Frame, context: int, value: Json) -> None:
-    """Nobody caught it."""
+    """Emit `Runtime.exceptionThrown` for a rejected promise without a handler."""
     if value.get("subtype") == "error":
         kept = {name: each for name, each in value.items() if name in ("type", "subtype", "description")}
         message = value["description"].partition("\n")[0].partition(": ")[2]

@@ -1,19 +1,18 @@
-"""`Runtime.evaluate` without JavaScript: expressions that a script knows, and a few that every test writes.
+"""`Runtime.evaluate` without JavaScript: the expressions of a `Script`, and a few that most tests use.
 
-A script's `answers` come first. Then what literals and operators come to, and where the document is (values.py),
-`'x'.repeat(n)`, `alert(…)`, `confirm(…)`, `prompt(…)`, `console.log(…)`, `window.open(…)`, `history.back()`,
-`history.forward()`, and one of these in `try { … } catch (x) { … }` where what is caught comes to texts, `x.name` and
-`x.message`. What no script could be, or no window has, throws as it does in V8. Anything else brings `undefined`, and is
-counted: a fake that made up values would make tests pass that a browser would fail.
+The `answers` of the script are tried first. Then these are understood: literals, operators and the location of the
+document (values.py); `'x'.repeat(n)`, `alert(…)`, `confirm(…)`, `prompt(…)`, `console.log(…)`, `window.open(…)`,
+`history.back()`, `history.forward()`, a change of `location`; one of these in `try { … } catch (x) { … }` if the catch
+block consists of strings, `x.name` and `x.message`; a call of a binding; and listeners for the unload events:
 
+    addEventListener('beforeunload', event => event.preventDefault())       opens a beforeunload dialog
+    window.onbeforeunload = () => 'sure?'                                   opens one too
+    addEventListener('pagehide', () => { console.log('x'); alert('y') })    logs x and opens an alert
 
-Expressions that let a document do something when it is left, as tests write them.
+Of a listener only this is understood: whether it asks before unload, and the texts that it logs or shows in dialogs.
 
-    addEventListener('beforeunload', event => event.preventDefault())       it asks
-    window.onbeforeunload = () => 'sure?'                                   so does this
-    addEventListener('pagehide', () => { console.log('x'); alert('y') })    it does that
-
-What is understood of a listener is whether it asks, and the texts that it logs or shows; nothing else in it does anything.
+Text that is not JavaScript, and a name that no window has, throw as they do in V8. Any other expression returns
+`undefined` and is counted: with invented values, tests would pass that fail in a browser.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _LEVELS: Final = {
     "groupEnd": "endGroup",
 }
 _NAMED: Final = frozenset(("trace", "clear", "group", "groupCollapsed", "groupEnd", "assert"))
-"""Without anything to write these write their own name."""
+"""Console methods that log their own name if they get no arguments."""
 _REPEATED: Final = re.compile(
     r"(?P<text>'[^'\\]*'|\"[^\"\\]*\")\.repeat\(\s*(?P<times>\d{1,7})\s*(?:<<\s*(?P<shift>\d|1\d|2[0-4])\s*)?\)"
 )
@@ -63,15 +62,16 @@ _GO_TO: Final = re.compile(
     r"\s*(?:(?:window|document|self)\.)?location(?:(?:\.href)?\s*=\s*(?P<set>'[^'\\]*'|\"[^\"\\]*\")"
     r"|\.(?P<how>assign|replace)\(\s*(?P<url>'[^'\\]*'|\"[^\"\\]*\")\s*\)|\.(?P<again>reload)\(\))\s*;?\s*"
 )
-"""A script goes to another document."""
+"""Assignments to `location`, and its methods, which navigate the frame."""
 
 
 def evaluate(
     player: Player, frame: Frame, expression: str, done: Callable[[Json], None], *, user_gesture: bool = False
 ) -> bool:
-    """Run an expression in a frame; `done` gets the remote object, maybe later. Whether it was understood.
+    """Run an expression in a frame, and return whether it was understood.
 
-    Without a user's gesture no window is opened: the popup blocker is on.
+    `done` is called with the remote object, at once or later. Without a user gesture no window is opened: the popup
+    blocker is on.
     """
     if user_gesture:
         unloading.activate_user(frame)
@@ -113,16 +113,16 @@ def evaluate(
     return value is not None
 
 
-def _until_thrown(does: Sequence[steps.Step], expression: str) -> tuple[Sequence[steps.Step], Json | None]:
-    """What is done before the expression throws, and what that is: whoever evaluates it catches it."""
-    for number, step in enumerate(does):
+def _until_thrown(played: Sequence[steps.Step], expression: str) -> tuple[Sequence[steps.Step], Json | None]:
+    """Return the steps before the expression throws, and its exception (None if it does not throw)."""
+    for number, step in enumerate(played):
         if isinstance(step, steps.ScriptError) and step.frame == steps.MAIN:
-            return does[:number], error("Error", step.message, expression, 0, traced=True)
-    return does, None
+            return played[:number], error("Error", step.message, expression, 0, traced=True)
+    return played, None
 
 
 def is_understood(player: Player, frame: Frame, expression: str) -> bool:
-    """Whether it is more than `undefined` that `evaluate` would bring of it."""
+    """Return whether `evaluate` understands an expression, without running it."""
     if frame is frame.target.scope and _CLOSE.fullmatch(expression):
         return True
     call, tried = _call_in(frame, expression), _TRY.fullmatch(expression)
@@ -139,13 +139,13 @@ def is_understood(player: Player, frame: Frame, expression: str) -> bool:
 
 
 def _call_in(frame: Frame, expression: str) -> re.Match[str] | None:
-    """One of the calls that are known; of these a worker has the console's alone."""
+    """Match a call that the fake models; in a worker only those of the console."""
     call = _CALL.fullmatch(expression)
     return None if call is not None and frame is frame.target.scope and not call["level"] else call
 
 
 def by_reference(value: Json) -> Json | None:
-    """How a value is shown that is not sent, as an array or another object is not; None for the others."""
+    """Return how an array or object is described when its value is not sent; None for other values."""
     content = value.get("value")
     if isinstance(content, list):
         named = {"subtype": "array", "className": "Array", "description": f"Array({len(content)})"}  # pyright: ignore[reportUnknownArgumentType]
@@ -200,7 +200,7 @@ def _run_call(
 
 
 def _caught(tried: re.Match[str], value: Json) -> str | None:
-    """What the part behind `catch` comes to; None where that is not known."""
+    """Return the string that the catch block yields; None if it is not understood."""
     parts: list[str] = []
     for written in tried["caught"].split("+"):
         match, literal = _CAUGHT_PART.fullmatch(written.strip()), _literals(written)
@@ -235,7 +235,7 @@ def _value_of(player: Player, frame: Frame, expression: str) -> Json | None:
 
 
 def _repeated(found: re.Match[str]) -> str:
-    """A text as often as it is said."""
+    """Return the repeated string."""
     return found["text"][1:-1] * (int(found["times"]) << int(found["shift"] or 0))
 
 
@@ -251,7 +251,7 @@ def _as_json(found: re.Match[str]) -> str:
 
 
 def _literals(text: str) -> list[Any] | None:
-    """The literals of JavaScript that are JSON, but for quotes; None where there is anything else."""
+    """Parse arguments that are JSON apart from their quotes; None for anything else."""
     as_json = _STRING.sub(_as_json, _REPEATED.sub(lambda found: f'"{_repeated(found)}"', text))
     try:
         found: list[Any] = json.loads(f"[{as_json}]")
@@ -261,7 +261,7 @@ def _literals(text: str) -> list[Any] | None:
 
 
 def _shown(value: Any) -> str:
-    """A value as a dialog shows it."""
+    """Return a value as a dialog shows it."""
     if isinstance(value, str):
         return value
     return json.dumps(value)
@@ -279,12 +279,12 @@ _SHOWN: Final = re.compile(r"\b(?P<kind>alert|confirm|prompt)\(\s*(?:(['\"])(?P<
 
 
 def is_listener(expression: str) -> bool:
-    """Whether it is such an expression."""
+    """Return whether an expression adds a listener for an unload event."""
     return _ADDED.fullmatch(expression) is not None
 
 
 def add(frame: Frame, expression: str, log: Callable[[Frame, str], None]) -> Json | None:
-    """Let the document listen; what the expression brings, None where it is none of these."""
+    """Add the listener of an expression to the document; return its remote object, None for any other."""
     found = _ADDED.fullmatch(expression)
     if found is None:
         return None

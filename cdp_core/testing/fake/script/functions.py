@@ -1,15 +1,15 @@
-"""`Runtime.callFunctionOn` without JavaScript: which expression a function stands for.
+"""`Runtime.callFunctionOn` without JavaScript: the expression that a function stands for.
 
-Clients wrap what their users write. A function is understood where it is no more than one known expression:
+Client libraries wrap what their users write. A function is understood if its body is one expression that the fake
+models:
 
     () => EXPRESSION      a => { return EXPRESSION; }      async function (a) { await EXPRESSION }
 
-with its arguments put in the place of their names. Puppeteer's `//# sourceURL=` line is left out; Playwright, which sends
-every function as text to an object of its own, is seen through. Of a longer function the script's author knows best what it
-brings: the longest expression among `answers` that stands in it is what it is taken for. Any other brings `undefined`, and
-is counted.
+with the arguments substituted for the parameter names. Puppeteer's `//# sourceURL=` line is removed; of Playwright's
+calls, which pass every function as text to an object of its own, that text is run. A longer function is replaced by the
+longest key of the script's `answers` that it contains. Any other function returns `undefined` and is counted.
 
-`new X(…)` at the end of an expression makes an object, of which nothing is known but its class: it can be handed back.
+`new X(…)` at the end of an expression makes an object with a known class and nothing else; a client can pass it back.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from cdp_core.testing.fake.script.values import UNDEFINED
 
 Done = Callable[[Json], None]
 MISSING: Final = object()
-"""In place of an argument's value: it has none that could be written down."""
+"""Stands for the value of an argument that cannot be written as JSON."""
 
 _SOURCE_URL: Final = re.compile(r"\n?//[#@] sourceURL=[^\n]*\s*$")
 _NAME: Final = r"[A-Za-z_$][\w$]*"
@@ -47,16 +47,19 @@ _NEW: Final = re.compile(
 )
 _PLAYWRIGHT_WRAPPER: Final = re.compile(rf"\((?P<to>{_NAME}), \.\.\.args\) => (?P=to)\.evaluate\(\.\.\.args\)")
 _TEXT_AT: Final = 3
-"""Playwright's arguments: its object, whether it is a function, whether by value, the text, how many there are, and these."""
+"""Index of the function's text in Playwright's arguments.
+
+They are: its object, whether the text is a function, whether to return by value, the text, the count, the arguments.
+"""
 
 
 def without_source_url(text: str) -> str:
-    """An expression or function without the line that names its source."""
+    """Remove the `sourceURL` comment from an expression or function."""
     return _SOURCE_URL.sub("", text).strip()
 
 
 def run_expression(player: Player, frame: Frame, text: str, done: Done, *, user_gesture: bool) -> bool:
-    """Evaluate an expression, which may be a function that is called at once. Whether it was understood."""
+    """Evaluate an expression or an immediately invoked function; return whether it was understood."""
     text = without_source_url(text)
     called = None if is_understood(player, frame, text) else _CALLED.fullmatch(text)
     if called is None or _FUNCTION.fullmatch(called["function"]) is None:
@@ -65,7 +68,7 @@ def run_expression(player: Player, frame: Frame, text: str, done: Done, *, user_
 
 
 def made_object(text: str) -> Json | None:
-    """The object that an expression makes; None where it makes none."""
+    """Return the remote object of an expression that ends in `new X(…)`; None for any other."""
     found = _NEW.fullmatch(without_source_url(text))
     return None if found is None else {"type": "object", "className": found["class"], "description": found["class"]}
 
@@ -73,7 +76,10 @@ def made_object(text: str) -> Json | None:
 def call_function(
     player: Player, frame: Frame, text: str, arguments: Sequence[Any], done: Done, *, user_gesture: bool
 ) -> bool:
-    """Call it; `done` gets the remote object, maybe later. Whether it was understood. Raises Refused."""
+    """Call a function with arguments, and return whether it was understood.
+
+    `done` is called with the remote object, at once or later. Raises Refused if the text is an expression instead.
+    """
     text = without_source_url(text)
     if _PLAYWRIGHT_WRAPPER.fullmatch(text) and len(arguments) > _TEXT_AT and isinstance(arguments[_TEXT_AT], str):
         return _call_playwright_function(player, frame, arguments, done, user_gesture=user_gesture)
@@ -109,7 +115,7 @@ def _call_playwright_function(
 
 
 def _plain(value: Any) -> Any:
-    """A value as Playwright writes it down, as it was."""
+    """Return the value of an argument from Playwright's serialization."""
     if not is_object(value):
         return value
     if isinstance(value.get("a"), list):
@@ -120,7 +126,7 @@ def _plain(value: Any) -> Any:
 
 
 def _expression_of(text: str, arguments: Sequence[Any]) -> tuple[str | None, bool]:
-    """The one expression that a function consists of, and whether it brings its value; None where there are more."""
+    """Return the expression that is a function's body (None if it is not one), and whether it is returned."""
     found = _FUNCTION.fullmatch(text)
     if found is None:
         return None, False

@@ -1,14 +1,13 @@
-"""Functions that a client puts into pages, so that a script tells it something: `Runtime.addBinding`.
+"""What clients inject into documents: bindings, and init scripts that replace dialog functions.
 
-A binding is put into the documents that are there, and where the session has Runtime enabled into those to come, too; a
-call of it is told to each session of the target that has one of the name. Taken away, the function stays where it was, and
-tells this session no more. One for the worlds of a name is in no page's own world, which is where all scripts run here.
+Bindings (`Runtime.addBinding`): the function is added to the current documents and, if the session has Runtime
+enabled, to later ones. A call sends `Runtime.bindingCalled` to each session of the target that added a binding of
+that name. After `Runtime.removeBinding` the function stays, and the session gets no more events. A binding for a
+named isolated world is ignored, since all scripts of the fake run in the main world.
 
-
-Dialogs that a client's script for new documents has replaced: a call asks an address, and waits (facts 27 to 34).
-
-Which scripts do that, and where they ask, the author of the fake's script says (`Override`): here no JavaScript is run.
-What of their asking is let out at all is the document's matter (policies.py), who answers that of `Fetch` (fetching.py).
+Dialog overrides: an init script replaces `alert`, `confirm` and `prompt` by a synchronous request (facts 27 to 34). The
+fake runs no JavaScript, so the `Override` values of a `Script` name the init scripts that do this and the URL that they
+request. The document's policies decide whether the request is allowed (policies.py); Fetch answers it (fetching.py).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _CALL: Final = re.compile(
 
 
 def bind(session: Session, name: str) -> None:
-    """From now on the session is told of calls."""
+    """Add a binding to the documents of a session's target, and report its calls on the session."""
     assert session.target is not None
     session.bindings.add(name)
     top = session.target.frame or session.target.scope
@@ -41,7 +40,7 @@ def bind(session: Session, name: str) -> None:
 
 
 def called_in(frame: Frame, expression: str) -> tuple[str, str] | None:
-    """The name and the payload, where an expression calls a binding with one text."""
+    """Return name and payload if an expression calls a binding with one string; None otherwise."""
     call = _CALL.fullmatch(expression)
     if call is None:
         return None
@@ -53,7 +52,7 @@ def called_in(frame: Frame, expression: str) -> tuple[str, str] | None:
 
 
 def emit_call(world: World, frame: Frame, name: str, payload: str) -> None:
-    """A script calls it."""
+    """Emit `Runtime.bindingCalled` on the sessions that added the binding."""
     params: Json = {"name": name, "payload": payload, "executionContextId": frame.context}
     for session in tuple(frame.target.sessions):
         if name in session.bindings:
@@ -61,7 +60,7 @@ def emit_call(world: World, frame: Frame, name: str, payload: str) -> None:
 
 
 def override_in(script: Script, params: Json) -> Override | None:
-    """What the script of `Page.addScriptToEvaluateOnNewDocument` puts in the place of dialogs, in a page's own world."""
+    """Return the dialog override that an init script sets up in the main world; None if there is none."""
     if params.get("worldName"):
         return None
     known = [each for text, each in script.overrides.items() if text in params["source"]]
@@ -69,7 +68,7 @@ def override_in(script: Script, params: Json) -> Override | None:
 
 
 def address_of(override: Override, kind: str, message: str, default: str) -> str:
-    """Where a call asks."""
+    """Return the URL that an override requests instead of opening a dialog."""
     address = override.url
     for name, given in (("type", kind), ("message", message), ("default", default if kind == "prompt" else "")):
         address = address.replace(f"{{{name}}}", quote(dialogs.whole(given), safe="!*'()~"))
@@ -77,7 +76,7 @@ def address_of(override: Override, kind: str, message: str, default: str) -> str
 
 
 def answer_in(override: Override, text: str) -> tuple[bool, str]:
-    """Whether a dialog was accepted, and with which text; what is no answer is none that accepts."""
+    """Read from a response whether the dialog is accepted, and its text; unreadable text dismisses it."""
     try:
         found: object = json.loads(text)
     except ValueError:

@@ -1,11 +1,12 @@
-"""A little of JavaScript: expressions of literals and operators, whose values need no document.
+"""A subset of JavaScript: expressions of literals and operators, which need no document.
 
-    read(text)      what an expression comes to, as a function of what names stand for; NotUnderstood for all that is not
-                    here: calls of what a window has, assignments, functions, statements
-    SyntaxFault     a text that no script could be, in V8's own words
-    ThrownError     what evaluating it throws: a name that is not defined, a member of nothing
+    read(text)      parse an expression to a function of its names; raises NotUnderstood for anything outside the
+    subset:
+                    calls of functions of the window, assignments, functions, statements
+    SyntaxFault     the text is not valid JavaScript; the message is V8's
+    ThrownError     the evaluation throws: a name that is not defined, a property of null or undefined
 
-Nothing is guessed: what is not understood to its end brings no value and no fault.
+Nothing is guessed: an expression that is not understood completely has neither a value nor an error.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from cdp_core.testing.fake.script.calculating import (
 
 
 class SyntaxFault(Exception):
-    """It is none."""
+    """The text is not valid JavaScript; `message` is V8's, `position` an offset in the text."""
 
     def __init__(self, message: str, position: int) -> None:
         super().__init__(message)
@@ -40,7 +41,7 @@ class SyntaxFault(Exception):
 
 
 class ThrownError(Exception):
-    """It throws."""
+    """The evaluation throws a JavaScript error; `position` is an offset in the text."""
 
     def __init__(self, name: str, message: str, position: int) -> None:
         super().__init__(message)
@@ -50,10 +51,10 @@ class ThrownError(Exception):
 
 
 Names = Callable[[str], Any]
-"""What a name stands for. Raises NotUnderstood where that is not known, and KeyError where there is none."""
+"""Returns the value of a name. Raises NotUnderstood if the fake does not model it, KeyError if it is undefined."""
 Value = Callable[[Names], Any]
 
-# ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── tokens ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _TOKEN: Final = re.compile(
     r"(?P<space>[ \t\n\r\u00a0\ufeff]+|//[^\n]*|/\*.*?\*/)"
@@ -66,7 +67,7 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 _UNSUPPORTED: Final = re.compile(r"[`=&|^~#]|\?\.|\.\.\.|\+\+|--|<<|>>|\d[\w$]|\\")
-"""What may begin something that is not known here; what else does not fit is in no script."""
+"""What may begin a token outside the subset; any other text that is not a token is a syntax error."""
 _FAULT: Final = "Invalid or unexpected token"
 KEYWORDS: Final = frozenset(
     (
@@ -115,7 +116,7 @@ _SHORT: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v
 
 @attrs.frozen
 class Token:
-    """One, and where it stands; the last is of the kind `end`."""
+    """A token and its position; the last token of a text has the kind `end`."""
 
     kind: str
     text: str
@@ -145,7 +146,7 @@ def _tokens(text: str) -> list[Token]:
 
 
 def _is_unsupported(text: str, position: int, match: re.Match[str] | None) -> bool:
-    """Whether something begins there that is not known here, where there seems to be a sign, a number, or nothing."""
+    """Return whether a token outside the subset begins at `position`, which `match` would read wrongly."""
     unsupported = _UNSUPPORTED.match(text, position)
     if unsupported is None or (match is not None and match.lastgroup not in ("sign", "number", "bigint")):
         return False
@@ -154,7 +155,7 @@ def _is_unsupported(text: str, position: int, match: re.Match[str] | None) -> bo
     return match.lastgroup == "number" and re.match(r"[\w$]", text[match.end() : match.end() + 1]) is not None
 
 
-# ── sentences ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── parser ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 PRECEDENCE: Final[Mapping[str, int]] = {
     "??": 1,
@@ -170,7 +171,7 @@ _UNARY: Final = 8
 
 
 def read(text: str) -> Value:
-    """What a text comes to. Raises NotUnderstood or SyntaxFault."""
+    """Parse an expression to a function of its names. Raises NotUnderstood or SyntaxFault."""
     return _Reader(_tokens(text)).script()
 
 
@@ -224,7 +225,7 @@ class _Reader:
         return last
 
     def _block(self) -> Value:
-        """Statements are not known here; that they have no end is known all the same."""
+        """Refuse a block; only a missing closing brace is detected. Raises SyntaxFault or NotUnderstood."""
         depth = 0
         for token in self._tokens:
             depth += (token.text == "{") - (token.text == "}") if token.kind == "sign" else 0
@@ -308,7 +309,7 @@ class _Reader:
             self._take()
             return {"(": self._group, "[": self._list, "{": self._object}[token.text]()
         if token.kind in ("sign", "end"):
-            if token.text in ("/", "<", "=>"):  # a regular expression, a comment of HTML
+            if token.text in ("/", "<", "=>"):  # a regular expression, an HTML comment
                 raise NotUnderstood(token.text)
             raise self._fault()
         if token.kind == "name" and token.text in KEYWORDS:
@@ -402,7 +403,7 @@ def _named(token: Token) -> Value:
 
 def _call(called: Value, given: list[Value]) -> Value:
     def value(names: Names) -> Any:
-        called(names)  # that may throw before anything is called
+        called(names)  # the callee and the arguments may throw before the call
         for each in given:
             each(names)
         raise NotUnderstood("a call")
@@ -432,7 +433,7 @@ def _member(owner: Value, index: Value, position: int) -> Value:
 
 
 def _is_sequence(value: Any) -> TypeGuard[Sequence[Any]]:
-    """Whether it is a text or an array."""
+    """Return whether a value is a string or an array."""
     return isinstance(value, (str, list))
 
 

@@ -1,7 +1,7 @@
-"""What a script throws: the value that goes up to who called, and how it is shown where nobody catches it.
+"""Exceptions of scripts: the value that a caller catches, and the details if none does.
 
-Two kinds are modelled: what `XMLHttpRequest.send` throws when it waits for an answer and none comes, and the errors of
-the language itself, as of a name that is not defined.
+Two kinds are modelled: the NetworkError of a synchronous `XMLHttpRequest.send` that fails, and the errors of the
+language, such as that of a name that is not defined.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from cdp_core.testing.fake.world import World
 
 STACK: Final = "\n    at <anonymous>:1:1"
 LONGEST: Final = 100
-"""A text in a preview is cut in its middle."""
+"""Characters; a longer string in a preview is cut in its middle."""
 CALL: Final[Json] = {"functionName": "", "scriptId": "3", "url": "", "lineNumber": 0, "columnNumber": 0}
 CODES: Final = {"NetworkError": 19}
 
 
 def network_error(url: str) -> Json:
-    """No answer came."""
+    """Return the exception of a synchronous XMLHttpRequest that failed."""
     return {"name": "NetworkError", "thrown": f"Failed to execute 'send' on 'XMLHttpRequest': Failed to load '{url}'."}
 
 
 def error(name: str, message: str, text: str, position: int, *, traced: bool) -> Json:
-    """An error of the language; where it has a trace, it came up when the script ran, and not when it was read."""
+    """Return an error of the language; `traced` if it was thrown by running the script, not by parsing it."""
     line = text.count("\n", 0, position)
     column = position - (text.rfind("\n", 0, position) + 1)
     trace = f"\n    at <anonymous>:{line + 1}:{column + 1}" if traced else ""
@@ -34,24 +34,24 @@ def error(name: str, message: str, text: str, position: int, *, traced: bool) ->
 
 
 def is_thrown(value: Json) -> bool:
-    """Whether it was thrown, and not brought."""
+    """Return whether a value is an exception rather than a result."""
     return "thrown" in value
 
 
 def name_of(value: Json) -> str:
-    """Its name."""
+    """Return the name of an exception."""
     name: str = value["name"]
     return name
 
 
 def message_of(value: Json) -> str:
-    """Its message."""
+    """Return the message of an exception."""
     message: str = value["thrown"]
     return message
 
 
 def exception_result(world: World, frame: Frame, context: int, value: Json) -> Json:
-    """The result of a command whose script nobody caught it in."""
+    """Return the result of a command that ended with an uncaught exception."""
     return {
         "result": _object(world, frame, context, value),
         "exceptionDetails": details_of(world, frame, context, value),
@@ -59,12 +59,12 @@ def exception_result(world: World, frame: Frame, context: int, value: Json) -> J
 
 
 def is_traced(frame: Frame) -> bool:
-    """Whether calls are written down for what nobody catches: somebody has Runtime enabled."""
+    """Return whether uncaught exceptions have a stack trace: a session of the target has Runtime enabled."""
     return any("Runtime" in session.domains for session in frame.target.sessions)
 
 
 def details_of(world: World, frame: Frame, context: int, value: Json) -> Json:
-    """The details of an exception."""
+    """Return the `exceptionDetails` of an uncaught exception."""
     if "trace" in value:
         where = {"lineNumber": value["line"], "columnNumber": value["column"], "scriptId": "3"}
         calls = {"stackTrace": {"callFrames": [CALL]}} if value["trace"] and is_traced(frame) else {}

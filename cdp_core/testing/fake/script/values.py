@@ -1,7 +1,8 @@
-"""What an expression comes to in a document (javascript.py), as a remote object; or what evaluating it throws.
+"""The value of an expression in a document: a remote object, or an exception (javascript.py).
 
-Of what a window has, only the little is known that every test asks for: where it is, and whether it has loaded. A name that
-no window has, and that stands in none of the script's `answers`, is not defined; of any other nothing is said.
+Of a window's properties only a few that most tests read are modelled: its location, and whether it has loaded. A name
+is undefined if no window has it and the script's `answers` and `overrides` do not contain it; of any other name the
+value is not known.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _PARTS: Final[dict[str, Callable[[str], str]]] = {
 
 
 def expression_value(player: Player, frame: Frame, text: str) -> Json | None:
-    """The remote object, or what is thrown; None for what is not understood."""
+    """Return an expression's remote object or exception; None if it is not understood."""
     expression = text.strip().rstrip(";")
     known = _document_property(frame, expression)
     if known is not None:
@@ -51,7 +52,7 @@ def expression_value(player: Player, frame: Frame, text: str) -> Json | None:
 
 
 def _document_property(frame: Frame, expression: str) -> Any:
-    """What is known of the document itself."""
+    """Return a modelled property of the document or of its location; None for anything else."""
     if expression == "document.URL":
         return frame.url
     if expression == "document.title":
@@ -89,14 +90,14 @@ def _remote(value: Any) -> Json:
 
 
 def _plain(value: Any) -> Any:
-    """A value as it is sent. Raises NotUnderstood for what JSON does not have."""
+    """Return a value in the form that is sent as JSON. Raises NotUnderstood if JSON cannot express it."""
     if isinstance(value, list):
         return [_plain(each) for each in value]  # pyright: ignore[reportUnknownVariableType]
     if isinstance(value, dict):
         return {name: _plain(each) for name, each in value.items()}  # pyright: ignore[reportUnknownVariableType]
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise NotUnderstood("a number that is none")
+            raise NotUnderstood("a number that JSON does not have")
         return int(value) if value.is_integer() and abs(value) < _MOST_EXACT else value
     if value is None or isinstance(value, (bool, str)):
         return value

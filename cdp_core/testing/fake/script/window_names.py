@@ -1,186 +1,143 @@
-"""The names that every window has: of these nobody can say without a browser what they bring; any other is not defined."""
+"""The names that every window has, so that other names are known to be undefined.
+
+Without this list the fake could not tell an undefined name, for which V8 throws a ReferenceError, from a name of the
+window that the fake does not model, and of which only a browser knows the value.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 _NAMES: Final = """
-AbortController AbortSignal AbsoluteOrientationSensor AbstractRange Accelerometer AggregateError AnalyserNode
-Animation AnimationEffect AnimationEvent AnimationPlaybackEvent AnimationTimeline AnimationTrigger Array ArrayBuffer
-AsyncDisposableStack Atomics Attr Audio AudioBuffer AudioBufferSourceNode AudioContext AudioData AudioDecoder
-AudioDestinationNode AudioEncoder AudioListener AudioNode AudioParam AudioParamMap AudioPlaybackStats
-AudioProcessingEvent AudioScheduledSourceNode AudioSinkInfo AudioWorklet AudioWorkletNode
-AuthenticatorAssertionResponse AuthenticatorAttestationResponse AuthenticatorResponse BackgroundFetchManager
-BackgroundFetchRecord BackgroundFetchRegistration BarProp BaseAudioContext BatteryManager BeforeInstallPromptEvent
-BeforeUnloadEvent BigInt BigInt64Array BigUint64Array BiquadFilterNode Blob BlobEvent Boolean BroadcastChannel
-BrowserCaptureMediaStreamTrack ByteLengthQueuingStrategy CDATASection CSPViolationReportBody CSS CSSAnimation
-CSSConditionRule CSSContainerRule CSSCounterStyleRule CSSFontFaceRule CSSFontFeatureValuesRule
-CSSFontPaletteValuesRule CSSFunctionDeclarations CSSFunctionDescriptors CSSFunctionRule CSSGroupingRule CSSImageValue
-CSSImportRule CSSKeyframeRule CSSKeyframesRule CSSKeywordValue CSSLayerBlockRule CSSLayerStatementRule CSSMarginRule
-CSSMathClamp CSSMathInvert CSSMathMax CSSMathMin CSSMathNegate CSSMathProduct CSSMathSum CSSMathValue
-CSSMatrixComponent CSSMediaRule CSSNamespaceRule CSSNestedDeclarations CSSNumericArray CSSNumericValue CSSPageRule
-CSSPerspective CSSPositionTryDescriptors CSSPositionTryRule CSSPositionValue CSSPropertyRule CSSPseudoElement
-CSSRotate CSSRule CSSRuleList CSSScale CSSScopeRule CSSSkew CSSSkewX CSSSkewY CSSStartingStyleRule CSSStyleDeclaration
-CSSStyleRule CSSStyleSheet CSSStyleValue CSSSupportsRule CSSTransformComponent CSSTransformValue CSSTransition
-CSSTranslate CSSUnitValue CSSUnparsedValue CSSVariableReferenceValue CSSViewTransitionRule Cache CacheStorage
-CanvasCaptureMediaStreamTrack CanvasGradient CanvasPattern CanvasRenderingContext2D CaptureController CaretPosition
-ChannelMergerNode ChannelSplitterNode ChapterInformation CharacterBoundsUpdateEvent CharacterData Clipboard
-ClipboardChangeEvent ClipboardEvent ClipboardItem CloseEvent CloseWatcher CommandEvent Comment CompositionEvent
-CompressionStream ConstantSourceNode ContentVisibilityAutoStateChangeEvent ConvolverNode CookieChangeEvent CookieStore
-CookieStoreManager CountQueuingStrategy CrashReportContext CreateMonitor Credential CredentialsContainer CropTarget
-Crypto CryptoKey CustomElementRegistry CustomEvent CustomStateSet DOMError DOMException DOMImplementation DOMMatrix
-DOMMatrixReadOnly DOMParser DOMPoint DOMPointReadOnly DOMQuad DOMRect DOMRectList DOMRectReadOnly DOMStringList
-DOMStringMap DOMTokenList DataTransfer DataTransferItem DataTransferItemList DataView Date DecompressionStream
-DelayNode DelegatedInkTrailPresenter DeviceMotionEvent DeviceMotionEventAcceleration DeviceMotionEventRotationRate
-DeviceOrientationEvent DevicePosture DigitalCredential DisposableStack Document DocumentFragment
-DocumentPictureInPicture DocumentPictureInPictureEvent DocumentTimeline DocumentType DragEvent DynamicsCompressorNode
-EditContext Element ElementInternals EncodedAudioChunk EncodedVideoChunk Error ErrorEvent EvalError Event EventCounts
-EventSource EventTarget External EyeDropper FeaturePolicy FederatedCredential Fence FencedFrameConfig FetchLaterResult
-File FileList FileReader FileSystemDirectoryHandle FileSystemFileHandle FileSystemHandle FileSystemObserver
-FileSystemWritableFileStream FinalizationRegistry Float16Array Float32Array Float64Array FocusEvent FontData FontFace
-FontFaceSet FontFaceSetLoadEvent FormData FormDataEvent FragmentDirective Function GPU GPUAdapter GPUAdapterInfo
-GPUBindGroup GPUBindGroupLayout GPUBuffer GPUBufferUsage GPUCanvasContext GPUColorWrite GPUCommandBuffer
-GPUCommandEncoder GPUCompilationInfo GPUCompilationMessage GPUComputePassEncoder GPUComputePipeline GPUDevice
-GPUDeviceLostInfo GPUError GPUExternalTexture GPUInternalError GPUMapMode GPUOutOfMemoryError GPUPipelineError
-GPUPipelineLayout GPUQuerySet GPUQueue GPURenderBundle GPURenderBundleEncoder GPURenderPassEncoder GPURenderPipeline
-GPUSampler GPUShaderModule GPUShaderStage GPUSupportedFeatures GPUSupportedLimits GPUTexture GPUTextureUsage
-GPUTextureView GPUUncapturedErrorEvent GPUValidationError GainNode Gamepad GamepadButton GamepadEvent
-GamepadHapticActuator Geolocation GeolocationCoordinates GeolocationPosition GeolocationPositionError GravitySensor
-Gyroscope HID HIDConnectionEvent HIDDevice HIDInputReportEvent HTMLAllCollection HTMLAnchorElement HTMLAreaElement
-HTMLAudioElement HTMLBRElement HTMLBaseElement HTMLBodyElement HTMLButtonElement HTMLCameraElement HTMLCanvasElement
-HTMLCollection HTMLDListElement HTMLDataElement HTMLDataListElement HTMLDetailsElement HTMLDialogElement
-HTMLDirectoryElement HTMLDivElement HTMLDocument HTMLElement HTMLEmbedElement HTMLFencedFrameElement
-HTMLFieldSetElement HTMLFontElement HTMLFormControlsCollection HTMLFormElement HTMLFrameElement HTMLFrameSetElement
-HTMLGeolocationElement HTMLHRElement HTMLHeadElement HTMLHeadingElement HTMLHtmlElement HTMLIFrameElement
-HTMLImageElement HTMLInputElement HTMLLIElement HTMLLabelElement HTMLLegendElement HTMLLinkElement HTMLMapElement
-HTMLMarqueeElement HTMLMediaElement HTMLMenuElement HTMLMetaElement HTMLMeterElement HTMLMicrophoneElement
-HTMLModElement HTMLOListElement HTMLObjectElement HTMLOptGroupElement HTMLOptionElement HTMLOptionsCollection
-HTMLOutputElement HTMLParagraphElement HTMLParamElement HTMLPictureElement HTMLPreElement HTMLProgressElement
-HTMLQuoteElement HTMLScriptElement HTMLSelectElement HTMLSelectedContentElement HTMLSlotElement HTMLSourceElement
-HTMLSpanElement HTMLStyleElement HTMLTableCaptionElement HTMLTableCellElement HTMLTableColElement HTMLTableElement
-HTMLTableRowElement HTMLTableSectionElement HTMLTemplateElement HTMLTextAreaElement HTMLTimeElement HTMLTitleElement
-HTMLTrackElement HTMLUListElement HTMLUnknownElement HTMLUserMediaElement HTMLVideoElement HashChangeEvent Headers
-Highlight HighlightRegistry History IDBCursor IDBCursorWithValue IDBDatabase IDBFactory IDBIndex IDBKeyRange
-IDBObjectStore IDBOpenDBRequest IDBRecord IDBRequest IDBTransaction IDBVersionChangeEvent IIRFilterNode
-IdentityCredential IdentityCredentialError IdentityProvider IdleDeadline IdleDetector Image ImageBitmap
-ImageBitmapRenderingContext ImageCapture ImageData ImageDecoder ImageTrack ImageTrackList Infinity Ink
-InputDeviceCapabilities InputDeviceInfo InputEvent Int16Array Int32Array Int8Array IntegrityViolationReportBody
-InteractionContentfulPaint InterestEvent IntersectionObserver IntersectionObserverEntry Intl Iterator JSON Keyboard
-KeyboardEvent KeyboardLayoutMap KeyframeEffect LanguageDetector LanguageModel LargestContentfulPaint LaunchParams
-LaunchQueue LayoutShift LayoutShiftAttribution LinearAccelerationSensor Location Lock LockManager MIDIAccess
-MIDIConnectionEvent MIDIInput MIDIInputMap MIDIMessageEvent MIDIOutput MIDIOutputMap MIDIPort Map Math MathMLElement
-MediaCapabilities MediaDeviceInfo MediaDevices MediaElementAudioSourceNode MediaEncryptedEvent MediaError
-MediaKeyMessageEvent MediaKeySession MediaKeyStatusMap MediaKeySystemAccess MediaKeys MediaList MediaMetadata
-MediaQueryList MediaQueryListEvent MediaRecorder MediaSession MediaSource MediaSourceHandle MediaStream
-MediaStreamAudioDestinationNode MediaStreamAudioSourceNode MediaStreamEvent MediaStreamTrack
-MediaStreamTrackAudioStats MediaStreamTrackEvent MediaStreamTrackGenerator MediaStreamTrackProcessor
-MediaStreamTrackVideoStats MessageChannel MessageEvent MessagePort MimeType MimeTypeArray MouseEvent MutationObserver
-MutationRecord NaN NamedNodeMap NavigateEvent Navigation NavigationActivation NavigationCurrentEntryChangeEvent
-NavigationDestination NavigationHistoryEntry NavigationPrecommitController NavigationPreloadManager
-NavigationTransition Navigator NavigatorLogin NavigatorManagedData NavigatorUAData NetworkInformation Node NodeFilter
-NodeIterator NodeList NodeRange NotRestoredReasonDetails NotRestoredReasons Notification Number OTPCredential Object
-Observable OfflineAudioCompletionEvent OfflineAudioContext OffscreenCanvas OffscreenCanvasRenderingContext2D
-OpaqueRange Option OrientationSensor Origin OscillatorNode OverconstrainedError PERSISTENT PageRevealEvent
-PageSwapEvent PageTransitionEvent PannerNode PasswordCredential Path2D PaymentAddress PaymentManager
-PaymentMethodChangeEvent PaymentRequest PaymentRequestUpdateEvent PaymentResponse Performance PerformanceElementTiming
-PerformanceEntry PerformanceEventTiming PerformanceLongAnimationFrameTiming PerformanceLongTaskTiming PerformanceMark
-PerformanceMeasure PerformanceNavigation PerformanceNavigationTiming PerformanceObserver PerformanceObserverEntryList
-PerformancePaintTiming PerformanceResourceTiming PerformanceScriptTiming PerformanceServerTiming
-PerformanceSoftNavigation PerformanceTiming PerformanceTimingConfidence PeriodicSyncManager PeriodicWave
-PermissionStatus Permissions PermissionsPolicy PictureInPictureEvent PictureInPictureWindow Plugin PluginArray
-PointerEvent PopStateEvent Presentation PresentationAvailability PresentationConnection
-PresentationConnectionAvailableEvent PresentationConnectionCloseEvent PresentationConnectionList PresentationReceiver
-PresentationRequest PressureObserver PressureRecord ProcessingInstruction Profiler ProgressEvent Promise
-PromiseRejectionEvent ProtectedAudience Proxy PublicKeyCredential PushManager PushSubscription PushSubscriptionOptions
-QuotaExceededError RTCCertificate RTCDTMFSender RTCDTMFToneChangeEvent RTCDataChannel RTCDataChannelEvent
-RTCDtlsTransport RTCEncodedAudioFrame RTCEncodedVideoFrame RTCError RTCErrorEvent RTCIceCandidate RTCIceTransport
-RTCPeerConnection RTCPeerConnectionIceErrorEvent RTCPeerConnectionIceEvent RTCRtpReceiver RTCRtpScriptTransform
-RTCRtpSender RTCRtpTransceiver RTCSctpTransport RTCSessionDescription RTCStatsReport RTCTrackEvent RadioNodeList Range
-RangeError ReadableByteStreamController ReadableStream ReadableStreamBYOBReader ReadableStreamBYOBRequest
-ReadableStreamDefaultController ReadableStreamDefaultReader ReferenceError Reflect RegExp RelativeOrientationSensor
-RemotePlayback ReportBody ReportingObserver Request ResizeObserver ResizeObserverEntry ResizeObserverSize Response
-RestrictionTarget SVGAElement SVGAngle SVGAnimateElement SVGAnimateMotionElement SVGAnimateTransformElement
-SVGAnimatedAngle SVGAnimatedBoolean SVGAnimatedEnumeration SVGAnimatedInteger SVGAnimatedLength SVGAnimatedLengthList
-SVGAnimatedNumber SVGAnimatedNumberList SVGAnimatedPreserveAspectRatio SVGAnimatedRect SVGAnimatedString
-SVGAnimatedTransformList SVGAnimationElement SVGCircleElement SVGClipPathElement SVGComponentTransferFunctionElement
-SVGDefsElement SVGDescElement SVGElement SVGEllipseElement SVGFEBlendElement SVGFEColorMatrixElement
-SVGFEComponentTransferElement SVGFECompositeElement SVGFEConvolveMatrixElement SVGFEDiffuseLightingElement
-SVGFEDisplacementMapElement SVGFEDistantLightElement SVGFEDropShadowElement SVGFEFloodElement SVGFEFuncAElement
-SVGFEFuncBElement SVGFEFuncGElement SVGFEFuncRElement SVGFEGaussianBlurElement SVGFEImageElement SVGFEMergeElement
-SVGFEMergeNodeElement SVGFEMorphologyElement SVGFEOffsetElement SVGFEPointLightElement SVGFESpecularLightingElement
-SVGFESpotLightElement SVGFETileElement SVGFETurbulenceElement SVGFilterElement SVGForeignObjectElement SVGGElement
-SVGGeometryElement SVGGradientElement SVGGraphicsElement SVGImageElement SVGLength SVGLengthList SVGLineElement
-SVGLinearGradientElement SVGMPathElement SVGMarkerElement SVGMaskElement SVGMatrix SVGMetadataElement SVGNumber
-SVGNumberList SVGPathElement SVGPatternElement SVGPoint SVGPointList SVGPolygonElement SVGPolylineElement
-SVGPreserveAspectRatio SVGRadialGradientElement SVGRect SVGRectElement SVGSVGElement SVGScriptElement SVGSetElement
-SVGStopElement SVGStringList SVGStyleElement SVGSwitchElement SVGSymbolElement SVGTSpanElement SVGTextContentElement
-SVGTextElement SVGTextPathElement SVGTextPositioningElement SVGTitleElement SVGTransform SVGTransformList SVGUnitTypes
-SVGUseElement SVGViewElement Sanitizer Scheduler Scheduling Screen ScreenDetailed ScreenDetails ScreenOrientation
-ScriptProcessorNode ScrollTimeline SecurityPolicyViolationEvent Selection Sensor SensorErrorEvent Serial SerialPort
-ServiceWorker ServiceWorkerContainer ServiceWorkerRegistration Set ShadowRoot SharedWorker SnapEvent SourceBuffer
-SourceBufferList SpeechGrammar SpeechGrammarList SpeechRecognition SpeechRecognitionErrorEvent SpeechRecognitionEvent
-SpeechRecognitionPhrase SpeechSynthesis SpeechSynthesisErrorEvent SpeechSynthesisEvent SpeechSynthesisUtterance
-SpeechSynthesisVoice StaticRange StereoPannerNode Storage StorageBucket StorageBucketManager StorageEvent
-StorageManager String StylePropertyMap StylePropertyMapReadOnly StyleSheet StyleSheetList SubmitEvent Subscriber
-SubtleCrypto Summarizer SuppressedError Symbol SyncManager SyntaxError TEMPORARY TaskAttributionTiming TaskController
-TaskPriorityChangeEvent TaskSignal Temporal Text TextDecoder TextDecoderStream TextEncoder TextEncoderStream TextEvent
-TextFormat TextFormatUpdateEvent TextMetrics TextTrack TextTrackCue TextTrackCueList TextTrackList TextUpdateEvent
-TimeRanges TimelineTrigger TimelineTriggerRange TimelineTriggerRangeList ToggleEvent Touch TouchEvent TouchList
-TrackEvent TransformStream TransformStreamDefaultController TransitionEvent Translator TreeWalker TrustedHTML
-TrustedScript TrustedScriptURL TrustedTypePolicy TrustedTypePolicyFactory TypeError UIEvent URIError URL URLPattern
-URLSearchParams USB USBAlternateInterface USBConfiguration USBConnectionEvent USBDevice USBEndpoint
-USBInTransferResult USBInterface USBIsochronousInTransferPacket USBIsochronousInTransferResult
-USBIsochronousOutTransferPacket USBIsochronousOutTransferResult USBOutTransferResult Uint16Array Uint32Array
-Uint8Array Uint8ClampedArray UserActivation VTTCue ValidityState VideoColorSpace VideoDecoder VideoEncoder VideoFrame
-VideoPlaybackQuality ViewTimeline ViewTransition ViewTransitionTypeSet Viewport VirtualKeyboard
-VirtualKeyboardGeometryChangeEvent VisibilityStateEntry VisualViewport WGSLLanguageFeatures WakeLock WakeLockSentinel
-WaveShaperNode WeakMap WeakRef WeakSet WebAssembly WebGL2RenderingContext WebGLActiveInfo WebGLBuffer
-WebGLContextEvent WebGLFramebuffer WebGLObject WebGLProgram WebGLQuery WebGLRenderbuffer WebGLRenderingContext
-WebGLSampler WebGLShader WebGLShaderPrecisionFormat WebGLSync WebGLTexture WebGLTransformFeedback WebGLUniformLocation
-WebGLVertexArrayObject WebKitCSSMatrix WebKitMutationObserver WebSocket WebSocketError WebSocketStream WebTransport
-WebTransportBidirectionalStream WebTransportDatagramDuplexStream WebTransportError WheelEvent Window
-WindowControlsOverlay WindowControlsOverlayGeometryChangeEvent Worker Worklet WritableStream
-WritableStreamDefaultController WritableStreamDefaultWriter XMLDocument XMLHttpRequest XMLHttpRequestEventTarget
-XMLHttpRequestUpload XMLSerializer XPathEvaluator XPathExpression XPathResult XRAnchor XRAnchorSet
-XRBoundedReferenceSpace XRCPUDepthInformation XRCamera XRCompositionLayer XRCubeLayer XRCylinderLayer
-XRDOMOverlayState XRDepthInformation XREquirectLayer XRFrame XRHand XRHitTestResult XRHitTestSource XRInputSource
-XRInputSourceArray XRInputSourceEvent XRInputSourcesChangeEvent XRJointPose XRJointSpace XRLayer XRLayerEvent
-XRLightEstimate XRLightProbe XRPlane XRPlaneSet XRPose XRProjectionLayer XRQuadLayer XRRay XRReferenceSpace
-XRReferenceSpaceEvent XRRenderState XRRigidTransform XRSession XRSessionEvent XRSpace XRSubImage XRSystem
-XRTransientInputHitTestResult XRTransientInputHitTestSource XRView XRViewerPose XRViewport XRVisibilityMaskChangeEvent
-XRWebGLBinding XRWebGLDepthInformation XRWebGLLayer XRWebGLSubImage XSLTProcessor __defineGetter__ __defineSetter__
-__lookupGetter__ __lookupSetter__ __proto__ addEventListener alert atob blur btoa caches cancelAnimationFrame
-cancelIdleCallback captureEvents chrome clearInterval clearTimeout clientInformation close closed confirm console
-constructor cookieStore crashReport createImageBitmap credentialless crossOriginIsolated crypto customElements
-decodeURI decodeURIComponent devicePixelRatio dispatchEvent document documentPictureInPicture encodeURI
-encodeURIComponent escape eval event external fence fetch fetchLater find focus frameElement frames getComputedStyle
-getScreenDetails getSelection globalThis hasOwnProperty history indexedDB innerHeight innerWidth isFinite isNaN
-isPrototypeOf isSecureContext launchQueue length localStorage location locationbar matchMedia menubar moveBy moveTo
-name navigation navigator offscreenBuffering onabort onafterprint onanimationcancel onanimationend
-onanimationiteration onanimationstart onappinstalled onauxclick onbeforeinput onbeforeinstallprompt onbeforematch
-onbeforeprint onbeforetoggle onbeforeunload onbeforexrselect onblur oncancel oncanplay oncanplaythrough onchange
-onclick onclose oncommand oncontentvisibilityautostatechange oncontextlost oncontextmenu oncontextrestored oncuechange
-ondblclick ondevicemotion ondeviceorientation ondeviceorientationabsolute ondrag ondragend ondragenter ondragleave
-ondragover ondragstart ondrop ondurationchange onemptied onended onerror onfocus onformdata ongamepadconnected
-ongamepaddisconnected ongotpointercapture onhashchange oninput oninvalid onkeydown onkeypress onkeyup onlanguagechange
-onload onloadeddata onloadedmetadata onloadstart onlostpointercapture onmessage onmessageerror onmousedown
-onmouseenter onmouseleave onmousemove onmouseout onmouseover onmouseup onmousewheel onoffline ononline onpagehide
-onpagereveal onpageshow onpageswap onpause onplay onplaying onpointercancel onpointerdown onpointerenter
-onpointerleave onpointermove onpointerout onpointerover onpointerrawupdate onpointerup onpopstate onprogress
-onratechange onrejectionhandled onreset onresize onscroll onscrollend onscrollsnapchange onscrollsnapchanging onsearch
-onsecuritypolicyviolation onseeked onseeking onselect onselectionchange onselectstart onslotchange onstalled onstorage
-onsubmit onsuspend ontimeupdate ontoggle ontransitioncancel ontransitionend ontransitionrun ontransitionstart
-onunhandledrejection onunload onvolumechange onwaiting onwebkitanimationend onwebkitanimationiteration
-onwebkitanimationstart onwebkittransitionend onwheel open opener origin originAgentCluster outerHeight outerWidth
-pageXOffset pageYOffset parent parseFloat parseInt performance personalbar postMessage print prompt
-propertyIsEnumerable queryLocalFonts queueMicrotask releaseEvents removeEventListener reportError
-requestAnimationFrame requestIdleCallback requestResize resizeBy resizeTo scheduler screen screenLeft screenTop
-screenX screenY scroll scrollBy scrollTo scrollX scrollY scrollbars self sessionStorage setInterval setTimeout
-showDirectoryPicker showOpenFilePicker showSaveFilePicker speechSynthesis status statusbar stop structuredClone
-styleMedia toLocaleString toString toolbar top trustedTypes undefined unescape valueOf viewport visualViewport
-webkitCancelAnimationFrame webkitMediaStream webkitRTCPeerConnection webkitRequestAnimationFrame
-webkitRequestFileSystem webkitResolveLocalFileSystemURL webkitSpeechGrammar webkitSpeechGrammarList
-webkitSpeechRecognition webkitSpeechRecognitionError webkitSpeechRecognitionEvent webkitURL when window
+AbortSignal,Accelerometer,Animation{,Effect,Timeline,Trigger},ArrayBuffer,Atomics,Attr,Audio{,Buffer,Context,Data,
+Decoder,Encoder,Listener,Param,ParamMap,PlaybackStats,SinkInfo,Worklet},Authenticator{,Assertion,Attestation}Response,
+BackgroundFetch{Record,Registration},BarProp,BigInt,Blob,Boolean,BroadcastChannel,CDATASection,CSS{,Animation,
+Math{Clamp,Invert,Max,Min,Negate,Product,Sum},MatrixComponent,NumericArray,Perspective,Rotate,RuleList,Scale,Skew,
+SkewX,SkewY,StyleDeclaration,StyleSheet,TransformComponent,Transition,Translate,{,Condition,Container,FontFace,
+Font{Feature,Palette}Values,Function,Grouping,Import,Keyframe,Keyframes,LayerBlock,LayerStatement,Margin,Media,
+Namespace,Page,PositionTry,Property,Scope,Supports,ViewTransition,{,Counter,Starting}Style}Rule,{Function,
+Nested}Declarations,{Function,PositionTry}Descriptors,{Image,Keyword,Math,Numeric,Position,Style,Transform,Unit,
+Unparsed,VariableReference}Value},Cache,CanvasGradient,CanvasPattern,CaretPosition,CharacterData,Clipboard,
+ClipboardItem,CloseWatcher,Comment,CookieStore,CreateMonitor,CredentialsContainer,Crypto,CryptoKey,CustomStateSet,
+DOM{Exception,Implementation,Matrix,Parser,Point,Quad,Rect,StringMap,{Matrix,Point,Rect}ReadOnly},DataTransfer{,Item},
+DataView,Date,DelegatedInkTrailPresenter,DeviceMotionEvent{Acceleration,RotationRate},DevicePosture,Document{,Fragment,
+PictureInPicture,Timeline,Type},ElementInternals,Encoded{Audio,Video}Chunk,EventCounts,EventSource,External,EyeDropper,
+FeaturePolicy,Fence,FencedFrameConfig,FetchLaterResult,File,FileReader,FileSystem{,Directory,File}Handle,FontData,
+FontFace,FontFaceSet,FormData,FragmentDirective,Function,GPU{,Adapter,AdapterInfo,BindGroup,BindGroupLayout,Buffer,
+BufferUsage,CanvasContext,ColorWrite,CommandBuffer,Compilation{Info,Message},ComputePipeline,Device,DeviceLostInfo,
+ExternalTexture,MapMode,PipelineLayout,QuerySet,Queue,RenderBundle,RenderPipeline,Sampler,ShaderModule,ShaderStage,
+SupportedFeatures,SupportedLimits,Texture{,Usage,View},{Command,ComputePass,RenderBundle,RenderPass}Encoder},Gamepad{,
+Button,HapticActuator},Geolocation{,Coordinates,Position},Gyroscope,HID,HIDDevice,HTMLDocument,HTML{,All,FormControls,
+Options}Collection,Headers,Highlight,History,IDB{Cursor,CursorWithValue,Database,Factory,Index,ObjectStore,Record,
+Transaction},IdentityProvider,IdleDeadline,IdleDetector,Image{,Bitmap,Capture,Data,Decoder,Track},Infinity,Ink,
+InputDevice{Capabilities,Info},IntersectionObserverEntry,Intl,Iterator,JSON,Keyboard,KeyboardLayoutMap,KeyframeEffect,
+LanguageDetector,LanguageModel,LaunchParams,LaunchQueue,LayoutShift{,Attribution},Location,Lock,MIDI{Access,Input,
+InputMap,Output,OutputMap,Port},Map,Math,Media{Capabilities,DeviceInfo,Devices,KeySession,KeyStatusMap,KeySystemAccess,
+Keys,List,Metadata,QueryList,Recorder,Session,Source,SourceHandle,Stream,StreamAudioDestinationNode,StreamTrack{,
+AudioStats,Generator,Processor,VideoStats},{Element,Stream}AudioSourceNode},MessageChannel,MessagePort,MimeType,
+MutationRecord,NaN,NamedNodeMap,Navigation{,Activation,Destination,HistoryEntry,Transition},Navigator{,Login,
+ManagedData,UAData},NodeFilter,NodeIterator,NotRestored{ReasonDetails,Reasons},Notification,Number,Object,Observable,
+OffscreenCanvas,Option,Origin,PERSISTENT,Path2D,PaymentAddress,PaymentResponse,Performance{,Entry,Mark,Measure,
+Observer,ObserverEntryList,TimingConfidence,{,Element,Event,LongAnimationFrame,LongTask,Navigation,Paint,Resource,
+Script,Server}Timing,{,Soft}Navigation},PeriodicWave,PermissionStatus,Permissions{,Policy},PictureInPictureWindow,
+Plugin,Presentation{,Availability,Connection,Receiver,Request},PressureRecord,ProcessingInstruction,Profiler,Promise,
+ProtectedAudience,Proxy,PushSubscription{,Options},RTCDTMFSender,RTC{Certificate,DataChannel,Encoded{Audio,Video}Frame,
+IceCandidate,PeerConnection,RtpReceiver,RtpScriptTransform,RtpSender,RtpTransceiver,SessionDescription,StatsReport,
+{Dtls,Ice,Sctp}Transport},ReadableStream{BYOB,Default}Reader,Reflect,RegExp,RemotePlayback,ResizeObserver{Entry,Size},
+Response,SVGAnimated{Angle,Boolean,Enumeration,Integer,Length,LengthList,Number,NumberList,PreserveAspectRatio,Rect,
+String,TransformList},SVG{Angle,Length,Matrix,Number,Point,PreserveAspectRatio,Rect,Transform,UnitTypes},Sanitizer,
+Scheduler,Scheduling,Screen{,Detailed,Details,Orientation},ScrollTimeline,Selection,Serial,SerialPort,ServiceWorker{,
+Container,Registration},Set,ShadowRoot,SharedWorker,SourceBuffer,Speech{Grammar,Recognition{,Phrase},Synthesis{,
+Utterance,Voice}},StorageBucket,StylePropertyMap{,ReadOnly},StyleSheet,Subscriber,SubtleCrypto,Summarizer,Symbol,
+TEMPORARY,TaskAttributionTiming,TaskSignal,Temporal,Text{,Decoder,Encoder,Format,Metrics,Track,TrackCue},TimeRanges,
+TimelineTrigger,Touch,Translator,TreeWalker,Trusted{HTML,Script,ScriptURL,TypePolicy{,Factory}},URL,URLPattern,
+URLSearchParams,USBIsochronous{In,Out}TransferPacket,USB{,AlternateInterface,Configuration,Device,Endpoint,Interface},
+USB{In,Isochronous{In,Out},Out}TransferResult,UserActivation,VTTCue,ValidityState,Video{ColorSpace,Decoder,Encoder,
+Frame,PlaybackQuality},ViewTimeline,ViewTransition{,TypeSet},VirtualKeyboard,VisibilityStateEntry,WGSLLanguageFeatures,
+WakeLock,WakeLockSentinel,WeakMap,WeakRef,WeakSet,WebAssembly,WebGL{ActiveInfo,Buffer,Framebuffer,Object,Program,Query,
+Renderbuffer,RenderingContext,Sampler,Shader,ShaderPrecisionFormat,Sync,Texture,TransformFeedback,UniformLocation,
+VertexArrayObject},WebKitCSSMatrix,WebSocket,WebTransport,Window,WindowControlsOverlay,Worker,Worklet,
+WritableStreamDefaultWriter,XMLDocument,XMLHttpRequestUpload,XMLSerializer,XPath{Evaluator,Expression,Result},
+XRDOMOverlayState,XR{Anchor,AnchorSet,Camera,Frame,Hand,HitTestResult,HitTestSource,InputSource{,Array},JointPose,
+LightEstimate,LightProbe,Plane,PlaneSet,Pose,Ray,RenderState,RigidTransform,Session,SubImage,System,
+TransientInputHitTest{Result,Source},View,ViewerPose,Viewport,WebGLBinding,WebGLSubImage,{,BoundedReference,Joint,
+Reference}Space,{,Composition,Cube,Cylinder,Equirect,Projection,Quad,WebGL}Layer,{,WebGL}DepthInformation},
+XSLTProcessor,__defineGetter__,__defineSetter__,__lookupGetter__,__lookupSetter__,__proto__,alert,atob,blur,btoa,
+caches,captureEvents,chrome,clearInterval,clearTimeout,close,closed,confirm,console,constructor,cookieStore,
+crashReport,createImageBitmap,credentialless,crossOriginIsolated,crypto,customElements,decodeURI,devicePixelRatio,
+document,documentPictureInPicture,encodeURI,escape,eval,event,external,fence,fetch,fetchLater,find,focus,frames,
+getComputedStyle,getScreenDetails,getSelection,globalThis,hasOwnProperty,history,indexedDB,innerHeight,innerWidth,
+isFinite,isNaN,isPrototypeOf,launchQueue,length,location,locationbar,matchMedia,menubar,moveBy,moveTo,name,navigation,
+navigator,offscreenBuffering,on{abort,afterprint,animationcancel,appinstalled,auxclick,beforeinput,beforeinstallprompt,
+beforematch,beforeprint,beforetoggle,beforeunload,beforexrselect,blur,cancel,canplay,canplaythrough,change,click,close,
+command,contentvisibilityautostatechange,contextlost,contextmenu,contextrestored,cuechange,dblclick,devicemotion,
+deviceorientation,deviceorientationabsolute,drag,dragend,dragenter,dragleave,dragover,dragstart,drop,durationchange,
+emptied,ended,error,focus,formdata,gamepadconnected,gamepaddisconnected,gotpointercapture,hashchange,input,invalid,
+keydown,keypress,keyup,languagechange,load,loadeddata,loadedmetadata,loadstart,lostpointercapture,message,messageerror,
+mousedown,mouseenter,mouseleave,mousemove,mouseout,mouseover,mouseup,mousewheel,offline,online,pagehide,pagereveal,
+pageshow,pageswap,pause,play,playing,pointercancel,pointerdown,pointerenter,pointerleave,pointermove,pointerout,
+pointerover,pointerrawupdate,pointerup,popstate,progress,ratechange,rejectionhandled,reset,resize,scroll,scrollend,
+scrollsnapchange,scrollsnapchanging,search,securitypolicyviolation,seeked,seeking,select,selectionchange,selectstart,
+slotchange,stalled,storage,submit,suspend,timeupdate,toggle,transitioncancel,transitionrun,transitionstart,
+unhandledrejection,unload,volumechange,waiting,wheel,{,webkit}animationend,{,webkit}animationiteration,{,
+webkit}animationstart,{,webkit}transitionend},open,opener,origin,originAgentCluster,outerHeight,outerWidth,page{X,
+Y}Offset,parent,parseFloat,parseInt,performance,personalbar,postMessage,print,prompt,propertyIsEnumerable,
+queryLocalFonts,queueMicrotask,releaseEvents,requestResize,resizeBy,resizeTo,scheduler,screen{,Left,Top,X,Y},
+scrollbars,scroll{,By,To,X,Y},self,setInterval,setTimeout,show{Directory,OpenFile,SaveFile}Picker,speechSynthesis,
+status,statusbar,stop,structuredClone,styleMedia,toolbar,top,trustedTypes,undefined,unescape,valueOf,viewport,
+webkit{RTCPeerConnection,RequestFileSystem,ResolveLocalFileSystemURL,SpeechGrammar,SpeechRecognition,URL},when,window,
+{,Absolute,Relative}OrientationSensor,{,Abstract,IDBKey,Node,Opaque,Static,TimelineTrigger}Range,{,Aggregate,DOM,Eval,
+GPU{,Internal,OutOfMemory,Pipeline,Validation},GeolocationPosition,IdentityCredential,Media,Overconstrained,
+QuotaExceeded,RTC,Range,Reference,Suppressed,Syntax,Type,URI,WebSocket,WebTransport,report,
+webkitSpeechRecognition}Error,{,Analyser,Audio{,BufferSource,Destination,ScheduledSource,Worklet},BiquadFilter,
+ChannelMerger,ChannelSplitter,ConstantSource,Convolver,Delay,DynamicsCompressor,Gain,IIRFilter,Oscillator,Panner,
+ScriptProcessor,StereoPanner,WaveShaper}Node,{,Animation,AnimationPlayback,AudioProcessing,BeforeInstallPrompt,
+BeforeUnload,Blob,Clipboard,Close,Command,Composition,Custom,DeviceMotion,DeviceOrientation,Drag,Focus,FontFaceSetLoad,
+FormData,Gamepad,HIDInputReport,Input,Interest,Keyboard,MIDIMessage,Media{Encrypted,KeyMessage,QueryList,Stream,
+StreamTrack},Message,Mouse,Navigate,OfflineAudioCompletion,PageReveal,PageSwap,Pointer,PopState,
+PresentationConnection{Available,Close},Progress,PromiseRejection,RTCDataChannel,RTCPeerConnectionIce,RTCTrack,
+SecurityPolicyViolation,Snap,SpeechSynthesis,Storage,Submit,Text,Toggle,Touch,Track,UI,WebGLContext,Wheel,
+XRInputSource,XRLayer,XRReferenceSpace,XRSession,dispatch,{,Document}PictureInPicture,{,GPUUncaptured,RTC,
+RTCPeerConnectionIce,Sensor,SpeechRecognition,SpeechSynthesis}Error,{,Page}Transition,{,webkit}SpeechRecognition,
+{CharacterBounds,PaymentRequest,Text,TextFormat}Update,{Clipboard,ContentVisibilityAutoState,Cookie,Hash,IDBVersion,
+NavigationCurrentEntry,PaymentMethod,RTCDTMFTone,TaskPriority,VirtualKeyboardGeometry,WindowControlsOverlayGeometry,
+XRInputSources,XRVisibilityMask}Change,{HID,MIDI,USB}Connection}Event,{,Async}DisposableStack,{,BigInt64,BigUint64,
+Float16,Float32,Float64,Int16,Int32,Int8,MimeType,Plugin,Uint16,Uint32,Uint8,Uint8Clamped}Array,{,CSPViolation,
+IntegrityViolation}ReportBody,{,CSSPseudo,HTMLBR,HTMLDList,HTMLHR,HTMLIFrame,HTMLLI,HTMLOList,HTMLUList,HTML{,Anchor,
+Area,Audio,Base,Body,Button,Camera,Canvas,Data,DataList,Details,Dialog,Directory,Div,Embed,FencedFrame,FieldSet,Font,
+Form,Frame,FrameSet,Geolocation,Head,Heading,Html,Image,Input,Label,Legend,Link,Map,Marquee,Media,Menu,Meta,Meter,
+Microphone,Mod,Object,OptGroup,Option,Output,Paragraph,Param,Picture,Pre,Progress,Quote,Script,Select,SelectedContent,
+Slot,Source,Span,Style,Table{,Caption,Cell,Col,Row,Section},Template,TextArea,Time,Title,Track,Unknown,UserMedia,
+Video},MathML,SVGA,SVGFE{Blend,ColorMatrix,ComponentTransfer,Composite,ConvolveMatrix,DiffuseLighting,DisplacementMap,
+DropShadow,Flood,Func{A,B,G,R},GaussianBlur,Image,Merge,MergeNode,Morphology,Offset,SpecularLighting,Tile,Turbulence,
+{Distant,Point,Spot}Light},SVGG,SVGMPath,SVGSVG,SVGTSpan,SVG{,Animate{,Motion,Transform},Animation,Circle,ClipPath,
+ComponentTransferFunction,Defs,Desc,Ellipse,Filter,ForeignObject,Geometry,Graphics,Image,Line,Marker,Mask,Metadata,
+Path,Pattern,Polygon,Polyline,Rect,Script,Set,Stop,Style,Switch,Symbol,Text{,Content,Path,Positioning},Title,Use,View,
+{,Linear,Radial}Gradient},frame}Element,{,Cache,local,session}Storage,{,Digital,Federated,Identity,OTP,Password,
+PublicKey}Credential,{,Gravity,LinearAcceleration}Sensor,{,IDB,IDBOpenDB,Payment,ReadableStreamBYOB,XMLHttp}Request,{,
+Offscreen}CanvasRenderingContext2D,{,Visual,visual}Viewport,{,to,toLocale}String,{Abort,Capture,NavigationPrecommit,
+ReadableByteStream,Task,{Readable,Transform,Writable}StreamDefault}Controller,{BackgroundFetch,Battery,CookieStore,
+Lock,NavigationPreload,Payment,PeriodicSync,Push,Storage,StorageBucket,Sync}Manager,{BaseAudio,CrashReport,Edit,
+ImageBitmapRendering,OfflineAudio,WebGL2Rendering,isSecure}Context,{Browser,Canvas}CaptureMediaStreamTrack,{ByteLength,
+Count}QueuingStrategy,{Chapter,Network,XRCPUDepth,client}Information,{Compression,Decompression,FileSystemWritableFile,
+Readable,TextDecoder,TextEncoder,Transform,WebSocket,WebTransport{Bidirectional,DatagramDuplex},Writable,
+webkitMedia}Stream,{Crop,Event,Restriction,XMLHttpRequestEvent}Target,{CustomElement,Finalization,Highlight}Registry,
+{DOMRect,DOMString,DOMToken,DataTransferItem,File,ImageTrack,Node,PresentationConnection,RadioNode,SVG{Length,Number,
+Point,String,Transform},SourceBuffer,StyleSheet,TextTrack,TextTrackCue,TimelineTriggerRange,Touch,{,
+webkit}SpeechGrammar}List,{FileSystem,Intersection,Mutation,Pressure,Reporting,Resize,WebKitMutation}Observer,
+{Interaction,Largest}ContentfulPaint,{add,remove}EventListener,{cancel,request,webkitCancel,
+webkitRequest}AnimationFrame,{cancel,request}IdleCallback,{decode,encode}URIComponent
 """
-WINDOW_NAMES: Final = frozenset(_NAMES.split())
-"""As Chromium 156 has them, on an insecure page as on a secure one, with those that they inherit."""
+"""Separated by commas; as in a shell, `a{b,c}d` stands for `abd,acd`."""
+_BRACES: Final = re.compile(r"(\w*)\{([^{}]*)\}(\w*)")
+
+
+def _expanded(names: str) -> frozenset[str]:
+    while "{" in names:
+        names = _BRACES.sub(lambda group: ",".join(group[1] + each + group[3] for each in group[2].split(",")), names)
+    return frozenset(names.split(","))
+
+
+WINDOW_NAMES: Final = _expanded("".join(_NAMES.split()))
+"""As Chromium 156 has them, inherited names included; the same on an insecure page as on a secure one."""
