@@ -1,7 +1,7 @@
-"""A supervisor for whole browsers over the Chrome DevTools Protocol; the engine below it is `cdp_core`.
+"""A supervisor for whole browsers over the Chrome DevTools Protocol, on the engine `cdp_core`.
 
-Begin with `open_supervisor`, or, on another event loop or a connection of your own, with `SupervisorEngine`. The machine
-that both drive is in `sansio`; `sansio/step.py` is where to begin to read.
+Begin with `open_supervisor`, or, on another event loop or a connection of your own, with `SupervisorEngine`. Both drive
+the state machine in `sansio`; to read the code, begin with `sansio/step.py`.
 """
 
 import logging

@@ -1,4 +1,7 @@
-"""`python -m cdp_supervisor demo` and `watch ADDRESS`: see the supervisor at work, without a browser or with one."""
+"""The command line `python -m cdp_supervisor`: `demo` and `watch ADDRESS`.
+
+`demo` runs on the embedded fake browser; `watch` prints the changes of a running browser.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,15 @@ from cdp_supervisor.watching import print_changes
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command that was named."""
+    """Run one command and return its exit code."""
     parser = argparse.ArgumentParser(prog="python -m cdp_supervisor", description="A supervisor for whole browsers.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("demo", help="dialogs, frames and a broken link on the embedded fake browser")
-    watching = commands.add_parser("watch", help="tell what happens in a running browser, until Ctrl-C")
+    watching = commands.add_parser("watch", help="print what happens in a running browser, until Ctrl-C")
     watching.add_argument("address", help="ws://…, http://host:port, host:port, or a DevToolsActivePort file")
-    watching.add_argument("--answer", action="store_true", help="dismiss dialogs that nobody answers within 5 minutes")
+    watching.add_argument(
+        "--answer", action="store_true", help="dismiss each dialog that is not answered within 5 minutes"
+    )
     options = parser.parse_args(arguments)
     if options.command == "demo":
         trio.run(run_demo)
@@ -42,11 +47,11 @@ async def _watch(address: str, *, observing: bool) -> None:
     scope = Scope.browser().observed() if observing else Scope.browser()
     async with open_supervisor(address, scope=scope) as supervisor:
         for page in supervisor.snapshot().pages:
-            _say(f"page {page.target_id[:8]}  {page.url}  {page.frame_count} frames  {page.health.state}")
-        await print_changes(supervisor, _say)
+            _print_line(f"page {page.target_id[:8]}  {page.url}  {page.frame_count} frames  {page.health.state}")
+        await print_changes(supervisor, _print_line)
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     print(line, flush=True)  # noqa: T201
 
 

@@ -1,4 +1,8 @@
-"""Who hears of changes: a bounded queue each, so that a slow one is told how many it missed, and nobody else waits."""
+"""The subscribers of changes: one bounded queue each.
+
+A slow subscriber delays no other one: its oldest changes are dropped, and it receives the number of those that it
+missed.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +17,14 @@ MAX_BYTES: Final = 1 << 26
 
 
 class ChangeFeed:
-    """See the module."""
+    """Pushes each change to the subscriptions for its kind."""
 
     def __init__(self) -> None:
         self._subscriptions: tuple[tuple[tuple[type[Change], ...], Subscription[Any]], ...] = ()
-        """Never changed in place: whoever tells goes on with those that were there."""
+        """Replaced, never changed in place: a `publish` under way goes on with the subscriptions it began with."""
 
     def subscribe(self, kinds: tuple[type[Change], ...], capacity: int) -> Subscription[Any]:
-        """Changes from now on: of these kinds, or, where none is named, of all."""
+        """Subscribe to the changes from now on, of these kinds; no kind means all changes."""
         subscription: Subscription[Any] = Subscription(
             capacity=capacity,
             max_bytes=MAX_BYTES,
@@ -33,13 +37,13 @@ class ChangeFeed:
         return subscription
 
     def publish(self, change: Change) -> None:
-        """Something changed."""
+        """Push a change to each subscription for its kind."""
         for kinds, subscription in self._subscriptions:
             if not kinds or isinstance(change, kinds):
                 subscription.push(change)
 
     def end(self, reason: str) -> None:
-        """Nothing changes any more: each hears so, after all that it has not read yet."""
+        """End each subscription with SupervisorStopped, after the changes that it has not read yet."""
         for _, subscription in self._subscriptions:
             subscription.end(lambda: SupervisorStopped(reason))
 

@@ -1,8 +1,8 @@
-"""The supervisor at work on the embedded fake browser: told in plain text as it happens, in a few seconds, without a browser.
+"""The demo: the supervisor at work on the embedded fake browser, in plain text and a few seconds.
 
-A shop opens, with a frame of another site; its script asks something, which is seen and answered; it asks again, and the
-link breaks with the dialog open. The link comes back, the dialog that nobody can answer any more is named with its cures,
-one of them frees the page, and the supervisor ends with nothing left behind.
+A shop opens, with a frame of another site; its script opens a dialog, which is answered; it opens another one, and
+the link breaks while this dialog is open. The link comes back, the dialog is now unanswerable and shown with its
+remedies, one of them frees the page, and the supervisor ends with nothing left behind.
 """
 
 from __future__ import annotations
@@ -28,25 +28,23 @@ SCRIPT = Script(
 )
 
 SETTLE_SECONDS = 0.05
-"""Seconds in which the lines that the supervisor tells by itself come before ours."""
+"""Seconds in which the lines of `print_changes` are printed before the next line of the demo."""
 
 PrintLine = Callable[[str], None]
 
 
 def _print(line: str) -> None:
-    print(line, flush=True)  # noqa: T201 - telling is what a demo is for
+    print(line, flush=True)  # noqa: T201 - a demo prints
 
 
 async def run_demo(print_line: PrintLine = _print) -> None:
-    """Tell the whole story."""
+    """Run the demo from the first page to the end of the supervisor."""
     fake = FakeBrowser(SCRIPT)
 
     async def dial() -> FakeTransport:
         return FakeTransport(fake)
 
-    print_line(
-        "A supervisor and a fake browser, connected in memory. Lines with a dot are what the supervisor tells by itself.\n"
-    )
+    print_line("A supervisor and a fake browser in memory. Lines with a dot are changes that the supervisor reports.\n")
     async with open_supervisor(dial) as supervisor, trio.open_nursery() as nursery:
         await nursery.start(print_changes, supervisor, print_line)
         await _open_shop(supervisor, print_line)
@@ -62,7 +60,7 @@ async def run_demo(print_line: PrintLine = _print) -> None:
 
 async def _open_shop(supervisor: Supervisor, print_line: PrintLine) -> None:
     print_line(
-        "── a page opens a shop, with a frame of its own site and one of another: that one is a process of its own"
+        "── a page opens a shop, with a frame of its own site and a frame of another site, which gets its own process"
     )
     await supervisor.call("Page.navigate", {"url": SHOP})
     found = await supervisor.wait_for(_complete)
@@ -71,7 +69,7 @@ async def _open_shop(supervisor: Supervisor, print_line: PrintLine) -> None:
 
 
 async def _answer(supervisor: Supervisor, print_line: PrintLine) -> None:
-    print_line("── a script asks something, and stops the page; whoever called it is told at once")
+    print_line("── a script opens a dialog, which stops the page; the call that ran the script gets an error at once")
     try:
         await supervisor.evaluate(CHECKOUT)
     except BlockedByDialog as blocked:
@@ -80,12 +78,12 @@ async def _answer(supervisor: Supervisor, print_line: PrintLine) -> None:
         answered = await supervisor.respond_to_dialog("accept", prompt_text="Ada")
         await trio.sleep(SETTLE_SECONDS)
         print_line(
-            f"   answered: closed by {answered.closed_by}, and the call has come back with {await blocked.call.wait()!r}"
+            f"   answered: closed by {answered.closed_by}, the call has come back with {await blocked.call.wait()!r}"
         )
 
 
 async def _break_link(supervisor: Supervisor, fake: FakeBrowser, print_line: PrintLine) -> None:
-    print_line("── it asks again, and the link is cut while the dialog is open")
+    print_line("── the script opens another dialog, and the link is cut while the dialog is open")
     try:
         await supervisor.evaluate(CHECKOUT)
     except BlockedByDialog:
@@ -94,13 +92,13 @@ async def _break_link(supervisor: Supervisor, fake: FakeBrowser, print_line: Pri
     back = await supervisor.wait_for(lambda found: found.active and found.link.generation > 1 and _attached(found))
     await trio.sleep(SETTLE_SECONDS)
     [dialog] = back.pending_dialogs
-    print_line(f"   the page is still stopped, and says why: {back.pages[0].health.why}")
-    print_line(f"   what frees it: {', '.join(dialog.remedies)}; the first keeps what the page has")
+    print_line(f"   the page is still stopped: {back.pages[0].health.why}")
+    print_line(f"   remedies: {', '.join(dialog.remedies)}; the first one keeps the document")
     await supervisor.recover(dialog.target_id, "same_document")
     freed = await supervisor.wait_for(lambda found: not found.pending_dialogs and _complete(found))
     await trio.sleep(SETTLE_SECONDS)
     past = freed.recent_dialogs[-1]
-    print_line(f"   freed: dialog {past.id} was closed by {past.closed_by} ({past.reason}); the frames are read anew")
+    print_line(f"   freed: dialog {past.id} was closed by {past.closed_by} ({past.reason}); the frames are read again")
     _show(freed.pages[0], print_line)
 
 

@@ -1,10 +1,11 @@
-"""The machine on trio: it holds the link, feeds what comes over it, carries out what the machine wants, keeps its time.
+"""The driver: holds the link on trio, feeds the state machine, performs effects and keeps the time.
 
-Two tasks live as long as the supervisor: one keeps the link (and dials anew when the machine says so), one sleeps to the
-next deadline. Each link lives in a block of its own. What the engine says comes in through a tap, so that the machine has
-seen a message before any subscriber has; nothing is awaited there, and the code of no user runs there.
+Two tasks live as long as the supervisor: one keeps the link (and connects again when the state machine orders it),
+the other sleeps until the next deadline. Each link lives in a block of its own. The engine's outputs arrive through a
+tap, so the state machine has seen a message before any subscriber has; nothing is awaited in the tap, and no user's
+code runs in it.
 
-What several parts of a program may do on one connection is in shared_link.py, who hears of changes in listeners.py.
+Sharing one connection with other code is in shared_link.py, the subscribers of changes are in change_feed.py.
 """
 
 from __future__ import annotations
@@ -72,21 +73,25 @@ from cdp_supervisor.shared_link import SharedLink
 from cdp_supervisor.translation import closed_input, opened_input
 
 Connect = Address | Callable[[], Awaitable[Address | Transport]]
-"""An address, or what gives one (or a transport) before each dial: signed addresses expire, and some are given out anew."""
+"""An address, or an async function that returns one (or a transport) before each connect.
+
+A function is for services with signed addresses that expire, or that give out a new address for each connection.
+"""
 
 FINAL: Final = frozenset((401, 403, 404, 410))
-"""HTTP answers after which there is no use in asking again."""
+"""HTTP statuses that another attempt would not change."""
 OVER: Final = frozenset(("stopped", "gave_up"))
+"""Phases of the link in which nothing changes any more."""
 STOP_WITHIN: Final = 2.0
 CLOSE_WITHIN: Final = 4.0
-"""More than a link takes that ends by itself."""
+"""Seconds; more than a link needs to close."""
 
 log = logging.getLogger("cdp_supervisor.driver")
 
 
 @attrs.define(eq=False)
 class _PendingRequest:
-    """Somebody who waits for an answer."""
+    """A request that waits for its answer."""
 
     answered: trio.Event = attrs.field(factory=trio.Event)
     answer: Answer | None = None
@@ -94,14 +99,14 @@ class _PendingRequest:
 
 @attrs.frozen(kw_only=True)
 class LinkOptions:
-    """How a link is made."""
+    """HTTP headers and TLS settings for each connect."""
 
     headers: Mapping[str, str]
     ssl_context: ssl.SSLContext | None
 
 
 class Driver:
-    """See the module."""
+    """Runs one state machine on trio, from the first connect to its stop."""
 
     def __init__(
         self,
@@ -114,15 +119,15 @@ class Driver:
         self.runner = Runner(state, self._perform, record=record)
         self.browser: BrowserSession | None = None
         self.started = trio.Event()
-        """The first link is up and its pages are known, or there will be none."""
+        """Set when the first link is up and its pages are known, or when the start has failed."""
         self.start_failure: Exception | None = None
-        """Why there will be none."""
+        """Why the start has failed."""
         self.failure: Exception | None = None
-        """What a task of ours raised: a mistake in this library, or in the function that gives the address."""
+        """What a task of the driver raised: a bug in this library, or in the function that gives the address."""
         self.on_failure: Callable[[], None] = lambda: None
         self._clock = trio.lowlevel.current_clock().current_time
         self._batches = Batches()
-        """Of the link that there is."""
+        """The batch counter of the current link: between two outputs of one batch, no time has passed."""
         self._batch, self._batch_time = -1, Instant(mono=-math.inf)
         self._link_scope, self._time_scope = trio.CancelScope(shield=True), trio.CancelScope(shield=True)
         self._ending = False
@@ -130,7 +135,7 @@ class Driver:
         self._options = options
         deferrable = deferrable_events(state)
         self._used = {method: method in deferrable for method in used_events(state)}
-        """What is fed, and whether it may wait to be folded."""
+        """The event methods that are fed to the state machine; true if the event may be deferred."""
         self._generation = state.generation
         self._dial = trio.Event()
         self._dial.set()
@@ -138,7 +143,7 @@ class Driver:
         self._tickets: dict[CommandId, int] = {}
         self._replies: dict[int, PendingReply[Any]] = {}
         self._opening: set[int] = set()
-        """The tickets under which a session of our own is opened."""
+        """Tickets of `Target.attachToTarget` commands: the supervisor has to detach these sessions."""
         self._shared: SharedLink | None = None
         self._pending_requests: dict[int, _PendingRequest] = {}
         self._last_request = 0
@@ -150,34 +155,37 @@ class Driver:
     # ── the tasks ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def run(self, task: Callable[[], Awaitable[None]]) -> None:
-        """One of the tasks below, until `end`. Whoever cancels the block cancels neither, as its end needs both."""
+        """Run `keep_link` or `keep_time` until `end`, and keep its error in `failure`.
+
+        A cancelled block does not cancel the tasks, because its end needs both.
+        """
         try:
             with self._link_scope if task == self.keep_link else self._time_scope:
                 if not self._ending:
                     await task()
-        except Exception as error:  # noqa: BLE001 - it leaves the block, once that has ended
+        except Exception as error:  # noqa: BLE001 - raised by the block, when it ends
             self.failure = self.failure or error
             self.on_failure()
 
     def end(self) -> None:
-        """End the tasks, and with them the link, if it is ours."""
+        """End the tasks, and with them the link if the supervisor opened it."""
         self._ending = True
         self._time_scope.cancel()
         if self.browser is None:
             self._link_scope.cancel()
-        else:  # its reader is needed for a polite end
+        else:  # the closing handshake needs the link's reader task
             self._disconnect_scope.cancel()
             self._link_scope.deadline = trio.current_time() + CLOSE_WITHIN
 
     async def keep_link(self) -> None:
-        """Hold a link, and dial anew when the machine wants one."""
+        """Hold a link, and connect again when the state machine orders it."""
         while not self._ending:
             await self._dial.wait()
             self._dial = trio.Event()
             await self._hold_one_link()
 
     async def keep_time(self) -> None:
-        """Tell the machine of the time when it wants to be told."""
+        """Feed `TimePassed` when a deadline is due."""
         while True:
             deadline = self.runner.deadline()
             self._alarm_at = math.inf if deadline is None else deadline.at
@@ -188,7 +196,7 @@ class Driver:
                 self._feed(TimePassed(at=self.now(), generation=self._generation))
 
     async def _hold_one_link(self) -> None:
-        """Make a link and hold it to its end."""
+        """Connect once, and hold the link until it ends."""
         self._disconnect_scope = trio.CancelScope()
         try:
             async with AsyncExitStack() as stack:
@@ -201,7 +209,7 @@ class Driver:
         except Gone as error:
             self._no_link(error, error.reason)
         else:
-            if self.browser is not None:  # only the machine said so
+            if self.browser is not None:  # the effect `Disconnect` ended it
                 self._link_is_down(self._disconnect_reason)
 
     async def _open(self, stack: AsyncExitStack) -> tuple[BrowserSession, bool]:
@@ -217,13 +225,13 @@ class Driver:
         self.browser = browser
         self._batches, self._batch = browser.batches, -1
         self._shared = SharedLink(browser, owned=owned)
-        already = () if owned else self._shared.tap(self._tap)
+        open_sessions = () if owned else self._shared.tap(self._tap)
         self._feed(LinkUp(at=self.now(), generation=self._generation, owned=owned, browser_id=browser.browser_id))
-        for output in already:
+        for output in open_sessions:
             self._tap(output)
 
     def _no_link(self, error: Exception, reason: str, *, final: bool = False) -> None:
-        log.debug("no link: %s", type(error).__name__)
+        log.debug("could not connect: %s", type(error).__name__)
         if not self.started.is_set():
             self.start_failure = error
             self.started.set()
@@ -236,34 +244,35 @@ class Driver:
         self.release()
         self.browser = None
         self._batches, self._batch = Batches(), -1
-        jitter = random.random()  # noqa: S311 - it spreads clients out, and keeps no secret
+        jitter = random.random()  # noqa: S311 - it spreads clients out, and protects no secret
         self._feed(LinkDown(at=self.now(), generation=self._generation, reason=reason, jitter=jitter, final=final))
         if not self.started.is_set() and self.runner.state.link.phase == "gave_up":
-            self.start_failure = ConnectionLost(f"The link ended before it was of use ({reason}).", reason=reason)
+            self.start_failure = ConnectionLost(
+                f"The link ended before its pages were known ({reason}).", reason=reason
+            )
             self.started.set()
 
     def release(self) -> None:
-        """Give back what is shared on the link. Idempotent."""
+        """Give back what the supervisor holds on the link. Idempotent."""
         if self._shared is not None:
             self._shared.release()
 
-    # ── in ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── inputs ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def now(self) -> Instant:
-        """This moment."""
         return Instant(mono=self._clock(), wall=time.time())
 
-    def _feed(self, input: Input) -> None:  # noqa: A002 - the word of the whole machine
+    def _feed(self, input: Input) -> None:  # noqa: A002 - the glossary's word
         state = self.runner.feed(input)
         if state is None:
             return
         if first_at(state.deadlines) < self._alarm_at:
             self._alarm.set()
         if state.link.phase in OVER:
-            self._end_changes()  # what the last input changed has been told
+            self._end_changes()  # the changes of the last input are published already
 
     def _tap(self, output: Output) -> None:
-        """What the engine says, before anybody else hears of it."""
+        """Feed an output of the engine, before any subscriber receives it."""
         if type(output) is Event or isinstance(output, Event):
             deferrable = self._used.get(output.method)
             if deferrable is not None:
@@ -271,7 +280,7 @@ class Driver:
                 if not deferrable or not self.runner.keep(at, self._generation, output):
                     self._feed(BrowserEvent(at=at, generation=self._generation, event=output))
         elif self.runner.state.link.phase == "stopped":
-            pass  # what the report does not know of is not ours any more
+            pass  # the stop report is final: what ends later is not in it
         elif isinstance(output, CommandDone):
             ticket = self._tickets.pop(output.id, None)
             if ticket is not None:
@@ -291,7 +300,7 @@ class Driver:
         self._feed(CommandEnded(at=self.now(), generation=self._generation, ticket=ticket, outcome=done.outcome))
 
     def _time_of_batch(self) -> Instant:
-        """When the reader was given what it hands out from now on: the clock is asked once for each batch."""
+        """Return when the reader task received the current batch; the clock is read once per batch."""
         self._batch = -1 if self.browser is None else self._batches.count
         self._batch_time = self.now()
         return self._batch_time
@@ -305,10 +314,10 @@ class Driver:
         if self.started.is_set():
             self._unwatch()
 
-    # ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def request(self, request: Request) -> Any:
-        """Ask the machine, and wait for the answer. Raises the error that it is."""
+        """Feed a request and wait for its answer. Raises the error with which it was answered."""
         await trio.lowlevel.checkpoint_if_cancelled()
         request_id, pending = self.request_nowait(request)
         try:
@@ -323,7 +332,7 @@ class Driver:
         return pending.answer.value
 
     def request_nowait(self, request: Request) -> tuple[int, _PendingRequest]:
-        """Ask the machine; the answer may be there at once."""
+        """Feed a request; its answer may be set on return."""
         self._last_request += 1
         request_id = self._last_request
         pending = self._pending_requests[request_id] = _PendingRequest()
@@ -335,14 +344,16 @@ class Driver:
         _, pending = self.request_nowait(Stop(timeout=STOP_WITHIN * 0.75))
         with trio.move_on_after(STOP_WITHIN, shield=True):
             await pending.answered.wait()
-        if pending.answer is None:  # whoever keeps the time has failed
+        if pending.answer is None:  # the task that keeps the time has failed
             at = Instant(mono=trio.current_time() + STOP_WITHIN, wall=time.time())
             self._feed(TimePassed(at=at, generation=self._generation))
         self.release()
         report = None if pending.answer is None else pending.answer.value
-        return report if isinstance(report, StopReport) else StopReport(left=("whatever there was",))
+        return (
+            report if isinstance(report, StopReport) else StopReport(left=("unknown, since the stop was not answered",))
+        )
 
-    # ── out ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── effects ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _perform(self, effect: Effect) -> None:
         if isinstance(effect, Publish):
@@ -364,8 +375,8 @@ class Driver:
             self._disconnect_scope.cancel()
         elif isinstance(effect, Forget):
             self._abandon(effect.ticket)
-        elif self._shared is not None and not isinstance(effect, Release):  # that is done when the answer has come
-            with suppress(CdpError):  # the session or the link has ended meanwhile, which the machine is about to hear
+        elif self._shared is not None and not isinstance(effect, Release):  # `stop` releases
+            with suppress(CdpError):  # the session or the link has just ended: an input follows
                 self._shared.share(effect)
 
     def _abandon(self, ticket: int) -> None:
@@ -382,9 +393,9 @@ class Driver:
             session = browser if effect.session_id is None else browser.sessions.get(effect.session_id)
             if session is None:
                 raise SessionGone("The session has ended.", reason="ended", session_id=effect.session_id or "")
-            reply = session.send_nowait(effect.method, effect.params, bounded=self._is_callers(effect))
+            reply = session.send_nowait(effect.method, effect.params, bounded=self._is_bounded(effect))
         except CdpError as error:
-            if not effect.ticket:  # of a stranger's machine, which is told of no end, and would send again
+            if not effect.ticket:  # an extension gets no `CommandEnded`: it would send again at once
                 self.runner.unsent += 1
                 return
             outcome = NotSent(error=error)
@@ -397,15 +408,15 @@ class Driver:
             if effect.method == "Target.attachToTarget":
                 self._opening.add(effect.ticket)
 
-    def _is_callers(self, effect: Send) -> bool:
-        """Whether an embedder wants it, or a stranger's machine; what our own sends is bounded, and has to go out."""
+    def _is_bounded(self, effect: Send) -> bool:
+        """True for calls and extensions; the supervisor's own commands are few, and must always be sent."""
         ticket = self.runner.state.tickets.get(effect.ticket)
         return ticket is None or ticket.purpose == "call"
 
-    # ── who listens ──────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── subscribers ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def subscribe(self, kinds: tuple[type[Change], ...], capacity: int) -> Subscription[Any]:
-        """Changes from now on."""
+        """Subscribe to the changes from now on; the subscription ends at once if the supervisor has ended."""
         subscription = self._changes.subscribe(kinds, capacity)
         if self.runner.state.link.phase in OVER:
             self._end_changes()
@@ -417,7 +428,7 @@ class Driver:
 
 
 async def _address_from(where: Callable[[], Awaitable[Address | Transport]]) -> Address | Transport:
-    """What the embedder's function gives. That its own network fails is a link that cannot be made."""
+    """Call the embedder's function and check its result; an OSError of it is a failure to connect."""
     try:
         asked = where()
         if not isinstance(asked, Awaitable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a checker
@@ -426,16 +437,20 @@ async def _address_from(where: Callable[[], Awaitable[Address | Transport]]) -> 
     except CdpError:
         raise
     except OSError as error:
-        raise DiscoveryError("The address could not be asked for.", address="(asked for)", stage="address") from error
+        raise DiscoveryError(
+            "The function that gives the address raised an OSError.", address="(asked for)", stage="address"
+        ) from error
     if not isinstance(given, (str, os.PathLike)) and not all(
         callable(getattr(given, name, None)) for name in ("receive", "send", "aclose")
     ):
-        raise InvalidArgument(f"The function gave neither an address nor a transport, but {type(given).__name__}.")
+        raise InvalidArgument(
+            f"The function that gives the address returned {type(given).__name__}; return an address or a transport."
+        )
     return given
 
 
 def _is_new(page: Any) -> bool:
-    """Whether a page is still being read for the first time, and nothing says yet that it cannot be."""
+    """True while a page is being read for the first time, and no known state prevents that."""
     return (
         page.stale
         and page.session_id is not None

@@ -1,17 +1,18 @@
-"""A supervisor as one value, for any loop and any socket: bytes in, bytes out, time given by the caller.
+"""A supervisor without IO, for any event loop: bytes in, bytes out, time given by the caller.
 
     engine = SupervisorEngine()
     engine.link_up(at)
     for payload in engine.outgoing(): ...           # send it
-    engine.receive(payload, at)                     # True: it was a reply to one of ours
+    engine.receive(payload, at)                     # True: it was a reply to a command of the engine
     engine.next_deadline()                          # then: engine.time_passed(at)
     engine.snapshot()
 
-It can ride on a connection that another client owns: command ids begin at `first_command_id` (the client stays below),
-`receive` is True only for what answers us, events stay the client's as well. With `sessions="adopt"` it follows the
-sessions that the client attaches, and never sends an auto-attach, since the last one on a connection wins.
+It can share a connection that another client owns: command ids begin at `first_command_id` (the client stays below
+it), `receive` returns True only for a reply to a command of the engine, and the client handles all events as well.
+With `sessions="adopt"` the engine follows the sessions that the client attaches and never sends
+`Target.setAutoAttach`, since the last one on a connection wins.
 
-`record=partial(recorder, writer)` (recording.py) writes down what it is fed, for `replay`.
+`record=partial(recorder, writer)` (recording.py) records the inputs, for `replay`.
 """
 
 from __future__ import annotations
@@ -49,11 +50,11 @@ from cdp_supervisor.sansio.view import Snapshot
 from cdp_supervisor.translation import closed_input, commands_of, opened_input
 
 Moment = Instant | float
-"""When something happens: on a clock that never goes back, in seconds; an `Instant` has the wall's time as well."""
+"""A moment in seconds, on a clock that never goes back; an `Instant` has the wall time as well."""
 
 
 class SupervisorEngine:
-    """See the module."""
+    """A supervisor for callers that move the bytes, give the time and take out the answers."""
 
     def __init__(
         self,
@@ -97,7 +98,7 @@ class SupervisorEngine:
     # ── the link ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def link_up(self, at: Moment, *, browser_id: str | None = None) -> None:
-        """There is a link; what `outgoing` has is to be sent over it."""
+        """Begin a link: send what `outgoing` returns over it."""
         at = self._at = _instant(at)
         self._router = Router(first_command_id=self._first_command_id)
         self._out.clear()
@@ -107,7 +108,7 @@ class SupervisorEngine:
         self._runner.feed(LinkUp(at=at, generation=self._runner.generation, browser_id=browser_id))
 
     def link_down(self, reason: str, at: Moment, *, jitter: float = 0.5, final: bool = False) -> None:
-        """The link is gone, or could not be made."""
+        """End the link, or report that it could not be made."""
         at = self._at = _instant(at)
         loss = Loss(kind="connection", reason=reason, detail="The link to the browser ended.")
         for output in self._router.lost(loss):
@@ -120,18 +121,18 @@ class SupervisorEngine:
 
     @property
     def wants_link(self) -> bool:
-        """Whether a link is to be made now."""
+        """True if the caller has to connect now."""
         return self._dial
 
     @property
     def wants_end(self) -> str:
-        """Why the link is to be ended, as it does not answer; empty where it is not."""
+        """Why the caller has to end the link, which does not answer; empty if it need not."""
         return self._disconnect_reason
 
-    # ── in and out ───────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── messages and time ────────────────────────────────────────────────────────────────────────────────────────────
 
     def receive(self, payload: Payload, at: Moment) -> bool:
-        """One message of the browser. True where it answers a command of ours: nobody else may have it."""
+        """Take in one message of the browser. True: it answers a command of the engine, so do not pass it on."""
         at = self._at = _instant(at)
         ours = False
         before = self._router.statistics().late_replies
@@ -150,7 +151,7 @@ class SupervisorEngine:
         url: str = "",
         parent: str | None = None,
     ) -> None:
-        """A session that was open before: follow it."""
+        """Follow a session that was open before this engine."""
         info = {"targetId": target_id, "type": target_type, "url": url, "title": "", "attached": True}
         params = {"sessionId": session_id, "targetInfo": info, "waitingForDebugger": False}
         message: dict[str, Any] = {"method": "Target.attachedToTarget", "params": params}
@@ -159,23 +160,23 @@ class SupervisorEngine:
         self.receive(json.dumps(message).encode(), at)
 
     def time_passed(self, at: Moment) -> None:
-        """It is later now."""
+        """Feed the time, so that due deadlines take effect."""
         at = self._at = _instant(at)
         self._runner.feed(TimePassed(at=at, generation=self._runner.generation))
 
     def outgoing(self) -> list[bytes]:
-        """What is to be sent, taken out."""
+        """Take out the messages to send."""
         out, self._out = self._out, []
         return out
 
     def next_deadline(self) -> Deadline | None:
-        """When `time_passed` is to be called, and why; None for never."""
+        """Return when to call `time_passed`, and why; None: not at all."""
         return self._runner.deadline()
 
-    # ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def request(self, request: Request, at: Moment) -> int:
-        """Ask something; its answer will be among `answers()`, under this id."""
+        """Feed a request; `answers()` will have its answer under the id that this returns."""
         at = self._at = _instant(at)
         self._last_request += 1
         self._runner.feed(
@@ -184,37 +185,37 @@ class SupervisorEngine:
         return self._last_request
 
     def cancel(self, request_id: int, at: Moment) -> None:
-        """Nobody waits for this answer any more."""
+        """Cancel a request: its answer is no longer needed."""
         at = self._at = _instant(at)
         self._runner.feed(RequestCancelled(at=at, generation=self._runner.generation, request_id=request_id))
 
     def answers(self) -> dict[int, Answer]:
-        """The answers that have come, by ask, taken out."""
+        """Take out the answers so far, by request id."""
         answers, self._answers = self._answers, {}
         return answers
 
     def changes(self) -> list[Change]:
-        """What came, went and turned, taken out."""
+        """Take out the changes so far."""
         changes, self._changes = self._changes, []
         return changes
 
     def notes(self) -> list[Note]:
-        """Lines for a log, taken out."""
+        """Take out the lines for the log."""
         notes, self._notes = self._notes, []
         return notes
 
     def snapshot(self, at: Moment | None = None) -> Snapshot:
-        """What is so now; with a moment, after what time does until then."""
+        """Return a snapshot; with `at`, after the deadlines that are due until then."""
         if at is not None:
             self.time_passed(at)
         return self._runner.snapshot()
 
     @property
     def state(self) -> State:
-        """All of it."""
+        """The whole state."""
         return self._runner.state
 
-    # ── between the router and the machine ───────────────────────────────────────────────────────────────────────────
+    # ── between the router and the state machine ─────────────────────────────────────────────────────────────────────
 
     def _take(self, output: Output, at: Instant) -> None:
         generation = self._runner.generation
@@ -254,14 +255,14 @@ class SupervisorEngine:
             self._disconnect_reason = effect.reason
         else:
             for command in commands_of(effect):
-                with suppress(CdpError):  # the session has ended meanwhile, which the machine is about to hear
+                with suppress(CdpError):  # the session has just ended: an input follows
                     self._write(*command)
 
     def _send(self, effect: Send) -> None:
         try:
             command_id = self._write(effect.method, effect.params, effect.session_id)
         except CdpError as error:
-            if not effect.ticket:  # of a stranger's machine, which is told of no end, and would send again
+            if not effect.ticket:  # an extension gets no `CommandEnded`: it would send again at once
                 self._runner.unsent += 1
                 return
             generation = self._runner.generation

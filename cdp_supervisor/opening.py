@@ -1,11 +1,12 @@
 """Opening a supervisor: the block that it lives in, its first link, and its end.
 
-What leaves the block is what its body raised, as it was; where the body raised nothing, what a task of ours raised, which
-is a mistake in this library or in the function that gives the address. If both did, the body's leaves, with a note. A lost
-link is neither: it is state (docs/cdp/link-loss-is-not-an-exception-of-the-block.md).
+The block raises the exception of its body, unchanged; if the body raised none, the exception of a task of the driver,
+which is a bug in this library or in the function that gives the address. If both raised, the block raises the body's
+exception, with a note. A lost link is not an exception: it is state
+(docs/cdp/link-loss-is-not-an-exception-of-the-block.md).
 
-The end has work to do for which it needs the link and the clock: dialogs are settled, leases given back. So the tasks are
-ended by the block alone, and not by whoever cancels it.
+The end of the block needs the link and the clock: it settles dialogs and gives leases back. So only the block ends the
+tasks; cancelling the block does not.
 """
 
 from __future__ import annotations
@@ -55,15 +56,16 @@ async def open_supervisor(
 ) -> AsyncGenerator[Supervisor, None]:
     """Supervise a browser for the block.
 
-    It is reached by its address (asked anew before each dial, where it is a function), or over a session that is open
-    already, which is never closed here.
+    Pass an address, a function that returns one (called before each connect), or an open BrowserSession (left open at
+    the end).
 
-    The body's exception leaves as it is. A lost link is no exception of the block: it is dialled again, and the snapshot
-    says so. With `trace`, all that the machine is fed is recorded for `replay`. The end is bounded: open dialogs are
-    settled, what was paused or leased is given back, and `stop_report` says what was left.
+    The body's exception is raised unchanged. A lost link is not an exception of the block: the supervisor reconnects,
+    and the snapshot shows it. With `trace`, every input of the state machine is recorded for `replay`. The end takes
+    a bounded time: open dialogs are settled, paused targets and leases are given back, and `stop_report` lists what
+    was left behind.
 
-    Raises DiscoveryError where the first link cannot be made, ConnectionLost where no browser answers over it in time,
-    UnsupportedBackend where what answers is none, InvalidArgument or InvalidPolicy where an argument is wrong.
+    Raises DiscoveryError if the first link cannot be made, ConnectionLost if no browser answers over it in time,
+    UnsupportedBackend if the peer is not a browser, InvalidArgument or InvalidPolicy if an argument is invalid.
     """
     _check(where, start_timeout, keepalive, trace)
     state = initial_state(
@@ -103,11 +105,11 @@ async def _run(driver: Driver, start_timeout: float) -> AsyncGenerator[Superviso
             finally:
                 driver.end()
             if supervisor.stop_report.left:
-                log.warning("stopped, and left behind: %s", "; ".join(supervisor.stop_report.left))
+                log.warning("the supervisor stopped and left behind: %s", "; ".join(supervisor.stop_report.left))
             if driver.failure is not None:
                 if body_error is None:
                     raise driver.failure
-                add_note(body_error, f"The supervisor had failed: {type(driver.failure).__name__}.")
+                add_note(body_error, f"A task of the supervisor had failed: {type(driver.failure).__name__}.")
 
 
 async def _started(driver: Driver, start_timeout: float) -> None:
@@ -126,11 +128,11 @@ def _check(where: object, start_timeout: float, keepalive: float | None, trace: 
     if keepalive is not None:
         check_timeout("keepalive", keepalive)
     if not isinstance(trace, (TraceWriter, Path, type(None))):
-        raise InvalidArgument(f"trace is a pathlib.Path or a TraceWriter, not {type(trace).__name__}.")
+        raise InvalidArgument(f"trace must be a pathlib.Path or a TraceWriter, not {type(trace).__name__}.")
     if not (isinstance(where, (str, os.PathLike, BrowserSession)) or callable(where)):
         raise InvalidArgument(
-            f"A supervisor is opened with an address, an open BrowserSession, or a function that gives an address or a "
-            f"transport for each dial, not {type(where).__name__}."
+            f"open_supervisor takes an address, an open BrowserSession, or a function that returns an address or a "
+            f"transport for each connect, not {type(where).__name__}."
         )
 
 

@@ -1,13 +1,14 @@
-"""A supervisor's own trace: everything that its machine was fed, so that it can be run again without browser or clock.
+"""Traces of a supervisor: every input of its state machine, to replay a run without browser or clock.
 
-The records are lines of a `TraceWriter` (see cdp_core.sansio.trace). One of kind `supervisor` has the options; each input is
-one of kind `input`, with its moment exactly as it was. What a browser said follows in a message record of its own, so that
-its limits and its redaction hook see it; a hook that keeps the JSON's shape and ids leaves the trace replayable. A trace
-that ends early, torn or full, is a beginning of the run (docs/cdp/a-recorded-run-replays-identically.md).
+The records are lines of a `TraceWriter` (see cdp_core.sansio.trace). One record of kind `supervisor` has the options;
+each input is a record of kind `input`, with its exact moment. The browser's message follows in a message record of
+its own, so that the writer's limits and redaction hook apply to it; a hook that keeps the JSON's shape and ids leaves
+the trace replayable. A trace that ends early, torn or full, is a beginning of the run
+(docs/cdp/a-recorded-run-replays-identically.md).
 
-What somebody asked is recorded without what it carried: neither params of calls nor texts for prompts, of which no state
-depends. Recording never raises, whatever it is given: a value that no question can have is written down as one that gets
-the same answer.
+A request is recorded without its contents: neither params of calls nor texts for prompts, on which no state depends.
+Recording never raises, whatever it is given: a value that no request can have is recorded as one that gets the same
+answer.
 """
 
 from __future__ import annotations
@@ -62,15 +63,15 @@ from cdp_supervisor.sansio.view import Snapshot
 OPTIONS, INPUT = "supervisor", "input"
 CONN: Final = "supervisor"
 UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError)
-"""What reading fields raises that are not as they were written."""
+"""What reading raises for a field that is missing or changed."""
 
 
-# ── fields, there and back ───────────────────────────────────────────────────────────────────────────────────────────
+# ── writing and reading fields ───────────────────────────────────────────────────────────────────────────────────────
 
 
 @attrs.frozen
 class _Form:
-    """How a field is written, whatever it is, and read, or refused with one of UNREADABLE."""
+    """Writes a field, whatever its value; reads it, or refuses it with one of UNREADABLE."""
 
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]
@@ -94,7 +95,7 @@ def _write_text_or_none(value: object) -> str | None:
 
 
 def _write_number(value: object) -> object:
-    """Numbers that JSON has no word for are texts; what is no number is none that anybody would take."""
+    """Write infinity and NaN as strings, which JSON has no numbers for; a value of another type as NaN."""
     if value is None or (type(value) in (int, float) and math.isfinite(value)):  # type: ignore[arg-type]
         return value
     return str(value) if type(value) is float else "nan"
@@ -144,7 +145,7 @@ INPUTS: Final[Mapping[str, tuple[Any, Mapping[str, _Form]]]] = {
         (TimePassed, {}),
     )
 }
-"""Inputs that are nothing but fields; the others are told of below."""
+"""Inputs that consist of plain fields; the functions below write the others."""
 REQUESTS: Final[Mapping[str, tuple[Any, Mapping[str, _Form]]]] = {
     kind.__name__: (kind, forms)
     for kind, forms in (
@@ -174,10 +175,10 @@ def _read_fields(fields: Json, forms: Mapping[str, _Form]) -> Json:
 
 
 def recorder(writer: TraceWriter, state: State) -> Callable[[Input], None]:
-    """What writes down each input of a machine that begins so."""
+    """Return a function that records each input of a state machine that begins in this state."""
     last: float | None = None
 
-    def record(input: Input) -> None:  # noqa: A002 - the word of the whole machine
+    def record(input: Input) -> None:  # noqa: A002 - the glossary's word
         nonlocal last
         mono = input.at.mono
         at = mono if math.isfinite(mono) else last or 0.0
@@ -214,7 +215,7 @@ def _policy_to_json(policy: Policy) -> Json:
 
 
 def _written(input: Input) -> tuple[Json, bytes | None]:  # noqa: A002
-    """The fields of an input, and the message that belongs to it."""
+    """Return the fields of an input, and the browser's message in it, if any."""
     if isinstance(input, BrowserEvent):
         fields: Json = {"method": input.event.method, "session_id": input.event.session_id}
         return fields, _event_text(input.event)
@@ -246,7 +247,7 @@ def _raw(message: Event | Result) -> bytes:
     raw = bytes(message.raw)
     if raw:
         return raw
-    try:  # of a large message nothing is kept raw
+    try:  # a large message keeps no raw bytes
         return json.dumps(message.params if isinstance(message, Event) else message.value).encode()
     except (RemoteProtocolError, RecursionError):
         return b"null"
@@ -259,7 +260,7 @@ def _request_to_json(request: Any) -> Json:
     return {"type": name, **(_fields_of(request, REQUESTS[name][1]) if name in REQUESTS else {})}
 
 
-# ── running it again ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── replaying ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def replay(
@@ -269,10 +270,11 @@ def replay(
     until: float | None = None,
     extensions: Iterable[Extension[Any]] = (),
 ) -> Iterator[Snapshot]:
-    """The snapshots of a recorded run, one for each state that was published, without network or clock.
+    """Yield the snapshots of a recorded run, one per published state, without network or clock.
 
-    `trace` is a file, or what `read_trace` gives; `until` is a moment of it (its `t`); `extensions` are those that the run
-    had. Raises InvalidArgument where it holds no supervisor's records, or (as it is come to) what cannot be read.
+    `trace` is a file, or what `read_trace` returns; `until` is a moment in it (its `t`); `extensions` are those of
+    the run. Raises InvalidArgument if the trace has no records of a supervisor, or, when it reaches it, for an
+    unreadable record.
     """
     records = iter(read_trace(trace) if isinstance(trace, (str, os.PathLike)) else trace)
     state = _options_of(records, tuple(extensions))
@@ -291,7 +293,7 @@ def _snapshots(state: State, records: Iterator[TraceRecord], until: float | None
 
 
 def _nothing(_effect: Effect) -> None:
-    """What was to be done was done then."""
+    """Perform nothing: the recorded run performed its effects."""
 
 
 def _options_of(records: Iterator[TraceRecord], extensions: tuple[Extension[Any], ...]) -> State:
@@ -306,7 +308,7 @@ def _options_of(records: Iterator[TraceRecord], extensions: tuple[Extension[Any]
             if had != given:
                 raise InvalidArgument(
                     f"The run had the extensions {', '.join(had[1:]) or '(none)'}, in this order; "
-                    f"give the same to replay, not {', '.join(given[1:]) or 'none'}."
+                    f"pass the same ones to replay, not {', '.join(given[1:]) or 'none'}."
                 )
             return state
     raise InvalidArgument("This trace holds no records of a supervisor; record one with open_supervisor(trace=…).")
@@ -331,14 +333,14 @@ def _read_options(fields: Json, extensions: tuple[Extension[Any], ...]) -> State
 
 
 def _inputs_of(records: Iterator[TraceRecord]) -> Iterator[tuple[float, Input]]:
-    """Each input with its moment in the trace. One whose message is missing was the last that was recorded, in part."""
+    """Yield each input with its moment; leave out a last one without its message, recorded in part."""
     waiting: tuple[float, Json] | None = None
     for record in records:
         if isinstance(record, OtherRecord) and record.kind in (OPTIONS, INPUT):
             if record.kind == OPTIONS:
-                raise InvalidArgument("The trace holds two supervisors; record each into a file of its own.")
+                raise InvalidArgument("The trace holds two supervisors; record each one into a file of its own.")
             if waiting is not None:
-                raise InvalidArgument("A message in the trace is missing: only its input is there.")
+                raise InvalidArgument("The trace lacks the message of an input; replay it as it was recorded.")
             moment = (record.t or 0.0, record.fields)
             if record.fields.get("message") is True:
                 waiting = moment

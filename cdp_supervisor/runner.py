@@ -1,14 +1,15 @@
-"""What every event source needs around the machine: one input after the other, the state published, the effects done.
+"""The runner of every event source: one input at a time, each state published before its effects.
 
-Inputs go through one queue. Whoever feeds one while another is being worked on only adds to it; so an effect that fails at
-once, or that makes something happen at once, becomes an input behind the others, and no step is ever inside another.
+Inputs go through one queue. An input that is fed while another one is processed is only appended; so an effect that
+fails at once, or that causes another input at once, becomes an input behind the others, and no step runs inside
+another.
 
-A state is published before its effects are done: who hears of a change finds it
-(docs/cdp/wait-for-sees-every-published-state.md). Reading needs no lock: the last state is
-one reference, and a snapshot is built from it by whoever asks, in any thread.
+A state is published before its effects are performed: a subscriber that receives a change finds it in the snapshot
+(docs/cdp/wait-for-sees-every-published-state.md). Reading needs no lock: the last state is one reference, and the
+reader builds the snapshot from it, in any thread.
 
-Most events are such that machines only keep them (console lines). What they make of the state is worked out when it is
-looked at, or something else happens; nobody can tell the difference, since a fold of the same inputs gives the same state
+Most events are only collected by extensions (console lines). They are deferred, and folded into the state when the
+state is read or another input arrives; the result is the same, since a fold of the same inputs gives the same state
 (docs/cdp/unread-console-events-are-folded-later.md).
 """
 
@@ -29,27 +30,27 @@ from cdp_supervisor.sansio.view import Snapshot, Views
 Watch = Callable[[State], None]
 
 KEPT: Final = 1024
-"""Events that may wait to be folded: with so many, looking still takes less than a millisecond."""
+"""Events that may be deferred: with so many, reading the state still takes less than a millisecond."""
 SMALL: Final = 8_192
-"""Bytes of an event that may wait."""
+"""Bytes of an event that may be deferred."""
 NONE: Final[tuple[BrowserEvent, ...]] = ()
 
 
 class Runner:
-    """See the module."""
+    """Feeds a state machine one input at a time, publishes each state, then performs its effects."""
 
     def __init__(
         self, state: State, perform: Callable[[Effect], None], *, record: Callable[[Input], None] | None = None
     ) -> None:
-        self._there: tuple[State, Sequence[BrowserEvent]] = state, NONE
-        """A state, and what came since that waits to be folded: one reference, for other threads. A list in it only grows."""
-        self._looked: tuple[State, int, State] | None = None
-        """A state, how many of those that waited were folded to look at it, and what came of it."""
-        self._waiting: list[BrowserEvent] = []
-        """The list of `_there`, where there is one."""
-        self._until = inf
-        """Before this moment nothing but an input changes anything."""
-        self._ours = events_unused_by_extensions(state)
+        self._latest: tuple[State, Sequence[BrowserEvent]] = state, NONE
+        """The last state and the events deferred since: one reference, for other threads. A list in it only grows."""
+        self._folded: tuple[State, int, State] | None = None
+        """A state, how many deferred events were folded into it for a reader, and the resulting state."""
+        self._deferred: list[BrowserEvent] = []
+        """The list in `_latest`, if it holds one."""
+        self._defer_until = inf
+        """Before this moment no deadline is due, so only an input changes the state."""
+        self._own_events = events_unused_by_extensions(state)
         self._perform = perform
         self._record = record
         self._inputs: deque[Input] = deque()
@@ -57,29 +58,29 @@ class Runner:
         self._views = Views()
         self._watchers: tuple[Watch, ...] = ()
         self.unsent = 0
-        """What strangers' machines sent and could not go out: nobody is told of its end."""
+        """Commands of extensions that could not be sent: no input reports their end."""
 
     @property
     def state(self) -> State:
-        """What is so now."""
-        state, waiting = self._there
-        count = len(waiting)
+        """The state now, with the deferred events folded in."""
+        state, deferred = self._latest
+        count = len(deferred)
         if not count:
             return state
-        looked = self._looked
-        if looked is not None and looked[0] is state and looked[1] == count:
-            return looked[2]
-        after, _ = fold(state, waiting[:count])  # what that orders is done when it is published
-        self._looked = state, count, after
+        folded = self._folded
+        if folded is not None and folded[0] is state and folded[1] == count:
+            return folded[2]
+        after, _ = fold(state, deferred[:count])  # the effects are performed when it is published
+        self._folded = state, count, after
         return after
 
     @property
     def generation(self) -> int:
-        """Of the link that there is, or is to be."""
-        return self._there[0].generation
+        """The generation of the current link, or of the next one while there is none."""
+        return self._latest[0].generation
 
-    def feed(self, input: Input) -> State | None:  # noqa: A002 - the word of the whole machine
-        """Let the machine know, and do what it wants; the state then. None: this one comes behind one under work."""
+    def feed(self, input: Input) -> State | None:  # noqa: A002 - the glossary's word
+        """Process an input and return the new state; None: another input is being processed, so it is queued."""
         if self._working:
             self._inputs.append(input)
             return None
@@ -87,16 +88,16 @@ class Runner:
         queue = self._inputs
         try:
             while True:
-                before, waiting = self._there
-                if waiting and not self._passes(input):
-                    before, waiting = self._fold(before, waiting), NONE
+                before, deferred = self._latest
+                if deferred and not self._commutes(input):
+                    before, deferred = self._fold(before, deferred), NONE
                 if self._record is not None:
                     self._record(input)
                 after, orders = take(before, input)
                 if after is not before:
-                    self._there = after, waiting
-                    if waiting and (after.deadlines is not before.deadlines or after.link is not before.link):
-                        self._until = deferrable_until(after)
+                    self._latest = after, deferred
+                    if deferred and (after.deadlines is not before.deadlines or after.link is not before.link):
+                        self._defer_until = deferrable_until(after)
                     for watch in self._watchers:
                         watch(after)
                 for effect in orders:
@@ -107,64 +108,66 @@ class Runner:
         finally:
             self._working = False
 
-    def _passes(self, input: Input) -> bool:  # noqa: A002
-        """Whether it means nothing to those who keep what waits, nor that to it: then both orders are one."""
-        return type(input) is BrowserEvent and input.event.method in self._ours and input.at.mono < self._until
+    def _commutes(self, input: Input) -> bool:  # noqa: A002
+        """True if this input commutes with the deferred events: no extension uses it, and no rule reads them."""
+        return (
+            type(input) is BrowserEvent and input.event.method in self._own_events and input.at.mono < self._defer_until
+        )
 
     def keep(self, at: Instant, generation: int, event: Event) -> bool:
-        """An event of `deferrable_events`: it waits to be folded. False: it cannot, and is to be fed."""
+        """Defer an event of `deferrable_events`. False: it cannot be deferred, so feed it."""
         if type(event) is not Event or len(event.raw) > SMALL:
             return False
-        state, waiting = self._there
+        state, deferred = self._latest
         session_id = event.session_id
         page = None if session_id is None else state.page_of.get(session_id)
         kept = BrowserEvent(at=at, generation=generation, event=event, page=page)
-        if waiting:
-            last = waiting[-1]
+        if deferred:
+            last = deferred[-1]
             if (
                 generation != last.generation
-                or len(waiting) >= KEPT
-                or (at is not last.at and not (last.at.mono <= at.mono >= state.now and at.mono < self._until))
+                or len(deferred) >= KEPT
+                or (at is not last.at and not (last.at.mono <= at.mono >= state.now and at.mono < self._defer_until))
             ):
                 return False
-            self._waiting.append(kept)
+            self._deferred.append(kept)
             return True
-        if not self._may_wait(state, at, generation):
+        if not self._may_defer(state, at, generation):
             return False
-        self._waiting = [kept]
-        self._there = state, self._waiting
+        self._deferred = [kept]
+        self._latest = state, self._deferred
         return True
 
-    def _may_wait(self, state: State, at: Instant, generation: int) -> bool:
+    def _may_defer(self, state: State, at: Instant, generation: int) -> bool:
         if self._working or self._watchers or self._record is not None:
             return False
-        self._until = deferrable_until(state)
-        return generation == state.generation and state.now <= at.mono < self._until
+        self._defer_until = deferrable_until(state)
+        return generation == state.generation and state.now <= at.mono < self._defer_until
 
-    def _fold(self, state: State, waiting: Sequence[BrowserEvent]) -> State:
-        after, orders = fold(state, waiting)
-        self._there = after, NONE
+    def _fold(self, state: State, deferred: Sequence[BrowserEvent]) -> State:
+        after, orders = fold(state, deferred)
+        self._latest = after, NONE
         for effect in orders:
             self._perform(effect)
         return after
 
     def snapshot(self) -> Snapshot:
-        """What is so now."""
+        """Return a snapshot of the state now."""
         return self._views.snapshot(self.state)
 
     def view(self, state: State) -> Snapshot:
-        """What was so then."""
+        """Return a snapshot of an earlier state."""
         return self._views.snapshot(state)
 
     def deadline(self) -> Deadline | None:
-        """When the machine wants to be told of the time."""
-        return next_deadline(self._there[0])
+        """Return the next deadline of the state machine; None if it has none."""
+        return next_deadline(self._latest[0])
 
     def watch(self, watcher: Watch) -> Callable[[], None]:
-        """Hear of every state that is published; what is returned ends it."""
-        state, waiting = self._there
-        if waiting:
-            self._fold(state, waiting)
+        """Call `watcher` with each state that is published; call the returned function to end that."""
+        state, deferred = self._latest
+        if deferred:
+            self._fold(state, deferred)
         self._watchers = (*self._watchers, watcher)
 
         def end() -> None:

@@ -1,7 +1,7 @@
-"""What belongs to a connection and to all who use it: discovery, auto-attach, domains, sessions, and giving them back.
+"""Shared use of one connection: discovery, auto-attach, domains and sessions, and giving them back.
 
-Auto-attach, discovery and resuming are the bridge's of that connection, and domains are leased: nobody undoes what another
-one needs. When it is let go, what is left is what was there before.
+The target bridge of the connection does discovery, auto-attach and resuming, and domains are leased: so no user of the
+connection undoes what another one needs. After `release` the connection is as it was before.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cdp_supervisor.sansio.effects import AutoAttach, Detach, Discover, Enable, 
 
 
 class SharedLink:
-    """One connection, as long as it is used here."""
+    """One connection, while this supervisor uses it."""
 
     def __init__(self, browser: BrowserSession, *, owned: bool) -> None:
         self._browser = browser
@@ -25,11 +25,11 @@ class SharedLink:
         self._held = ExitStack()
 
     def tap(self, on_output: Callable[[Output], None]) -> tuple[Output, ...]:
-        """Hear of everything on a link that somebody else opened; what is open already is returned."""
+        """Tap a link that other code opened; returns the outputs for the sessions that are open already."""
         return self._held.enter_context(self._browser.tap(on_output))
 
     def share(self, effect: Discover | AutoAttach | Enable | Resume | Detach) -> None:
-        """Carry out what others on this connection need as well, or must not be hurt by."""
+        """Perform an effect that concerns every user of this connection."""
         if isinstance(effect, Discover):
             discovery = self._browser.targets.subscribe_latest(capacity=1)
             self._held.callback(discovery.close)
@@ -43,11 +43,11 @@ class SharedLink:
             self._detach(effect)
 
     def opened(self, session_id: SessionId) -> None:
-        """A session was opened here by name, so it is ended here too."""
+        """Note a session that the supervisor opened with `Target.attachToTarget`, so that `release` ends it."""
         self._opened.append(session_id)
 
     def session_closed(self, session_id: SessionId) -> None:
-        """Its leases have ended with it."""
+        """Forget a session that ended: its leases ended with it."""
         self._leases.pop(session_id, None)
         self._resumed.discard(session_id)
 
@@ -60,7 +60,7 @@ class SharedLink:
         self._held.close()
         opened, self._opened = self._opened, []
         if self._browser.targets.statistics().auto_attach_holders:
-            return  # whoever else attaches to everything has been given these sessions as well
+            return  # another user of auto-attach was given these sessions as well
         for session_id in opened:
             session = self._browser.sessions.get(session_id)
             if session is not None and not session.holders:
@@ -68,7 +68,7 @@ class SharedLink:
                     self._browser.send_nowait("Target.detachFromTarget", {"sessionId": session_id}).on_end()
 
     def _enable(self, effect: Enable) -> None:
-        """Lease a domain; or, where that was done and its renderer may not have heard of it, say it again."""
+        """Lease a domain; if it is leased, send `enable` again, since a new renderer may not have it."""
         session = self._browser.sessions.get(effect.session_id)
         if session is None:
             return
@@ -79,7 +79,7 @@ class SharedLink:
             leases[effect.domain] = session.lease(effect.domain)
 
     def _resume(self, effect: Resume) -> None:
-        """The bridge lets each session go on by itself, once; what comes back after a crash has to be told again."""
+        """Resume a session again after a crash; the bridge resumes each session only once, when it opens."""
         session = self._browser.sessions.get(effect.session_id)
         if session is not None and effect.session_id in self._resumed:
             session.resume()
@@ -87,12 +87,12 @@ class SharedLink:
             self._resumed.add(effect.session_id)
 
     def _detach(self, effect: Detach) -> None:
-        """End a session that is out of scope, unless somebody else attaches to everything on this link of ours."""
+        """Detach a session that is out of scope, unless other code on this link uses auto-attach too."""
         browser = self._browser
         session = browser.sessions.get(effect.session_id)
         if session is None or browser.targets.statistics().auto_attach_holders > 1:
             return
-        session.armed = True  # the bridge has nothing to do with a session that ends
+        session.armed = True  # the bridge needs no setup for a session that ends
         session.resume()
         parent = browser if effect.parent is None else browser.sessions.get(effect.parent)
         if parent is not None:

@@ -1,9 +1,9 @@
-"""A running supervisor: what it shows, and what can be asked of it.
+"""`Supervisor`: the interface of a running supervisor.
 
     async with open_supervisor("http://127.0.0.1:9222", policy=Policy.unattended()) as supervisor:
         supervisor.snapshot().pending_dialogs
 
-Whatever is asked of it is answered once: with a value, or with an error that says why not and what to do next.
+Each request is answered once: with a value, or with an error that names the reason and what to do next.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ R = TypeVar("R")
 C = TypeVar("C", bound=Change)
 
 STATES_KEPT: Final = 1024
-"""Published states that a slow `wait_for` has not looked at; the oldest go first."""
+"""Published states queued for a slow `wait_for`; beyond that the oldest are dropped."""
 
 SupervisorStatistics = Mapping[str, int]
 
 
 class BlockedCall:
-    """A call that a dialog has overtaken: it was sent once, and ends when the dialog has."""
+    """A call that a dialog blocks: it was sent once, and ends after the dialog."""
 
     def __init__(self, driver: Driver, call_id: str, method: str, parse: Callable[[Json], Any] | None) -> None:
         self._driver = driver
@@ -66,8 +66,8 @@ class BlockedCall:
         self.call_id = call_id
         self.method = method
 
-    async def wait(self, *, timeout: float | None = None) -> Any:  # noqa: ASYNC109 - only the machine can say why it took so long
-        """Its result, once. Raises what it ended with; CallTimedOut, and it may be awaited again."""
+    async def wait(self, *, timeout: float | None = None) -> Any:  # noqa: ASYNC109 - the state machine can explain it
+        """Return the result, once. Raises the error of the call; after CallTimedOut, it can be awaited again."""
         result: Json = await self._driver.request(AwaitCall(call_id=self.call_id, timeout=timeout))
         return result if self._parse is None else self._parse(result)
 
@@ -76,24 +76,25 @@ class BlockedCall:
 
 
 class Supervisor:
-    """See the module."""
+    """A running supervisor of one browser; `open_supervisor` makes it."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         self.stop_report: StopReport | None = None
-        """What was left behind, after the end."""
+        """What was left behind; set at the end of the block."""
 
-    # ── what is so ───────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── snapshots and changes ────────────────────────────────────────────────────────────────────────────────────────
 
     def snapshot(self) -> Snapshot:
-        """What is so now; from any thread, without waiting."""
+        """Return the state now, as a frozen value; from any thread, without waiting."""
         return self._driver.runner.snapshot()
 
     async def wait_for(self, condition: Callable[[Snapshot], bool], /) -> Snapshot:
-        """The first snapshot of which the condition is true, now or later.
+        """Return the first snapshot, from now on, for which the condition is true.
 
-        It is asked of the present one, then of every one that is published, in order, in the caller's own task: what was
-        true for a moment only is not missed. Raises SupervisorStopped when no further one can come.
+        The condition is called in the caller's own task, with the current snapshot and then with every published one,
+        in order: a state that lasts only a moment is not missed. Raises SupervisorStopped when no further one can
+        come.
         """
         runner = self._driver.runner
         states: deque[State] = deque([runner.state], STATES_KEPT)
@@ -123,11 +124,11 @@ class Supervisor:
     @overload
     def changes(self, *, capacity: int = 256) -> Subscription[Change | Missed]: ...
     def changes(self, *kinds: type[Any], capacity: int = 256) -> Subscription[Any]:
-        """What comes, goes and turns from now on: all of it, or the kinds that are named."""
+        """Subscribe to the changes from now on: to these kinds, or to all."""
         return self._driver.subscribe(kinds, capacity)
 
     def health(self, target_id: str | None = None) -> Health:
-        """How a page fares; the focused one, where none is named."""
+        """Return the health of a page, by default of the focused one. Raises UnknownTarget, AmbiguousTarget."""
         snapshot = self.snapshot()
         wanted = target_id if target_id is not None else snapshot.focus
         known = [each.target_id for each in snapshot.pages]
@@ -139,7 +140,7 @@ class Supervisor:
         return page.health
 
     def statistics(self) -> SupervisorStatistics:
-        """Counts so far."""
+        """Return counts since the supervisor was opened."""
         runner = self._driver.runner
         return MappingProxyType({**runner.state.totals, "machine_commands_unsent": runner.unsent})
 
@@ -148,20 +149,21 @@ class Supervisor:
     async def respond_to_dialog(
         self, action: Literal["accept", "dismiss"], *, prompt_text: str | None = None, dialog_id: str | None = None
     ) -> DialogView:
-        """Answer a dialog (the only one, or the one named); returns it when the browser has confirmed its end.
+        """Answer a dialog (the only one, or the one named); return it when the browser confirmed its end.
 
-        Raises NoPendingDialog, UnknownDialog, AmbiguousDialog, DialogUnanswerable, DialogAnswerRefused, InvalidArgument.
+        Raises NoPendingDialog, UnknownDialog, AmbiguousDialog, DialogUnanswerable, DialogAnswerRefused,
+        InvalidArgument.
         """
         request = RespondToDialog(action=action, prompt_text=prompt_text, dialog_id=dialog_id)
         answered: DialogView = await self._driver.request(request)
         return answered
 
     async def set_policy(self, policy: Policy) -> None:
-        """Meet dialogs so from now on, those that are open too."""
+        """Set the policy for dialogs, also for those that are open."""
         await self._driver.request(SetPolicy(policy=policy))
 
     async def recover(self, target_id: str, remedy: Remedy) -> None:
-        """Free a page that a dialog stops which nobody can answer, by one of the cures that its dialog names."""
+        """Free a page that an unanswerable dialog blocks, by one of the remedies that the dialog lists."""
         await self._driver.request(Recover(target_id=target_id, remedy=remedy))
 
     # ── calls ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -200,22 +202,21 @@ class Supervisor:
         frame_id: str | None = None,
         target_id: str | None = None,
         session_id: str | None = None,
-        timeout: float | None = 30.0,  # noqa: ASYNC109 - only the machine can say why it took so long
+        timeout: float | None = 30.0,  # noqa: ASYNC109 - the state machine can explain it
         when_blocked: WhenBlocked = "raise",
     ) -> Any:
-        """Send a command to a frame, a target, a session, or the focused page; it is sent once, and never again.
+        """Send a command to a frame, a target, a session, or the focused page, once; it is never sent again.
 
-        What needs the scripts of a frame waits, in its time, until they have a place to run.
+        A command that runs in a frame's execution context waits, within its timeout, until the frame has one.
 
-        Raises CommandRefused; BlockedByDialog, whose `call` has the later end; CallTimedOut, which says why; PageFrozen;
-        UnknownFrame, UnknownTarget, AmbiguousTarget, FrameSharesProcess; ConnectionLost while the link is down.
+        Raises CommandRefused; BlockedByDialog, with a `call` that waits for the end; CallTimedOut, with the reason;
+        PageFrozen; UnknownFrame, UnknownTarget, AmbiguousTarget, FrameSharesProcess; ConnectionLost while the link is
+        down.
         """
         parse: Callable[[Json], Any] | None = None
         if not isinstance(command, str):
             if params is not None:
-                raise InvalidArgument(
-                    f"{command.method} carries its own params; params are for commands named by a string."
-                )
+                raise InvalidArgument(f"{command.method} carries its own params; pass params only with a method name.")
             parse = _parser(command)
             params = command.to_params() or None
         request = Call(
@@ -241,7 +242,7 @@ class Supervisor:
         user_gesture: bool = False,
         timeout: float | None = 30.0,  # noqa: ASYNC109
     ) -> Any:
-        """The value of an expression, as JSON. Raises ScriptFailed where it throws; otherwise as `call`."""
+        """Return the value of an expression, as JSON. Raises ScriptFailed if it throws; otherwise as `call`."""
         params = {
             "expression": expression,
             "awaitPromise": await_promise,
@@ -265,20 +266,20 @@ class Supervisor:
     # ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def focus(self, target_id: str | None) -> None:
-        """Say which page is meant where none is named; None: the only one there is. Raises UnknownTarget."""
+        """Focus the page that is used if none is named; None: the only page. Raises UnknownTarget."""
         _, pending = self._driver.request_nowait(Focus(target_id=target_id))
         if pending.answer is not None and pending.answer.error is not None:
             raise pending.answer.error
 
     @property
     def browser(self) -> BrowserSession:
-        """The live link. Raises ConnectionLost while it is down."""
+        """The engine's session on the current link. Raises ConnectionLost while the link is down."""
         if self._driver.browser is None:
             raise ConnectionLost("The link to the browser is down; wait until it is back (wait_for).", reason="down")
         return self._driver.browser
 
     def session(self, *, target_id: str | None = None, frame_id: str | None = None) -> PageSession:
-        """The session of a page, a worker, or a frame with a process of its own; the focused page's by default."""
+        """Return the session of a page, a worker, or an out-of-process frame; default: the focused page's."""
         session_id = session_of(self._driver.runner.state, target_id=target_id, frame_id=frame_id)
         found = self.browser.sessions.get(session_id)
         if found is None:

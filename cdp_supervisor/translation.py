@@ -1,4 +1,4 @@
-"""From the engine's outputs to the machine's inputs, and from its effects to plain commands: the same for every source."""
+"""Conversions that every event source shares: engine outputs to inputs, effects to plain commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Command = tuple[str, Mapping[str, Any] | None, SessionId | None]
 
 
 def opened_input(opened: SessionOpened, at: Instant, generation: int) -> Input:
-    """A session opened."""
+    """Make the input for a session that opened."""
     return inputs.SessionOpened(
         at=at,
         generation=generation,
@@ -31,13 +31,13 @@ def opened_input(opened: SessionOpened, at: Instant, generation: int) -> Input:
 
 
 def closed_input(closed: SessionClosed, at: Instant, generation: int) -> Input:
-    """A session closed."""
+    """Make the input for a session that closed."""
     reason = "link_lost" if closed.loss.kind == "connection" else closed.loss.reason
     return inputs.SessionClosed(at=at, generation=generation, session_id=closed.session_id, reason=reason)
 
 
 def commands_of(effect: Effect) -> tuple[Command, ...]:
-    """The commands that an effect is where nobody else shares the connection; none where it is none."""
+    """Return the commands of an effect on a connection that no other code shares; empty if it has none."""
     if isinstance(effect, Discover):
         return (("Target.setDiscoverTargets", DISCOVER, None),)
     if isinstance(effect, AutoAttach):

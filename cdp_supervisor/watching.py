@@ -1,4 +1,4 @@
-"""What changes, as lines for people."""
+"""Changes as lines of text for a terminal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def print_changes(
     *,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """One line for each change, until the supervisor ends or this is cancelled."""
+    """Print one line for each change, until the supervisor ends or this task is cancelled."""
     with supervisor.changes() as changes:
         task_status.started()
         async for change in changes:
@@ -36,7 +36,7 @@ async def print_changes(
 
 
 def line_of(change: Change | Missed) -> str:
-    """A change in a few words; of a page only ids, since what it wrote is its own affair."""
+    """Describe a change in a few words: ids only, never text that a page wrote."""
     if isinstance(change, Missed):
         return f"{change.count} changes were missed"
     if isinstance(change, LinkChanged):
@@ -47,7 +47,9 @@ def line_of(change: Change | Missed) -> str:
     if isinstance(change, DialogClosed):
         return f"page {page}: dialog {change.dialog_id} closed by {change.closed_by} ({change.reason})"
     if isinstance(change, (FrameAdded, FrameNavigated, FrameRemoved)):
-        word = {FrameAdded: "is there", FrameNavigated: "shows another document", FrameRemoved: "is gone"}[type(change)]
+        word = {FrameAdded: "was added", FrameNavigated: "has a new document", FrameRemoved: "was removed"}[
+            type(change)
+        ]
         return f"page {page}: frame {change.frame_id[:8]} {word}"
     if isinstance(change, PageOpened):
         return f"page {page} opened"

@@ -1,1 +1,1 @@
-"""The machine: every decision of the supervisor, without a clock, a socket, a task, chance or a log."""
+"""The state machine: every decision of the supervisor, without clock, socket, task, chance or log."""

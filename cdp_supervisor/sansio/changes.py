@@ -1,4 +1,4 @@
-"""What `Supervisor.changes()` tells, as values: one for each thing that came, went, or turned."""
+"""The changes that a subscriber of `Supervisor.changes()` receives, as frozen values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from cdp_core.sansio.structs import Struct
 
 
 class DialogOpened(Struct, frozen=True, kw_only=True, gc=False):
-    """A dialog is open."""
+    """A dialog opened."""
 
     dialog_id: str
     target_id: TargetId
@@ -15,7 +15,7 @@ class DialogOpened(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DialogClosed(Struct, frozen=True, kw_only=True, gc=False):
-    """A dialog has ended."""
+    """A dialog is over."""
 
     dialog_id: str
     target_id: TargetId
@@ -24,7 +24,7 @@ class DialogClosed(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class FrameAdded(Struct, frozen=True, kw_only=True, gc=False):
-    """A frame is there."""
+    """A frame was added to a page."""
 
     frame_id: str
     target_id: TargetId
@@ -32,14 +32,14 @@ class FrameAdded(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class FrameNavigated(Struct, frozen=True, kw_only=True, gc=False):
-    """A frame shows another document."""
+    """A frame has a new document."""
 
     frame_id: str
     target_id: TargetId
 
 
 class FrameRemoved(Struct, frozen=True, kw_only=True, gc=False):
-    """A frame is gone."""
+    """A frame was removed."""
 
     frame_id: str
     target_id: TargetId
@@ -53,13 +53,13 @@ class PageOpened(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PageCrashed(Struct, frozen=True, kw_only=True, gc=False):
-    """A page's process died."""
+    """The renderer process of a page is gone."""
 
     target_id: TargetId
 
 
 class PageGone(Struct, frozen=True, kw_only=True, gc=False):
-    """A page is gone."""
+    """A page was closed, or is gone for another reason."""
 
     target_id: TargetId
     reason: str
@@ -84,4 +84,4 @@ Change = (
     | PageGone
     | LinkChanged
 )
-"""One of the changes."""
+"""Any change."""

@@ -1,7 +1,7 @@
-"""The console of each page: the last lines and uncaught exceptions, as a machine like anybody's.
+"""The console ring: the last console lines and uncaught exceptions of each page, as an extension.
 
-A line stays as it came until somebody looks, since most are never looked at; only what is large is read at once, so that
-fifty lines of a page that logs megabytes take no more than fifty lines of text.
+A line is kept as its event until the view is read, since most lines are never read. Only a large event is read at
+once, so that fifty lines of a page that logs megabytes take no more memory than fifty lines of text.
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ from cdp_supervisor.sansio.event_params import member, members, text
 from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant
 
 LINES: Final = 50
+"""Lines kept per page."""
 ARGUMENTS: Final = 4
+"""Arguments shown of a console call."""
 TEXT: Final = 2_000
+"""Characters shown of a text."""
 LARGE: Final = 8_192
-"""Bytes beyond which an event is not kept as it came."""
+"""Bytes beyond which an event is read at once, and its raw form dropped."""
 PAGES: Final = 4_000
 
 LOGGED, THROWN = "Runtime.consoleAPICalled", "Runtime.exceptionThrown"
 
 
 class Read(Struct, frozen=True, kw_only=True, gc=False):
-    """What a line says that was large."""
+    """The content of a line that came as a large event."""
 
     at: Instant
     page: TargetId | None
@@ -39,39 +42,39 @@ class Read(Struct, frozen=True, kw_only=True, gc=False):
 
 
 Line = BrowserEvent | Read
-"""One line: as it came, or what it says."""
+"""One line: its event, or the content of a large one."""
 
 Rings = Map[TargetId, tuple[Line, ...]]
 """The last lines of each page, the oldest first."""
 
 
 class ConsoleRing:
-    """See the module."""
+    """An extension that keeps the last console lines and uncaught exceptions of each page."""
 
     name = "console"
     events = frozenset((LOGGED, THROWN))
 
     def initial(self) -> Rings:
-        """Nothing was said."""
+        """Return empty rings."""
         return Map()
 
     def step(self, state: Rings, input: Input, /) -> tuple[Rings, Iterable[Effect]]:
-        """Keep a line, with its page."""
+        """Keep one line with its page; ignore every other input."""
         if type(input) is not BrowserEvent or input.event.method not in self.events:
             return state, ()
         return self.fold(state, (input,)), ()
 
     def fold(self, state: Rings, inputs: Sequence[BrowserEvent], /) -> Rings:
-        """Keep lines, each with its page."""
-        came: defaultdict[TargetId, list[Line]] = defaultdict(list)
+        """Keep several lines, each with its page."""
+        new: defaultdict[TargetId, list[Line]] = defaultdict(list)
         for input in inputs:
             page, event = input.page, input.event
             if page is not None:
-                came[page].append(input if type(event) is Event and len(event.raw) <= LARGE else _as_read(input))
-        if not came:
+                new[page].append(input if type(event) is Event and len(event.raw) <= LARGE else _as_read(input))
+        if not new:
             return state
         rings = state.mutate()
-        for page, lines in came.items():
+        for page, lines in new.items():
             older = rings.get(page, ())
             rings[page] = (*older, *lines) if len(older) + len(lines) <= LINES else (*older, *lines)[-LINES:]
         if len(rings) > PAGES:
@@ -79,16 +82,15 @@ class ConsoleRing:
         return rings.finish()
 
     def next_deadline(self, _state: Rings, /) -> float | None:
-        """Time does nothing here."""
         return None
 
     def view(self, state: Rings, /) -> Json:
-        """The lines of each page, oldest first."""
+        """Return the lines of each page, the oldest first."""
         return {"pages": {page: [_shown(line) for line in lines] for page, lines in state.items()}}
 
 
 def _newest(rings: Rings) -> Rings:
-    """Without the pages that have been silent longest."""
+    """Keep the `PAGES` pages with the newest last lines."""
     order = sorted(rings.items(), key=lambda ring: (ring[1][-1].at.mono, ring[0]))
     return Map(order[len(order) - PAGES :])
 

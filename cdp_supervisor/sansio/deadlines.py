@@ -1,7 +1,7 @@
-"""What is to be done at which moment, in order: a value, and adding to it costs the same among ten and ten thousand.
+"""Deadlines in order, as a value: adding one costs the same among ten and ten thousand.
 
-An agenda is a tuple of blocks, each a short tuple of entries `(when, key, why)`, all in order. An entry that comes or goes
-makes one block anew, and the tuple of blocks.
+`Deadlines` is a tuple of blocks, each a short tuple of entries `(when, key, why)`, all in order. Adding or removing
+an entry rebuilds one block and the tuple of blocks.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from math import inf
 from typing import Final
 
 Entry = tuple[float, str, str]
-"""When, what for (of each there is one at most), why."""
+"""Moment, key (at most one entry per key), reason."""
 Deadlines = tuple[tuple[Entry, ...], ...]
 
 BLOCK: Final = 32
+"""Entries in a block at most."""
 
 
 def added(deadlines: Deadlines, entry: Entry) -> Deadlines:
-    """With one more entry."""
+    """Return the deadlines with one more entry."""
     if not deadlines:
         return ((entry,),)
     place = max(bisect_right(deadlines, (entry,)) - 1, 0)
@@ -31,10 +32,10 @@ def added(deadlines: Deadlines, entry: Entry) -> Deadlines:
 
 
 def without(deadlines: Deadlines, when: float, key: str) -> Deadlines:
-    """Without the entry of this moment and key, which is there."""
+    """Return the deadlines without the entry of this moment and key, which must exist."""
     wanted = (when, key, "")
     place = bisect_right(deadlines, (wanted,))
-    if place == len(deadlines) or deadlines[place][0][:2] != (when, key):  # not the first of its block
+    if place == len(deadlines) or deadlines[place][0][:2] != (when, key):  # not the first entry of its block
         place -= 1
     block = deadlines[place]
     at = bisect_left(block, wanted)
@@ -44,10 +45,10 @@ def without(deadlines: Deadlines, when: float, key: str) -> Deadlines:
 
 
 def first_at(deadlines: Deadlines) -> float:
-    """The moment of the first entry; never, where there is none."""
+    """Return the moment of the first entry; infinity if the deadlines are empty."""
     return deadlines[0][0][0] if deadlines else inf
 
 
 def entries(deadlines: Deadlines) -> Iterator[Entry]:
-    """Every entry, in order."""
+    """Yield every entry, in order."""
     return (entry for block in deadlines for entry in block)

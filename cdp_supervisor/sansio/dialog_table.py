@@ -1,13 +1,13 @@
-"""The phases of a dialog, and every move there is between them; dialogs.py takes them.
+"""The phases of a dialog, and every move between them as a table; dialogs.py applies it.
 
     open ──answer──▶ answering(by) ──closed──▶ closed(by) ──our reply──▶ settled(by)
       │                   │  └──our reply──▶ answered(by) ──closed──▶ settled(by)
       │                   └──refused, silent──▶ unanswerable(why)
       └──superseded, its session ended──▶ unanswerable(why) ──the page replies, closed──▶ settled(remote)
 
-Who ended a dialog is known at the later of its closed event and the reply to our answer, which comes second (fact 1);
-where it is not known it is `remote`, never `agent` (docs/cdp/closed-precedes-reply.md). The table is drawn in
-docs/cdp/a-dialog-has-five-phases-and-one-end.md.
+The origin of the end of a dialog is known at the later of its closed event and the reply to our answer, which comes
+second (fact 1); an unknown origin is `remote`, never `agent` (docs/cdp/closed-precedes-reply.md). The table is drawn
+in docs/cdp/a-dialog-has-five-phases-and-one-end.md.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ TRIGGERS: Final[tuple[Trigger, ...]] = (
 class Move:
     """What a trigger does to a phase.
 
-    `go` is the next phase, `settle` who ended it (`by`: whoever answered), `stick` why nobody can answer it any more;
-    `refuse` is what an answer gets, `overdue` that its time is over. All empty: nothing changes.
+    `go` is the next phase. `settle` ends the dialog, with the origin of its end (`by`: that of our answer) and a
+    `reason`. `unanswerable` is why it cannot be answered, `probe` checks its renderer, `refuse` is the error of an
+    answer, `overdue` marks that the time of its policy is over. All empty: nothing changes.
     """
 
     go: Phase | Literal[""] = ""
@@ -65,7 +66,7 @@ class Move:
 
 
 _STAY: Final = Move()
-_BUSY: Final = Move(refuse="it is being answered already")
+_BUSY: Final = Move(refuse="another answer is under way")
 _UNCONFIRMED: Final = Move(settle="remote", reason="unconfirmed")
 _OTHERS: Final = Move(settle="remote", reason="elsewhere")
 _OURS: Final = Move(settle="by", reason="answered")
@@ -122,14 +123,14 @@ REMEDIES: Final[Mapping[str, tuple[str, ...]]] = {
     "unseen": ("same_document", "navigate", "reload", "close"),
     "page_inactive": ("navigate", "close"),
 }
-"""What frees a page from an unanswerable dialog, by the reason (facts 5, 22); the gentlest first."""
+"""Remedies by the reason why a dialog is unanswerable (facts 5, 22); the gentlest first."""
 REMEDIES_WITHOUT_WINDOW: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("orphaned", "superseded", "unseen"), ("navigate", "close")),
     "page_inactive": ("close",),
 }
-"""The same in a browser without windows for dialogs, where a navigation within the document frees nothing."""
+"""The same for a browser without windows for dialogs, where a same-document navigation frees nothing."""
 
 
 def remedies(why: str, *, native: bool) -> tuple[str, ...]:
-    """The remedies for a dialog that is unanswerable for this reason; none where it is answerable."""
+    """Return the remedies for a dialog that is unanswerable for this reason; none if it is answerable."""
     return (REMEDIES if native else REMEDIES_WITHOUT_WINDOW).get(why, ())

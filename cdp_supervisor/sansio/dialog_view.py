@@ -24,10 +24,10 @@ class DialogView:
     answerable: bool
     answering: bool
     why: str
-    """Why nobody can answer it."""
+    """Why it is unanswerable; empty if it can be answered."""
     remedies: tuple[str, ...]
     deadline: float | None
-    """On the supervisor's clock."""
+    """The moment of its next deadline, on the supervisor's clock."""
     overdue: bool
     closed_by: str
     reason: str
@@ -35,7 +35,7 @@ class DialogView:
     opened_mono: float
 
     def to_dict(self, *, now: float | None = None) -> Json:
-        """As JSON; what does not apply is left out."""
+        """Return it as JSON; fields that do not apply are left out."""
         shown: Json = {
             "id": self.id,
             "type": self.type,
@@ -62,7 +62,7 @@ class DialogView:
 
 
 def view_dialog(dialog: Dialog) -> DialogView:
-    """A dialog as it is shown."""
+    """Return the view of a dialog."""
     return DialogView(
         id=dialog.id,
         target_id=dialog.target_id,

@@ -1,7 +1,7 @@
-"""Everything that the machine wants done. Effects are orders; whoever carries them out decides nothing.
+"""The effects of the state machine: orders; the event source that performs them decides nothing.
 
-Where several parts of a program share one connection, the effects that touch what is shared (`Discover`, `AutoAttach`,
-`Enable`, `Resume`) go to whoever holds it; alone, each is one command.
+If several parts of a program share one connection, the effects that concern all of them (`Discover`, `AutoAttach`,
+`Enable`, `Resume`) go to the owner of the connection; on a connection of the supervisor alone, each is one command.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cdp_supervisor.sansio.changes import Change
 
 
 class Send(Struct, frozen=True, kw_only=True):
-    """A command; its end comes back under the ticket."""
+    """Send a command; its end comes back as `CommandEnded` with the ticket."""
 
     ticket: int
     session_id: SessionId | None
@@ -25,49 +25,52 @@ class Send(Struct, frozen=True, kw_only=True):
 
 
 class Forget(Struct, frozen=True, kw_only=True, gc=False):
-    """Nobody waits for what was sent under this ticket any more."""
+    """Abandon the command with this ticket: its reply is ignored."""
 
     ticket: int
 
 
 class Discover(Struct, frozen=True, kw_only=True, gc=False):
-    """Hear of every target."""
+    """Discover targets: get an event for each of them."""
 
 
 class AutoAttach(Struct, frozen=True, kw_only=True, gc=False):
-    """Hear of what appears below this session before its first instruction; None is the browser's own session."""
+    """Attach to new targets of this session, paused before they run; None: of the root session."""
 
     session_id: SessionId | None = None
 
 
 class Enable(Struct, frozen=True, kw_only=True, gc=False):
-    """Hear the events of a domain on a session."""
+    """Enable a domain on a session, to get its events."""
 
     session_id: SessionId
     domain: str
 
 
 class Resume(Struct, frozen=True, kw_only=True, gc=False):
-    """Let the target of a session run. Sent whether or not it said that it waits (fact 7)."""
+    """Let the target of a session run. Sent whether or not the target was reported as waiting (fact 7)."""
 
     session_id: SessionId
 
 
 class Detach(Struct, frozen=True, kw_only=True, gc=False):
-    """End a session that is not wanted."""
+    """End a session that is out of scope."""
 
     session_id: SessionId
     parent: SessionId | None
 
 
 class Release(Struct, frozen=True, kw_only=True, gc=False):
-    """The end: attach to nothing more, or what comes later waits for ever; `sessions` are the browser's own ones of ours."""
+    """Release the link: end auto-attach, or later targets wait for ever, and end these sessions.
+
+    `sessions` are those that the supervisor opened on the root session.
+    """
 
     sessions: tuple[SessionId, ...] = ()
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """The answer to an ask: a value, or an error to be raised where it was asked."""
+    """Answer a request: with a value, or with an error to raise in its caller."""
 
     request_id: int
     value: Any = None
@@ -75,25 +78,25 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class Publish(Struct, frozen=True, kw_only=True, gc=False):
-    """Something changed that somebody may want to hear of."""
+    """Publish a change to its subscribers."""
 
     change: Change
 
 
 class Dial(Struct, frozen=True, kw_only=True, gc=False):
-    """Dial; what comes of it belongs to this epoch."""
+    """Connect; the inputs of the new link have this generation."""
 
     generation: int
 
 
 class Disconnect(Struct, frozen=True, kw_only=True, gc=False):
-    """End the link: it does not answer."""
+    """End the link, because it does not answer."""
 
     reason: str
 
 
 class Note(Struct, frozen=True, kw_only=True):
-    """A line for the log. Neither text nor fields hold anything that a page wrote."""
+    """Write a line to the log. Neither text nor fields hold anything that a page wrote."""
 
     level: Literal["debug", "info", "warning"]
     text: str

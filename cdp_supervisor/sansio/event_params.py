@@ -1,8 +1,9 @@
-"""What browsers say most often, as values: the few fields of each event that a rule reads.
+"""Event params: the few fields of each event that a rule reads, as typed values.
 
-A short event goes straight from its bytes into its value, past everything that nobody reads; one that is long, or has a
-field of another type than it should, is read field by field: what is missing or of another type is empty, and long texts are
-cut. Both ways give the same value, and no third thing: a newer browser, or a page that lies, breaks nothing.
+A short event is decoded straight from its bytes, and its other fields are skipped; an event that is long, or has a
+field of an unexpected type, is read field by field: a field that is missing or of another type is empty, and long
+texts are cut. Both ways give the same value and never raise for a field: a newer browser, or a page that lies, breaks
+nothing.
 """
 
 from __future__ import annotations
@@ -15,27 +16,27 @@ from cdp_core.sansio.messages import Event, Json, is_object
 from cdp_core.sansio.structs import DECODE_ERRORS, Struct, decoder
 
 ID: Final = 1024
-"""Characters of an id or a name."""
+"""Characters of an id or a name at most."""
 _HOST = re.compile(r"([a-z][a-z0-9+.-]*)://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)", re.IGNORECASE)
 _NUMERIC = re.compile(r"[0-9.]+")
 
 S = TypeVar("S", bound=Struct)
 Reader = Callable[[Event, int], S]
-"""Reads an event; texts that may be long are cut at so many characters."""
+"""Reads an event; its long texts are cut to the given number of characters."""
 
 
 NAMES: Final = {"native": "hasBrowserHandler"}
-"""Where our word for a field is not its own."""
+"""Protocol names of fields that have another name here."""
 
 
 def protocol_name(name: str) -> str:
-    """The protocol's name of a field."""
+    """Return the protocol's name of a field."""
     first, *others = name.split("_")
     return NAMES.get(name) or "".join([first, *(each.capitalize() for each in others)])
 
 
 class FrameInfo(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
-    """A frame with its document, in an event and in a tree."""
+    """`Page.Frame`: a frame with its document, in an event or a frame tree."""
 
     id: str = ""
     parent_id: str = ""
@@ -75,14 +76,14 @@ class NavigatedWithinDocumentParams(Struct, frozen=True, kw_only=True, gc=False,
 
 
 class ContextAux(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
-    """Whose an execution context is."""
+    """`auxData` of an execution context: its frame, and whether it is the default one."""
 
     frame_id: str = ""
     is_default: bool = False
 
 
 class ContextDescription(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
-    """An execution context."""
+    """`Runtime.ExecutionContextDescription`."""
 
     unique_id: str = ""
     aux_data: ContextAux = ContextAux()
@@ -119,21 +120,21 @@ class DialogClosedParams(Struct, frozen=True, kw_only=True, gc=False, rename=pro
 
 
 class NoParams(Struct, frozen=True, kw_only=True, gc=False):
-    """An event that says all by its name."""
+    """An event without params that a rule reads."""
 
 
 LONG: Final = frozenset(("url", "url_fragment", "message", "default_prompt"))
-"""Texts that may be longer than an id."""
+"""Fields that may be longer than an id."""
 
 
 def reader(kind: type[S]) -> Reader[S]:
-    """A reader for one kind of event."""
+    """Return a reader for one kind of event params."""
     strict = decoder(kind)
     by_field = _by_field(kind)
 
     def read(event: Event, most: int) -> S:
         raw = event.raw
-        if len(raw) <= most and len(raw) <= ID and type(event) is Event:  # so no text in it needs a cut
+        if len(raw) <= most and len(raw) <= ID and type(event) is Event:  # so none of its texts needs a cut
             try:
                 return strict(raw)
             except DECODE_ERRORS:
@@ -166,31 +167,31 @@ def _one_field(name: str, wire_name: str, of: type) -> Callable[[Json, int], Any
 
 
 read_frame: Callable[[Json, int], FrameInfo] = _by_field(FrameInfo)
-"""A frame of a tree."""
+"""Reads a frame of a frame tree."""
 
 
 # ── fields of raw params ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def text(params: Json, name: str, most: int = ID) -> str:
-    """A text, or an empty one. Ids and names have a bound as well: memory is bounded whatever a peer sends."""
+    """Return a string, or an empty one. Even ids are cut, so memory is bounded whatever a peer sends."""
     value = params.get(name)
     return value[:most] if isinstance(value, str) else ""
 
 
 def flag(params: Json, name: str) -> bool:
-    """True where it says so."""
+    """Return True if the field is true."""
     return params.get(name) is True
 
 
 def member(params: Json, name: str) -> Json:
-    """An object, or an empty one."""
+    """Return an object, or an empty one."""
     value = params.get(name)
     return value if is_object(value) else {}
 
 
 def members(params: Json, name: str) -> list[Json]:
-    """The objects in a list."""
+    """Return the objects in a list."""
     value: object = params.get(name)
     if not isinstance(value, list):
         return []
@@ -199,9 +200,10 @@ def members(params: Json, name: str) -> list[Json]:
 
 
 def site_of(url: str) -> str:
-    """What a browser keeps in one process: scheme and the last two labels of the host; empty where there is no host.
+    """Return the site of a URL: its scheme and the last two labels of its host; empty without a host.
 
-    Who registers names below three labels is not known here: such sites may be taken for one.
+    A browser keeps one site in one process. The public suffix list is not known here: sites below a suffix of two
+    labels are taken for one.
     """
     found = _HOST.match(url)
     if found is None or not found[2]:

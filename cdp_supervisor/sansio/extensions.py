@@ -9,12 +9,13 @@
         def next_deadline(self, state): return None
         def view(self, state): return {"guids": list(state)}
 
-An extension receives each input after our own rules. Its effects may be `Send` (with ticket 0, so no reply comes back) and
-`Note`, at most `MAX_SENDS` commands for one input. An extension that raises, or asks for more, is disabled; the snapshot says
-why, and nothing else changes (docs/cdp/an-extension-that-raises-is-disabled.md). The console ring is an extension.
+An extension receives each input after the supervisor's own rules. Its effects may be `Send` (with ticket 0, so no
+reply comes back) and `Note`, at most `MAX_SENDS` commands for one input. An extension that raises, or asks for more,
+is disabled; the snapshot shows why, and nothing else changes (docs/cdp/an-extension-that-raises-is-disabled.md). The
+console ring is an extension.
 
-An extension that only collects events may have a fifth function, `fold`, which takes several events at once. The supervisor
-then defers them until the state is read (docs/cdp/unread-console-events-are-folded-later.md).
+An extension that only collects events may have a fifth function, `fold`, which takes several events at once. The
+supervisor then defers them until the state is read (docs/cdp/unread-console-events-are-folded-later.md).
 """
 
 from __future__ import annotations
@@ -38,46 +39,46 @@ if TYPE_CHECKING:
 MAX_SENDS: Final = 8
 """Commands that one input may bring from one extension."""
 LEVELS: Final = frozenset(("debug", "info", "warning"))
-"""Of a `Note`."""
+"""Allowed levels of a `Note`."""
 
 S = TypeVar("S")
 
 
 class Extension(Protocol[S]):
-    """Four pure functions over a state of its own, a name, and the event methods that it wants."""
+    """Four pure functions over a state of its own, a name, and the event methods that it uses."""
 
     @property
     def name(self) -> str:
-        """Where the snapshot shows it."""
+        """Its key in `Snapshot.extensions`."""
         ...
 
     @property
     def events(self) -> frozenset[str]:
-        """The events that it is fed; inputs of every other kind it gets in any case."""
+        """The event methods that it is fed; inputs other than events it always gets."""
         ...
 
     def initial(self) -> S:
-        """Its state before anything happened."""
+        """Return its state before the first input."""
         ...
 
     def step(self, state: S, input: Input, /) -> tuple[S, Iterable[Effect]]:
-        """What an input makes of it."""
+        """Return its state after an input, and the effects that it wants."""
         ...
 
     def next_deadline(self, state: S, /) -> float | None:
-        """When it wants a `TimePassed`; asked after each of its steps."""
+        """Return when it wants a `TimePassed`; called after each of its steps."""
         ...
 
     def view(self, state: S, /) -> Json:
-        """Its part of the snapshot."""
+        """Return its part of the snapshot, as plain JSON."""
         ...
 
 
 class FoldingExtension(Extension[S], Protocol[S]):
-    """A machine that orders nothing and waits for nothing when it is fed events."""
+    """An extension that causes neither effects nor deadlines when it is fed events."""
 
     def fold(self, state: S, inputs: Sequence[BrowserEvent], /) -> S:
-        """What several of its events make of it, one after the other: what `step` would."""
+        """Return its state after several of its events in order, as `step` would for each."""
         ...
 
 
@@ -85,7 +86,7 @@ AnyExtension = Extension[Any]
 
 
 class ExtensionViews(Mapping[str, Json]):
-    """What each machine shows, by its name, made when it is looked at: most snapshots are taken for something else."""
+    """The view of each extension by its name, built when it is read: most readers do not use it."""
 
     def __init__(self, hosted: tuple[HostedExtension, ...]) -> None:
         self._hosted = {each.extension.name: each for each in hosted}
@@ -113,25 +114,25 @@ def _view(hosted: HostedExtension) -> Json:
     try:
         view: Json = hosted.extension.view(hosted.state)
         json.dumps(view, allow_nan=False)
-    except Exception as error:  # noqa: BLE001 - a stranger's code, which must not keep the rest from being shown
+    except Exception as error:  # noqa: BLE001 - the embedder's code, which must not break the snapshot
         return {"off": f"its view raised {type(error).__name__}"}
-    return view if is_object(view) else {"off": "its view is no JSON object"}
+    return view if is_object(view) else {"off": "its view is not a JSON object"}
 
 
 # ── feeding ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def feed(transition: Transition, input: Input) -> None:
-    """Let each hear of what it wants, after our own rules."""
-    told = input
+    """Feed an input to each extension that uses it, after the supervisor's own rules."""
+    completed = input
     method = input.event.method if type(input) is BrowserEvent else None
     for place, hosted in enumerate(transition.extensions):
         if hosted.off or (method is not None and method not in hosted.extension.events):
             continue
-        if told is input and type(input) is BrowserEvent:
+        if completed is input and type(input) is BrowserEvent:
             session_id = input.event.session_id
-            told = replace(input, page=None if session_id is None else transition.state.page_of.get(session_id))
-        _put_extension(transition, place, _fed(transition, hosted, told))
+            completed = replace(input, page=None if session_id is None else transition.state.page_of.get(session_id))
+        _put_extension(transition, place, _fed(transition, hosted, completed))
 
 
 def _put_extension(transition: Transition, place: int, hosted: HostedExtension) -> None:
@@ -146,14 +147,14 @@ def _fed(transition: Transition, hosted: HostedExtension, input: Input) -> Hoste
         state, wanted = extension.step(hosted.state, input)
         orders = tuple(wanted)
         deadline = extension.next_deadline(state)
-        reason = _beyond(orders) if orders else ""
+        reason = _violation(orders) if orders else ""
         if not (deadline is None or is_finite(deadline)):
-            reason = "its deadline is no time"
-    except Exception as error:  # noqa: BLE001 - a stranger's code: it ends, and nothing else does
+            reason = "its deadline is not a finite number"
+    except Exception as error:  # noqa: BLE001 - the embedder's code: only the extension is disabled
         state, orders, deadline, reason = hosted.state, (), None, f"it raised {type(error).__name__}"
     if reason:
         transition.count("machines_switched_off")
-        transition.note("warning", "a machine was switched off", machine=extension.name, why=reason)
+        transition.note("warning", "an extension was disabled", machine=extension.name, why=reason)
         transition.cancel(f"machine:{extension.name}")
         return replace(hosted, off=reason)
     for order in orders:
@@ -165,27 +166,27 @@ def _fed(transition: Transition, hosted: HostedExtension, input: Input) -> Hoste
     return replace(hosted, state=state, timed=deadline is not None)
 
 
-def _beyond(orders: tuple[Any, ...]) -> str:
+def _violation(orders: tuple[Any, ...]) -> str:
     sends = sum(isinstance(each, effects.Send) for each in orders)
     if sends > MAX_SENDS:
         return f"it sent {sends} commands for one input"
-    wrong = [reason for order in orders if (reason := _wrong_with(order))]
+    wrong = [reason for order in orders if (reason := _invalid(order))]
     return wrong[0] if wrong else ""
 
 
-def _wrong_with(order: object) -> str:
-    """Why a stranger's order cannot be carried out."""
+def _invalid(order: object) -> str:
+    """Return why an effect of an extension cannot be performed; empty if it can."""
     if isinstance(order, effects.Note):
         good = order.level in LEVELS and isinstance(order.text, str) and isinstance(order.fields, Mapping)  # pyright: ignore[reportUnnecessaryIsInstance]
-        return "" if good else "it noted what is no line of a log"
+        return "" if good else "it returned an invalid Note"
     if not isinstance(order, effects.Send):
-        return "it ordered what is not a machine's to order"
+        return "it returned something other than Send or Note"
     if not isinstance(order.session_id, (str, type(None))) or not isinstance(order.method, str) or not order.method:  # pyright: ignore[reportUnnecessaryIsInstance]
-        return "it sent what is no command"
+        return "it returned an invalid Send"
     try:
         encode_command(CommandId(1), order.method, order.params, order.session_id)
     except CdpError:
-        return f"it sent {order.method[:64]} with params that are no JSON"
+        return f"it sent {order.method[:64]} with params that are not JSON"
     return ""
 
 
@@ -194,11 +195,11 @@ def _schedule_extension(transition: Transition, name: str, deadline: float | Non
     if deadline is None:
         transition.cancel(key)
     elif transition.state.deadline_of.get(key) != deadline:
-        transition.schedule(key, max(deadline - transition.now, 0.0), f"machine {name} asked for it")
+        transition.schedule(key, max(deadline - transition.now, 0.0), f"extension {name} scheduled it")
 
 
 def due(transition: Transition, name: str) -> None:
-    """A machine wanted to be woken."""
+    """Feed `TimePassed` to an extension with a due deadline."""
     tick = TimePassed(at=transition.at, generation=transition.state.generation)
     for place, hosted in enumerate(transition.extensions):
         if hosted.extension.name == name and not hosted.off:
@@ -206,21 +207,21 @@ def due(transition: Transition, name: str) -> None:
 
 
 def fold(state: State, inputs: Sequence[BrowserEvent]) -> State | None:
-    """What machines that only keep make of these; None where one that wants them does more, or fails."""
+    """Fold events into the extensions that only collect; None if another one uses them, or one raises."""
     extensions = state.extensions
     for place, hosted in enumerate(extensions):
         extension = hosted.extension
         events = extension.events
-        mine = (
+        used = (
             inputs if events == state.extension_events else [input for input in inputs if input.event.method in events]
         )
-        if not mine or hosted.off:
+        if not used or hosted.off:
             continue
         if not hosted.folds:
             return None
         try:
-            kept = cast("FoldingExtension[Any]", extension).fold(hosted.state, mine)
-        except Exception:  # noqa: BLE001 - it is asked for each by itself, and then switched off
+            kept = cast("FoldingExtension[Any]", extension).fold(hosted.state, used)
+        except Exception:  # noqa: BLE001 - fed one at a time, it raises again and is disabled
             return None
         if kept is not hosted.state:
             extensions = (*extensions[:place], replace(hosted, state=kept), *extensions[place + 1 :])

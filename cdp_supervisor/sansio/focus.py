@@ -1,7 +1,7 @@
-"""The page that a request means when it names none: the focused page, or the only one.
+"""The page that a request uses if it names none: the focused page, or the only one.
 
-The focus never moves by itself: a page that is gone leaves it empty, and another page does not take its place
-(docs/cdp/focus-never-moves-by-itself.md).
+The focus never moves automatically: when the focused page is gone, no other page takes its place until
+a request focuses one (docs/cdp/focus-never-moves-by-itself.md).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from cdp_supervisor.sansio.transition import Transition
 
 
 def focus(transition: Transition, received: RequestReceived, request: Focus) -> None:
-    """`focus`."""
+    """Process a `Focus` request."""
     if request.target_id is None:
         pages = [*transition.state.pages]
         transition.update(focus=None, page_gone=None, only_page=pages[0] if len(pages) == 1 else None)
@@ -29,10 +29,7 @@ def focus(transition: Transition, received: RequestReceived, request: Focus) -> 
 
 
 def focused_page(state: State) -> Page | None:
-    """The page that is meant where none is named: the focused one, or the only one. It never moves by itself.
-
-    See docs/cdp/focus-never-moves-by-itself.md.
-    """
+    """Return the page that is used if none is named: the focused one, or the only one."""
     if state.focus is not None:
         return state.pages.get(state.focus)
     if state.page_gone is not None or len(state.pages) != 1:
@@ -41,5 +38,5 @@ def focused_page(state: State) -> Page | None:
 
 
 def page_ids(transition: Transition) -> list[str]:
-    """Every page, in the order of their coming."""
+    """Return the ids of all pages, in the order in which they appeared."""
     return [page.id for page in sorted(transition.state.pages.values(), key=lambda page: page.number)]

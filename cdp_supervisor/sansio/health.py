@@ -1,7 +1,8 @@
-"""How a page fares, in one word and one sentence: what a timeout says, and a snapshot shows.
+"""The health of a page in one word and one sentence, for snapshots and for calls that timed out.
 
-The first of these that is so: the link is down, it crashed, its session ended, a dialog is open, it does not answer its setup
-(docs/cdp/a-page-that-does-not-answer-its-setup-is-blocked.md), it does not answer what a call waits for.
+The first one of these that holds: the link is down; the page crashed; its session ended; a dialog is open; the page
+does not answer its setup (docs/cdp/a-page-that-does-not-answer-its-setup-is-blocked.md); it does not answer while a
+call waits.
 """
 
 from __future__ import annotations
@@ -14,25 +15,29 @@ from cdp_supervisor.sansio.state import Page, State
 
 @attrs.frozen(kw_only=True)
 class Health:
-    """How a page fares: one word, one sentence, since when."""
+    """The state of a page in one word, why in one sentence, and since when (wall time)."""
 
     state: str
-    """`ok`, `busy`, `frame_busy`, `blocked_by_dialog`, `blocked`, `frame_blocked`, `crashed`, `detached` or `link_down`."""
+    """`ok`, `busy`, `frame_busy`, `blocked_by_dialog`, `blocked`, `frame_blocked`, `crashed`, `detached` or
+    `link_down`.
+    """
     why: str
     since: float | None
 
     def to_dict(self) -> Json:
-        """As JSON."""
+        """Return it as JSON."""
         return attrs.asdict(self)
 
 
 def view_health(state: State, page: Page) -> Health:
-    """How a page fares."""
+    """Return the health of a page."""
     pending = [dialog for dialog in page.dialogs if dialog.phase != "closed"]
     if state.link.phase != "up":
         return Health(state="link_down", why="the link to the browser is down", since=state.link.since.wall)
     if page.crashed is not None:
-        return Health(state="crashed", why="its process crashed; reload or navigate it", since=page.crashed.wall)
+        return Health(
+            state="crashed", why="its renderer process crashed; reload or navigate it", since=page.crashed.wall
+        )
     if page.session_id is None:
         return Health(state="detached", why="its session ended, and no other is open yet", since=None)
     if pending:
@@ -41,12 +46,14 @@ def view_health(state: State, page: Page) -> Health:
         why = f"dialog {dialog.id} ({dialog.type}) is open on it{stuck}"
         return Health(state="blocked_by_dialog", why=why, since=dialog.opened.wall)
     if page.blocked is not None:
-        why = "it does not answer: a dialog that opened before anybody listened, or a script that does not end"
+        why = "it does not answer: a dialog whose opening was not seen, or a script that does not end"
         return Health(state="blocked", why=why, since=page.blocked.wall)
     if page.blocked_sessions:
         session_id, since = min(page.blocked_sessions.items(), key=lambda each: (each[1].mono, each[0]))
         frame = _frame_on(state, session_id)
-        why = f"a frame of it{frame} does not answer: a dialog that nobody saw open, or a script that does not end"
+        why = (
+            f"a frame of it{frame} does not answer: a dialog whose opening was not seen, or a script that does not end"
+        )
         return Health(state="frame_blocked", why=why, since=since.wall)
     if page.session_id in page.busy_sessions:
         return Health(state="busy", why=_why_busy(state, page), since=page.busy_sessions[page.session_id].wall)
@@ -63,7 +70,7 @@ def _frame_on(state: State, session_id: SessionId) -> str:
 
 
 def _why_busy(state: State, page: Page) -> str:
-    """Pages that opened each other may share a process, and a dialog of one stops both (fact 16)."""
+    """Explain a busy page: an opener and its popup may share a process, which a dialog stops (fact 16)."""
     for other in sorted(state.pages.values(), key=lambda each: each.number):
         kin = other.opener_id == page.id or page.opener_id == other.id
         kin = kin or (page.opener_id is not None and page.opener_id == other.opener_id)

@@ -1,6 +1,6 @@
-"""Everything that can happen to the machine. Inputs are facts, in the past tense, and nothing else moves it.
+"""The inputs of the state machine: facts in the past tense; nothing else changes its state.
 
-Each carries when it happened, and on which link (`epoch`): what a link that has gone still says is dropped in one place.
+Each input carries its moment and the generation of its link: inputs of an older link are dropped, in one place.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from cdp_core.sansio.structs import Struct
 
 
 class Instant(Struct, frozen=True, kw_only=True, gc=False):
-    """A moment: `mono` decides, `wall` (seconds since 1970) is only shown."""
+    """A moment: decisions use `mono`, `wall` (seconds since 1970) is only shown."""
 
     mono: float
     wall: float = 0.0
 
 
 class LinkUp(Struct, frozen=True, kw_only=True):
-    """A link to a browser stands. `browser_id` is the browser's own, where its address tells."""
+    """A link to a browser is up. `browser_id` is the browser's id, if its address contains one."""
 
     at: Instant
     generation: int
     browser_id: str | None = None
     owned: bool = True
-    """Whether it is ours to open again."""
+    """True if the supervisor may open it again."""
 
 
 class LinkDown(Struct, frozen=True, kw_only=True):
-    """The link ended, or could not be made. `final`: there is no use in trying again (401, 404, a gone session)."""
+    """The link ended, or could not be made; `final`: a retry would fail too (401, 404, a gone session)."""
 
     at: Instant
     generation: int
@@ -40,7 +40,7 @@ class LinkDown(Struct, frozen=True, kw_only=True):
 
 
 class BrowserEvent(Struct, frozen=True, kw_only=True, gc=False):
-    """The browser said something. `page` is filled in by the machine, for those that come after it."""
+    """The browser sent an event. The state machine fills in `page`, for the extensions."""
 
     at: Instant
     generation: int
@@ -70,13 +70,13 @@ class SessionClosed(Struct, frozen=True, kw_only=True):
 
 
 class NotSent(Struct, frozen=True, kw_only=True):
-    """A command could not even be sent."""
+    """The outcome of a command that could not be sent."""
 
     error: Exception
 
 
 class CommandEnded(Struct, frozen=True, kw_only=True):
-    """What we sent under this ticket has ended, one way or another."""
+    """The command with this ticket ended, in whichever way."""
 
     at: Instant
     generation: int
@@ -85,17 +85,17 @@ class CommandEnded(Struct, frozen=True, kw_only=True):
 
 
 class RequestReceived(Struct, frozen=True, kw_only=True):
-    """Somebody asks something; exactly one Answer will come."""
+    """A request was made; it gets exactly one `Answer`."""
 
     at: Instant
     generation: int
     request_id: int
     request: Any
-    """One of `questions.Question`."""
+    """One of `requests.Request`."""
 
 
 class RequestCancelled(Struct, frozen=True, kw_only=True):
-    """Whoever asked waits no more."""
+    """The caller no longer waits for the answer of a request."""
 
     at: Instant
     generation: int
@@ -103,7 +103,7 @@ class RequestCancelled(Struct, frozen=True, kw_only=True):
 
 
 class TimePassed(Struct, frozen=True, kw_only=True):
-    """It is later now. One too many is harmless."""
+    """Time passed, and nothing else happened. A superfluous one is harmless."""
 
     at: Instant
     generation: int

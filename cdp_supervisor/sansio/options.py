@@ -1,6 +1,6 @@
-"""What a supervisor is told beforehand: how dialogs are met, which pages are its own, how hard it tries to come back.
+"""The options of a supervisor: policy for dialogs, scope of pages, reconnecting, limits.
 
-All are values. What is wrong with one is told where it is made, with what would be right.
+All are frozen values. An invalid one raises where it is made, with the values that are allowed.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from cdp_core.sansio.messages import BrowserContextId, TargetId
 from cdp_supervisor.errors import InvalidPolicy
 
 DialogPolicy = Literal["must_respond", "auto_dismiss", "auto_accept"]
-"""How dialogs of a type are met: see `Policy`."""
+"""What the supervisor does with dialogs of one type: see `Policy`."""
 DialogType = Literal["alert", "confirm", "prompt", "beforeunload"]
-"""The types of native dialogs."""
+"""The types of native dialogs in the protocol."""
 POLICIES: Final[tuple[str, ...]] = get_args(DialogPolicy)
 TYPES: Final[tuple[str, ...]] = get_args(DialogType)
 DEFAULT: Final[DialogPolicy] = "must_respond"
 SHOWN: Final = 80
-"""Characters of a wrong value in an error."""
+"""Characters of an invalid value in an error text."""
 
 
 def _to_policies(given: DialogPolicy | Mapping[DialogType, DialogPolicy]) -> str | Mapping[str, str]:
     if not isinstance(given, Mapping):
-        _check(given, POLICIES, "dialog policy")
+        _check(given, POLICIES, "a dialog policy")
         return given
     for kind, policy in given.items():
-        _check(kind, TYPES, "dialog type")
-        _check(policy, POLICIES, "dialog policy")
+        _check(kind, TYPES, "a dialog type")
+        _check(policy, POLICIES, "a dialog policy")
     return MappingProxyType({str(kind): str(policy) for kind, policy in given.items()})
 
 
@@ -42,11 +42,11 @@ def _comparable(dialogs: str | Mapping[str, str]) -> object:
 
 def _check(given: object, valid: tuple[str, ...], what: str) -> None:
     if not isinstance(given, str) or given not in valid:
-        raise InvalidPolicy(f"{shown(given)} is no {what}", valid=valid)
+        raise InvalidPolicy(f"{shown(given)} is not {what}", valid=valid)
 
 
 def is_finite(value: object) -> bool:
-    """Whether it is a number that a clock can show."""
+    """True for a finite number that is not a bool."""
     try:
         return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(float(value))
     except OverflowError:
@@ -54,15 +54,15 @@ def is_finite(value: object) -> bool:
 
 
 def is_time(value: object) -> bool:
-    """Whether it is a positive number of seconds."""
+    """True for a positive, finite number of seconds."""
     return is_finite(value) and isinstance(value, (int, float)) and value > 0
 
 
 def shown(value: object) -> str:
-    """A wrong value, as an error tells of it: not all of a long one."""
+    """Return the repr of an invalid value for an error text, cut to `SHOWN` characters."""
     try:
         text = repr(value)
-    except Exception:  # noqa: BLE001 - of an embedder's own class, or a number of too many digits
+    except Exception:  # noqa: BLE001 - the repr of a caller's class, or of a number with too many digits
         return f"a {type(value).__name__}"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
@@ -79,16 +79,17 @@ def _count(_self: object, field: attrs.Attribute[Any], value: object) -> None:
 
 def _text_or_none(_self: object, field: attrs.Attribute[Any], value: object) -> None:
     if value is not None and not isinstance(value, str):
-        raise InvalidPolicy(f"{field.name} must be a text or None, not {shown(value)}")
+        raise InvalidPolicy(f"{field.name} must be a string or None, not {shown(value)}")
 
 
 @attrs.frozen
 class Policy:
-    """How dialogs are met.
+    """What the supervisor does with dialogs.
 
-    `dialogs` is one policy for all types, or one for each type (a type that is missing must be responded to):
-    `must_respond` waits for somebody's answer, at most `dialog_timeout` seconds, then dismisses; `auto_dismiss` and
-    `auto_accept` answer at once. A prompt is accepted with `prompt_text`, or the page's own default where that is None.
+    `dialogs` is one policy for all types, or a mapping of types to policies (`must_respond` for a type that is
+    missing): `must_respond` waits for an answer, at most `dialog_timeout` seconds, then dismisses; `auto_dismiss` and
+    `auto_accept` answer at once. A prompt is accepted with `prompt_text`, or with the page's default text if that is
+    None.
     """
 
     dialogs: str | Mapping[str, str] = attrs.field(default=DEFAULT, converter=_to_policies, eq=_comparable)
@@ -99,14 +100,14 @@ class Policy:
         return Policy.from_mapping, (self.to_json(),)
 
     def of(self, kind: str) -> str:
-        """The policy for a dialog type; one that this version does not know must be responded to."""
+        """Return the policy for a dialog type: `must_respond` for a type that this version does not know."""
         if isinstance(self.dialogs, str):
             return self.dialogs
         return self.dialogs.get(kind, DEFAULT)
 
     @classmethod
     def unattended(cls, *, dialog_timeout: float = 300.0) -> Policy:
-        """For programs that nobody watches: what only informs is accepted, what asks is declined."""
+        """Return a policy for unattended programs: accept alert and beforeunload, dismiss confirm and prompt."""
         return cls(
             {
                 "alert": "auto_accept",
@@ -119,84 +120,85 @@ class Policy:
 
     @classmethod
     def from_mapping(cls, config: Mapping[str, Any]) -> Policy:
-        """Read `dialog_policy`, `dialog_timeout_s` and `prompt_text`. Raises InvalidPolicy that names what is valid."""
+        """Read `dialog_policy`, `dialog_timeout_s` and `prompt_text`. Raises InvalidPolicy."""
         names = {"dialog_policy": "dialogs", "dialog_timeout_s": "dialog_timeout", "prompt_text": "prompt_text"}
         if not isinstance(config, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidPolicy(f"a policy is read from a mapping, not from {shown(config)}", valid=tuple(names))
         for key in config:
-            _check(key, tuple(names), "option of a policy")
+            _check(key, tuple(names), "an option of a policy")
         return cls(**{names[key]: value for key, value in config.items()})
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON, for a trace."""
+        """Return it as JSON, for a trace."""
         dialogs = self.dialogs if isinstance(self.dialogs, str) else dict(self.dialogs)
         return {"dialog_policy": dialogs, "dialog_timeout_s": self.dialog_timeout, "prompt_text": self.prompt_text}
 
 
 @attrs.frozen(kw_only=True)
 class Scope:
-    """Which pages are supervised: all of the browser, given ones with what they open, or those of a browser context."""
+    """The supervised pages: all, some targets with the windows that they open, or those of one context."""
 
     target_ids: frozenset[TargetId] | None = None
     context_id: BrowserContextId | None = None
     observing: bool = False
-    """Whether nothing is sent by itself that a page could notice: no dialog is answered, none is timed."""
+    """True: nothing is sent automatically that a page could notice; no dialog is answered or timed."""
 
     @classmethod
     def browser(cls) -> Scope:
-        """Every page there is and comes."""
+        """Return the scope of all pages, also of future ones."""
         return cls()
 
     @classmethod
     def targets(cls, *target_ids: str) -> Scope:
-        """These pages and the windows that they open."""
+        """Return the scope of these pages and the windows that they open."""
         if not target_ids or not all(isinstance(each, str) and each for each in target_ids):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidPolicy("Scope.targets needs the ids of one target at least, as texts")
+            raise InvalidPolicy("Scope.targets needs the ids of at least one target, as strings")
         return cls(target_ids=frozenset(map(TargetId, target_ids)))
 
     @classmethod
     def context(cls, context_id: str) -> Scope:
-        """The pages of one browser context."""
+        """Return the scope of the pages of one browser context."""
         if not isinstance(context_id, str) or not context_id:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidPolicy("Scope.context needs the id of a browser context, as a text")
+            raise InvalidPolicy("Scope.context needs the id of a browser context, as a string")
         return cls(context_id=BrowserContextId(context_id))
 
     def observed(self) -> Scope:
-        """The same pages, watched only: no dialog is answered or timed, no page navigated, freed or closed.
+        """Return this scope, observing: no dialog is answered or timed, no page navigated, freed or closed.
 
-        To watch is seen in one way: where the browser has no window for dialogs, it dismisses by itself those that nobody
-        listens for, and keeps open those that a watcher sees, until somebody answers or the last watcher leaves (fact 26).
+        Observing has one visible effect. A browser without windows for dialogs dismisses a dialog at once if no
+        client has `Page` enabled; while one observes, the dialog stays open until a client answers it or the last
+        observer leaves (fact 26).
         """
         return attrs.evolve(self, observing=True)
 
     @property
     def whole(self) -> bool:
-        """Whether every page is in it."""
+        """True if every page is in scope."""
         return self.target_ids is None and self.context_id is None
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON, for a trace."""
+        """Return it as JSON, for a trace."""
         targets = None if self.target_ids is None else sorted(self.target_ids)
         return {"targets": targets, "context": self.context_id, "observing": self.observing}
 
 
 @attrs.frozen(kw_only=True)
 class Reconnect:
-    """How a lost link is dialled again: after `first` seconds, then ever later up to `most`, at most `budget` times."""
+    """Backoff of reconnects: after `first` seconds, each wait longer by `factor`, up to `most` seconds."""
 
     first: float = attrs.field(default=0.5, validator=_seconds)
     factor: float = attrs.field(default=2.0, validator=_seconds)
     most: float = attrs.field(default=10.0, validator=_seconds)
     budget: int = attrs.field(default=5, validator=_count)
-    """Failures in a row after which it is given up; 0 is never again."""
+    """Consecutive failures to connect after which the supervisor gives up; 0: it never reconnects."""
 
     @classmethod
     def never(cls) -> Reconnect:
-        """A lost link is the end."""
+        """Return the option that a lost link ends the supervisor."""
         return cls(budget=0)
 
     def wait_before(self, attempt: int, jitter: float) -> float:
-        """Seconds before this attempt, the first being 1; `jitter`, from 0 to 1, spreads many clients out."""
+        """Return the seconds before an attempt (the first is 1); `jitter` from 0 to 1 spreads many clients."""
         spread = jitter if 0 <= jitter <= 1 else 0.5
         try:
             grown = self.first * float(self.factor) ** (attempt - 1)
@@ -205,28 +207,28 @@ class Reconnect:
         return min(grown, self.most) * (0.5 + spread / 2)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON, for a trace."""
+        """Return it as JSON, for a trace."""
         return attrs.asdict(self)
 
 
 @attrs.frozen(kw_only=True)
 class Limits:
-    """What is kept, whatever a page does; what exceeds one is counted, and said in the snapshot."""
+    """Bounds of the state, whatever a page does; what exceeds one is counted and shown in the snapshot."""
 
     frames_kept: int = 12_000
-    """For each page."""
+    """Frames per page."""
     pages_kept: int = 4_000
     sessions_kept: int = 40_000
     dialogs_kept: int = 100
-    """Pending ones of a page."""
+    """Pending dialogs per page."""
     recent_dialogs: int = 20
     ended_calls: int = 20
     calls_kept: int = 4_000
     text_kept: int = 10_240
-    """Characters of a message, a title, a URL."""
+    """Characters of a message, a title or a URL."""
     setup_patience: float = 3.0
     """Seconds after which a page that has not answered its setup counts as blocked."""
     answer_patience: float = 5.0
-    """Seconds that an answered dialog has to close."""
+    """Seconds in which an answered dialog has to close."""
     retries: int = 3
-    """Of a frame tree that a navigation interrupted."""
+    """Further attempts to read a frame tree that a navigation interrupted."""

@@ -1,4 +1,4 @@
-"""Reading what came of a command: its result, or the error that took its place, and the value of a script."""
+"""Reading the outcome of a command: its result or its error, and the value of a script."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cdp_supervisor.sansio.inputs import NotSent
 
 
 def value_of(result: Result) -> Json:
-    """The result's JSON; empty where it is none."""
+    """Return the JSON of a result; empty if it cannot be read."""
     try:
         return result.value
     except RemoteProtocolError:
@@ -21,19 +21,19 @@ def value_of(result: Result) -> Json:
 
 
 def result_of(outcome: Any, method: str, session_id: SessionId | None) -> Json:
-    """The result. Raises what it was otherwise."""
+    """Return the result of an outcome. Raises the error of any other outcome."""
     if isinstance(outcome, Result):
         return outcome.value
     raise error_of(outcome, method, session_id)
 
 
 def error_of(outcome: Failure | NotSent, method: str, session_id: SessionId | None) -> Exception:
-    """Why there is no result."""
+    """Return the error of an outcome that is not a result."""
     return outcome.error if isinstance(outcome, NotSent) else failure_of(outcome, method, session_id)
 
 
 def read_evaluation(result: Json) -> Any:
-    """The value that `Runtime.evaluate` brought by value. Raises ScriptFailed."""
+    """Return the value in a result of `Runtime.evaluate` with `returnByValue`. Raises ScriptFailed."""
     details = result.get("exceptionDetails")
     if isinstance(details, dict):
         thrown: Json = member(result, "exceptionDetails")

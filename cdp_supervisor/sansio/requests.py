@@ -1,6 +1,6 @@
-"""What can be asked of a supervisor, as values; each is answered once, with a value or an error.
+"""The requests to a supervisor, as frozen values; each is answered once, with a value or an error.
 
-A value of the wrong type is refused where it is made; whether it means anything is the machine's to say.
+A field of the wrong type raises InvalidArgument where the request is made; the state machine checks the values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Remedy = Literal["same_document", "navigate", "reload", "close"]
 
 
 def _of(what: str, *kinds: type) -> Any:
-    """A validator: one of these types, and nothing else."""
+    """Make a validator that allows these types only."""
 
     def check(_self: object, field: attrs.Attribute[Any], value: object) -> None:
         if not isinstance(value, kinds):
@@ -27,15 +27,15 @@ def _of(what: str, *kinds: type) -> Any:
     return check
 
 
-_text = _of("a text", str)
-_text_or_none = _of("a text or None", str, type(None))
+_text = _of("a string", str)
+_text_or_none = _of("a string or None", str, type(None))
 _object_or_none = _of("a mapping or None", Mapping, type(None))
 _seconds_or_none = _of("a number of seconds or None", int, float, type(None))
 
 
 @attrs.frozen(kw_only=True)
 class RespondToDialog:
-    """Answer a dialog. The answer comes when the dialog has ended."""
+    """Respond to a dialog; answered with the `DialogView` when the dialog is over."""
 
     action: str = attrs.field(validator=_text)
     prompt_text: str | None = attrs.field(default=None, validator=_text_or_none)
@@ -44,7 +44,7 @@ class RespondToDialog:
 
 @attrs.frozen(kw_only=True)
 class Call:
-    """Send a command where it belongs. The answer is its result."""
+    """Send a command to the session that it belongs to; answered with its result."""
 
     method: str = attrs.field(validator=_text)
     params: Mapping[str, Any] | None = attrs.field(default=None, validator=_object_or_none)
@@ -57,7 +57,7 @@ class Call:
 
 @attrs.frozen(kw_only=True)
 class AwaitCall:
-    """The end of a call that a dialog has overtaken."""
+    """Wait for the end of a call that a dialog blocked; answered with its result."""
 
     call_id: str = attrs.field(validator=_text)
     timeout: float | None = attrs.field(default=None, validator=_seconds_or_none)
@@ -65,21 +65,21 @@ class AwaitCall:
 
 @attrs.frozen(kw_only=True)
 class SetPolicy:
-    """From now on dialogs are met so; those that are open, too."""
+    """Set the policy for dialogs, also for those that are open."""
 
     policy: Policy = attrs.field(validator=_of("a Policy", Policy))
 
 
 @attrs.frozen(kw_only=True)
 class Focus:
-    """Which page is meant where none is named; None: the only one there is."""
+    """Focus the page that is used if none is named; None: the only page."""
 
     target_id: str | None = attrs.field(default=None, validator=_text_or_none)
 
 
 @attrs.frozen(kw_only=True)
 class Recover:
-    """Free a page whose dialog nobody can answer."""
+    """Free a page that an unanswerable dialog blocks."""
 
     target_id: str = attrs.field(validator=_text)
     remedy: str = attrs.field(validator=_text)
@@ -87,7 +87,7 @@ class Recover:
 
 @attrs.frozen(kw_only=True)
 class Stop:
-    """End: settle what can be settled, within this time. The answer is a `StopReport`."""
+    """Stop: settle what can be settled within this time; answered with a `StopReport`."""
 
     timeout: float = attrs.field(default=1.5, validator=_of("a number of seconds", int, float))
 

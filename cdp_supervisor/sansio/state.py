@@ -1,9 +1,10 @@
-"""All that the machine knows, as one frozen value, cut by page.
+"""The state of the state machine, as one frozen value, divided by page.
 
-An event about one page makes a new record of that page, and a new map that shares the rest. Nothing here decides anything.
+An event about one page makes a new record of that page, and a new map that shares the rest. This module decides
+nothing.
 
-Whoever holds a `State` may read it from any thread, for ever: nothing in it changes. Maps are persistent ones, so that
-the ten-thousandth page costs no more than the tenth.
+A `State` may be read from any thread, at any time: nothing in it changes. Its maps are persistent, so an event costs
+no more with ten thousand pages than with ten.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ NOWHEN: Final = Instant(mono=0.0)
 
 @attrs.frozen(kw_only=True)
 class Deadline:
-    """When the machine wants to be woken, and why."""
+    """A moment at which the state machine wants a `TimePassed`, and why."""
 
     at: float
     why: str
 
 
 class Dialog(Struct, frozen=True, kw_only=True, gc=False):
-    """A native dialog. Its phases are told in dialogs.py."""
+    """A native dialog. dialog_table.py defines its phases."""
 
     id: str
     target_id: TargetId
@@ -52,22 +53,22 @@ class Dialog(Struct, frozen=True, kw_only=True, gc=False):
     generation: int
     phase: Phase = "open"
     by: str = ""
-    """Whose answer is on its way: `agent`, `auto_policy` or `watchdog`."""
+    """The origin of our answer: `agent`, `auto_policy` or `watchdog`."""
     accepting: bool = False
-    """What that answer says."""
+    """True if that answer accepts the dialog."""
     why: str = ""
-    """Why nobody can answer it."""
+    """Why it is unanswerable."""
     since_ticket: int = 0
-    """What was sent before its phase began has a number up to this one."""
+    """The last ticket that was given before its phase began."""
     held: bool = False
-    """Another one is open on the page, and one of the two is about to end: it is not answered by itself before that."""
+    """True while another dialog is open on the page and one of the two is about to end: the policy waits for that."""
     overdue: bool = False
     deadline: float | None = None
     request_ids: tuple[int, ...] = ()
     closed_by: str = ""
     reason: str = ""
     code: int | None = None
-    """The browser's, where it refused an answer."""
+    """The browser's error code, if it refused an answer."""
     closed: Instant = NOWHEN
 
 
@@ -76,36 +77,36 @@ class Frame(Struct, frozen=True, kw_only=True, gc=False):
 
     id: str
     number: int
-    """Frames are shown in the order of their coming."""
+    """Frames are shown in the order in which they appeared."""
     parent_id: str | None
     session_id: SessionId | None
-    """The session that tells of it; an iframe out of process has one of its own."""
+    """The session that reports it; an out-of-process iframe has its own."""
     url: str = ""
     name: str = ""
     origin: str = ""
     oopif: bool = False
     reported: bool = False
-    """Whether its own session has said what it shows: what others say of it is older."""
+    """True once the frame's own session reported its document; reports from other sessions are then stale."""
     context: str = ""
-    """The one that was told of last, ended or not, by its unique id."""
+    """The unique id of its latest execution context, destroyed or not."""
     loader: str = ""
-    """Of its document: another one is another document."""
+    """The `loaderId` of its document: another `loaderId` is another document."""
 
 
 class ExecutionContext(Struct, frozen=True, kw_only=True, gc=False):
-    """Where scripts of a frame run: an execution context, which ends when that is told, or with all of its session."""
+    """An execution context of a frame; it ends when destroyed, or when its session's contexts are cleared."""
 
     session_id: SessionId
     clearings_before: int
-    """So many times had all of that session ended before."""
+    """How often the contexts of its session had been cleared before it was created."""
 
 
 class Page(Struct, frozen=True, kw_only=True, gc=False):
-    """A page: what `Target` calls so, with its frames, in whichever process they are."""
+    """A target of type page, with its frames in all renderer processes."""
 
     id: TargetId
     number: int
-    """Pages are shown in the order of their coming."""
+    """Pages are shown in the order in which they appeared."""
     url: str = ""
     title: str = ""
     opener_id: TargetId | None = None
@@ -116,33 +117,33 @@ class Page(Struct, frozen=True, kw_only=True, gc=False):
     recent: tuple[Dialog, ...] = ()
     frames: Map[str, Frame] = Map()
     children: Map[str, Map[str, None]] = Map()
-    """Frames by the frame above, whether or not that one is known yet."""
+    """Child frames by the id of their parent frame, which may not be known yet."""
     last_frame: int = 0
     left_out: int = 0
-    """Frames beyond the limit."""
+    """The number of frames beyond the limit, which are not kept."""
     contexts: Map[str, ExecutionContext] = Map()
-    """By their unique ids: those of frames that are there, or are still to be told of."""
+    """By their unique ids: contexts of known frames, and of frames that no event has reported yet."""
     early_contexts: Map[str, str] = Map()
-    """The contexts of the latter."""
+    """The contexts of the latter: frame id to unique id."""
     context_clearings: Map[SessionId, int] = Map()
-    """How often all contexts of a session ended together."""
+    """How often the contexts of each session were cleared (`Runtime.executionContextsCleared`)."""
     crashed: Instant | None = None
     crashed_after: int = 0
-    """The last ticket before that was known: an answer to a later one is of another process."""
+    """The last ticket before the crash was known: a reply to a later one comes from a new renderer process."""
     blocked: Instant | None = None
-    """Since when its setup is unanswered, with no dialog of it seen."""
+    """Since when its setup is unanswered while no dialog of it was seen."""
     blocked_sessions: Map[SessionId, Instant] = Map()
-    """The sessions of frames out of process whose setup is unanswered, and since when."""
+    """The sessions of out-of-process iframes with an unanswered setup, and since when."""
     busy_sessions: Map[SessionId, Instant] = Map()
-    """The sessions whose renderers did not answer while a call waited for one, and since when."""
+    """The sessions of renderers that did not answer while a call waited, and since when."""
     stale: bool = True
-    """Whether the tree is still to be read."""
+    """True until its frame tree was read on this link."""
     remedy_pending: bool = False
-    """Whether something of ours is on its way that ends its dialogs: a navigation, a cure."""
+    """True while a command of ours that ends its dialogs is under way: a navigation or a remedy."""
 
 
 class Attachment(Struct, frozen=True, kw_only=True, gc=False):
-    """A session, and what it is for."""
+    """A session with its target, its page and the state of its setup."""
 
     session_id: SessionId
     target_id: TargetId
@@ -150,16 +151,16 @@ class Attachment(Struct, frozen=True, kw_only=True, gc=False):
     parent: SessionId | None
     page_id: TargetId | None
     primary: bool
-    """Whether it is the one that is listened to: a second one on the same target says everything again (fact 47)."""
+    """True if its events are used. One session per target is primary: a second one repeats all events (fact 47)."""
     waiting: bool = False
     set_up: bool = False
-    """Whether its setup was sent."""
+    """True once its setup was sent."""
     tries: int = 0
-    """Of its frame tree, beyond the first."""
+    """Attempts to read its frame tree after the first one."""
 
 
 class Ticket(Struct, frozen=True, kw_only=True, gc=False):
-    """Why something was sent."""
+    """The purpose of a command that was sent."""
 
     purpose: str
     session_id: SessionId | None
@@ -170,7 +171,7 @@ class Ticket(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CallRecord(Struct, frozen=True, kw_only=True):
-    """A call of somebody."""
+    """A call, from its request to its answer."""
 
     id: str
     method: str
@@ -179,39 +180,39 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     since: Instant
     ticket: int = 0
     waiting_request: Call | None = None
-    """What is asked, while it is not sent: the scripts of its frame have nowhere to run yet."""
+    """The request, while it is not sent because its frame has no execution context yet."""
     probe: int = 0
-    """The ticket of the question whether its renderer answers anything; 0: it was not asked."""
+    """The ticket of the probe that checks whether the renderer answers at all; 0: not sent."""
     request_id: int | None
     raises: bool
-    """Whether it is to be told of a dialog at once."""
+    """True if a dialog ends the request at once, with BlockedByDialog."""
     blocked: bool = False
     ended: tuple[Any, Exception | None] | None = None
-    """Its value or error, where nobody waited for it."""
+    """Its value or error, kept while no request waits for it."""
 
 
 class LinkState(Struct, frozen=True, kw_only=True):
-    """How the link is."""
+    """The state of the link."""
 
     phase: str = "connecting"
-    """`connecting`, `up`, `down` (to be dialled again), `gave_up`, `stopped`."""
+    """`connecting`, `up`, `down` (it will reconnect), `gave_up`, `stopped`."""
     reason: str = ""
     since: Instant = NOWHEN
     failures: int = 0
-    """In a row."""
+    """Consecutive failures to connect."""
     owned: bool = True
     browser_id: str | None = None
     browser_changed: bool = False
     browser_ids_known: bool = False
-    """Whether the browser's own id says if it is the one of before."""
+    """True if the browser's id shows whether it is the browser of the previous link."""
     unsupported: str = ""
-    """Why what answers is no browser that can be supervised."""
+    """Why the peer is not a browser that can be supervised."""
     listed: bool = False
-    """Whether the targets of this link have been told."""
+    """True once the targets of this link are known."""
     pages_before: int = 0
     """Pages with a number up to this one are older than this link."""
     unanswered: int = 0
-    """Keepalives in a row."""
+    """Consecutive keepalive commands without a reply."""
     last_sent: float = 0.0
 
 
@@ -221,15 +222,15 @@ class HostedExtension(Struct, frozen=True, kw_only=True):
     extension: Extension[Any]
     state: Any
     off: str = ""
-    """Why it was switched off."""
+    """Why it was disabled; empty while it runs."""
     timed: bool = False
-    """Whether it waits for a time."""
+    """True while it has a deadline."""
     folds: bool = False
-    """Whether it only keeps events (see `FoldingExtension`)."""
+    """True if it only collects events (see `FoldingExtension`)."""
 
 
 class State(Struct, frozen=True, kw_only=True):
-    """Everything."""
+    """The whole state of one supervisor."""
 
     policy: Policy
     scope: Scope
@@ -237,53 +238,52 @@ class State(Struct, frozen=True, kw_only=True):
     keepalive: float | None
     limits: Limits
     adopting: bool
-    """Whether sessions are opened by somebody else, and only followed here."""
+    """True if another client opens the sessions, and the supervisor only follows them."""
     now: float = 0.0
-    """The latest moment that was seen."""
+    """The latest moment of any input."""
     generation: int = 1
     sequence: int = 0
     link: LinkState = LinkState()
     pages: Map[TargetId, Page] = Map()
     page_of: Map[SessionId, TargetId] = Map()
-    """What is told of on the sessions that are listened to: a page, or a worker that belongs to none."""
+    """What the events of each primary session are about: a page, or a worker that belongs to no page."""
     sessions: Map[SessionId, Attachment] = Map()
     primary_on: Map[TargetId, SessionId] = Map()
-    """The session that is listened to, by target."""
+    """The primary session of each target."""
     also_on: Map[TargetId, tuple[SessionId, ...]] = Map()
-    """Further sessions on a target, the oldest first: the next one is listened to when that one ends."""
+    """Further sessions on a target, the oldest first: the next one becomes primary when the primary one ends."""
     adrift: Map[TargetId, TargetId] = Map()
-    """Frames, with their pages, whose session ended with another one's: nothing was said of the frame itself."""
+    """Frames, with their pages, that lost their session with another one: no event reported the end of the frame."""
     dialog_on: Map[str, TargetId] = Map()
     """The page of each pending dialog."""
     tickets: Map[int, Ticket] = Map()
     calls: Map[str, CallRecord] = Map()
     ended_calls: tuple[str, ...] = ()
     waiting_calls: tuple[str, ...] = ()
-    """Those that are not sent yet."""
+    """The calls that are not sent yet."""
     deadlines: Deadlines = ()
-    """What is to be done when."""
     deadline_of: Map[str, float] = Map()
     departed: tuple[Dialog, ...] = ()
-    """The last dialogs of pages that are gone."""
+    """The most recent dialogs of pages that are gone."""
     focus: TargetId | None = None
     only_page: TargetId | None = None
-    """The page that was the only one, and so was meant where none was named."""
+    """The page that is used if none is named, because it was the only one."""
     page_gone: tuple[TargetId, str] | None = None
-    """The page that was focused, and why it is gone."""
+    """The page that was focused, or was the only one, and why it is gone."""
     last_ticket: int = 0
     last_dialog: int = 0
     last_call: int = 0
     last_page: int = 0
     stopping: int | None = None
-    """The ask that wants the end."""
+    """The id of the `Stop` request, while it is under way."""
     totals: Map[str, int] = Map()
     extensions: tuple[HostedExtension, ...] = ()
     extension_events: frozenset[str] = frozenset()
-    """The events that a machine of somebody else's wants."""
+    """The event methods that an extension uses."""
 
     @property
     def deadline_entries(self) -> tuple[Entry, ...]:
-        """(when, key, why), the next one first."""
+        """Every deadline as (moment, key, reason), the next one first."""
         return tuple(entries(self.deadlines))
 
 
@@ -297,7 +297,7 @@ def initial_state(
     adopting: bool = False,
     extensions: tuple[Extension[Any], ...] = (),
 ) -> State:
-    """Before anything happened. Raises InvalidPolicy where an option is none."""
+    """Return the state before the first input. Raises InvalidPolicy if an option is invalid."""
     for name, given, kind in (
         ("policy", policy, Policy),
         ("scope", scope, Scope),
@@ -314,7 +314,7 @@ def initial_state(
         _check_extension(extension)
     names = [extension.name for extension in extensions]
     if len(set(names)) < len(names):
-        raise InvalidPolicy(f"Two extensions have one name; the names are {', '.join(sorted(names))}")
+        raise InvalidPolicy(f"Two extensions have the same name; the names are {', '.join(sorted(names))}")
     return State(
         policy=policy or Policy(),
         scope=scope or Scope.browser(),

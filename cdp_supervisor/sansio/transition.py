@@ -1,10 +1,10 @@
-"""One step in the making: the state so far, and the effects so far.
+"""One step of the state machine while it is computed: the state so far, and the effects so far.
 
-`step` is a pure function from a state and an input to a state and effects. Inside it the rules of one input follow each
-other, and a `Turn` is what they hand on: it is made in `step`, it ends there, and nobody else ever sees it.
+`step` is a pure function from a state and an input to a state and effects. Inside it several rules process one input,
+and pass a `Transition` on: it is made in `step` and ends there, and no other code ever sees it.
 
-Laws kept here, for all rules: every deadline is later than all that was seen; an ask is answered once; a ticket is taken
-once; what is kept stays within its limit.
+Laws kept here, for all rules: every deadline is later than every moment seen; a request is answered once; a ticket is
+taken once; what is kept stays within its limit.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from cdp_supervisor.sansio.state import Page, State, Ticket
 
 
 def moment_after(now: float, seconds: float) -> float:
-    """A moment that is really later than now, however large the one and small the other."""
+    """Return a moment that is really later than now, even if the seconds vanish in rounding."""
     at = now + seconds
     return at if at > now else math.nextafter(now, math.inf)
 
 
 class Transition:
-    """See the module."""
+    """The new state and the effects of one input, while the rules write them."""
 
     __slots__ = ("_is_new_state", "at", "effects", "extensions", "now", "state")
 
     def __init__(self, state: State, at: Instant) -> None:
         self.state = state
         self._is_new_state = False
-        """Whether the state was made in this step: nobody else has seen it, and it is written in place."""
+        """True if the state was made in this step: no other code has seen it, so it is changed in place."""
         self.at = at
         self.now = at.mono
-        """The latest moment."""
+        """The latest moment of any input, in seconds."""
         self.extensions = state.extensions
-        """As they are now. In the state they stand from the end of the step on."""
+        """The extensions as they are now; `result` puts them into the state."""
         self.effects: list[effects.Effect] = []
 
     # ── the state ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def result(self, before: State) -> State:
-        """The state that this step makes: the one before it where nothing has changed."""
+        """Return the state after this step: the one before it if nothing has changed."""
         if self.extensions is not before.extensions:
             self.update(extensions=self.extensions)
         if self._is_new_state:
@@ -55,7 +55,7 @@ class Transition:
         return before if self.now == before.now else replace(before, now=self.now)
 
     def update(self, **changed: Any) -> None:
-        """Change the state."""
+        """Change fields of the state."""
         state = self.state
         if not self._is_new_state:
             self.state = replace(state, now=self.now, sequence=state.sequence + 1, **changed)
@@ -65,27 +65,27 @@ class Transition:
             amend(state, name, value)
 
     def page(self, target_id: TargetId | None) -> Page | None:
-        """A page by its id."""
+        """Return a page by its id; None if there is none."""
         return None if target_id is None else self.state.pages.get(target_id)
 
     def put_page(self, page: Page) -> Page:
-        """A page has changed."""
+        """Put a new or changed page into the state, and return it."""
         state = self.state
         pages = state.pages.set(page.id, page)
         if self._is_new_state:
             amend(state, "pages", pages)
-        else:  # as `put`, without its keywords: this is done once for each event
+        else:  # as `update`, without its keywords: this runs once for each event
             self.state = replace(state, now=self.now, sequence=state.sequence + 1, pages=pages)
             self._is_new_state = True
         return page
 
     def page_of(self, session_id: SessionId | None) -> Page | None:
-        """The page that a session belongs to."""
+        """Return the page that a session belongs to; None if it has no page."""
         attachment = None if session_id is None else self.state.sessions.get(session_id)
         return None if attachment is None else self.page(attachment.page_id)
 
     def process_of(self, page: Page, frame_id: str) -> SessionId | None:
-        """The session of the process that a frame is in; None where it has no session now."""
+        """Return the session of the renderer process that a frame is in; None if it has no session now."""
         seen: set[str] = set()
         frame = page.frames.get(frame_id)
         while frame is not None and frame.id not in seen:
@@ -96,7 +96,7 @@ class Transition:
         return page.session_id
 
     def set_adrift(self, frame_id: str, page_id: TargetId) -> bool:
-        """A frame has no session, and nothing was said of its end. False where too many are known so already."""
+        """Note a frame that lost its session without an event about its end. False: too many are noted."""
         adrift = self.state.adrift
         if len(adrift) >= self.state.limits.sessions_kept:
             return False
@@ -108,10 +108,10 @@ class Transition:
         totals = self.state.totals
         self.update(totals=totals.set(what, totals.get(what, 0) + number))
 
-    # ── orders ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── effects ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def emit(self, effect: effects.Effect) -> None:
-        """Have something done."""
+        """Add an effect."""
         self.effects.append(effect)
 
     def send(
@@ -125,7 +125,7 @@ class Transition:
         dialog_id: str = "",
         call_id: str = "",
     ) -> int:
-        """Send a command; its end is the business of `purpose`."""
+        """Send a command and return its ticket; the rule for `purpose` processes its end."""
         number = self.state.last_ticket + 1
         ticket = Ticket(
             purpose=purpose, session_id=session_id, since=self.at, page_id=page_id, dialog_id=dialog_id, call_id=call_id
@@ -139,34 +139,34 @@ class Transition:
         return number
 
     def take_ticket(self, number: int) -> Ticket | None:
-        """What was sent under this number has ended."""
+        """Remove the ticket of a command that ended; None if it was removed before."""
         ticket = self.state.tickets.get(number)
         if ticket is not None:
             self.update(tickets=self.state.tickets.delete(number))
         return ticket
 
     def forget(self, number: int) -> None:
-        """Nobody waits for it any more."""
+        """Abandon the command with this ticket: its reply is ignored."""
         if self.take_ticket(number) is not None:
             self.emit(effects.Forget(ticket=number))
 
     def publish(self, change: Change) -> None:
-        """Something changed that somebody may want to hear of."""
+        """Publish a change to its subscribers."""
         self.effects.append(effects.Publish(change=change))
 
     def note(self, level: Literal["debug", "info", "warning"], text: str, **fields: Any) -> None:
-        """A line for the log."""
+        """Write a line to the log."""
         self.emit(effects.Note(level=level, text=text, fields={"generation": self.state.generation, **fields}))
 
     def answer(self, request_id: int | None, value: Any = None, *, error: Exception | None = None) -> None:
-        """Answer an ask; None is one whose asker was told already."""
+        """Answer a request; None stands for one that was answered before."""
         if request_id is not None:
             self.emit(effects.Answer(request_id=request_id, value=value, error=error))
 
     # ── deadlines ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def schedule(self, key: str, seconds: float, why: str) -> float:
-        """Come back in so many seconds; what was to be done under this key before is not. The answer is the moment."""
+        """Schedule a deadline in so many seconds, in place of an earlier one of this key; return its moment."""
         at = moment_after(self.now, seconds if seconds >= 0 else 0.0)
         state = self.state
         before = state.deadline_of.get(key)
@@ -175,14 +175,14 @@ class Transition:
         return at
 
     def cancel(self, key: str) -> None:
-        """There is nothing to come back for."""
+        """Cancel the deadline of this key, if it has one."""
         state = self.state
         at = state.deadline_of.get(key)
         if at is not None:
             self.update(deadlines=without(state.deadlines, at, key), deadline_of=state.deadline_of.delete(key))
 
     def due(self) -> str | None:
-        """The key of a deadline that has come, which is taken out; None where none has."""
+        """Remove the first deadline that is due and return its key; None if none is due."""
         deadlines = self.state.deadlines
         if not deadlines or deadlines[0][0][0] > self.now:
             return None

@@ -1,8 +1,9 @@
-"""What is shown of a state: frozen values that any thread may hold, built from the state alone.
+"""The snapshot: frozen values that any thread may hold, built from the state alone.
 
-A view knows no clock: it has moments, and `to_dict(now=…)` makes ages of them. It is capped where agents read it (30
-frames, OOPIFs two deep) and says what it leaves out; `full=True` leaves out nothing. Cuts follow the order of the tree,
-never that of arrival, so that two runs that end alike look alike.
+A view knows no clock: it has moments, and `to_dict(now=…)` computes ages from them. Its JSON is capped, because
+agents read it (30 frames, out-of-process iframes two deep), and shows that something was left out; `full=True` leaves
+out nothing. Cuts follow the order of the tree, never that of arrival, so that two runs with the same end look the
+same.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from cdp_supervisor.sansio.health import Health, view_health
 from cdp_supervisor.sansio.state import Frame, Page, State
 
 SCHEMA_VERSION: Final = 1
-"""Of `Snapshot.to_dict`; fields are only ever added."""
+"""The version of `Snapshot.to_dict`, within which fields are only added."""
 
 
 # ── the parts ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -28,7 +29,7 @@ SCHEMA_VERSION: Final = 1
 
 @attrs.frozen(kw_only=True)
 class FrameView:
-    """A frame, with those below it."""
+    """A frame with its child frames."""
 
     frame_id: str
     parent_frame_id: str | None
@@ -40,7 +41,7 @@ class FrameView:
     children: tuple[FrameView, ...]
 
     def to_dict(self) -> Json:
-        """This frame alone."""
+        """Return this frame as JSON, without its children."""
         return {
             "frame_id": self.frame_id,
             "parent_frame_id": self.parent_frame_id,
@@ -52,7 +53,7 @@ class FrameView:
         }
 
     def walk(self) -> Iterator[FrameView]:
-        """It and all below, parents first, in the order of the tree."""
+        """Yield the frame and all frames below it, parents first, in the order of the tree."""
         stack: list[FrameView] = [self]
         while stack:
             frame = stack.pop()
@@ -62,7 +63,7 @@ class FrameView:
 
 @attrs.frozen(kw_only=True)
 class PageView:
-    """A page."""
+    """A page with its frames, its dialogs and its health."""
 
     target_id: TargetId
     url: str
@@ -72,7 +73,7 @@ class PageView:
     session_id: SessionId | None
     health: Health
     stale: bool
-    """Whether its frames are as they were before: they could not be read yet."""
+    """True if its frames are those of an earlier moment, because they could not be read again yet."""
     tree: FrameView | None
     frame_count: int
     frames_left_out: int
@@ -80,11 +81,11 @@ class PageView:
     recent_dialogs: tuple[DialogView, ...]
 
     def frames(self) -> Iterator[FrameView]:
-        """Every frame, parents first."""
+        """Yield every frame, parents first."""
         return iter(()) if self.tree is None else self.tree.walk()
 
     def frame_tree(self, *, most: int | None = 30, depth: int | None = 2) -> Json:
-        """`{top, children, truncated}`: at most so many frames below the top, OOPIFs so deep."""
+        """Return `{top, children, truncated}`: up to `most` frames below the top, OOPIFs up to `depth` deep."""
         if self.tree is None:
             return {"top": None, "children": [], "truncated": False}
         children: list[Json] = []
@@ -103,7 +104,7 @@ class PageView:
         return {"top": self.tree.to_dict(), "children": children, "truncated": truncated}
 
     def to_dict(self, *, full: bool = False) -> Json:
-        """As JSON."""
+        """Return it as JSON, without its dialogs; capped unless `full`."""
         tree = self.frame_tree(most=None, depth=None) if full else self.frame_tree()
         return {
             "target_id": self.target_id,
@@ -121,7 +122,7 @@ class PageView:
 
 @attrs.frozen(kw_only=True)
 class SessionView:
-    """A session."""
+    """A session with its target and its page."""
 
     session_id: SessionId
     target_id: TargetId
@@ -132,7 +133,7 @@ class SessionView:
 
 @attrs.frozen(kw_only=True)
 class BlockedCallView:
-    """A call that waits behind a dialog."""
+    """A call that a dialog blocks."""
 
     call_id: str
     method: str
@@ -142,7 +143,7 @@ class BlockedCallView:
 
 @attrs.frozen(kw_only=True)
 class LinkView:
-    """The link."""
+    """The state of the link to the browser."""
 
     phase: str
     reason: str
@@ -155,10 +156,10 @@ class LinkView:
 
 @attrs.frozen(kw_only=True)
 class Snapshot:
-    """What is so now, all of it."""
+    """An immutable snapshot of the whole supervisor."""
 
     sequence: int
-    """Counts states: of two snapshots the one with the greater number is the later."""
+    """Counts states: of two snapshots, the one with the greater number is later."""
     link: LinkView
     pages: tuple[PageView, ...]
     pending_dialogs: tuple[DialogView, ...]
@@ -166,21 +167,21 @@ class Snapshot:
     sessions: tuple[SessionView, ...]
     blocked_calls: tuple[BlockedCallView, ...]
     focus: TargetId | None
-    """The page that is meant where none is named."""
+    """The page that is used if none is named."""
     page_gone: tuple[TargetId, str] | None
     extensions: Mapping[str, Json]
 
     @property
     def active(self) -> bool:
-        """Whether there is a link."""
+        """True while the link is up."""
         return self.link.phase == "up"
 
     def page(self, target_id: str) -> PageView | None:
-        """The page of this id."""
+        """Return the page with this id; None if there is none."""
         return next((page for page in self.pages if page.target_id == target_id), None)
 
     def to_dict(self, *, full: bool = False, now: float | None = None) -> Json:
-        """As JSON, capped unless `full`; with `now` (on the supervisor's clock) dialogs have ages."""
+        """Return it as JSON, capped unless `full`; with `now` (on the supervisor's clock) dialogs have ages."""
         shown: Json = {
             "schema_version": SCHEMA_VERSION,
             "sequence": self.sequence,
@@ -207,18 +208,18 @@ class Snapshot:
         return shown
 
 
-# ── making them ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── building snapshots ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def snapshot(state: State) -> Snapshot:
-    """The view of a state."""
+    """Return the snapshot of a state."""
     return Views().snapshot(state)
 
 
 class Views:
-    """Makes views, and remembers those of what has not changed: one changed page costs one page.
+    """Builds snapshots and reuses the parts that have not changed: one changed page costs one page.
 
-    Threads may share it: what two of them make at once is equal, and the later one is kept.
+    Threads may share it: if two of them build the same part at once, the results are equal, and the later one is kept.
     """
 
     def __init__(self) -> None:
@@ -227,7 +228,7 @@ class Views:
         self._pages: dict[TargetId, tuple[Page, Any, str, PageView]] = {}
 
     def snapshot(self, state: State) -> Snapshot:
-        """The view of a state; the same object where nothing but the time has changed."""
+        """Return the snapshot of a state; the same object if nothing but the time has changed."""
         last = self._last
         if last is not None and last.sequence == state.sequence:
             return last
@@ -235,7 +236,7 @@ class Views:
         views = tuple(self._page(state, page) for page in pages)
         kept = self._pages
         if len(kept) > 2 * len(views) + 8:
-            # another thread may have been here meanwhile
+            # another thread may have replaced `_pages` meanwhile
             self._pages = {page.id: kept[page.id] for page in pages if page.id in kept}
         sessions = self._sessions
         if sessions is None or sessions[0] is not state.sessions:
@@ -317,7 +318,7 @@ def _view_page(state: State, page: Page) -> PageView:
 
 
 def _view_tree(state: State, page: Page) -> FrameView | None:
-    """The tree as values: those below are made first, without recursion, however deep a page nests."""
+    """Build the frame tree from its leaves up, without recursion, since a page may nest frames deeply."""
     top = page.frames.get(page.id)
     if top is None:
         return None

@@ -90,7 +90,7 @@ def test_watching_tells_what_happens_until_it_is_interrupted(answer: list[str]) 
         assert watching.returncode == 0, errors
     text = "".join(lines) + rest
     assert re.match(r"page \w{8}  about:blank  1 frames  ok\n", text)
-    assert re.search(r"· page \w{8}: frame \w{8} is there", text)
+    assert re.search(r"· page \w{8}: frame \w{8} was added", text)
     assert "Sure?" not in text
     assert "Traceback" not in errors
 

@@ -22,12 +22,10 @@ MADE: dict[str, Callable[[], CdpError]] = {
     "AmbiguousTarget": lambda: errors.AmbiguousTarget(f"T{number}" for number in range(30)),
     "BlockedByDialog": lambda: errors.BlockedByDialog(["d-1"], method="Page.enable"),
     "CallTimedOut": lambda: errors.CallTimedOut("Page.enable", waited=3.0, health=HEALTH),
-    "DialogAnswerRefused": lambda: errors.DialogAnswerRefused(
-        "d-1", reason="it is being answered already", code=-32602
-    ),
+    "DialogAnswerRefused": lambda: errors.DialogAnswerRefused("d-1", reason="another answer is under way", code=-32602),
     "DialogUnanswerable": lambda: errors.DialogUnanswerable("d-1", why="orphaned", remedies=["navigate", "close"]),
     "FrameSharesProcess": lambda: errors.FrameSharesProcess("F", method="Page.enable", hint="try again"),
-    "InvalidPolicy": lambda: errors.InvalidPolicy("'never' is no dialog policy", valid=["auto_accept"]),
+    "InvalidPolicy": lambda: errors.InvalidPolicy("'never' is not a dialog policy", valid=["auto_accept"]),
     "NoPendingDialog": errors.NoPendingDialog,
     "PageFrozen": lambda: errors.PageFrozen("T", since=1.0, why="it does not answer"),
     "ScriptFailed": lambda: errors.ScriptFailed(name="TypeError", text=SECRET, line=3, column=4),

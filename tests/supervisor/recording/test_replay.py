@@ -456,7 +456,7 @@ def without_a_message(lines: list[Any]) -> None:
         (spoilt("input", "method", 5, where="Ask"), "An input in the trace"),
         (spoilt("input", "ask_id", None, where="Ask"), "An input in the trace"),
         (doubled, "holds two supervisors"),
-        (without_a_message, "A message in the trace is missing"),
+        (without_a_message, "The trace lacks the message of an input"),
     ],
 )
 def test_what_cannot_be_read_says_so(tmp_path: Path, change: Callable[[list[Any]], None], complaint: str) -> None:
@@ -470,7 +470,7 @@ def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
     recorded_run.RecordedRun(tmp_path / "t.jsonl", SCRIPT)
     lines = (tmp_path / "t.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "t.jsonl").write_bytes(b"".join([*lines[:6], b"{]\n", *lines[6:]]))
-    with pytest.raises(InvalidArgument, match="Line 7 of the trace is no JSON object"):
+    with pytest.raises(InvalidArgument, match="Line 7 of the trace is not a JSON object"):
         list(replay(tmp_path / "t.jsonl"))
 
 

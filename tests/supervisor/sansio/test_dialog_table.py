@@ -70,7 +70,7 @@ def test_only_what_may_still_be_up_unseen_is_probed() -> None:
 
 
 def test_an_answer_that_is_refused_is_told_why() -> None:
-    assert "answered already" in TABLE["answering", "answer"].refuse
+    assert "under way" in TABLE["answering", "answer"].refuse
     assert "any more" in TABLE["unanswerable", "answer"].refuse
 
 

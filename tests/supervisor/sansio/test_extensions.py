@@ -135,25 +135,25 @@ def test_a_machine_may_send_and_note_and_is_told_of_no_end() -> None:
     ("rule", "why"),
     [
         (raising, "it raised KeyError"),
-        (ordering(Dial(generation=9)), "it ordered what is not a machine's to order"),
-        (ordering(Answer(request_id=1)), "it ordered what is not a machine's to order"),
+        (ordering(Dial(generation=9)), "it returned something other than Send or Note"),
+        (ordering(Answer(request_id=1)), "it returned something other than Send or Note"),
         (ordering(*[Send(ticket=0, session_id=None, method="Log.clear")] * 9), "it sent 9 commands for one input"),
         (lambda _state, _input: None, "it raised TypeError"),
         (lambda state, _input: (state, 5), "it raised TypeError"),
-        (ordering(None), "it ordered what is not a machine's to order"),
-        (ordering(note(level="fatal")), "it noted what is no line of a log"),
+        (ordering(None), "it returned something other than Send or Note"),
+        (ordering(note(level="fatal")), "it returned an invalid Note"),
         (ordering(note(level=[])), "it raised TypeError"),
-        (ordering(note(text=None)), "it noted what is no line of a log"),
-        (ordering(note(fields=[1])), "it noted what is no line of a log"),
-        (ordering(send(session_id=5)), "it sent what is no command"),
-        (ordering(send(method="")), "it sent what is no command"),
-        (ordering(send(method=None)), "it sent what is no command"),
-        (ordering(send(method=5)), "it sent what is no command"),
-        (ordering(send(params={"a": object()})), "it sent Log.clear with params that are no JSON"),
-        (ordering(send(params={"a": math.nan})), "it sent Log.clear with params that are no JSON"),
-        (ordering(send(params=5)), "it sent Log.clear with params that are no JSON"),
-        (ordering(send(method="x" * 99, params=5)), f"it sent {'x' * 64} with params that are no JSON"),
-        (ordering(send(), note(), send(method="")), "it sent what is no command"),
+        (ordering(note(text=None)), "it returned an invalid Note"),
+        (ordering(note(fields=[1])), "it returned an invalid Note"),
+        (ordering(send(session_id=5)), "it returned an invalid Send"),
+        (ordering(send(method="")), "it returned an invalid Send"),
+        (ordering(send(method=None)), "it returned an invalid Send"),
+        (ordering(send(method=5)), "it returned an invalid Send"),
+        (ordering(send(params={"a": object()})), "it sent Log.clear with params that are not JSON"),
+        (ordering(send(params={"a": math.nan})), "it sent Log.clear with params that are not JSON"),
+        (ordering(send(params=5)), "it sent Log.clear with params that are not JSON"),
+        (ordering(send(method="x" * 99, params=5)), f"it sent {'x' * 64} with params that are not JSON"),
+        (ordering(send(), note(), send(method="")), "it returned an invalid Send"),
     ],
     ids=lambda each: each[:60] if isinstance(each, str) else "",
 )
@@ -165,7 +165,7 @@ def test_a_machine_that_does_what_it_may_not_is_switched_off_and_nothing_else(ru
     fold.says(LOG, on="s-P")
     assert fold.state.extensions[0].off == why
     assert fold.count("machines_switched_off") == 1
-    assert "a machine was switched off" in fold.notes()
+    assert "an extension was disabled" in fold.notes()
     assert not [each for each in fold.last if not isinstance(each, Note)]
     assert len(fed(fold, 1)) == before + 1
     assert fold.shown().extensions["stranger"] == {"off": why}
@@ -216,8 +216,8 @@ def test_a_machine_whose_deadline_is_no_time_is_switched_off(odd: Any) -> None:
     fold = on_a_page(extensions=(machine,))
     machine.wants = odd
     fold.passes(0.1)
-    assert fold.state.extensions[0].off == "its deadline is no time"
-    assert "machine stranger asked for it" not in fold.because()
+    assert fold.state.extensions[0].off == "its deadline is not a finite number"
+    assert "extension stranger scheduled it" not in fold.because()
 
 
 def test_eight_commands_for_one_input_are_not_too_many() -> None:
@@ -231,14 +231,14 @@ def test_eight_commands_for_one_input_are_not_too_many() -> None:
 def test_a_machine_is_woken_when_it_asked_for_it_and_only_it() -> None:
     machine = SampleExtension(wants=2.0)
     fold = on_a_page(extensions=(machine, SampleExtension(name="other")))
-    assert "machine stranger asked for it" in fold.because()
+    assert "extension stranger scheduled it" in fold.because()
     others = len(fed(fold, 1))
     machine.rule = functools.partial(_rung, machine)
     fold.now = 2.0
     fold.says("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
     assert type(fed(fold)[-1]) is TimePassed
     assert fed(fold)[-1].at.mono == 2.0
-    assert "machine stranger asked for it" not in fold.because()
+    assert "extension stranger scheduled it" not in fold.because()
     assert len(fed(fold, 1)) == others
 
 
@@ -253,7 +253,7 @@ def test_a_machine_may_change_its_mind_about_the_time() -> None:
     fold = on_a_page(extensions=(machine,))
 
     def wakes() -> list[float]:
-        return [at for at, _, why in fold.state.deadline_entries if "machine" in why]
+        return [at for at, _, why in fold.state.deadline_entries if "extension" in why]
 
     fold.passes(0.1)
     assert wakes() == [2.0]
@@ -270,7 +270,7 @@ def test_an_event_on_the_quick_way_may_set_a_time_as_well() -> None:
     fold = on_a_page(extensions=(machine,))
     machine.wants = 2.0
     fold.says(LOG, on="s-P")
-    assert "machine stranger asked for it" in fold.because()
+    assert "extension stranger scheduled it" in fold.because()
 
 
 def test_a_machine_that_asks_for_what_is_over_is_woken_and_never_for_ever() -> None:
@@ -285,7 +285,7 @@ def test_a_machine_that_was_switched_off_is_not_woken() -> None:
     fold = on_a_page(extensions=(machine,))
     machine.rule = raising
     fold.passes(0.1)
-    assert "machine stranger asked for it" not in fold.because()
+    assert "extension stranger scheduled it" not in fold.because()
     key = ("machine:stranger", 5.0)
     fold.state = replace(
         fold.state,
@@ -393,7 +393,7 @@ def test_a_view_that_raises_says_so_and_keeps_no_other_from_being_shown() -> Non
 @pytest.mark.parametrize("odd", [[1], "text", 5, True])
 def test_a_view_that_is_no_object_says_so(odd: Any) -> None:
     assert views(Counting(shows=odd), Counting("sound")) == {
-        "counting": {"off": "its view is no JSON object"},
+        "counting": {"off": "its view is not a JSON object"},
         "sound": {"counted": 3},
     }
 

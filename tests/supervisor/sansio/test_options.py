@@ -80,7 +80,7 @@ def test_any_positive_number_is_a_time(right: float) -> None:
 
 @pytest.mark.parametrize("wrong", [5, b"text", True])
 def test_what_a_prompt_is_answered_with_is_a_text(wrong: Any) -> None:
-    with pytest.raises(InvalidPolicy, match="prompt_text must be a text or None"):
+    with pytest.raises(InvalidPolicy, match="prompt_text must be a string or None"):
         Policy(prompt_text=wrong)
 
 

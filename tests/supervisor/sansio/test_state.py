@@ -174,7 +174,7 @@ def test_each_machine_begins_with_a_state_of_its_own() -> None:
 
 def test_two_machines_of_one_name_are_refused() -> None:
     """The snapshot shows each under its name."""
-    with pytest.raises(InvalidPolicy, match="Two extensions have one name; the names are a, b, b"):
+    with pytest.raises(InvalidPolicy, match="Two extensions have the same name; the names are a, b, b"):
         initial_state(extensions=(Named("b"), Named("a"), Named("b")))
 
 

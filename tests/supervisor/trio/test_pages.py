@@ -318,7 +318,7 @@ async def test_a_machine_is_fed_timed_and_shown(site: Any, bounded: trio.abc.Clo
             lambda: [Send(ticket=0, session_id=None, method="Browser.getVersion")] * 9,
             "it sent 9 commands for one input",
         ),
-        (lambda: ["close the browser"], "it ordered what is not a machine's to order"),
+        (lambda: ["close the browser"], "it returned something other than Send or Note"),
     ],
 )
 async def test_a_machine_that_fails_is_switched_off_alone(
