@@ -31,12 +31,12 @@ wrong: Any = FakeBrowser
         (lambda: wrong({"timeline": []}), r"is no script; JSON becomes one by Script.from_json"),
         (lambda: wrong().play("x"), r"^'x' is no step; there are AddFrame"),
         (lambda: wrong().play(None), r"^None is no step"),
-        (lambda: wrong().advance(math.nan), r"^nan is no time to come"),
-        (lambda: wrong().advance("1"), r"^'1' is no time to come"),
-        (lambda: wrong().advance(math.inf), r"^inf is no time to come"),
+        (lambda: wrong().advance(math.nan), r"^Cannot advance to nan: pass a finite time"),
+        (lambda: wrong().advance("1"), r"^Cannot advance to '1': pass a finite time"),
+        (lambda: wrong().advance(math.inf), r"^Cannot advance to inf: pass a finite time"),
         (lambda: wrong().advance(-1), r"time does not run backwards"),
         (lambda: wrong().connect(edges="x"), r"^'x' is no edges; there are observed, causal"),
-        (lambda: wrong().deliver("x"), r"^'x' is nothing to deliver; take one of ready"),
+        (lambda: wrong().deliver("x"), r"^'x' cannot be delivered; pass one of the messages that ready"),
         (lambda: Script(pages={"a": None}), r"^pages\['a'\]: Steps are given as a list of them, not as None"),
         (lambda: Script(pages={"a": [3]}), r"^pages\['a'\]: 3 is no step"),
         (lambda: Script(pages=[]), r"^pages of a script is a mapping by texts, not \[\]"),
@@ -51,7 +51,7 @@ wrong: Any = FakeBrowser
         (lambda: hunt(Silent, faults="x"), r"^'x' is no faults; there are legal"),
         (lambda: hunt(Silent, edges="x"), r"^'x' is no edges; there are observed, causal"),
         (lambda: Example(edges="x"), r"^'x' is no edges"),
-        (lambda: Example(profile="lynx"), r"^'lynx' is no profile"),
+        (lambda: Example(profile="lynx"), r"^profile must be one of headless-new, headless-shell, not 'lynx'"),
         (lambda: Example(faults=["x"]), r"^'x' is no fault"),
     ],
 )
@@ -156,7 +156,7 @@ def test_what_is_ready_is_enough_to_deliver_it() -> None:
     assert end is ends[0]
     assert payload.startswith(b'{"id":1,')
     for gone in (first, first.delivery):
-        with pytest.raises(ValueError, match="does not wait any more"):
+        with pytest.raises(ValueError, match="is no longer waiting"):
             fake.deliver(gone)
 
 

@@ -1,1 +1,1 @@
-"""A browser without a browser: see `cdp_core.testing.FakeBrowser`."""
+"""The fake browser, a model of Chromium without an event loop: see `cdp_core.testing.FakeBrowser`."""

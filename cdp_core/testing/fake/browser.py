@@ -1,17 +1,18 @@
-"""A browser without a browser, and without an event loop: messages in, messages out, time given by the caller.
+"""A fake browser without an event loop: bytes in, bytes out, and time given by the caller.
 
     fake = FakeBrowser()
     end = fake.connect()
     end.receive(b'{"id":1,"method":"Browser.getVersion"}')
     [answer] = end.drain()
 
-Several clients may connect. What they are told waits in streams: `fake.ready()` are the messages that may come next,
-`fake.deliver(one)` delivers it (its end and the message), `end.drain()` all of one client's in the order of arising. `fake.play(step, …)` lets pages
-act, `fake.advance(to)` lets time pass, `fake.truth()` is what is really so, whatever any client was told, and `fake.command_log()`
-what became of each command.
+Several clients may connect. Messages for them wait in streams: `fake.ready()` returns the messages that may be
+delivered next, `fake.deliver(one)` delivers one of them and returns its end and its payload, and `end.drain()`
+delivers the messages of one client, oldest first. `fake.play(step, …)` runs page steps, `fake.advance(to)` advances
+the virtual time, `fake.truth()` returns the true state, whatever the clients were sent, and `fake.command_log()`
+returns each command with its outcome.
 
-`faults` say what goes wrong on purpose (faults.py); `schedule` is for whoever drives it (simulation.py), but for its edges, which
-are the browser's own choice of what may cross over.
+`faults` are values that describe what goes wrong on purpose (`faults.py`). Of `schedule` the fake reads only the
+edges, the order in which messages may cross; the rest is for the driver of the run (`simulation.py`).
 """
 
 from __future__ import annotations
@@ -53,12 +54,17 @@ if TYPE_CHECKING:
     from cdp_core.transports import Transport
 
 _NO_CAUSE: Final = sys.maxsize
-"""A refusal is caused by nothing that was said."""
+"""The `since` of a refusal: no message has a number above it, so a refusal waits for none."""
 SESSION_NOT_FOUND: Final[Json] = {"code": -32001, "message": "Session with given id not found."}
 
 
 class FakeBrowser(Inspection):
-    """See the module."""
+    """A model of Chromium without an event loop.
+
+    `script` is what its pages do, `profile` the kind of browser, `faults` what goes wrong on purpose. The edges of
+    `schedule` are the delivery order of clients that choose none. Equal seeds give equal ids. Raises InvalidArgument
+    for an invalid argument.
+    """
 
     def __init__(
         self,
@@ -70,7 +76,7 @@ class FakeBrowser(Inspection):
         seed: int = 0,
     ) -> None:
         if profile not in PROFILES:
-            raise InvalidArgument(f"{profile!r} is no profile; there are {', '.join(PROFILES)}.")
+            raise InvalidArgument(f"profile must be one of {', '.join(PROFILES)}, not {profile!r}.")
         if type(seed) is not int:
             raise InvalidArgument(f"seed must be an integer, not {seed!r}.")
         self.script = Script() if script is None else checked_script(script)
@@ -95,16 +101,19 @@ class FakeBrowser(Inspection):
         return f"/devtools/browser/{self._world.uuid}"
 
     def connect(self, path: str | None = None, *, edges: Edges | None = None) -> ClientEnd:
-        """A connection to the browser, or to one page. Raises InvalidArgument for a path that names nothing here.
+        """Connect a client to the browser, or to one page by the path of its WebSocket.
 
-        `edges` says what may cross over on the way to it; otherwise the schedule does.
+        `edges` sets the delivery order for this client; without it the schedule's order applies, or else the observed
+        one. Raises InvalidArgument for an unknown path.
         """
         page = None
         if path not in (None, self.path):
             assert path is not None
             page = self._world.targets.get(path.removeprefix("/devtools/page/"))
             if page is None or not path.startswith("/devtools/page/"):
-                raise InvalidArgument(f"{path} names nothing of this browser; its own path is {self.path}.")
+                raise InvalidArgument(
+                    f"{path} is not a path of this browser; connect to {self.path} or to the path of a page."
+                )
         own = (
             checked_edges(edges) if edges is not None else "observed" if self.schedule is None else self.schedule.edges
         )
@@ -121,20 +130,20 @@ class FakeBrowser(Inspection):
         return end
 
     def cut(self) -> None:
-        """Every connection breaks."""
+        """Break every connection."""
         for end in tuple(self._ends.values()):
             end.lost()
 
     def transport(self, path: str | None = None) -> Transport:
-        """A connection as a transport under trio: see FakeTransport."""
-        # It needs an event loop, which nobody has to have who uses the rest.
+        """Connect a client and return its connection as a trio transport (`FakeTransport`)."""
+        # FakeTransport needs an event loop; the rest of the fake works without one.
         made: Callable[..., Transport] = import_module("cdp_core.testing.transport").FakeTransport
         return made(self, path)
 
-    # ── what is to be delivered ──────────────────────────────────────────────────────────────────────────────────────
+    # ── delivery ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def ready(self) -> tuple[ReadyMessage, ...]:
-        """What may come next, for every client."""
+        """Return the messages that may be delivered next, for all clients."""
         return tuple(ReadyMessage(end, delivery) for end in self._ends.values() for delivery in end.ready())
 
     @overload
@@ -142,15 +151,16 @@ class FakeBrowser(Inspection):
     @overload
     def deliver(self, end: ClientEnd, delivery: Delivery, /) -> bytes: ...
     def deliver(self, *_what: Any) -> Any:
-        """Take one message: its end and what it says, the latter alone for an end that is given.
+        """Deliver one message; return its end and its payload, or the payload alone if the end is given.
 
-        Raises ValueError where it may not come yet.
+        Raises ValueError if the message may not be delivered yet or is no longer waiting, and InvalidArgument if it
+        is not a message.
         """
         if len(_what) == 2:
             return self._deliver(*_what)
         [due] = _what
         if not isinstance(due, (ReadyMessage, Delivery)):
-            raise InvalidArgument(f"{due!r} is nothing to deliver; take one of ready().")
+            raise InvalidArgument(f"{due!r} cannot be delivered; pass one of the messages that ready() returns.")
         end, delivery = due if isinstance(due, ReadyMessage) else (self._end_of(due), due)
         return end, self._deliver(end, delivery)
 
@@ -158,7 +168,7 @@ class FakeBrowser(Inspection):
         waiting = (end for end in self._ends.values() if end._client.streams.waiting_one(delivery.number) is delivery)
         end = next(waiting, None)
         if end is None:
-            raise ValueError(f"message {delivery.number} ({delivery.what}) does not wait any more")
+            raise ValueError(f"message {delivery.number} ({delivery.what}) is no longer waiting; take one of ready().")
         return end
 
     def _deliver(self, end: ClientEnd, delivery: Delivery) -> bytes:
@@ -174,11 +184,14 @@ class FakeBrowser(Inspection):
 
     @property
     def now(self) -> float:
-        """Virtual time, in seconds from the start."""
+        """The virtual time, in seconds from the start."""
         return self._world.now
 
     def play(self, *steps: Step | Script) -> None:
-        """Let pages act now; a whole script is known from now on, and its timeline begins. Raises InvalidArgument."""
+        """Run page steps now; of a whole script, add what it defines and start its timeline.
+
+        Raises InvalidArgument for an invalid step.
+        """
         made = checked_steps(
             [each for step in steps for each in (step.timeline if isinstance(step, Script) else (step,))]
         )
@@ -190,23 +203,29 @@ class FakeBrowser(Inspection):
         self._apply_link_faults()
 
     def advance(self, to: float) -> None:
-        """Let time pass until then. Raises InvalidArgument for what is no time, or is past."""
+        """Advance the virtual time to `to` seconds, and run everything that is due by then.
+
+        Raises InvalidArgument if `to` is not a finite number or lies in the past.
+        """
         if type(to) not in (int, float) or not self.now <= to < math.inf:
-            raise InvalidArgument(f"{to!r} is no time to come; it is {self.now} s, and time does not run backwards.")
+            raise InvalidArgument(
+                f"Cannot advance to {to!r}: pass a finite time of at least {self.now} s, since time does not run backwards."
+            )
         self._world.advance(to)
         self._apply_link_faults()
 
     def next_time(self) -> float | None:
-        """When something happens by itself; None for never."""
+        """Return when the next timer is due, in seconds of virtual time; None if no timer is set."""
         return self._world.next_time()
 
-    # ── what is so ───────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── inspection ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def assert_clean(self) -> None:
-        """Raise AssertionError that names what clients left behind, or should not have sent.
+        """Raise AssertionError with a list of what clients left behind or should not have sent.
 
-        Paused targets, open dialogs, malformed messages; requests that they hold, ids used twice, words to sessions that never
-        were; what those have switched on that are still connected (behaviour.py).
+        The list names paused targets, open dialogs, malformed messages, requests that clients hold, command ids used
+        twice and commands to sessions that never existed; for clients that are still connected, also what they left
+        enabled (`behaviour.py`).
         """
         left = [*self.unfinished(), *map(str, behaviour.unclean(self))]
         if left:
@@ -240,7 +259,7 @@ class FakeBrowser(Inspection):
             self._execute(client, request, matched, knew)
 
     def _receive_nested(self, session: Session, text: str) -> None:
-        """A message for a session that is not flat: it came as a parameter on the one above."""
+        """Execute a command for a session that is not flat; it arrived as a parameter on the parent session."""
         streams, line = session.client.streams, ("replies", session.id)
         try:
             request = read_request(text)
@@ -258,7 +277,7 @@ class FakeBrowser(Inspection):
         execute = partial(self._execute, session.client, inner, (), None, nested=True)
         known = table.COMMANDS.get(request.method)
         if known is None or known.by_renderer:
-            self._world.soon(execute)  # its renderer answers when the command that this came in was answered
+            self._world.soon(execute)  # the renderer replies after the command that carried this one
         else:
             execute()
 
@@ -286,7 +305,7 @@ class FakeBrowser(Inspection):
         if session is None or not (session.flat or nested):
             unknown = packed({"id": request.id, "error": SESSION_NOT_FOUND})
             client.outcomes[request.session, request.id] = SESSION_NOT_FOUND["code"]
-            # It is refused because the session has ended, of which the client was told before.
+            # The session has ended: its detach event must reach the client before this refusal.
             lines = (("replies", None), *order_keys(request.session))
             client.streams.add(None, f"reply to {request.method}", unknown, after=lines)
             return
@@ -315,7 +334,7 @@ class FakeBrowser(Inspection):
                 self._world.unmodelled[request.method] += 1
             self._refused += 1
             self._world.reply(session, request.id, request.method, {"error": refused.error}, since=_NO_CAUSE)
-            if first is not None:  # it is still to be answered
+            if first is not None:  # the earlier command still gets its reply
                 session.in_flight[request.id] = first
             if first:
                 self._execute_duplicate(session, request)
@@ -323,9 +342,10 @@ class FakeBrowser(Inspection):
         self._start(session, request, command, params)
 
     def _execute_duplicate(self, session: Session, request: Request) -> None:
-        """Its id was refused, and yet the renderer gets it, and what answers first is the answer (fact 54).
+        """Execute a command whose id was refused because it is in flight (fact 54).
 
-        The one before stays with the session, which sends it once more to the renderer of a document to come.
+        The renderer receives the command all the same, and the first result becomes the reply. The session keeps the
+        earlier command and sends it once more to the renderer of a later document.
         """
         same = [
             each
@@ -343,7 +363,7 @@ class FakeBrowser(Inspection):
         self._start(session, request, command, params)
 
     def _execute_again(self, session: Session, request: Request) -> bool:
-        """Whether it was sent; otherwise another one with its id is on its way."""
+        """Send the command again; return False if its id is in flight or its session has ended."""
         if request.id in session.in_flight or not session.open:
             return False
         self._dispatch(session, request)
@@ -355,7 +375,7 @@ class FakeBrowser(Inspection):
         run = partial(self._run, session, request, command, params)
         target = session.target
         if command.parks and target is not None and target.is_navigating:
-            session.in_flight[request.id] = ""  # the renderer was not asked yet, so that nothing breaks it off
+            session.in_flight[request.id] = ""  # the renderer does not have it yet, so nothing breaks it off
             dialogs.when_unblocked(target, run)
         elif command.parks and target is not None and target.renderer.stopped:
             parked = target.renderer.parked
@@ -377,7 +397,7 @@ class FakeBrowser(Inspection):
         by_both = request.method in table.ANSWERED_BY_RENDERER and target is not None
 
         def answer(outcome: Json) -> None:
-            if request.id in session.in_flight:  # or it was broken off, and answered so
+            if request.id in session.in_flight:  # otherwise it was broken off, and has its reply
                 self._world.reply(session, request.id, request.method, outcome, since=since, by_both=by_both)
 
         try:
@@ -390,10 +410,10 @@ class FakeBrowser(Inspection):
         if result is not table.LATER:
             answer({"result": result})
 
-    # ── what goes wrong ──────────────────────────────────────────────────────────────────────────────────────────────
+    # ── faults ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _apply_link_faults(self) -> None:
-        """Links that break, or fall silent, before the message that is next."""
+        """Apply the faults that break or silence a link before its next message."""
         for end in self._faulty:
             if (
                 end.connected
@@ -402,7 +422,7 @@ class FakeBrowser(Inspection):
             ):
                 end.lost()
 
-    # ── ends ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── disconnecting ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _close(self) -> None:
         for target in reversed(self._world.pages()):

@@ -1,4 +1,4 @@
-"""One client's connection, as the browser has it, and what may be delivered over it next."""
+"""One client's connection to the fake browser, and which messages may be delivered over it next."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 
 class ReadyMessage(NamedTuple):
-    """A message that may be delivered next, and to whom."""
+    """A message that may be delivered next, with the client's end that it goes to."""
 
     end: ClientEnd
     delivery: Delivery
 
     @property
     def session_id(self) -> str | None:
-        """The session that it is of."""
+        """The id of the session that the message belongs to; None for the root session."""
         return self.delivery.session_id
 
     @property
     def what(self) -> str:
-        """The event's method, or `reply to` the command's."""
+        """The method of an event, or `reply to` and the method of the command."""
         return self.delivery.what
 
 
 class ClientEnd:
-    """One client's connection, as seen from the browser."""
+    """The browser's end of one client's connection."""
 
     def __init__(self, fake: FakeBrowser, client: Client) -> None:
         self.fake = fake
@@ -46,20 +46,23 @@ class ClientEnd:
         self.delivery_log = DeliveryLog()
         self._stalled: list[tuple[bytes, int | None]] | None = None
         self._novelties: dict[int, kinds.Novelty] = {}
-        """By the numbers of messages: what is new in them."""
+        """The novelty to apply to a message, by the number of the message."""
 
     @property
     def number(self) -> int:
-        """Which client it is, counted from 1."""
+        """The number of the client, counted from 1."""
         return self._client.number
 
     @property
     def connected(self) -> bool:
-        """Whether the connection stands; what was said before its end can still be drained."""
+        """Whether the connection is open; after the browser closed it, sent messages can still be drained."""
         return self._client.connected
 
     def receive(self, payload: bytes, *, knew: int | None = None) -> None:
-        """The client sent a message. Never raises on what it sent. `knew` is how much it had been told when it wrote it."""
+        """Receive one message of the client; never raises because of its content.
+
+        `knew` is the number of messages that had been delivered to the client when it wrote this one.
+        """
         if not self.faults.any:
             self.fake._receive(self._client, payload, knew)
             return
@@ -76,7 +79,7 @@ class ClientEnd:
         self.fake._apply_link_faults()
 
     def stall(self, seconds: float, act: Callable[[], None]) -> None:
-        """Hear nothing for so long; then `act`, and what came meanwhile."""
+        """Read nothing for `seconds`, then call `act` and read what arrived meanwhile."""
         self._stalled = []
         self.fake._world.after(seconds, partial(self._resume, act))
 
@@ -90,7 +93,7 @@ class ClientEnd:
                 return
 
     def copies(self, session_id: str | None, what: str) -> int:
-        """How often a message is said that is about to be."""
+        """Return how many copies of a new message to send, and apply the faults that match it."""
         copies, streams = 1, self._client.streams
         for fault in self.faults.for_message(what):
             if isinstance(fault, kinds.Drop):
@@ -107,7 +110,10 @@ class ClientEnd:
         return copies
 
     def taken(self, delivery: Delivery) -> bytes:
-        """Take a message; it is told. Raises ValueError where it may not come yet."""
+        """Take a message from the stream, log its delivery, and return its payload.
+
+        Raises ValueError if it may not be delivered yet.
+        """
         payload = self._client.streams.take(delivery)
         novelty = self._novelties.pop(delivery.number, None) if self._novelties else None
         if novelty is not None:
@@ -117,44 +123,44 @@ class ClientEnd:
         return payload
 
     def ready(self) -> tuple[Delivery, ...]:
-        """What may be delivered to it next."""
+        """Return the messages that may be delivered to this client next."""
         return () if "out" in self.faults.silent else self._client.streams.ready()
 
     @property
     def ready_count(self) -> int:
-        """How many that are."""
+        """The number of messages that may be delivered next."""
         return 0 if "out" in self.faults.silent else self._client.streams.ready_count
 
     def ready_at(self, index: int) -> Delivery:
-        """The one at this place among them. Raises IndexError."""
+        """Return the ready message at this index. Raises IndexError."""
         return self._client.streams.ready_at(index)
 
     def first(self) -> Delivery | None:
-        """The oldest of these."""
+        """Return the oldest ready message."""
         return None if "out" in self.faults.silent else self._client.streams.first()
 
     def ready_one(self, number: int) -> Delivery | None:
-        """That of this number, where it is among these."""
+        """Return the message with this number if it is ready."""
         return None if "out" in self.faults.silent else self._client.streams.ready_one(number)
 
     def is_early(self, delivery: Delivery) -> bool:
-        """Whether delivering it now would be hostile: legal, and never observed."""
+        """Return whether a delivery now is hostile: legal, but in an order never observed in Chromium."""
         return self._client.streams.is_early(delivery)
 
     def drain(self) -> list[bytes]:
-        """Everything that may be delivered to it, in the order of arising."""
+        """Deliver every message that can be delivered to this client, oldest first."""
         taken: list[bytes] = []
         while (first := self.first()) is not None:
             taken.append(self.fake.deliver(self, first))
         return taken
 
     def on_message(self, act: Callable[[], None]) -> None:
-        """Call `act` whenever there is more to deliver to it, or it has lost its connection."""
+        """Call `act` each time a message may have been added, or the connection has ended."""
         self._client.streams.on_add = act
         self._client.on_end = act
 
     def lost(self) -> None:
-        """The connection broke: its sessions end, and what it was not told is gone."""
+        """Break the connection: its sessions end, and its undelivered messages are dropped."""
         self.fake._disconnect(self._client)
 
     def __repr__(self) -> str:

@@ -1,16 +1,16 @@
-"""What became of what clients sent, and what they had been told by then: the books that the judge reads (observation.py).
+"""The command log: each command with its outcome, and what its client had received by then.
 
-A command has one fate:
+The judge reads it (`observation.py`). A command has one outcome:
 
     result    it was answered with a result
-    refused   it was answered with an error, under its code
-    waiting   nothing was said so far, and its session is open: a dialog, a crash, a load stands before the answer
-    ended     its session ended first, or was gone before: nothing will ever be said (fact 55)
-    lost      so did its connection
+    refused   it was answered with an error; the log has its code
+    waiting   it has no reply so far, and its session is open: a dialog, a crash or a load delays the reply
+    ended     its session ended before the reply, or before the command: no reply will ever come (fact 55)
+    lost      its connection ended before the reply
 
-What a client had been told when it wrote a command is known where somebody counts it (`ClientEnd.receive`): the pump does,
-a socket cannot. Without it nobody can tell a client that writes to a session of whose end it knows from one that was not
-told yet.
+How much a client had received when it wrote a command is known only if the sender counts it (`ClientEnd.receive`):
+the pump does, a socket cannot. Without this count, a client that writes to a session although it knows of its end
+looks the same as a client that has not received the detach event yet.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ LOGGED_EVENTS: Final[dict[str, str]] = {
     "Inspector.targetCrashed": "",
     "Fetch.requestPaused": "requestId",
 }
-"""The events of which it is kept when they were delivered, and the parameter that says of what."""
+"""The events that the log records when they are delivered, with the parameter that names the subject."""
 REPLY: Final = b'{"id":'
-"""How a reply begins that is not wrapped for a session that is not flat."""
+"""The first bytes of a reply, unless it is wrapped for a session that is not flat."""
 
 
 @attrs.frozen(kw_only=True)
@@ -49,25 +49,25 @@ class ReceivedCommand:
     params: Json
     at: float
     knew: int | None = None
-    """How many messages had been delivered to the client when it wrote this; None where nobody counted."""
+    """How many messages had been delivered to the client when it wrote this; None if nothing counted them."""
 
 
 @attrs.frozen(kw_only=True)
 class LoggedCommand:
-    """A command, and what became of it."""
+    """A command with its outcome."""
 
     command: ReceivedCommand
     outcome: CommandOutcome
     code: int | None = None
-    """Of the refusal."""
+    """The error code of a refusal."""
 
 
 @attrs.frozen
 class DeliveredEvent:
-    """One event of those that are noted, as a client was told it."""
+    """A logged event that was delivered to a client."""
 
     number: int
-    """How many messages had been delivered to the client with it."""
+    """How many messages had been delivered to the client, this one included."""
     session_id: str | None
     method: str
     subject: str
@@ -78,30 +78,30 @@ class DeliveryLog:
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
-        """How many of each event; replies are among them as `reply to …`."""
+        """How many of each event were delivered; replies count as `reply to …`."""
         self.events: list[DeliveredEvent] = []
         self.replies: dict[tuple[str | None, int], int] = {}
-        """With which message each command was answered, by its session and id."""
+        """The number of the message that answered each command, by session and command id."""
 
     def add(self, number: int, session_id: str | None, what: str, payload: bytes) -> None:
-        """One message more."""
+        """Log one delivered message."""
         self.counts[what] = self.counts.get(what, 0) + 1
         if payload.startswith(REPLY):
-            number_of = int(payload[len(REPLY) : payload.index(b",")])
-            self.replies.setdefault((session_id, number_of), number)
+            command_id = int(payload[len(REPLY) : payload.index(b",")])
+            self.replies.setdefault((session_id, command_id), number)
         elif what in LOGGED_EVENTS:
             self.events.append(
                 DeliveredEvent(number, session_id, what, json.loads(payload)["params"].get(LOGGED_EVENTS[what], ""))
             )
 
     def session_ends(self) -> dict[str, int]:
-        """The sessions of whose end the client was told, with the number of that message."""
+        """Return the sessions with a delivered detach event, and the number of that message."""
         return {note.subject: note.number for note in reversed(self.events) if note.method == SESSION_END}
 
 
 @attrs.frozen(kw_only=True)
 class FakeStatistics:
-    """What happened so far."""
+    """Counts of messages and commands so far."""
 
     received: int
     delivered: int
@@ -113,7 +113,7 @@ class FakeStatistics:
 
 
 def logged_command(command: ReceivedCommand, client: Client) -> LoggedCommand:
-    """What became of a command of this client."""
+    """Return a command of this client with its outcome."""
     code = client.outcomes.get((command.session_id, command.id))
     if code is not None:
         return LoggedCommand(command=command, outcome="refused" if code else "result", code=code or None)

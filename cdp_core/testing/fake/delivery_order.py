@@ -1,21 +1,22 @@
-"""What a browser has to say and has not said yet: messages, and which of them must come before which.
+"""The messages that wait for delivery to a client, and which must be delivered before which.
 
 A browser is several processes; its messages reach a client through one socket, in an order that is only partly fixed.
-Each message here names those that must be delivered before it, and it does so twice:
+Each message here names the messages that must be delivered before it, in two orders:
 
-    observed   what was seen of Chromium: on one session, the message before it; about one thing (a frame, a target, a
-               dialog), the one before it, whatever session either is on (fact 38); for a reply of the browser's own
-               process, what the command caused (facts 1, 47, 56)
-    causal     what can be no other way: one session is one stream, begun by its attach event and ended by its detach
-               event; whatever else crosses over between sessions is hostile, and legal
+    observed   the order that Chromium was seen to keep: on one session, after the message before it; about one thing (a
+               frame, a target, a dialog), after the earlier message about it, on whatever session (fact 38); a reply of
+               the browser process, after what the command caused (facts 1, 47, 56)
+    causal     the order that cause and effect force: one session is one stream, from its attach event to its detach
+               event; any other crossing between sessions is hostile, but legal
 
-Events and the renderer's replies are one stream; a reply of the browser's own process may overtake the renderer's, and so
-may the targets that it attaches to because it was asked to.
-`ready()` are the messages that may come next; whoever delivers, chooses. `first()` is the oldest of them, and `ready_at`
-the one at a place among them.
+Events and the renderer's replies are one stream. A reply of the browser process may overtake the renderer's, and so
+may the attach events that a command asks for.
 
-Every step costs the same however many messages, sessions and things there are: what a message waits for is counted when
-it arises, and counted down as those are delivered.
+`ready()` returns the messages that may be delivered next, `first()` the oldest of them, and `ready_at` the one at an
+index; the caller chooses.
+
+The cost of a step does not grow with the number of messages, sessions or things: a message's predecessors are counted
+when it is added, and counted down as they are delivered.
 """
 
 from __future__ import annotations
@@ -36,19 +37,19 @@ class Delivery:
     """One message that waits to be delivered to one client."""
 
     number: int
-    """The place in the order of arising."""
+    """Its place in the order in which messages were added."""
     session_id: str | None
     what: str
-    """The event's method, or `reply to` the command's."""
+    """The method of an event, or `reply to` and the method of the command."""
     payload: bytes = attrs.field(repr=False)
     after: frozenset[int]
-    """Those that a browser was always seen to send before it."""
+    """The messages that Chromium was always seen to send before it."""
     causes: frozenset[int]
-    """Those among them without which it cannot be."""
+    """Those of `after` that must come first by cause and effect."""
 
 
 def one_copy(_session_id: str | None, _what: str) -> int:
-    """Each message is said once."""
+    """Send each message once."""
     return 1
 
 
@@ -60,20 +61,20 @@ class Streams:
         self.last_number = 0
         self.on_add: Callable[[], None] = lambda: None
         self.copies: Callable[[str | None, str], int] = one_copy
-        """How often a message is said: faults lose and double messages."""
+        """How many copies of a message to send: faults lose and double messages."""
         self._waiting: dict[int, Delivery] = {}
         self._remaining: dict[int, int] = {}
-        """How many must still come before a message."""
+        """How many messages must still be delivered before each message."""
         self._followers: dict[int, list[int]] = {}
         self._ready: dict[int, Delivery] = {}
         self._order: list[int] = []
-        """The numbers of these, in order."""
+        """The numbers of the ready messages, ascending."""
         self._last: dict[Hashable, list[int]] = {}
         self._beside: dict[Hashable, list[int]] = {}
-        """What came after the last one under a key, in no order among each other."""
+        """The messages after the last one under a key, in no order among each other."""
         self._holds: dict[int, None] = {}
 
-    # ── saying ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── adding ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def add(
         self,
@@ -87,12 +88,12 @@ class Streams:
         beside: Iterable[Hashable] = (),
         since: int | None = None,
     ) -> None:
-        """One message more.
+        """Add one message.
 
-        It comes after the last ones under each key of `after`, `behind` or `beside`, and after all since the number `since`;
-        what is added later under a key of `after`, `before` or `beside` comes after it, but for those that are `beside` each
-        other. A key that is a pair is a line, which holds by cause; any other is a thing, of which only the observed order
-        speaks.
+        It comes after the last messages under each key of `after`, `behind` and `beside`, and after all messages
+        since the number `since`. A message that is added later under a key of `after`, `before` or `beside` comes
+        after it, except that messages `beside` each other have no order. A key that is a pair is a line, which orders
+        by cause; any other key is a thing, which orders only in the observed order.
         """
         copies = self.copies(session_id, what)
         for _ in range(copies):
@@ -143,7 +144,7 @@ class Streams:
             self._make_ready(delivery)
 
     def _follow(self, key: Hashable, causes: set[int], earlier: set[int]) -> None:
-        """What there is under a key."""
+        """Add the waiting messages under a key to the predecessors."""
         waiting, of_key = self._waiting, self._last.get(key)
         if of_key is not None:
             (causes if type(key) is tuple else earlier).update([each for each in of_key if each in waiting])
@@ -151,7 +152,7 @@ class Streams:
             earlier.update([each for each in self._beside[key] if each in waiting])
 
     def hold(self) -> Callable[[], None]:
-        """What arises from now on waits until the call that is returned is made."""
+        """Block each message that is added from now on, until the returned function is called."""
         self.last_number += 1
         self._holds[self.last_number] = None
         return partial(self._release, self.last_number)
@@ -165,49 +166,49 @@ class Streams:
     # ── delivering ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def ready(self) -> tuple[Delivery, ...]:
-        """What may be delivered next, in the order of arising."""
+        """Return the messages that may be delivered next, in the order in which they were added."""
         return tuple([self._ready[number] for number in self._order])
 
     @property
     def ready_count(self) -> int:
-        """How many that are."""
+        """The number of messages that may be delivered next."""
         return len(self._order)
 
     def ready_at(self, index: int) -> Delivery:
-        """The one at this place among them. Raises IndexError."""
+        """Return the ready message at this index. Raises IndexError."""
         return self._ready[self._order[index]]
 
     def first(self) -> Delivery | None:
-        """The oldest of them."""
+        """Return the oldest ready message."""
         return self._ready[self._order[0]] if self._order else None
 
     def ready_one(self, number: int) -> Delivery | None:
-        """The message of that number, where it may be delivered next."""
+        """Return the message with this number if it is ready."""
         return self._ready.get(number)
 
     def waiting_one(self, number: int) -> Delivery | None:
-        """The message of that number, while it waits."""
+        """Return the message with this number while it waits."""
         return self._waiting.get(number)
 
     def is_early(self, delivery: Delivery) -> bool:
-        """Whether delivering it now would be hostile: legal, and never observed."""
+        """Return whether a delivery now is hostile: legal, but in an order never observed in Chromium."""
         return not self._waiting.keys().isdisjoint(delivery.after)
 
     def take(self, delivery: Delivery) -> bytes:
-        """Deliver it. Raises ValueError where it may not come yet, or has gone."""
+        """Deliver a message. Raises ValueError if it may not be delivered yet or is no longer waiting."""
         number = delivery.number
         if self._waiting.get(number) is not delivery:
-            raise ValueError(f"message {number} ({delivery.what}) does not wait any more")
+            raise ValueError(f"message {number} ({delivery.what}) is no longer waiting; take one of ready().")
         if number not in self._ready:
             needed = delivery.after if self.edges == "observed" else delivery.causes
             before = sorted(each for each in needed if each in self._waiting or each in self._holds)
-            raise ValueError(f"message {number} ({delivery.what}) must come after {before}")
+            raise ValueError(f"message {number} ({delivery.what}) must come after {before}.")
         del self._waiting[number], self._ready[number], self._remaining[number]
         del self._order[bisect_left(self._order, number)]
         self._unblock(number)
         if not self._waiting:
             self._beside.clear()
-            self._last.clear()  # nothing can come before what is not there any more
+            self._last.clear()  # a delivered message delays no other
         return delivery.payload
 
     def _unblock(self, number: int) -> None:
@@ -221,7 +222,7 @@ class Streams:
         insort(self._order, delivery.number)
 
     def clear(self) -> int:
-        """The client is gone, and so is what it was not told. How many messages that were."""
+        """Drop the waiting messages of a client that is gone; return how many they were."""
         gone = len(self._waiting)
         for table in (
             self._waiting,

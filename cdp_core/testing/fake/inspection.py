@@ -1,4 +1,4 @@
-"""What is so in a fake browser, and what became of what its clients sent: everything that can be read and changes nothing."""
+"""Read-only views of a fake browser: its true state, and the outcome of what its clients sent."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from cdp_core.testing.faults import FaultReport, LinkFaults
 
 
 class Link(Protocol):
-    """One client's connection."""
+    """One client's connection, as far as `Inspection` reads it."""
 
     faults: LinkFaults
     delivery_log: DeliveryLog
 
     @property
     def connected(self) -> bool:
-        """Whether it stands."""
+        """Whether the connection is open."""
         ...
 
 
 class Inspection:
-    """What a fake browser tells of itself."""
+    """The methods of a fake browser that read its state and change nothing."""
 
     _world: World
     _player: Player
@@ -41,7 +41,7 @@ class Inspection:
     _malformed: int
 
     def _link(self, client: int) -> Link | None:
-        """The connection of the client of that number."""
+        """Return the connection of the client with this number."""
         raise NotImplementedError
 
     @property
@@ -50,37 +50,43 @@ class Inspection:
         return tuple(self._commands)
 
     def command_log(self, client: int | None = None) -> tuple[LoggedCommand, ...]:
-        """The same, each with what became of it; of one client, or of all."""
+        """Return each command with its outcome, of one client or of all."""
         clients = self._world.clients
         return tuple(
             logged_command(each, clients[each.client - 1]) for each in self._commands if client in (None, each.client)
         )
 
     def delivered(self, client: int) -> DeliveryLog:
-        """What was delivered to the client of that number."""
+        """Return what was delivered to the client with this number."""
         link = self._link(client)
         return DeliveryLog() if link is None else link.delivery_log
 
     def matched_faults(self, client: int) -> FaultReport:
-        """What became of the faults of the client of that number."""
+        """Return what became of the faults of the client with this number."""
         link = self._link(client)
         return FaultReport() if link is None else link.faults.report()
 
     def ended_sessions(self, client: int) -> Mapping[str, str]:
-        """The sessions of a client that have ended, each with the one whose end was told: itself, or one above."""
+        """Return a client's ended sessions, each with the session that the detach event named.
+
+        That is the session itself, or one above it.
+        """
         return {} if self._link(client) is None else dict(self._world.clients[client - 1].ended)
 
     def truth(self) -> Truth:
-        """What is really so."""
+        """Return the true state of the browser."""
         return truth_of(self._world, self._player)
 
     def is_connected(self, client: int) -> bool:
-        """Whether the client of that number still has its connection."""
+        """Return whether the client with this number is still connected."""
         link = self._link(client)
         return link is not None and link.connected
 
     def paused(self, client: int | None = None) -> tuple[tuple[str, str], ...]:
-        """The targets, with their types, that wait for `runIfWaitingForDebugger` of somebody, or of that client."""
+        """Return id and type of each target that waits for `runIfWaitingForDebugger`.
+
+        With `client`, only the targets that wait for that client.
+        """
         return tuple(
             (target.id, target.type)
             for target in self._world.targets.values()
@@ -89,21 +95,24 @@ class Inspection:
         )
 
     def held_by(self, client: int) -> tuple[tuple[str, str, str], ...]:
-        """The targets, with their types, that wait for that client's word, and the session on which."""
-        there = [target for target in self._world.targets.values() if not target.crashed]
-        held = [(target, each) for target in there for each in target.held if not each.lets_run]
+        """Return id, type and waiting session of each target that waits for that client to resume it."""
+        alive = [target for target in self._world.targets.values() if not target.crashed]
+        held = [(target, each) for target in alive for each in target.held if not each.lets_run]
         return tuple(
             sorted((target.id, target.type, str(each.id)) for target, each in held if each.client.number == client)
         )
 
     def left_enabled(self, client: int) -> tuple[tuple[str | None, str], ...]:
-        """What the sessions of that client have switched on that pages meet: `Fetch`, `scripts`."""
+        """Return what a client's sessions still have enabled that affects pages, each with its session.
+
+        These are `Fetch`, and `scripts` for init scripts.
+        """
         sessions_of = () if self._link(client) is None else self._world.clients[client - 1].sessions.values()
         found = [(each.id, "Fetch") for each in sessions_of if each.interceptor is not None]
         return (*found, *((each.id, "scripts") for each in sessions_of if each.scripts))
 
     def statistics(self) -> FakeStatistics:
-        """Counts so far."""
+        """Return the counts so far."""
         clients = self._world.clients
         return FakeStatistics(
             received=len(self._commands) + self._malformed,
@@ -116,7 +125,7 @@ class Inspection:
         )
 
     def unfinished(self) -> list[str]:
-        """What pages wait for, whoever it is that does not do it; and how many messages were malformed."""
+        """Describe what pages wait for, and how many messages were malformed."""
         left: list[str] = []
         for target in self._world.targets.values():
             waits_for = [session for session in target.held if not session.lets_run]

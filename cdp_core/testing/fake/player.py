@@ -1,7 +1,8 @@
-"""Plays steps: each is something a page does, told by the modules that know what a browser says of it.
+"""The player of scripts: it carries out steps, each something that a page does.
 
-A dialog stops the script that raised it: the steps after it come when it is gone. So steps are played one by one, and the
-rest is handed on.
+A dialog stops the script that raised it, and the steps after it run when it is gone. So the player takes the steps
+one by one, and passes the rest on as a continuation. The modules that it calls know which events the browser sends
+for a step.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ Done = Callable[[], None]
 
 
 def nothing() -> None:
-    """No more to do."""
+    """Do nothing, as the continuation after a last step."""
 
 
 class GoneError(Exception):
-    """What a step is about has gone meanwhile; the step does nothing."""
+    """What a step is about no longer exists; the step does nothing."""
 
 
 class Player:
-    """The pages of one browser, as its script tells them."""
+    """The pages of one browser, which act as its script describes."""
 
     def __init__(self, world: World, script: kinds.Script, cut: Callable[[], None]) -> None:
         self.world = world
@@ -45,7 +46,7 @@ class Player:
         world.on_documents_left = partial(workers.leave, world)
         world.on_page_replaced = self._rename
         self._known_labels = kinds.labels_made(script.steps())
-        """Labels of things that may be there, or may have been."""
+        """The labels of everything that exists, existed or may still appear."""
         self._cut = cut
         self._actions: dict[type[Any], Callable[[Any, Frame | None], None]] = {
             kinds.AddFrame: self._add_frame,
@@ -69,7 +70,7 @@ class Player:
         }
 
     def add_script(self, script: kinds.Script) -> None:
-        """What a further script has of documents, answers and servers is known from now on."""
+        """Add the documents, answers and servers of a further script."""
         self.script = self.script.merged(script)
         self._known_labels.update(kinds.labels_made(script.steps()))
 
@@ -82,11 +83,12 @@ class Player:
         done: Done = nothing,
         wait_for_navigation: bool = True,
     ) -> None:
-        """One after the other; `done` when the last is over. `here` is whose document's script it is, now or by its number.
+        """Play the steps in order, and call `done` after the last.
 
-        A document's script runs without a pause, but for a step in a frame that is still on its way to its document, and
-        ends with the document. Without a document each step comes to its end, and one of a page whose scripts stand still
-        waits until they run.
+        The script belongs to a document of the frame `here`: the one numbered `document`, or the present one. A
+        document's script runs without a pause, except before a step in a frame that is still navigating to its
+        document, and it ends with its document. Without a document each step is completed, and if a page's scripts
+        are stopped, its step waits until they run.
         """
         if here is not None and document is None:
             document = here.document
@@ -118,7 +120,7 @@ class Player:
         done()
 
     def _blocks_script(self, step: kinds.Step, here: Frame | None, rest: Done, done: Done) -> bool:
-        """Whether it is one that the script waits for, and then goes on by itself."""
+        """Start a step that its script waits for and return True; return False for any other step."""
         if isinstance(step, (kinds.Navigate, kinds.NavigateFrame)):
             self._navigate(step, here, rest)
         elif isinstance(step, kinds.Dialog):
@@ -133,7 +135,7 @@ class Player:
         return True
 
     def _must_wait(self, step: kinds.Step, resume: Done) -> bool:
-        """Whether what a script is to do has to wait: its page may not run yet, or a dialog stops it."""
+        """Return whether a step has to wait, because its page may not run yet or a dialog stops it."""
         self.world.run_soon()
         if isinstance(step, (kinds.Close, kinds.Crash)):
             return False
@@ -148,7 +150,7 @@ class Player:
         return False
 
     def _is_document_left(self, here: Frame, document: int | None, resume: Done, done: Done) -> bool:
-        """Whether a script's document is not shown any more: then it ends, or goes on when that is shown again."""
+        """Return whether a script's document is no longer shown: the script ends, or waits for its return."""
         if here.document == document and self.world.frames.get(here.id) is here:
             return False
         for entry in here.target.page.history.cached:
@@ -161,7 +163,7 @@ class Player:
             ):
                 cached_document.paused_steps.append(resume)
                 return True
-        if here.document == document:  # of a frame that is gone; what its steps are about, each finds out by itself
+        if here.document == document:  # the frame was removed; each step looks for its own subject
             return False
         done()
         return True
@@ -170,19 +172,19 @@ class Player:
         named = (getattr(step, name, kinds.MAIN) for name in ("frame", "parent", "opener"))
         return any(label in self.labels and self.labels[label].navigating for label in named if label != kinds.MAIN)
 
-    # ── what things are called ───────────────────────────────────────────────────────────────────────────────────────
+    # ── labels ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def frame(self, label: str, here: Frame | None = None) -> Frame:
-        """The frame of that label; a document's own script calls its own frame `main`.
+        """Return the frame with this label; in a document's own script `main` is the document's frame.
 
-        Raises GoneError for one that is not there now, since a client may have closed it or what it was to be in, and
-        InvalidArgument for one that no step has ever named.
+        Raises GoneError if the frame does not exist now, since a client may have closed it or its parent, and
+        InvalidArgument if no step has ever named it.
         """
         frame = here if here is not None and label == kinds.MAIN else self.labels.get(label)
         if label in self.workers and frame is None:
-            raise GoneError(label)  # it has no document in which that could be done
+            raise GoneError(label)  # a worker has no document to do that in
         if frame is not None and frame.renderer.absent and frame.target.type == "page":
-            raise GoneError(label)  # nor has this, now
+            raise GoneError(label)  # nor has a page without a process
         if frame is not None and self.world.frames.get(frame.id) is frame:
             return frame
         if frame is not None or label in self._known_labels:
@@ -191,21 +193,24 @@ class Player:
         raise InvalidArgument(f"The script has no frame {label!r} now; it has {known or 'none'}.")
 
     def _running(self, label: str, here: Frame | None = None) -> Frame:
-        """The same where a script of it does something, for which its process must be there. Raises as `frame` does."""
+        """Return the same if its renderer process has not crashed. Raises as `frame` does."""
         frame = self.frame(label, here)
         if frame.target.crashed:
             raise GoneError(label)
         return frame
 
     def _inside(self, label: str, here: Frame | None) -> Frame:
-        """A frame of which the script above does something; its own process need not be there. Raises as `frame` does."""
+        """Return a frame that its parent's script acts on; its own process may have crashed.
+
+        Raises as `frame` does.
+        """
         frame = self.frame(label, here)
         if (frame.parent or frame).target.crashed:
             raise GoneError(label)
         return frame
 
     def script_frame(self, label: str, here: Frame | None = None) -> Frame:
-        """The same where it may be a worker, too. Raises as `frame` does."""
+        """Return the frame with this label, or the scope of the worker. Raises as `frame` does."""
         worker = self.workers.get(label)
         scope = worker.scope if worker is not None else here if label == kinds.MAIN else None
         if scope is None or scope is not scope.target.scope:
@@ -216,23 +221,23 @@ class Player:
         return scope
 
     def label_of(self, frame: Frame) -> str | None:
-        """What the script calls a frame."""
+        """Return the script's label of a frame."""
         return next((label for label, each in self.labels.items() if each is frame), None)
 
-    # ── what pages do ────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── page actions ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def navigate(self, frame: Frame, url: str) -> None:
-        """Go to a document, whose own script then runs."""
+        """Navigate to a document, and run its own script."""
         frames.navigate(self.world, frame, url, self.loaded)
 
     def loaded(self, frame: Frame, done: Done) -> None:
-        """A document's own script; it is the same at every place in the document."""
+        """Run a document's own script, found by its URL or by the URL without the fragment."""
         pages, url = self.script.pages, frame.url
         frame.settings.served = self.script.served.get(url)
         self.play(pages.get(url, pages.get(url.partition("#")[0], ())), here=frame, done=done)
 
     def open_page(self, label: str, url: str, **options: Any) -> Target:
-        """A page under a label."""
+        """Open a page under a label."""
         target = targets.create_page(self.world, options.pop("context", self.world.default_context), url, **options)
         assert target.frame is not None
         self.labels[label] = target.frame
@@ -240,7 +245,7 @@ class Player:
         return target
 
     def console(self, frame: Frame, kind: str, values: Sequence[Any]) -> None:
-        """Write to the console; a call without anything to write does nothing."""
+        """Write to the console; without values, do nothing."""
         if not values:
             return
         params: Json = {
@@ -265,9 +270,9 @@ class Player:
         finish: Callable[[bool, str], None],
         failed: Callable[[Json], None],
     ) -> None:
-        """Raise a dialog, as soon as the frame's renderer is free, or do what a client has put in its place.
+        """Raise a dialog as soon as the frame's renderer is free, or run the client's override of it.
 
-        `failed` is told what that threw, if it did.
+        `failed` is called with the value that the override threw.
         """
         if frame.target.page.subtype == "prerender":
             finish(False, "")
@@ -279,7 +284,7 @@ class Player:
         document = frame.document
 
         def ask() -> None:
-            if frame.document == document:  # else it was left while it waited, and asks nothing any more
+            if frame.document == document:  # otherwise the document was left while its dialog waited
                 dialogs.raise_dialog(self.world, frame, kind, message, default, finish)
 
         dialogs.when_unblocked(frame, ask)
@@ -289,13 +294,13 @@ class Player:
         asking.request_later(self.world, frame, step.url, partial(self._log_response, step, frame, nothing))
 
     def _log_response(self, step: kinds.Request, frame: Frame, rest: Done, text: str | None, status: int) -> None:
-        """What came is written to the console."""
+        """Write the outcome of a request to the console."""
         if not step.quiet:
             self.console(frame, "log", ["failed" if text is None else f"{status} {text}"])
         rest()
 
     def _throw(self, frame: Frame, done: Done, value: Json) -> None:
-        """A document's script comes to its end by something that it threw."""
+        """End a document's script with the exception that it threw."""
         details = {**thrown.details_of(self.world, frame, frame.context, value), "executionContextId": frame.context}
         params: Json = {"timestamp": 1.7e12 + self.world.now * 1000, "exceptionDetails": details}
         self.world.emit_runtime_event(frame.target, "Runtime.exceptionThrown", params, frame)
@@ -322,7 +327,7 @@ class Player:
         frames.navigate_by_script(self.world, frame, url, self.loaded, rest, by_itself=by_itself)
 
     def go_to(self, frame: Frame, url: str, reason: str, done: Done, *, replace_entry: bool = False) -> None:
-        """A script goes to another document, or loads its own again; it goes on when nobody objects any more."""
+        """Navigate or reload as a script does; the script goes on when no beforeunload dialog objects."""
         again = reason == "reload"
         frames.navigate_by_script(
             self.world,
@@ -336,7 +341,7 @@ class Player:
         )
 
     def _adds_unload_listener(self, step: kinds.Step, here: Frame | None) -> bool:
-        """Whether it is something that a script does when its document is left, and not now."""
+        """Add a listener if the step is for the moment when its document is left; return whether it is."""
         if not isinstance(step, (kinds.Dialog, kinds.Console)):
             return False
         if isinstance(step, kinds.Dialog) and (step.at or step.type == "beforeunload"):
@@ -354,7 +359,7 @@ class Player:
         self.go(self.frame(step.page, here), step.delta)
 
     def go(self, frame: Frame, delta: int) -> None:
-        """A script goes through the history of its page; nothing happens where that ends before."""
+        """Go through the history of a page as a script does; nothing happens beyond its ends."""
         entry = frame.target.page.history.by(delta)
         if entry is not None:
             traversals.go(self.world, frame.target.page, entry, self.loaded)
@@ -406,7 +411,7 @@ class Player:
             },
         }
         if frame is frame.target.scope and not any("Runtime" in session.domains for session in frame.target.sessions):
-            details = params["exceptionDetails"]  # nobody was there for whom it would have been looked at
+            details = params["exceptionDetails"]  # a worker adds these only if a session has Runtime enabled
             del details["stackTrace"], details["exception"]["preview"]
         self.world.emit_runtime_event(frame.target, "Runtime.exceptionThrown", params, frame)
 
@@ -414,13 +419,13 @@ class Player:
         self.popup(self._running(step.opener, here), step.url, label=step.label, noopener=step.noopener)
 
     def emit_window_open(self, opener: Frame, url: str, *, noopener: bool = False, user_gesture: bool) -> None:
-        """Tell that a script wants a window, whether or not it gets one."""
+        """Send `Page.windowOpen` for a window that a script wants, whether or not it gets one."""
         features = ["menubar", "toolbar", "status", "scrollbars", "resizable", *(["noopener"] if noopener else [])]
         params = {"url": url, "windowName": "_blank", "windowFeatures": features, "userGesture": user_gesture}
         self.world.emit_to(opener.target, "Page", "Page.windowOpen", params, opener)
 
     def popup(self, opener: Frame, url: str, *, label: str | None = None, noopener: bool = False) -> Target:
-        """A script opens a window."""
+        """Open a window as a script does."""
         url = resolve_url(contexts.document_url(opener), url)
         self.emit_window_open(opener, url, noopener=noopener, user_gesture=True)
         target = targets.create_page(
@@ -451,7 +456,7 @@ class Player:
             self.labels[step.label] = made
 
     def _rename(self, old: Frame, new: Frame) -> None:
-        """What a page is called that is in the place of another one."""
+        """Give the labels of a replaced page to the page that replaces it."""
         for label in [label for label, frame in self.labels.items() if frame is old]:
             self.labels[label] = new
 
@@ -469,12 +474,12 @@ class Player:
 
 
 def waits_for_popup(step: kinds.Popup, target: Target) -> bool:
-    """Whether the script that opened a window has to wait until it may run (fact 7)."""
+    """Return whether the script that opened a window must wait until that window may run (fact 7)."""
     return bool(target.held) and not step.noopener
 
 
 def remote_object(value: Any) -> Json:
-    """A value as a remote object, by value."""
+    """Return a value as a CDP remote object, by value."""
     if value is None:
         return {"type": "object", "subtype": "null", "value": None}
     if isinstance(value, bool):

@@ -1,6 +1,6 @@
-"""What is really so in a fake browser, whatever its clients were told: the other side of every law.
+"""The true state of a fake browser, whatever its clients were sent: what each law compares with.
 
-Things are named by the script's own labels where it has one, else by their ids.
+A thing has the script's label if the script names it, else its id.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ class TrueFrame:
     label: str | None
     parent: str | None
     target: str
-    """Whose sessions tell of it."""
+    """The target that reports it on its sessions."""
     url: str
     out_of_process: bool
     silent: bool
-    """Its renderer is stopped by a dialog or a request, or crashed: nobody can ask it anything."""
+    """Its renderer is stopped by a dialog or a request, or crashed: no command to it is answered."""
     context: str
-    """The unique id of the execution context that its scripts run in; empty where there is none yet."""
+    """The unique id of the execution context that its scripts run in; empty while it has none."""
 
 
 @attrs.frozen(kw_only=True)
 class TrueDialog:
-    """A dialog, open or not."""
+    """A dialog, open or closed."""
 
     number: int
     page: str
@@ -44,18 +44,18 @@ class TrueDialog:
     answerable: bool
     accepted: bool | None
     closed_by: int | None
-    """The client whose answer closed it; None where it was something else."""
+    """The client that closed it by its answer; None if something else did."""
     seen_by: tuple[tuple[int, str], ...]
-    """The open sessions, each after its client, that were told when it opened; the page's own link is ''."""
+    """The open sessions that received its opening event, each after its client; a page's own link is ''."""
     missed_by: tuple[tuple[int, str], ...]
-    """Those that had let the page run before, and did not listen yet."""
+    """The sessions that had resumed the page before, and did not have Page enabled yet."""
     left: bool
-    """Whether its document is not shown any more, or is about to be left, as soon as its process goes on."""
+    """Its document is no longer shown, or will be left as soon as its renderer process goes on."""
 
 
 @attrs.frozen(kw_only=True)
 class TruePause:
-    """A request that a client holds."""
+    """A request that a client holds in Fetch."""
 
     client: int
     session: str | None
@@ -63,7 +63,7 @@ class TruePause:
     frame: str
     url: str
     answered: bool
-    """Whether it is held on its way back."""
+    """Whether it is held at the response stage."""
 
 
 @attrs.frozen(kw_only=True)
@@ -75,37 +75,37 @@ class TrueWorker:
     type: str
     url: str
     frame: str | None
-    """The frame that a dedicated one is of."""
+    """The frame that a dedicated worker belongs to."""
     started: bool
-    """Whether its script has run; it does not while somebody has it wait."""
+    """Whether its script has run; it has not while a session pauses it."""
 
 
 @attrs.frozen(kw_only=True)
 class Truth:
-    """All of it."""
+    """The true state of a fake browser at one moment."""
 
     pages: tuple[str, ...]
     targets: tuple[tuple[str, str, str], ...]
-    """Id, type, URL."""
+    """Id, type and URL."""
     frames: tuple[TrueFrame, ...]
     dialogs: tuple[TrueDialog, ...]
     sessions: tuple[tuple[int, str, str], ...]
-    """Client, session, target."""
+    """Client, session and target."""
     paused_requests: tuple[TruePause, ...]
     """In the order of pausing, for each session."""
     blocked: tuple[tuple[str, int], ...]
-    """Targets whose renderer a dialog or a request stops, with how many commands wait there."""
+    """The targets with a renderer that a dialog or a request stops, and the number of commands that wait there."""
     crashed: tuple[str, ...]
-    """Targets whose renderer has died, and that were not reloaded."""
+    """The targets that crashed and were not reloaded since."""
     workers: tuple[TrueWorker, ...] = ()
     discarded: tuple[str, ...] = ()
-    """Pages that have no process, since their tabs were discarded and nobody has gone there again."""
+    """The pages without a renderer process: their tabs were discarded, and no navigation followed."""
     in_advance: tuple[tuple[str, str], ...] = ()
-    """Pages that are rendered in advance, each after the one that it is for."""
+    """The prerendered pages, each after the page that it is for."""
 
 
 def truth_of(world: World, player: Player) -> Truth:
-    """Take it down."""
+    """Return a snapshot of the true state."""
     return Truth(
         pages=tuple(page.id for page in world.pages()),
         targets=tuple((each.id, each.type, each.url) for each in world.targets.values()),

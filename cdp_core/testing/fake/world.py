@@ -1,12 +1,11 @@
-"""A fake browser as a whole: all that it is made of, its time, and the one place through which everything is said.
+"""The fake browser as a whole: its parts, its time, its ids, and the one place that sends messages.
 
-`World.emit` and `World.reply` say in which order things may reach a client. Neither this nor any module above knows an
-event loop, a socket or a clock.
+`World.emit` and `World.reply` decide in which order messages may reach a client. Neither this module nor any module
+above it knows an event loop, a socket or a clock.
 
-
-Every id a fake browser gives out: made of its seed, the kind and a counter, so that a seed gives the same bytes.
-
-Not of a random generator: what a generator gives may differ between versions of Python, and a run must not.
+`Ids` makes every id that a fake browser gives out, from its seed, the kind and a counter, so that equal seeds give
+equal bytes. It uses no random generator: a generator's output may differ between versions of Python, and a run must
+not.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ BROWSER_PAGE_EVENTS: Final = frozenset(
         "javascriptDialogClosed",
     )
 )
-"""What the browser itself tells those who have Page enabled."""
+"""The Page events that the browser process sends; the renderer sends the others."""
 DIALOG_EVENTS: Final = frozenset(("Page.javascriptDialogOpening", "Page.javascriptDialogClosed"))
 HANDLE_DIALOG: Final = "Page.handleJavaScriptDialog"
 UNORDERED_EVENTS: Final = frozenset(
@@ -59,25 +58,25 @@ UNORDERED_EVENTS: Final = frozenset(
         "Runtime.executionContextDestroyed",
     )
 )
-"""What a renderer sends to its sessions when it has done something, and not at once: to which first is chance (fact 38)."""
+"""Events that a renderer sends with a delay; which of its sessions gets one first is random (fact 38)."""
 ERROR_PAGE: Final = "chrome-error://chromewebdata/"
 PROFILES: Final[tuple[Profile, ...]] = ("headless-new", "headless-shell")
 
 
 class Clock(Protocol):
-    """What lets time pass in a browser, by another time than the browser's own."""
+    """A source of time outside the browser that advances the browser's virtual time."""
 
     def catch_up(self) -> None:
-        """Let the time pass that has passed: somebody is about to let pages act."""
+        """Advance the browser to the clock's time, because pages are about to act."""
         ...
 
     def time_changed(self) -> None:
-        """The next time may be another one now, or time was let pass by hand."""
+        """React to a possible change of the next timer, or to an advance by hand."""
         ...
 
 
 class World:
-    """A browser and those who are connected to it."""
+    """A browser, its parts, and the clients that are connected to it."""
 
     def __init__(self, *, profile: Profile, seed: int) -> None:
         self.profile: Profile = profile
@@ -89,56 +88,55 @@ class World:
         self.targets: dict[str, Target] = {}
         self.tabs: dict[str, Target] = {}
         self.tab_positions: list[int] = []
-        """Where there are tabs, in order."""
+        """The positions of the tabs, ascending."""
         self.workers: dict[str, Target] = {}
-        """Those among the targets that are workers."""
+        """The targets that are workers."""
         self.page_independent: dict[str, Target] = {}
-        """Those among them that are of no document alone."""
+        """The workers that belong to no single document: shared workers and service workers."""
         self.on_documents_left: Callable[[Iterable[tuple[Frame, int]], bool], None] = lambda _documents, _keep: None
-        """Told which documents of frames are left, and whether they are kept to be come back to."""
+        """Called with the documents of frames that are left, and whether they are kept for a restore."""
         self.on_page_replaced: Callable[[Frame, Frame], None] = lambda _old, _new: None
-        """Told that a page goes on in another target, with another frame."""
+        """Called with both frames when another target, with another frame, replaces a page."""
         self.frames: dict[str, Frame] = {}
         self.dialogs: list[Dialog] = []
         self.discoverers: list[Session] = []
-        """The sessions that are told of every target."""
+        """The sessions that discover targets."""
         self.latency: Callable[[str], float] = at_once
-        """How long a server takes for a document."""
+        """How long a server takes for a document, in seconds."""
         self.closed = False
         self.renderers = 0
         self.target_count = 0
-        """How many targets."""
+        """How many targets were added."""
         self.documents = 0
-        """How many there were."""
+        """How many documents were created; a change of a target's interceptors counts, too."""
         self.requests: list[InterceptedRequest] = []
-        """Those that somebody may hold."""
+        """The requests that an interceptor may hold."""
         self.fetch_jobs = 0
         self.fetch_streams = 0
         self.logical_time = 0
-        """How often a navigation began, or auto-attach."""
+        """How many navigations began and how many times auto-attach was set: orders the one against the other."""
         self.unmodelled: Counter[str] = Counter()
         self.clocks: list[Clock] = []
-        """Those that let its time pass."""
+        """The clocks that advance its time."""
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._timed = 0
         self._soon: deque[Callable[[], None]] = deque()
         self.default_context = self.new_context()
 
-    # ── making ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── creating ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def new_context(self, owner: Client | None = None) -> Context:
-        """A browser context."""
+        """Create a browser context; it is disposed of when its `owner` disconnects."""
         context = Context(self.ids.new("context"), owner)
         self.contexts[context.id] = context
         return context
 
     def new_renderer(self) -> Renderer:
-        """A renderer."""
         self.renderers += 1
         return Renderer(self.renderers)
 
     def renderer_for(self, page: Target, site: str) -> Renderer:
-        """The process in which a page, or a window that it can reach, shows documents of a site."""
+        """Return the process in which a page, or a window that it can reach, shows documents of a site."""
         if "//" not in site:
             return self.new_renderer()
         found = page.renderers.get(site)
@@ -147,7 +145,7 @@ class World:
         return found
 
     def new_document(self, frame: Frame) -> None:
-        """A frame has a document that was not there before."""
+        """Give a frame a new document."""
         self.documents += 1
         frame.document = frame.route_set_at = self.documents
         frame.unload_behaviour = UnloadBehaviour()
@@ -156,12 +154,12 @@ class World:
         frame.settings = DocumentSettings(csp_bypassed=any(session.bypasses_csp for session in frame.target.sessions))
 
     def loader_of(self, frame: Frame) -> str:
-        """The loader of a document; the empty one that a frame began with has got one as soon as somebody asks."""
+        """Return the loader of a document; the initial empty document gets one when it is first asked for."""
         if not frame.loader and not frame.first_loader:
             frame.first_loader = self.ids.new("loader")
         return frame.loader or frame.first_loader
 
-    # ── saying ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── sending ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def emit(
         self,
@@ -172,10 +170,11 @@ class World:
         behind: tuple[Hashable, ...] = (),
         at_once: bool = False,
     ) -> None:
-        """Say an event on a session; it comes after what was said on it, and of the same things elsewhere.
+        """Send an event on a session.
 
-        Behind what was said of `behind` it comes too, but what is said of that later need not wait for it. The browser
-        says a thing `at_once` whatever its renderer is about to say.
+        It comes after the earlier messages of the session, and after the earlier messages about the same things on
+        other sessions. It also comes after the messages about `behind`, but a later message about these need not wait
+        for it. The browser process sends an event `at_once`, without waiting for what its renderer is about to send.
         """
         if not session.open or not session.client.connected:
             return
@@ -206,7 +205,7 @@ class World:
         *about: Hashable,
         behind: tuple[Hashable, ...] = (),
     ) -> None:
-        """Say an event on every session of a target that has the domain enabled."""
+        """Send an event on every session of a target that has the domain enabled."""
         for session in tuple(target.sessions):
             if domain in session.domains and not (
                 session.page_known_to and domain == "Page" and _is_withheld(session, method)
@@ -223,12 +222,13 @@ class World:
         since: int | None = None,
         by_both: bool = False,
     ) -> None:
-        """Answer a command with `{"result": …}` or `{"error": …}`; one of a session that has ended is never answered.
+        """Answer a command with `{"result": …}` or `{"error": …}`, unless its session has ended.
 
-        The renderer's replies are in line with its events. One of the browser's own process, which began when `since`
-        messages had been said, comes after what it caused, and may overtake the renderer's. One that `both` have a part in
-        comes when it comes, behind what the browser's own process has said. What an answer to a dialog came to is in line
-        with what is told of dialogs: who carries it out tells of them.
+        The renderer's replies are in line with its events. A reply of the browser process, to a command that began
+        when `since` messages had been added, comes after what the command caused, and may overtake the renderer's. A
+        reply in which `by_both` processes have a part comes after what the browser process has sent, and in no order
+        with the renderer's messages. The reply to `Page.handleJavaScriptDialog` is in line with the dialog events,
+        since the process that closes the dialog also sends them.
         """
         session.in_flight.pop(command_id, None)
         if not session.open or not session.client.connected:
@@ -253,19 +253,19 @@ class World:
                 since=since,
             )
 
-    # ── later ────────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── deferred work ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def soon(self, act: Callable[[], None]) -> None:
-        """Do something when what is done now has been answered, and what was to be done before it."""
+        """Call `act` after the present command has its reply, and after everything deferred before."""
         self._soon.append(act)
 
     def run_soon(self) -> None:
-        """Now everything was answered."""
+        """Run everything that `soon` has deferred."""
         while self._soon:
             self._soon.popleft()()
 
     def emit_runtime_event(self, target: Target, method: str, params: Json, *about: Hashable) -> None:
-        """Say an event of the Runtime domain, and keep it for those who enable it later."""
+        """Send an event of the Runtime domain, and keep it for sessions that enable Runtime later."""
         del target.runtime_events[: len(target.runtime_events) - MAX_RUNTIME_EVENTS + 1]
         target.runtime_events.append((method, params))
         self.emit_to(target, "Runtime", method, params, *about)
@@ -273,19 +273,19 @@ class World:
     # ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def after(self, seconds: float, act: Callable[[], None]) -> None:
-        """Do something later."""
+        """Call `act` after this many seconds of virtual time."""
         self._timed += 1
         heapq.heappush(self._timers, (self.now + seconds, self._timed, act))
         self._notify_clocks()
 
     def next_time(self) -> float | None:
-        """When something happens by itself; None for never."""
+        """Return when the next timer is due; None if no timer is set."""
         return self._timers[0][0] if self._timers else None
 
     def advance(self, to: float) -> None:
-        """Let time pass, and what is due happen."""
+        """Advance the virtual time, and run the timers that are due by then."""
         if to < self.now:
-            raise ValueError(f"time does not run backwards: it is {self.now}, not {to}")
+            raise ValueError(f"time does not run backwards: it is {self.now}, not {to}.")
         while self._timers and self._timers[0][0] <= to:
             at, _, act = heapq.heappop(self._timers)
             self.now = at
@@ -295,7 +295,7 @@ class World:
         self._notify_clocks()
 
     def catch_up(self) -> None:
-        """Let the time pass that has passed by the clocks."""
+        """Let each clock advance the browser to that clock's time."""
         for clock in self.clocks:
             clock.catch_up()
 
@@ -308,10 +308,10 @@ class World:
         """The monotonic time of events, in seconds."""
         return round(1000.0 + self.now, 6)
 
-    # ── coming and going ─────────────────────────────────────────────────────────────────────────────────────────────
+    # ── adding and removing ──────────────────────────────────────────────────────────────────────────────────────────
 
     def add_target(self, target: Target) -> None:
-        """A target is there."""
+        """Register a target with its renderer, its parent and its opener."""
         self.target_count += 1
         target.number = self.target_count
         self.targets[target.id] = target
@@ -323,7 +323,7 @@ class World:
             target.opener.target.page.opened[target.id] = target
 
     def remove_target(self, target: Target) -> None:
-        """It is there no more."""
+        """Remove a target from its renderer, its parent and its opener."""
         target.gone = True
         self.targets.pop(target.id, None)
         target.renderer.targets.pop(target, None)
@@ -333,7 +333,7 @@ class World:
             target.opener.target.page.opened.pop(target.id, None)
 
     def add_worker(self, worker: Target) -> None:
-        """A document asked for a worker, which will be there."""
+        """Register a worker that a document asked for; its target appears later."""
         self.workers[worker.id] = worker
         if worker.parent_frame is None:
             self.page_independent[worker.id] = worker
@@ -341,43 +341,46 @@ class World:
             worker.parent_frame.workers[worker.id] = worker
 
     def remove_worker(self, worker: Target) -> None:
-        """It ended, or never came."""
+        """Remove a worker that ended or never appeared."""
         self.workers.pop(worker.id, None)
         self.page_independent.pop(worker.id, None)
         if worker.parent_frame is not None:
             worker.parent_frame.workers.pop(worker.id, None)
 
-    # ── finding ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── lookup ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def roots(self) -> Iterator[Session]:
-        """The root sessions of those who are connected, and their further sessions of the browser."""
+        """Yield the root session and the further browser sessions of each connected client."""
         for client in self.clients:
             if client.connected:
                 yield client.root
                 yield from tuple(client.browser_sessions)
 
     def pages(self) -> list[Target]:
-        """Every page, in the order of opening."""
+        """Return every page, in the order of opening."""
         return [target for target in self.targets.values() if target.type == "page"]
 
 
 def _is_withheld(session: Session, method: str) -> bool:
-    """Whether it is said by the one who does not know, or not any more, that the session listens."""
+    """Return whether the sender of an event, browser or renderer, takes the session's Page as disabled."""
     return (method in BROWSER_PAGE_EVENTS) != (session.page_known_to == "browser")
 
 
 def at_once(_url: str) -> float:
-    """Servers take no time, unless a script says so."""
+    """Return a latency of 0: servers take no time unless a script sets one."""
     return 0
 
 
 def order_keys(session_id: str | None) -> tuple[Hashable, Hashable]:
-    """What the browser says on a session is in line, and so is what its renderer says, which comes behind it."""
+    """Return the keys of a session's two lines: the browser process's messages, and its renderer's.
+
+    The renderer's messages come behind the browser's.
+    """
     return ("session", session_id), ("renderer", session_id)
 
 
 def addressed(session: Session, message: Json) -> Json:
-    """A message as it is said on a session: with its id, or inside of one of the session above where it is not flat."""
+    """Return a message with its sessionId, or wrapped for the parent if its session is not flat."""
     if session.flat:
         if session.id is not None:
             message["sessionId"] = session.id
@@ -389,28 +392,28 @@ def addressed(session: Session, message: Json) -> Json:
 
 
 def packed(message: Any) -> bytes:
-    """A message as it stands on the wire: ASCII, as Chromium writes it."""
+    """Return a message as on the wire: compact ASCII JSON, as Chromium writes it."""
     return json.dumps(message, separators=(",", ":")).encode()
 
 
 class Ids:
-    """Ids of one browser."""
+    """The ids of one browser."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._given: Counter[str] = Counter()
 
     def new(self, kind: str) -> str:
-        """32 hexadecimal digits in upper case, as Chromium writes the ids of targets, sessions, frames and loaders."""
+        """Return 32 hexadecimal digits in upper case, as targets, sessions, frames and loaders have them."""
         return self._digest(kind).hex().upper()[:32]
 
     def uuid(self, kind: str) -> str:
-        """In the form of the path of a browser's WebSocket."""
+        """Return a UUID, as in the path of a browser's WebSocket."""
         text = self._digest(kind).hex()
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:32]}"
 
     def unique(self, kind: str) -> str:
-        """Two signed 64-bit numbers with a point between, as execution contexts have them."""
+        """Return two signed 64-bit numbers joined by a point, as execution contexts have them."""
         octets = self._digest(kind)
         halves = (int.from_bytes(octets[start : start + 8], "big", signed=True) for start in (0, 8))
         return ".".join(map(str, halves))

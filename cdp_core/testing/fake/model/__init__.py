@@ -1,1 +1,1 @@
-"""What the fake browser consists of: targets, frames, sessions, dialogs, contexts, requests."""
+"""The parts of the fake browser: targets, frames, sessions, dialogs, execution contexts, requests."""

@@ -1,12 +1,13 @@
-"""Execution contexts of documents: the main world of each, and isolated worlds, in which clients run what pages must not see.
+"""Execution contexts of documents: the main world of each, and isolated worlds for clients' scripts.
 
-    a document comes ──▶ its main world, then the worlds that scripts for new documents are to run in, in the order of
-                         adding, then those that its frame had before, where the process is still the same
-    a document goes  ──▶ all of them at once where the page itself goes; of a frame inside it, the main world, then the
-                         others, the newest first
+    a document appears ──▶ its main world, then the worlds of the init scripts, in the order of adding, then the worlds
+                           that its frame had before, if the process is still the same
+    a document ends    ──▶ all of them at once if the page itself navigates; for a frame inside it, the main world, then
+                           the others, the newest first
 
-A world with a name is one in a document, whichever client asks for it; one without a name is new each time. Ids count up in
-a process. What was given out as an object belongs to a context, and is gone with it.
+A page cannot see what runs in an isolated world. A named world exists once per document, whichever client asks for
+it; a world without a name is new each time. Context ids count up per process. A remote object belongs to a context,
+and ends with it.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ _UNIQUE: Final = re.compile(r"-?\d+\.-?\d+")
 NO_CONTEXT: Final = "Cannot find context with specified id"
 
 
-# ── coming and going ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── creating and ending ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def make(world: World, frame: Frame) -> None:
-    """Those of a document that has come."""
+    """Create the contexts of a new document."""
     earlier = [each for each in frame.worlds if each.renderer is frame.renderer]
     frame.worlds = []
     frame.objects.clear()
@@ -41,7 +42,7 @@ def make(world: World, frame: Frame) -> None:
 
 
 def make_empty(world: World, frame: Frame) -> None:
-    """That of the empty document with which a process begins that is there in the place of one that died."""
+    """Create the main context of the empty document with which the successor of a crashed process begins."""
     _make_main(world, frame)
     about = {"isDefault": True, "type": "default", "frameId": frame.id}
     described = _described(frame.context, "://", "", frame.context_unique, about)
@@ -49,7 +50,7 @@ def make_empty(world: World, frame: Frame) -> None:
 
 
 def run_scripts(world: World, frame: Frame) -> None:
-    """Those for new documents: the worlds that they run in, and what they are known to put in the place of dialogs."""
+    """Run the init scripts: create the worlds that they run in, and apply their dialog overrides."""
     for session in frame.target.sessions:
         run_script(frame, *session.overrides.values())
         for name in filter(None, session.scripts.values()):
@@ -57,13 +58,13 @@ def run_scripts(world: World, frame: Frame) -> None:
 
 
 def run_script(frame: Frame, *overrides: Override) -> None:
-    """What scripts in a document's own world put in the place of its dialogs: the last one's stays."""
+    """Apply the dialog overrides of scripts in a document's main world; the last one stays."""
     for each in overrides:
         frame.settings.override = each
 
 
 def isolated_world(world: World, frame: Frame, name: str, *, origin: str | None = None) -> IsolatedWorld:
-    """That of a name, which is made and told of where the document has none yet."""
+    """Return the isolated world of this name; create and report it if the document has none yet."""
     found = next((each for each in frame.worlds if name and each.name == name), None)
     if found is not None:
         return found
@@ -81,7 +82,10 @@ def isolated_world(world: World, frame: Frame, name: str, *, origin: str | None 
 
 
 def ended(frame: Frame) -> list[Json]:
-    """What is told of the end of each, where they do not end with the whole page; there are none any more."""
+    """End a frame's contexts, and return the params of an event for each.
+
+    This is for contexts that do not end with the whole page.
+    """
     main = [] if not frame.context else [(frame.context, frame.context_unique)]
     others = [(each.id, each.unique) for each in reversed(frame.worlds)]
     frame.objects.clear()
@@ -90,9 +94,9 @@ def ended(frame: Frame) -> list[Json]:
 
 
 def all_of(world: World, target: Target) -> list[Json]:
-    """Those that `Runtime.enable` tells of (fact 41), of a target's own frames, the newest first.
+    """Return the contexts that `Runtime.enable` reports (fact 41): of a target's own frames, newest first.
 
-    Each frame has one when the first client asks; one that comes later has to wait for its document.
+    Each frame gets one when the first client asks; a frame that is added later has to wait for its document.
     """
     own = list(_own_frames(target))
     if not any("Runtime" in session.domains for session in target.sessions):
@@ -104,7 +108,7 @@ def all_of(world: World, target: Target) -> list[Json]:
 
 
 def main_of(world: World, frame: Frame) -> int:
-    """The id of the main one, which is there as soon as somebody asks for it, and what runs in each document has run."""
+    """Return the id of the main context; create it, and run the init scripts, if there is none yet."""
     if not frame.context:
         _begin(world, frame)
     return frame.context
@@ -139,7 +143,7 @@ def _described(number: int, origin: str, name: str, unique: str, about: Json) ->
 
 
 def document_url(frame: Frame) -> str:
-    """The URL that a frame's site is of: an empty document is that of its parent, or of who opened it."""
+    """Return the URL that a frame's site comes from: an empty document has its parent's, or its opener's."""
     while frame.url.startswith("about:"):
         if frame.initiator_url:
             return frame.initiator_url
@@ -151,11 +155,11 @@ def document_url(frame: Frame) -> str:
     return frame.url
 
 
-# ── finding ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── lookup ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def find(target: Target, number: int) -> Frame:
-    """The frame that has the context of that id. Raises Refused."""
+    """Return the frame that has the context with this id. Raises Refused."""
     for frame in _own_frames(target):
         if number in (frame.context, *(each.id for each in frame.worlds)):
             return frame
@@ -163,7 +167,7 @@ def find(target: Target, number: int) -> Frame:
 
 
 def find_unique(target: Target, unique: str) -> tuple[Frame, int]:
-    """The same by its other id, with the plain one. Raises Refused."""
+    """Return the frame that has the context with this unique id, and its plain id. Raises Refused."""
     if not _UNIQUE.fullmatch(unique):
         raise Refused(-32602, "invalid uniqueContextId")
     for frame in _own_frames(target):
@@ -185,7 +189,7 @@ def _own_frames(target: Target) -> Iterator[Frame]:
 
 
 def keep_object(world: World, frame: Frame, context: int, value: Json) -> str:
-    """Keep an object that a client is given, under the id that it gets."""
+    """Keep an object that a client receives, and return its remote object id."""
     renderer = frame.renderer
     if not renderer.isolate:
         renderer.isolate = world.ids.unique("isolate").partition(".")[0]
@@ -196,7 +200,7 @@ def keep_object(world: World, frame: Frame, context: int, value: Json) -> str:
 
 
 def kept_object(target: Target, object_id: str) -> tuple[Frame, int, Json]:
-    """The frame and the context that an object belongs to, and the object. Raises Refused."""
+    """Return the frame and the context id that a kept object belongs to, and the object. Raises Refused."""
     parts = _OBJECT.fullmatch(object_id)
     if parts is None:
         raise Refused(-32000, "Invalid remote object id")
@@ -210,6 +214,6 @@ def kept_object(target: Target, object_id: str) -> tuple[Frame, int, Json]:
 
 
 def release_object(target: Target, object_id: str) -> None:
-    """Keep it no more. Raises Refused."""
+    """Release a kept object. Raises Refused."""
     frame, _, _ = kept_object(target, object_id)
     del frame.objects[object_id]

@@ -1,18 +1,19 @@
-"""Native dialogs, as Chromium has them: one manager for each page, which is easily out of step with what was announced.
+"""Native dialogs as Chromium has them: one manager per page, which easily disagrees with its events.
 
     raised ──▶ announced on every session of the page that has Page enabled (fact 14)
-                 ├─ handleJavaScriptDialog on one of these ──▶ Closed, then the reply, then the script goes on (1, 12)
-                 ├─ another one raised on the page ──▶ Closed(false) of this one; the new one cannot be answered (3)
-                 ├─ navigation, close, crash ──▶ Closed(false) (23)
-                 ├─ its frame, out of process, is removed ──▶ nothing is said
-                 └─ the last session that saw it leaves ──▶ nobody can answer it any more (4)
-    raised with nobody listening ──▶ open for ever, unanswerable (4); on headless-shell dismissed at once (26)
+                 ├─ handleJavaScriptDialog on one of these ──▶ closed, then the reply, then the script goes on (1, 12)
+                 ├─ another one raised on the page ──▶ closed(false) of this one; the new one cannot be answered (3)
+                 ├─ navigation, close, crash ──▶ closed(false) (23)
+                 ├─ its frame, out of process, is removed ──▶ no event
+                 └─ the last session that saw it leaves ──▶ no session can answer it any more (4)
+    raised while no session has Page enabled ──▶ open for ever, unanswerable (4); headless-shell dismisses it at once (26)
 
-On headless-shell navigation, close and crash say nothing of a dialog, and navigation and crash leave it open: one whose
-document is still there can be answered, and so can one whose process has gone, to no effect; a document of the same site
-waits for its process, and the dialog is of a document that is being left, so that nobody can answer it.
+On headless-shell navigation, close and crash send no event about a dialog, and navigation and crash leave it open. It
+can be answered while its document is still shown. If its process is gone, an answer has no effect. If a document of
+the same site waits for its process, the dialog belongs to a document that is being left, and no session can answer
+it.
 
-While it is open its process runs no script: whatever the renderer is asked waits (15).
+While a dialog is open its renderer process runs no script, and the commands to that renderer wait (15).
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from cdp_core.testing.fake.model.parts import Client, Dialog, Frame, PausedSteps
 from cdp_core.testing.fake.world import World
 
 MAX_MESSAGE_UNITS: Final = 10_240
-"""A message is cut there, in UTF-16 units (fact 19)."""
+"""The length at which Chromium cuts a message, in UTF-16 units (fact 19)."""
 
 
 def raise_dialog(
     world: World, frame: Frame, kind: str, message: str, default_prompt: str, finish: Callable[[bool, str], None]
 ) -> Dialog:
-    """A script calls alert, confirm or prompt."""
+    """Open a dialog for a script, and announce it."""
     page = frame.target.page
     dialog = Dialog(
         page,
@@ -71,20 +72,23 @@ def raise_dialog(
 
 def _supersede(world: World, older: Dialog, newer: Dialog) -> None:
     if world.profile == "headless-shell":
-        older.superseded = True  # no event, and it is the older one that cannot be answered any more (fact 26)
+        older.superseded = True  # no event; the older one becomes unanswerable (fact 26)
         return
     newer.superseded = True
     _close(world, older, accepted=False, text="", by=None)
 
 
 def answer(world: World, session: Session, *, accept: bool, text: str, answered: Callable[[], None]) -> None:
-    """`Page.handleJavaScriptDialog`; its reply comes after the event and before the script goes on. Raises Refused."""
+    """Answer a page's dialog, for `Page.handleJavaScriptDialog`. Raises Refused.
+
+    `answered` sends the reply: after the closed event and before the script goes on.
+    """
     target = session.target
     assert target is not None
     if target.type != "page":
         raise Refused(-32000, "Command can only be executed on top-level targets")
     showing = next((each for each in target.dialogs if each.open and not each.superseded), None)
-    if showing is not None and showing.unreachable:  # whoever asks (fact 22)
+    if showing is not None and showing.unreachable:  # on every session (fact 22)
         raise Refused(-32000, "Not attached to an active page")
     if showing is None or session not in showing.seen_by:
         raise Refused(-32602, "No dialog is showing")
@@ -92,7 +96,10 @@ def answer(world: World, session: Session, *, accept: bool, text: str, answered:
 
 
 def drop_dialogs(target: Target) -> None:
-    """A frame out of process is removed (docs/cdp/removing-a-frame-closes-its-dialog-without-an-event.md)."""
+    """Drop the dialogs of an out-of-process frame without an event, since the frame is removed.
+
+    See docs/cdp/removing-a-frame-closes-its-dialog-without-an-event.md.
+    """
     for dialog in tuple(target.page.dialogs):
         if dialog.frame.target is target:
             dialog.open = False
@@ -103,10 +110,11 @@ def drop_dialogs(target: Target) -> None:
 def close_all(
     world: World, target: Target, *, on_closed: Callable[[], None] = lambda: None, but: Dialog | None = None
 ) -> bool:
-    """Navigation, close or crash ends the dialogs of a page, or those of one frame's process, with false.
+    """Close the dialogs of a page, or of one frame's process, with false; return whether it had any.
 
-    `on_closed` is called when that was told, and before any script goes on; in a process that is no more, none does. A
-    navigation ends all `but` the one that asks whether it may be. Whether there were any.
+    A navigation, a close or a crash does this. `on_closed` is called after the closed event and before any script
+    goes on; in a process that is gone, no script goes on. A navigation closes all dialogs `but` the one that asks
+    whether the document may be left.
     """
     page = target.page
     if world.profile == "headless-shell":
@@ -115,7 +123,7 @@ def close_all(
     every = [each for each in page.dialogs if each is not but]
     ending = [each for each in every if target is page or each.frame.target is target]
     for number, dialog in enumerate(ending):
-        if dialog.open:  # a script that went on may have ended it
+        if dialog.open:  # a script that was continued may have closed it
             _close(
                 world, dialog, accepted=False, text="", by=None, on_closed=on_closed if number == 0 else lambda: None
             )
@@ -125,9 +133,9 @@ def close_all(
 
 
 def lose_renderer(target: Target) -> list[Callable[[], None]]:
-    """The process died, and with it what its scripts still had to do; what goes on all the same is the answer.
+    """Drop what the scripts of a crashed process still had to do; return the steps of no document.
 
-    What sessions had asked of it is answered when there is a process again, by that (fact 49).
+    These steps go on all the same. The next process of the target answers the commands of its sessions (fact 49).
     """
     renderer = target.renderer
     paused_steps: list[Callable[[], None]] = [each for each in renderer.parked if isinstance(each, PausedSteps)]
@@ -136,18 +144,18 @@ def lose_renderer(target: Target) -> list[Callable[[], None]]:
 
 
 def leave_document(target: Target) -> None:
-    """Another document is there and waits for the process: who raised them is being left (fact 22)."""
+    """Mark a page's dialogs as unreachable: another document waits for their process (fact 22)."""
     for dialog in target.dialogs:
         dialog.unreachable = True
 
 
 def leave(world: World, session: Session) -> None:
-    """A session ends: what only it had seen can be answered by nobody."""
+    """Take an ending session from the dialogs; a dialog that only it saw becomes unanswerable."""
     target = session.target
     if target is None or target.type != "page":
         return
     for dialog in tuple(target.dialogs):
-        if session not in dialog.seen_by or not dialog.open:  # the script that the one before stopped may have left
+        if session not in dialog.seen_by or not dialog.open:  # a script that was continued may have left
             continue
         dialog.seen_by.discard(session)
         if world.profile == "headless-shell":
@@ -155,15 +163,15 @@ def leave(world: World, session: Session) -> None:
 
 
 def disable(session: Session) -> None:
-    """A session does not want to hear of dialogs any more: of those that it saw, too, it can answer none."""
+    """Take a session that disables Page from the dialogs; it can no longer answer those that it saw."""
     for dialog in () if session.target is None else session.target.dialogs:
         dialog.seen_by.discard(session)
 
 
 def when_unblocked(owner: Target | Frame, act: Callable[[], None]) -> bool:
-    """Do it now, or when the dialog that stops this process is gone. Whether it was done now.
+    """Call `act` now, or when the dialog that stops the process is gone; return whether it was called now.
 
-    What is asked of a target waits for the document, too, that is on its way.
+    For a target, `act` also waits for a document that is on its way.
     """
     if isinstance(owner, Target) and owner.is_navigating:
         owner.deferred.append(act)
@@ -172,7 +180,7 @@ def when_unblocked(owner: Target | Frame, act: Callable[[], None]) -> bool:
 
 
 def run_deferred(target: Target) -> None:
-    """The document is there, or will not come."""
+    """Run what waited for a document, which has arrived or will not come."""
     waiting, target.deferred = target.deferred, []
     for act in waiting:
         when_unblocked(target, act)
@@ -187,7 +195,7 @@ def _when_unblocked(renderer: Renderer, act: Callable[[], None]) -> bool:
 
 
 def resume(renderer: Renderer) -> None:
-    """What stopped this process may be gone: then what had to wait happens, until something stops it again."""
+    """Run the parked work of a process that nothing stops any more, until something stops it again."""
     if not renderer.stopped:
         parked, renderer.parked = renderer.parked, []
         for act in parked:
@@ -213,7 +221,7 @@ def _close(
         dialog.finish = _nothing
     if emit_closed:
         closed = {"frameId": dialog.frame.id, "result": accepted, "userInput": text}
-        # Who came after the opening hears of the end all the same (fact 18).
+        # A session that came after the opening event gets the closed event, too (fact 18).
         world.emit_to(dialog.page, "Page", "Page.javascriptDialogClosed", closed, dialog.page)
     on_closed()
     renderer = dialog.frame.renderer
@@ -223,7 +231,7 @@ def _close(
 
 
 def _finish(dialog: Dialog, accepted: bool, text: str) -> None:
-    """What waits for the answer goes on, where its document is still there."""
+    """Continue the script that waits for the answer, if its document still exists."""
     frame = dialog.frame
     gone = frame.target.closed or frame.target.crashed or frame.left
     if not gone and frame.document == dialog.document:
@@ -231,16 +239,16 @@ def _finish(dialog: Dialog, accepted: bool, text: str) -> None:
 
 
 def _nothing(_accepted: bool, _text: str) -> None:
-    """It was gone on with."""
+    """Do nothing: the script has been continued already."""
 
 
 def cut(message: str) -> str:
-    """A message as the browser shows it."""
+    """Return a message as the browser shows it."""
     lines = message.replace("\r\n", "\n").replace("\r", "\n")
     units = lines.encode("utf-16-le", "surrogatepass")[: 2 * MAX_MESSAGE_UNITS]
     return units.decode("utf-16-le", "replace")
 
 
 def whole(text: str) -> str:
-    """A text without halves of signs."""
+    """Return a text without lone surrogates."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

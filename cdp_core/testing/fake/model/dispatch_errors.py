@@ -1,14 +1,14 @@
-"""The wire's own rules, as Chromium keeps them: what is a command, and how it is refused when it is none.
+"""How Chromium reads a command from the wire, and how it refuses a text that is not a command.
 
-A message is JSON as Chromium reads it (json_text.py). Then its binary form (CBOR), in which Chromium hands it on, is gone
-through member by member, and the first that does not fit is what the refusal is about: only an `id` that came before it
-comes back. These texts, and the positions in them, are compared with real ones (facts 53, 54).
+A message is JSON as Chromium reads it (`json_text.py`). Chromium then goes through the binary form (CBOR), in which
+it passes the message on, member by member. The refusal is about the first member that does not fit, and contains the
+`id` only if that came before. These texts, and the positions in them, were compared with real ones (facts 53, 54).
 
-    text       -32700, without an id        JSON, by octets of the text
-    envelope   -32600, or -32700            id, method, sessionId, params and nothing else, none of them twice
-    params     -32602, with `data`          one field, by its path; what is missing after what is wrong
+    text       -32700, without an id        JSON, with the octet in the text
+    envelope   -32600, or -32700            id, method, sessionId, params, no other member, and none of them twice
+    params     -32602, with `data`          one field, by its path; a wrong field before a missing one
 
-Not known here: which methods and sessions there are.
+This module does not know which methods and sessions exist.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.model.json_text import JsonFault, pairs_of, read_json
 
 MAX_MESSAGE_BYTES: Final = 100 * 2**20
-"""A text of this size or more makes Chromium drop the socket (fact 57)."""
+"""At a text of this size or more, in bytes, Chromium drops the socket (fact 57)."""
 
 
 class Refused(Exception):
-    """A refusal, as the browser words it."""
+    """A refusal in the browser's wording."""
 
     def __init__(self, code: int, message: str, data: str | None = None) -> None:
         super().__init__(message)
@@ -37,7 +37,7 @@ class Refused(Exception):
 
     @property
     def error(self) -> Json:
-        """The error member of the reply."""
+        """The `error` member of the reply."""
         error: Json = {"code": self.code, "message": self.message}
         if self.data is not None:
             error["data"] = self.data
@@ -57,7 +57,7 @@ NO_METHOD: Final = "Message must have string 'method' property"
 
 @attrs.frozen(kw_only=True)
 class Request:
-    """One readable command. `session` is None on the root session."""
+    """One readable command; `session` is None on the root session."""
 
     id: int
     method: str
@@ -66,7 +66,7 @@ class Request:
 
 
 class Unreadable(Refused):
-    """A text that is no command; `id` is there where it was read before the fault, and is what it is answered with."""
+    """A text that is not a command; `id` was read before the fault and goes into the refusal."""
 
     def __init__(self, code: int, message: str, command_id: int | None = None) -> None:
         super().__init__(code, message)
@@ -74,7 +74,7 @@ class Unreadable(Refused):
 
 
 def read_request(text: str | bytes) -> Request:
-    """Read one message. Raises Unreadable."""
+    """Return one message as a command. Raises Unreadable."""
     try:
         message = read_json(text)
     except JsonFault as fault:
@@ -85,7 +85,7 @@ def read_request(text: str | bytes) -> Request:
 
 
 class _Envelope:
-    """A message that is being gone through."""
+    """The reading of one message, member by member."""
 
     def __init__(self, message: Json) -> None:
         self._members = pairs_of(message)
@@ -141,7 +141,7 @@ class _Envelope:
             raise Unreadable(-32700, f"CBOR: duplicate map key at position {position}", self._id)
 
     def _ascii(self, given: Any, what: str) -> str:
-        # In the binary form other strings are of another type.
+        # In the binary form a string that is not ASCII has another type.
         if not isinstance(given, str) or not given.isascii():
             raise self._fault(what)
         return given
@@ -159,8 +159,8 @@ ENVELOPE: Final = 7
 """How many octets begin a map or array in the binary form: a tag, and a length of 32 bits."""
 
 Shape: TypeAlias = "str | list[Shape] | Mapping[str, tuple[Shape, bool]]"
-"""What a value must be: `str`, `int`, `num` or `bool`, a list of one shape, or an object whose fields are given as
-name → (shape, required). Any other text is not looked into."""
+"""What a value must be: `str`, `binary`, `int`, `num` or `bool`, a list of one shape, or an object whose fields are
+given as name → (shape, required). Any other text admits every value."""
 
 _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _PLAIN: Final[Mapping[str, tuple[str, tuple[type[Any], ...]]]] = {
@@ -173,7 +173,10 @@ _PLAIN: Final[Mapping[str, tuple[str, tuple[type[Any], ...]]]] = {
 
 
 def check_params(params: Any, fields: Mapping[str, tuple[Shape, bool]]) -> Json:
-    """The params of a command. Raises Refused as Chromium would; where a command has none, nobody looks at them."""
+    """Return the params of a command, checked as Chromium does. Raises Refused.
+
+    A command without fields ignores its params.
+    """
     if params is None and any(required for _, required in fields.values()):
         raise _misfit("params", "CBOR: map start expected", 0)
     if params is None or not fields:
@@ -184,7 +187,7 @@ def check_params(params: Any, fields: Mapping[str, tuple[Shape, bool]]) -> Json:
 
 
 def _check(value: Any, shape: Shape, path: str, at: int) -> None:
-    """Raise Refused where a value that begins at this position does not have the shape."""
+    """Raise Refused if a value that begins at this position does not have the shape."""
     if isinstance(shape, str):
         wanted = _PLAIN.get(shape)
         if wanted is not None and type(value) not in wanted[1]:
@@ -222,7 +225,7 @@ def _misfit(path: str, what: str, at: int) -> Refused:
 
 
 def _size(value: Any) -> int:
-    """How many octets a value takes in the binary form."""
+    """Return how many octets a value takes in the binary form."""
     if value is None or isinstance(value, bool):
         return 1
     if isinstance(value, int):

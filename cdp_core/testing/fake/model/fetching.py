@@ -1,20 +1,20 @@
-"""Requests, and who has a say in them: `Fetch`, as Chromium has it.
+"""Requests, and the interceptors that may hold them: `Fetch` as Chromium has it.
 
-A request goes through the interceptors of its target's sessions, the session that was attached last first, then through
-those of root sessions (facts 29, 32); one that pauses it holds it until its client answers, and only then the next one
-hears of it. An answer comes back through them the other way.
+A request goes through the interceptors of its target's sessions, from the session that was attached last to the
+first, then through those of root sessions (facts 29, 32). An interceptor that pauses it holds it until its client
+answers; only then does the next one receive it. The response goes through them in the opposite direction.
 
-    asked ──▶ session attached last ──▶ … first ──▶ root sessions ──▶ network
-              └ paused (requestStage Request): continue, fulfil (comes back from here), fail (so does that)
-    done  ◀── … ◀── paused again where a pattern has requestStage Response ◀──
+    request  ──▶ session attached last ──▶ … first ──▶ root sessions ──▶ network
+                 └ paused (requestStage Request): continue, fulfil (the response starts here), fail (so does the failure)
+    response ◀── … ◀── paused again if a pattern has requestStage Response ◀──
 
-What an interceptor of a page sees is what the page's own target asks for: that of a frame out of process is another one
-(fact 30), and the document of a frame is asked for where the frame was before. One of a root session sees documents at
-once, and what a document asks for only if it was there when the way of that was laid: when the document came, or when a
-session of its target got or gave up its say.
+An interceptor on a page's session sees the requests of the page's own target. A frame out of process has another
+target (fact 30), and the target that a frame belonged to before requests its document. An interceptor on a root
+session sees each request for a document at once. It sees the requests that a document makes only if it existed when
+the route of these was set: when the document came, or when a session of its target enabled or disabled Fetch.
 
-`Fetch.disable`, a detach, the end of a connection let go what was paused (fact 34). A document that is left makes its
-requests answerable still, though nobody waits; a page that closes does not (fact 33).
+`Fetch.disable`, a detach or the end of a connection releases the paused requests (fact 34). After a document is left
+its requests can still be answered, although nothing waits for them; after a page is closed they cannot (fact 33).
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ FROM_THE_NETWORK: Final = (
 )
 
 
-# ── what is asked for, and what comes ────────────────────────────────────────────────────────────────────────────────
+# ── requests and responses ───────────────────────────────────────────────────────────────────────────────────────────
 
 
 @attrs.frozen(eq=False, kw_only=True)
 class ResourceRequest:
-    """One request: a document for a frame, or something that a document wants."""
+    """One request: a document for a frame, or something that a document loads."""
 
     url: str
     kind: str
@@ -83,17 +83,17 @@ class ResourceRequest:
     frame: Frame
     target: Target
     referrer: str = ""
-    """The address of the document that asks."""
+    """The URL of the document that requests it."""
     priority: str = "VeryHigh"
     stops: Renderer | None = None
     """The process whose script waits for it."""
 
     def to(self, url: str) -> ResourceRequest:
-        """The same, of another address."""
+        """Return the same request with another URL."""
         return self if url == self.url else attrs.evolve(self, url=url)
 
     def shown(self) -> Json:
-        """As events show it."""
+        """Return the request as events show it."""
         address, found, fragment = self.url.partition("#")
         return {
             "url": address,
@@ -120,7 +120,10 @@ class ResourceRequest:
 
 @attrs.frozen(kw_only=True)
 class ResourceResponse:
-    """What came of a request: a failure by its name, or an answer; the body is none where the network gave it."""
+    """The outcome of a request: a failure by its name, or a response.
+
+    The body is None if the network gave the response.
+    """
 
     failure: str | None = None
     status: int = 200
@@ -128,23 +131,26 @@ class ResourceResponse:
     body: bytes | None = None
 
     def header(self, name: str) -> str | None:
-        """The first header of that name."""
+        """Return the first header of that name."""
         return next((value for each, value in self.headers if each.lower() == name.lower()), None)
 
 
-# ── who has a say ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── interceptors ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @attrs.frozen(kw_only=True)
 class Pattern:
-    """What is to be paused: `*` is anything, `?` at most one sign, and a backslash takes either for itself."""
+    """What an interceptor pauses.
+
+    `*` matches any text, `?` at most one character, and a backslash takes the next of them literally.
+    """
 
     url: str = "*"
     kind: str | None = None
     response: bool = False
 
     def fits(self, resource: ResourceRequest) -> bool:
-        """Whether a request is meant."""
+        """Return whether the pattern matches a request."""
         if self.kind is not None and self.kind != resource.kind:
             return False
         return _expression(self.url).fullmatch(resource.url.partition("#")[0]) is not None
@@ -163,17 +169,17 @@ class Interceptor:
 
     session: Session
     since: int
-    """When it came, counted as documents are."""
+    """When Fetch was enabled, by the count of documents."""
     patterns: tuple[Pattern, ...] = ()
     paused: dict[str, Pause] = attrs.Factory(dict["str", "Pause"])
 
     def wants(self, resource: ResourceRequest, *, response: bool) -> bool:
-        """Whether it pauses that request on its way there, or back."""
+        """Return whether it pauses that request, or the response to it."""
         return any(pattern.response is response and pattern.fits(resource) for pattern in self.patterns)
 
 
 def interceptors_for(world: World, resource: ResourceRequest) -> list[Interceptor]:
-    """Those that a request goes through."""
+    """Return the interceptors that a request goes through, in order."""
     own = [session.interceptor for session in reversed(resource.target.sessions)]
     late = [each for each in (root.interceptor for root in world.roots()) if each is not None]
     if resource.kind != "Document":
@@ -181,7 +187,7 @@ def interceptors_for(world: World, resource: ResourceRequest) -> list[Intercepto
     return [*(each for each in own if each is not None), *late]
 
 
-# ── on the way ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the way of a request ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @attrs.define(eq=False)
@@ -190,23 +196,23 @@ class Pause:
 
     request: InterceptedRequest
     position: int
-    """Which interceptor of the chain it is."""
+    """The index of the interceptor in the request's chain."""
     response: ResourceResponse | None
-    """What has come back, where it is held on the way back."""
+    """The response, if it is held at the response stage."""
     broken: bool = False
-    """It was answered as what asks for a password, which it does not: it can be answered by nothing any more."""
+    """A client answered it as a request for authentication, which it is not: nothing can answer it any more."""
     stream: str = ""
-    """Its body was taken as a stream of that name."""
+    """The name of the stream that a client took its body as."""
 
     def resume(self) -> None:
-        """As if nobody had held it."""
+        """Continue as if the interceptor had not held it."""
         if self.response is None:
             self.request.send(self.position + 1)
         else:
             self.request.bring(self.position - 1, self.response)
 
     def end(self, response: ResourceResponse) -> None:
-        """With this answer in place of what would come."""
+        """Continue with this response in place of the real one."""
         self.request.bring(self.position - 1, response)
 
 
@@ -224,7 +230,7 @@ class InterceptedRequest:
         self.over = False
 
     def send(self, position: int = 0) -> None:
-        """On its way there, at this interceptor."""
+        """Send the request on, beginning with this interceptor."""
         for number, each in enumerate(self._chain[position:], position):
             self.world.fetch_jobs += 1
             self._names[number] = f"interception-job-{self.world.fetch_jobs}.0"
@@ -234,7 +240,7 @@ class InterceptedRequest:
         self.bring(len(self._chain) - 1, ResourceResponse(failure=failure_of(self.resource.url)))
 
     def bring(self, position: int, response: ResourceResponse) -> None:
-        """On its way back, at this interceptor."""
+        """Pass the response back, beginning with this interceptor."""
         for number in range(position, -1, -1):
             each = self._chain[number]
             asked_for = number in self._intercept_response or each.wants(self.resource, response=True)
@@ -246,11 +252,11 @@ class InterceptedRequest:
             self._done(response)
 
     def intercept_response(self, position: int) -> None:
-        """This interceptor wants to see the answer, too."""
+        """Let this interceptor pause the response, too."""
         self._intercept_response.add(position)
 
     def drop(self) -> None:
-        """Nobody waits for it any more, and nobody can answer it."""
+        """Give the request up: nothing waits for it, and no client can answer it."""
         self.over = True
         for each in self._chain:
             each.paused = {name: pause for name, pause in each.paused.items() if pause.request is not self}
@@ -270,7 +276,7 @@ class InterceptedRequest:
         self.world.emit(each.session, "Fetch.requestPaused", params, resource.frame)
 
     def _network_id(self) -> Json:
-        """What the Network domain calls it, where somebody has that enabled."""
+        """Return its id in the Network domain, if a session of its target has that enabled."""
         resource = self.resource
         if not any("Network" in session.domains for session in resource.target.sessions):
             return {}
@@ -293,7 +299,7 @@ def _shown(response: ResourceResponse) -> Json:
 
 
 def reset_route(world: World, session: Session) -> None:
-    """A session of a target begins or ceases to have a say: the way of its documents' requests is laid anew."""
+    """Set the route of a target's requests again: one of its sessions enabled or disabled Fetch."""
     world.documents += 1
     for frame in world.frames.values():
         if frame.target is session.target:
@@ -301,7 +307,7 @@ def reset_route(world: World, session: Session) -> None:
 
 
 def ask(world: World, resource: ResourceRequest, done: Callable[[ResourceResponse], None]) -> None:
-    """Ask for something; `done` is told what came, at once where nobody has a say."""
+    """Request a resource; `done` gets the response, at once if no interceptor pauses it."""
     request = InterceptedRequest(world, resource, done)
     world.requests.append(request)
     request.send()
@@ -309,14 +315,14 @@ def ask(world: World, resource: ResourceRequest, done: Callable[[ResourceRespons
 
 
 def drop(world: World, frame: Frame) -> None:
-    """The document that a frame was on its way to is not wanted any more."""
+    """Give up the request for the document that a frame was navigating to."""
     for request in world.requests:
         if request.resource.frame is frame and request.resource.kind == "Document":
             request.drop()
 
 
 def cancel_requests(world: World, target: Target) -> None:
-    """The process of a target has ended, or its document, with what it asked for."""
+    """Give up the requests of a target whose process or document has ended."""
     for request in world.requests:
         resource = request.resource
         if resource.target is target or resource.frame.target is target:
@@ -327,7 +333,7 @@ def cancel_requests(world: World, target: Target) -> None:
 
 
 def leave(world: World, session: Session) -> None:
-    """A session has no say any more: what it held goes on (fact 34)."""
+    """Disable Fetch for a session; the requests that it held go on (fact 34)."""
     interceptor, session.interceptor = session.interceptor, None
     if interceptor is not None:
         reset_route(world, session)
@@ -337,7 +343,10 @@ def leave(world: World, session: Session) -> None:
 
 
 def text_of(resource: ResourceRequest, response: ResourceResponse) -> str | None:
-    """The text that a script gets; None where it gets none, be it that another origin's answer does not allow it."""
+    """Return the text that a script gets; None if it gets none.
+
+    It gets none after a failure, or if the response of another origin does not allow it.
+    """
     allowed = response.header("Access-Control-Allow-Origin")
     own = origin_of(resource.frame.url)
     if response.failure is not None or (origin_of(resource.url) != own and allowed not in ("*", own)):
@@ -346,5 +355,5 @@ def text_of(resource: ResourceRequest, response: ResourceResponse) -> str | None
 
 
 def body_of(response: ResourceResponse) -> Json:
-    """A body as a result shows it."""
+    """Return a body as the result of a command shows it."""
     return {"body": base64.b64encode(response.body or b"").decode(), "base64Encoded": True}

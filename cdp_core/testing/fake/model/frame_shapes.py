@@ -1,4 +1,4 @@
-"""How frames are shown, in events as in results: one frame, and the tree that one session is told of."""
+"""Frames as events and results show them: one frame, and the frame tree of one session."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cdp_core.testing.fake.world import World
 
 
 def described(world: World, frame: Frame) -> Json:
-    """A frame as events and results show it."""
+    """Return a frame as events and results show it."""
     unexplained = frame.parent is None or world.profile == "headless-shell"
     shown: Json = {"id": frame.id}
     if frame.parent is not None:
@@ -36,7 +36,7 @@ def described(world: World, frame: Frame) -> Json:
 
 
 def tree(world: World, frame: Frame) -> Json:
-    """A frame and those below it that have the same target: OOPIFs are absent (fact 41)."""
+    """Return a frame with the frames below it that have the same target: OOPIFs are absent (fact 41)."""
     shown: Json = {"frame": described(world, frame)}
     children = [tree(world, child) for child in frame.children if child.target is frame.target]
     if children:
@@ -54,7 +54,7 @@ def _registry(url: str) -> str:
 
 
 def _mime_of(url: str) -> str:
-    """Every document is HTML, unless its URL says otherwise."""
+    """Return the MIME type of a document: HTML, unless its URL names another one."""
     if not url.startswith("data:"):
         return "text/html"
     return url.removeprefix("data:").partition(",")[0].partition(";")[0] or "text/plain"

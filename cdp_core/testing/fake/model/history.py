@@ -1,10 +1,10 @@
-"""The history of a page: where it was, in which documents, and which of these can be come back to as they were left.
+"""The history of a page: its entries, their documents, and the documents that it can restore.
 
-    another document      a new entry; what was ahead is dropped
-    the same address, a script's wish before the load event, a popup's first
-                          a new entry in the place of the present one
-    reload                the present entry
-    another address in the same document, another document in a frame inside
+    another document      a new entry; the entries ahead are dropped
+    the same URL, a navigation by a script before the load event, a popup's first document
+                          a new entry replaces the current one
+    reload                the current entry
+    another URL in the same document, another document in a frame inside
                           a new entry of the same document
 
 Entries of one document have its number. What an entry keeps of a document that was left is the back/forward cache
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen(eq=False)
 class CachedDocument:
-    """A document that was left and waits to be come back to, with the frames in it."""
+    """A document that was left and is kept for a restore, with the frames in it."""
 
     children: list[Frame]
     renderer: Renderer
@@ -44,68 +44,71 @@ class CachedDocument:
     settings: DocumentSettings
     runtime_events: list[tuple[str, Json]]
     paused_steps: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
-    """What its scripts are to do when it is shown again."""
+    """What its scripts do when it is shown again."""
 
 
 @attrs.define(eq=False)
 class Entry:
-    """One place."""
+    """One entry of a page's history."""
 
     number: int
     url: str
     typed_url: str
-    """The address that was asked for; that of a document holds for every place in it."""
+    """The URL that was asked for; all entries of one document have the same one."""
     transition: str
     document: int
     browsing_instance: int
-    """Documents of one group of windows that may reach each other are not there at one time, but one of them."""
+    """The group of windows that may reach each other; only one of its documents is shown at a time."""
     frames: dict[str, str]
-    """Where the frames inside are, by their ids."""
+    """The URLs of the frames inside, by frame id."""
     title: str = ""
     cached_document: CachedDocument | None = None
     reasons: list[str] = attrs.Factory(list[str])
     """Why its document was not kept when it was left."""
 
     def shown(self) -> Json:
-        """As `Page.getNavigationHistory` shows it."""
+        """Return the entry as `Page.getNavigationHistory` shows it."""
         shown: Json = {"id": self.number, "url": self.url, "userTypedURL": self.typed_url, "title": self.title}
         return {**shown, "transitionType": self.transition}
 
 
 @attrs.define(eq=False)
 class History:
-    """The places of one page, the oldest first."""
+    """The entries of one page, the oldest first."""
 
     entries: list[Entry] = attrs.Factory(list[Entry])
     current_index: int = -1
     lost: bool = False
-    """The present document died with its process."""
+    """The current document died with its process."""
     last_id: int = 1
     documents: int = 0
     browsing_instances: int = 0
     cached: list[Entry] = attrs.Factory(list[Entry])
-    """Those that keep a document, the one that was left first in front; also such as are no entries any more."""
+    """The entries that keep a document, in the order of leaving; some are no longer in `entries`."""
 
     @property
     def current(self) -> Entry | None:
-        """Where the page is; None for a window that has shown nothing yet."""
+        """The current entry; None for a window that has shown nothing yet."""
         return self.entries[self.current_index] if self.entries else None
 
     def find(self, number: int) -> Entry | None:
-        """The entry of that id."""
+        """Return the entry with this id."""
         return next((each for each in self.entries if each.number == number), None)
 
     def by(self, delta: int) -> Entry | None:
-        """The entry so far ahead, or back."""
+        """Return the entry so far ahead, or back; None beyond the ends."""
         index = self.current_index + delta
         return self.entries[index] if 0 <= index < len(self.entries) else None
 
-    # ── going ────────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── navigating ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def record_document(
         self, url: str, transition: str, *, replace_entry: bool, swaps_instance: bool, title: str = ""
     ) -> None:
-        """Another document is there; it may be in a group of windows of its own (`swaps`)."""
+        """Record a navigation to another document.
+
+        With `swaps_instance` the document is in a group of windows of its own.
+        """
         here = self.current
         self.documents += 1
         self.browsing_instances += swaps_instance
@@ -118,14 +121,17 @@ class History:
     def record_same_document(
         self, url: str, transition: str, *, new_entry: bool = False, replace_entry: bool = False
     ) -> None:
-        """The document has another address; or the same one `anew`, which is another place all the same."""
+        """Record another URL of the same document.
+
+        The same URL replaces the current entry, unless `new_entry` is set.
+        """
         here = self.current
         if here is not None:
             made = attrs.evolve(here, number=self._number(), url=url, transition=transition, cached_document=None)
             self._put(made, replace_entry=replace_entry or (here.url == url and not new_entry))
 
     def record_subframe(self, frame_id: str, url: str, *, replace_entry: bool) -> None:
-        """A frame inside has another document."""
+        """Record another document in a frame inside."""
         here = self.current
         if here is None:
             return
@@ -138,12 +144,12 @@ class History:
             )
 
     def select(self, entry: Entry) -> None:
-        """One of its entries is shown again."""
+        """Make one of its entries the current one."""
         if entry in self.entries:
             self.current_index = self.entries.index(entry)
 
     def restored(self) -> History:
-        """The same places, of which nothing but the addresses is left."""
+        """Return a history of the same URLs that keeps no document."""
         entries = [
             attrs.evolve(each, number=self._number(), transition="reload", cached_document=None)
             for each in self.entries
@@ -153,7 +159,7 @@ class History:
         return made
 
     def lose(self, died: Renderer) -> None:
-        """A process died, and every document with it."""
+        """Drop every document of a process that died."""
         self.lost = True
         for entry in [
             each for each in self.cached if each.cached_document is not None and each.cached_document.renderer is died
@@ -162,7 +168,7 @@ class History:
             self.cached.remove(entry)
 
     def reset(self) -> None:
-        """Only the present place is left."""
+        """Drop all entries but the current one."""
         self.entries = self.entries[self.current_index : self.current_index + 1]
         self.current_index = len(self.entries) - 1
 

@@ -1,11 +1,11 @@
-r"""Chromium's own reader of JSON: what it takes for a text, and where and how it finds fault with one.
+r"""Chromium's own JSON reader: which texts it accepts, and how it reports a fault in the others.
 
-It is neither stricter nor looser than others, it is another one: it takes control characters in strings, `\v`, vertical tabs
-and form feeds between tokens, and keys that come twice; it knows no more than 300 levels, no number that is no double, and
-no comment. A number that is a whole one of 32 bits is an integer, however it is written (`7.0`); any other is a double. A
-surrogate without its other half becomes U+FFFD (fact 19). Faults name the octet; the words were compared with real ones.
+It differs from other readers. It accepts control characters in strings, `\v`, vertical tabs and form feeds between
+tokens, and duplicate keys. It rejects more than 300 levels, numbers that do not fit a double, and comments. A whole
+number of 32 bits is an integer, however it is written (`7.0`); any other number is a double. A surrogate without its
+other half becomes U+FFFD (fact 19). Faults name the octet; their texts were compared with real ones.
 
-What the reader of the standard library would take the same way goes through that, which is much faster.
+A text that the standard library's reader takes the same way goes through that reader, which is much faster.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ STACK_LIMIT: Final = 300
 
 
 class JsonFault(Exception):
-    """A text that is no JSON, in the browser's words."""
+    """A text is not JSON; the message has the browser's wording."""
 
 
 class DuplicateKeyObject(dict[str, Any]):
-    """An object with a key that comes twice: the last counts, and all stand in `pairs`."""
+    """An object with a duplicate key: the last value counts, and `pairs` has all members."""
 
     pairs: list[tuple[str, Any]]
 
 
 def pairs_of(found: Json) -> list[tuple[str, Any]]:
-    """The members of an object as they stood in the text."""
+    """Return the members of an object in the order of the text."""
     return found.pairs if type(found) is DuplicateKeyObject else list(found.items())
 
 
@@ -44,12 +44,15 @@ def read_json(text: str | bytes) -> Any:
         try:
             return _FAST.decode(text)
         except ValueError:
-            pass  # or it is JSON to Chromium alone, or it is none: the reader below tells
+            pass  # Chromium's own reader decides
     return _Reader(text, errors).read()
 
 
 def _decoded(octets: bytes) -> tuple[str, str, bool]:
-    """As text, by which rule, and whether it is no UTF-8: that is kept, and found fault with where it stands."""
+    """Return the text, the error handler that decoded it, and whether it is not valid UTF-8.
+
+    Invalid octets are kept, so that the reader reports their position.
+    """
     try:
         return octets.decode(), "surrogatepass", False
     except UnicodeDecodeError:
@@ -90,7 +93,7 @@ _NUMBER: Final = re.compile(
     r"-?(?:0|[1-9][0-9]*)(?![0-9])(?:\.[0-9]+(?![0-9])|(?!\.))(?:[eE][+-]?[0-9]+|(?![eE]))", re.ASCII
 )
 _STRING: Final = re.compile(
-    # A run of plain signs is one repetition: one for each sign would take a hundred times the memory of a large text.
+    # A run of plain characters is one repetition: one per character takes a hundred times a large text's memory.
     r'"([^"\\]*(?:\\(?:["\\/bfnrtv]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})[^"\\]*)*)"'
 )
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
@@ -121,13 +124,13 @@ class _OpenContainer:
 
 
 class _Reader:
-    """Reads token by token; what is open is a list, so that no text is too deep for it."""
+    """A reader that goes token by token; open containers are a list, so that no text is too deep for it."""
 
     def __init__(self, text: str, errors: str) -> None:
         self._text = text
         self._errors = errors
         self._start = self._end = 0
-        """Of the word."""
+        """The bounds of the current token."""
 
     def read(self) -> Any:
         value = self._value()
@@ -158,7 +161,7 @@ class _Reader:
                 return value
 
     def _has_first_value(self, opened: _OpenContainer) -> bool:
-        """Whether there is a first value in it."""
+        """Return whether the container has a first value."""
         before = self._end
         word = self._token()
         if opened.pairs is not None:
@@ -168,7 +171,7 @@ class _Reader:
         return word != "]"
 
     def _has_next_value(self, opened: _OpenContainer) -> bool:
-        """Whether there is another value in it."""
+        """Return whether the container has another value."""
         what, end = ("map", "}") if opened.pairs is not None else ("array", "]")
         word = self._token()
         if word == end:
@@ -193,7 +196,7 @@ class _Reader:
         return True
 
     def _token(self) -> str:
-        """The next one; nothing at the end, and `?` for what is none."""
+        """Return the next token: an empty string at the end, and `?` if it is invalid."""
         space = _SPACE.match(self._text, self._end)
         assert space is not None
         self._start = self._end = space.end()
@@ -242,7 +245,7 @@ class _Reader:
 
 
 def _kept(found: re.Match[str]) -> str:
-    """An escape by `x` is part of a word, and of no string."""
+    """Keep an escape by `x`: a token may contain one, a string may not."""
     return "\\x" if found[2] == "x" else ""
 
 

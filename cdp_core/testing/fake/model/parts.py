@@ -1,7 +1,7 @@
-"""What a fake browser is made of: processes, contexts, targets, frames, dialogs; clients and their sessions.
+"""The parts of a fake browser: processes, contexts, targets, frames, dialogs, clients, sessions.
 
-Plain objects that change. What happens to them is told in the modules above: `targets.py` (attach, create, close, crash),
-`frames.py` and below it (navigation, the tree), `dialogs.py`, `evaluate.py`.
+They are plain mutable objects. The modules above decide what happens to them: `targets.py` (attach, create, close,
+crash), `frames.py` and below it (navigation, the frame tree), `dialogs.py`, `evaluate.py`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class Context:
 
     id: str
     owner: Client | None = None
-    """The client whose leaving disposes it, where it was made so."""
+    """The client whose disconnect disposes of it, if it was created with that option."""
     front: Target | None = None
-    """The page that is in front of the others."""
+    """The page in front of the others."""
 
 
 @attrs.frozen(eq=False)
 class PausedSteps:
-    """Steps that are no document's: they go on when what stops them is gone, and when its process is."""
+    """Steps that belong to no document: they go on when the blocker is gone, and when the process is."""
 
     resume: Callable[[], None]
 
@@ -45,37 +45,40 @@ class PausedSteps:
 
 @attrs.define(eq=False)
 class Renderer:
-    """A renderer. A dialog stops it, or a request that a script waits for; what its sessions are asked meanwhile waits."""
+    """A renderer process.
+
+    A dialog stops it, or a request that a script waits for; commands to it wait meanwhile.
+    """
 
     number: int
     dialog: Dialog | None = None
     resource: ResourceRequest | None = None
-    """What a script of it waits for."""
+    """The request that one of its scripts waits for."""
     parked: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
     contexts: int = 0
-    """Execution contexts so far: their ids count per process."""
+    """How many execution contexts it has had: their ids count per process."""
     absent: bool = False
-    """There is no process yet, or no more: what it is asked waits until there is."""
+    """The process does not exist yet, or no longer; commands to it wait until it does."""
     empty: bool = False
-    """It has shown nothing since it is there again, but an empty document."""
+    """Since it exists again it has shown only an empty document."""
     isolate: str = ""
-    """What the ids of its objects begin with."""
+    """What the ids of its remote objects begin with."""
     objects_given: int = 0
     requests: int = 0
-    """What it asked for so far, and somebody counted."""
+    """How many of its requests were given a Network id."""
     targets: dict[Target, None] = attrs.Factory(dict["Target", "None"])
-    """The pages and iframes that it shows: of windows that can reach each other, those of one site are in one process."""
+    """The pages and iframes that it shows; windows that can reach each other share one process per site."""
     revived: bool = False
-    """It is there in the place of one that died, with an empty document."""
+    """It replaced a process that died, and has an empty document."""
 
     @property
     def stopped(self) -> bool:
-        """Whether it runs nothing now."""
+        """Whether it runs nothing at the moment."""
         return self.dialog is not None or self.resource is not None or self.absent
 
     @property
     def stopped_by(self) -> object:
-        """What its script waits for."""
+        """The dialog or the request that stops it."""
         return self.dialog or self.resource
 
 
@@ -92,27 +95,27 @@ class IsolatedWorld:
 
 @attrs.define(eq=False)
 class Load:
-    """The loading of one document: its own script, then the frames that it made."""
+    """The loading of one document: its own script, then the frames that this script created."""
 
     parsed: bool = False
     stopped: bool = False
-    """A client does not want the rest of it: its end is told, and nothing else."""
+    """A client stopped the rest of it: only its end is reported."""
     replaced_by_reload: bool = False
-    """The document that takes its place is the same one."""
+    """The document that replaces it is the same one, reloaded."""
     end_unreported: bool = False
-    """Another window takes the place of its document before anything can be told of its end."""
+    """Another window replaces that of its document before its end can be reported."""
     held_back: list[Callable[[], None]] | None = None
-    """What is left of it comes later than something that a client asked for, if at all."""
+    """The rest of it, which comes after something that a client asked for, if at all."""
 
 
 @attrs.define(eq=False)
 class DocumentSettings:
-    """What holds for one document: what it may ask for, and what a client's script has put in the place of its dialogs."""
+    """What applies to one document: what it may request, and a client's override of its dialogs."""
 
     served: Served | None = None
-    """What the server says of it."""
+    """What the server of the document sends with it."""
     csp_bypassed: bool = False
-    """A client had asked that no Content-Security-Policy is heeded, when the document came."""
+    """A client bypassed the Content-Security-Policy when the document came."""
     override: Override | None = None
 
 
@@ -121,13 +124,13 @@ class UnloadBehaviour:
     """What a document does when it is left (`unloading.py`)."""
 
     asks_before_unload: bool = False
-    """Whether it asks first, if it was touched."""
+    """Whether it asks first, if a user has activated it."""
     user_activated: bool = False
     """A user has done something in it."""
     listeners: list[tuple[str, Callable[[], None]]] = attrs.Factory(list["tuple[str, Callable[[], None]]"])
-    """What else it does, and when."""
+    """What else it does, and at which event."""
     hide_dialog: tuple[str, str, str] | None = None
-    """A dialog that it opens when it is hidden: type, message and default."""
+    """A dialog that it opens when it is hidden: type, message and default prompt."""
 
 
 @attrs.define(eq=False)
@@ -136,82 +139,83 @@ class Frame:
 
     id: str
     target: Target
-    """The target whose session tells of it: the page, or its own where it is out of process."""
+    """The target that reports it on its sessions: the page, or its own target if it is out of process."""
     parent: Frame | None
     renderer: Renderer
     url: str = "about:blank"
     name: str = ""
     src: str = "about:blank"
-    """What its element asks for."""
+    """The URL that its element asks for."""
     loader: str = ""
     first_loader: str = ""
-    """Of the empty document that it began with, where somebody asked for that."""
+    """The loader of its initial empty document, if something asked for that."""
     children: list[Frame] = attrs.Factory(list["Frame"])
     workers: dict[str, Target] = attrs.Factory(dict["str", "Target"])
-    """The dedicated ones that its documents made, and that have not ended."""
+    """The dedicated workers of its documents that have not ended."""
     context: int = 0
-    """The id of the execution context of its document; 0 where there is none yet."""
+    """The id of its document's main execution context; 0 while there is none."""
     context_unique: str = ""
     worlds: list[IsolatedWorld] = attrs.Factory(list["IsolatedWorld"])
-    """Its other execution contexts, in the order of making."""
+    """Its other execution contexts, in the order of creation."""
     objects: dict[str, Json] = attrs.Factory(dict["str", "Json"])
-    """What clients were given of its document, by id."""
+    """The objects of its document that clients were given, by remote object id."""
     lifecycle_times: dict[str, float] | None = None
-    """How far its document has come, and when; None for the empty one that it began with."""
+    """When its document reached each lifecycle state; None for the initial empty document."""
     unreachable: str = ""
-    """The address that an error page stands for."""
+    """The URL that an error page stands for."""
     started_params: Json | None = None
-    """What is said of that navigation to those who were not there when it began."""
+    """The event params that report its navigation to a session that comes after the start."""
     unload_confirmed: bool = False
-    """Nobody has to be asked any more about that navigation."""
+    """The navigation needs no further answer to a beforeunload dialog."""
     started_at: int = 0
-    """When it began, counted with the wishes for auto-attach."""
+    """When the navigation began, in the logical time that it shares with requests for auto-attach."""
     browser_initiated: bool = False
-    """That navigation was asked for by no script."""
+    """No script asked for the navigation."""
     navigating: str = ""
-    """The loader of the navigation that has begun and was not committed yet."""
+    """The loader of a navigation that has begun and is not committed yet."""
     load: Load | None = None
-    """While its document loads."""
+    """Set while its document loads."""
     referrer: str = ""
-    """Where its document was asked for from."""
+    """The URL that its document was requested from."""
     initiator_url: str = ""
-    """Where its document is empty, the address of whoever asked for that, if it is not as everywhere: of a command, its own."""
+    """Of an empty document that does not take its parent's or opener's URL: the URL of the script that asked for it,
+    or its own if a command did."""
     adopts_site: bool = False
-    """It is the empty document of a page that a client opened: that is of the site that first comes to a frame in it."""
+    """It is the empty document of a page that a client opened: it adopts the first site that a frame inside shows."""
     adopted_site: str = ""
-    """Which site that is."""
+    """The site that it has adopted."""
     left: bool = False
-    """Another document is there and waits only for this one's process."""
+    """Another document has arrived and waits only for this one's process."""
     next_document: tuple[str, str] = ("", "")
-    """The loader and the address of that one, which for the browser is there already."""
+    """The loader and the URL of that other document, which the browser already treats as shown."""
     document: int = 0
-    """Which document of the browser it is, by the order of coming."""
+    """The number of its document, in the order in which the browser's documents came."""
     bindings: dict[str, int] = attrs.Factory(dict["str", "int"])
-    """Functions of clients that were put into a document of it, and into which."""
+    """The bindings that clients added to one of its documents, with the number of that document."""
     route_set_at: int = 0
-    """When the way of its requests was laid, counted as documents are."""
+    """When the route of its requests was set, by the count of documents."""
     ended: Callable[[str | None], None] = lambda _why: None
-    """Told that the navigation that has begun comes to nothing, and by which failure."""
+    """Called when the navigation that has begun comes to nothing, with the failure if there was one."""
     mime: str = ""
-    """The type of its document, where a client made it."""
+    """The MIME type of its document, if a client supplied the document."""
     prerender_url: str = ""
-    """Where it is rendered in advance: what has to be gone to for it to be shown."""
+    """While it is prerendered: the URL of the navigation that will show it."""
     unload_behaviour: UnloadBehaviour = attrs.Factory(UnloadBehaviour)
     settings: DocumentSettings = attrs.Factory(DocumentSettings)
-    """What its document may ask for, and what is in the place of its dialogs."""
+    """What its document may request, and a client's override of its dialogs."""
 
     @property
     def busy(self) -> bool:
-        """Whether a load event above has to wait for it."""
+        """Whether the load event of its parent has to wait for it."""
         return bool(self.navigating) or self.load is not None
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port, or `://` where there are none."""
+        """Scheme, host and port, or `://` without them."""
         return origin_of(self.url)
 
     def subtree(self) -> Iterator[Frame]:
-        """This frame and all below it, parents first."""
+        """Yield this frame and all below it, parents first."""
         yield self
         for child in self.children:
             yield from child.subtree()
@@ -219,7 +223,7 @@ class Frame:
 
 @attrs.define(eq=False)
 class Target:
-    """A page, an iframe out of process, or a worker."""
+    """A page, an iframe out of process, a worker, or a tab."""
 
     id: str
     type: str
@@ -231,7 +235,7 @@ class Target:
     opener: Frame | None = None
     can_access_opener: bool = False
     parent_frame: Frame | None = None
-    """For an iframe, the frame above; for a dedicated worker, the frame that made it."""
+    """For an iframe, the parent frame; for a dedicated worker, the frame that created it."""
     owner_document: int = 0
     """For a dedicated worker, the document of that frame."""
     users: list[tuple[Frame, int]] = attrs.Factory(list["tuple[Frame, int]"])
@@ -239,55 +243,55 @@ class Target:
     number: int = 0
     """Its place in the order of appearing."""
     child_targets: dict[str, Target] = attrs.Factory(dict["str", "Target"])
-    """The iframes out of process, and workers, that frames of it made."""
+    """The iframes out of process, and the workers, that its frames created."""
     renderers: dict[str, Renderer] = attrs.Factory(dict["str", "Renderer"])
-    """Those of a page and the windows that it can reach, by their sites."""
+    """The processes of a page and of the windows that it can reach, by site."""
     opened: dict[str, Target] = attrs.Factory(dict["str", "Target"])
-    """The windows of a page that can reach it."""
+    """The windows that a page opened and that can reach it."""
     scope: Frame | None = None
-    """For a worker, what its script runs in, which is no frame of any page."""
+    """For a worker, the global scope of its script; it is not a frame of any page."""
     loaded: bool = False
-    """Whether a worker has told that its script is loaded."""
+    """Whether a worker has reported that its script is loaded."""
     sessions: list[Session] = attrs.Factory(list["Session"])
     held: set[Session] = attrs.Factory(set["Session"])
-    """The sessions that it waits for: it runs when each has said so."""
+    """The sessions that it waits for: it runs when each of them has resumed it."""
     when_run: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
     crashed: bool = False
     closed: bool = False
     gone: bool = False
-    """It was told of as destroyed."""
+    """It was removed, and is no longer listed."""
     tab: Target | None = None
     """The tab of a page."""
     subtype: str = ""
     prerender: Target | None = None
-    """What is rendered in advance for a page."""
+    """The page that is prerendered for a page."""
     prerender_of: Target | None = None
-    """The page for which this is rendered in advance."""
+    """The page for which this one is prerendered."""
     tab_of: Target | None = None
-    """The page of a tab; as long as it is there, a tab is shown as its page."""
+    """The page of a tab; while it exists, the tab has the page's title, URL and opener."""
     strip: Callable[[], Json | None] = lambda: None
-    """Where a tab stands among the others; None where there is no telling."""
+    """Returns a tab's position among the others; None if there is none to report."""
     tab_position: int = 0
-    """By which that is told."""
+    """The key that orders a tab among the others."""
     size: tuple[int, int] = (0, 0)
-    """How large a client wants it; nothing for its own size."""
+    """The size that a client set; (0, 0) for the page's own size."""
     runtime_events: list[tuple[str, Json]] = attrs.Factory(list["tuple[str, Json]"])
-    """Console lines and exceptions of its documents, for who enables Runtime later."""
+    """Console lines and exceptions of its documents, for sessions that enable Runtime later."""
     dialogs: list[Dialog] = attrs.Factory(list["Dialog"])
-    """The open ones, oldest first."""
+    """The open dialogs, oldest first."""
     history: History = attrs.Factory(History)
-    """Of a page."""
+    """The history of a page."""
     deferred: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
-    """What its renderer was asked while another document was on its way: who is there then answers it."""
+    """Commands to its renderer that came while another document was on its way: that document's process answers."""
 
     @property
     def waits_for(self) -> list[Session]:
-        """The sessions that have not said yet that it may run."""
+        """The sessions that have not resumed it yet."""
         return [each for each in self.held if not each.lets_run]
 
     @property
     def is_navigating(self) -> bool:
-        """Whether it goes to another document: until it is there, nothing is asked of a renderer."""
+        """Whether it navigates to another document; until that has come, its renderer gets no command."""
         return (
             self.frame is not None
             and self.frame.started_params is not None
@@ -297,7 +301,7 @@ class Target:
 
     @property
     def shown_url(self) -> str:
-        """Its address, or the one that a client or the history has asked for."""
+        """Its URL, or the URL that a client or the history has asked for."""
         frame = self.frame
         wished = (
             frame is not None and frame.started_params is not None and frame.parent is None and frame.browser_initiated
@@ -319,7 +323,7 @@ class Target:
         return target
 
     def info(self) -> Json:
-        """As events and results show it."""
+        """Return its target info, as events and results show it."""
         shown = self.tab_of or self
         info: Json = {
             "targetId": self.id,
@@ -355,18 +359,18 @@ class Dialog:
     message: str
     default_prompt: str
     finish: Callable[[bool, str], None]
-    """What the script that raised it goes on with."""
+    """Continues the script that raised it, with the answer."""
     number: int
     seen_by: set[Session] = attrs.Factory(set["Session"])
     document: int = 0
     """The document whose script raised it."""
     missed_by: tuple[Session, ...] = ()
-    """Those that had let the page run, and did not listen."""
+    """The sessions that had resumed the page, and did not have Page enabled."""
     superseded: bool = False
     unreachable: bool = False
-    """It was raised in a document that is being left (fact 22)."""
+    """The document that raised it is being left (fact 22)."""
     finishes_before_closed: bool = False
-    """Where it is dismissed, what then does not happen is told before its own end."""
+    """If it is dismissed, the navigation that then does not happen is reported before its closed event."""
     open: bool = True
     accepted: bool | None = None
     closed_by: Client | None = None
@@ -379,104 +383,107 @@ class AutoAttach:
     wait: bool
     filter: tuple[Json, ...]
     since: int = 0
-    """When, counted as navigations are."""
+    """When, in the logical time that it shares with navigations."""
 
 
 @attrs.define(eq=False)
 class Session:
-    """A session of a client; the root session has no id and no target, a further one of the browser no target either."""
+    """A session of a client.
+
+    The root session has no id and no target; a further session of the browser has no target either.
+    """
 
     client: Client
     id: str | None
     target: Target | None
     parent: Session | None
     children: dict[Session, None] = attrs.Factory(dict["Session", "None"])
-    """Those that were opened on it, in the order of opening."""
+    """The sessions that were opened on it, in the order of opening."""
     domains: set[str] = attrs.Factory(set["str"])
     auto_attach: AutoAttach | None = None
     in_flight: dict[int, str] = attrs.Factory(dict["int", "str"])
-    """The ids of unanswered commands; with the method where the renderer is to answer."""
+    """The ids of unanswered commands; with the method if the renderer has to answer."""
     auto_attached: bool = False
-    """Whether auto-attach opened it: these end when it is switched off."""
+    """Whether auto-attach opened it: such a session ends when auto-attach is switched off."""
     interceptor: Interceptor | None = None
-    """Where it has Fetch enabled."""
+    """Set while it has Fetch enabled."""
     held: bool = False
-    """Whether its target had to wait for it, at first."""
+    """Whether its target had to wait for it at first."""
     lets_run: bool = False
-    """It has said that its target may run; where a dialog stops the process, that is heard when it is gone."""
+    """It sent `runIfWaitingForDebugger`; if a dialog stops the process, this takes effect when the dialog is gone."""
     discovers: tuple[Json, ...] = ()
-    """The filter of what it is told of."""
+    """The filter of the targets that it discovers."""
     scripts: dict[str, str] = attrs.Factory(dict["str", "str"])
-    """Those for new documents: the names of the worlds that they run in, nothing for a page's own."""
+    """Its init scripts: the names of the worlds that they run in, empty for the main world."""
     scripts_added: int = 0
     overrides: dict[str, Override] = attrs.Factory(dict["str", "Override"])
-    """What some of them put in the place of dialogs."""
+    """The dialog overrides of some of these scripts."""
     bindings: set[str] = attrs.Factory(set["str"])
-    """The functions of pages whose calls it is told of."""
+    """The bindings that it receives calls of."""
     bypasses_csp: bool = False
     overrides_size: bool = False
-    """It has said how large its page is to be."""
+    """It has set the size of its page."""
     time_domain: str = ""
     """The kind of time that Performance counts by."""
     timezone: str = ""
-    """The time zone that it put in the place of the machine's."""
+    """The time zone that it put in place of the machine's."""
     page_known_to: Literal["", "browser", "renderer"] = ""
-    """Which of the two alone knows now that it has Page enabled; the other is still to be told, of that or of its end."""
+    """The one process that takes its Page as enabled at the moment; the other has not received the enable, or has
+    carried out the disable."""
     page_disable_count: int = 0
-    """How often it gave Page up."""
+    """How often it disabled Page."""
     saw_crash: bool = False
-    """It was there when the renderer died, which was not replaced yet."""
+    """It was attached when the renderer died, and that was not replaced yet."""
     browser_id: str = ""
-    """Of the target that a further session of the browser is of."""
+    """The id of the target that a further browser session is on."""
     replayed_commands: dict[int, list[Callable[[], bool]]] = attrs.Factory(dict["int", "list[Callable[[], bool]]"])
-    """Commands, by their ids, of which one is carried out once more in each document to come, if it can be."""
+    """Commands by id: one of each id is sent once more in each later document, if it can be."""
     blocker_at_attach: object = None
-    """What stopped the renderer when it was opened: until that is gone, the renderer knows nothing of it."""
+    """What stopped the renderer at the attach: until that is gone, the renderer does not know the session."""
     flat: bool = True
-    """Otherwise what is said on it is wrapped in events of the session that it was opened on (fact 59)."""
+    """If not, its messages are wrapped in events of the session that it was opened on (fact 59)."""
     open: bool = True
 
     @property
     def name(self) -> str:
-        """For messages to people."""
+        """The name of the session in texts for people."""
         return f"session {self.id[:8]}" if self.id else "the root session"
 
 
 @attrs.define(eq=False)
 class Client:
-    """One connection."""
+    """One client's connection."""
 
     number: int
     streams: Streams = attrs.Factory(Streams)
     sessions: dict[str | None, Session] = attrs.Factory(dict["str | None", "Session"])
     browser_sessions: list[Session] = attrs.Factory(list["Session"])
-    """Those of the browser, beside the root session."""
+    """Its sessions on the browser, apart from the root session."""
     connected: bool = True
     page: Target | None = None
-    """Where it connected to a page's own address."""
+    """The page, if it connected to a page's own path."""
     outcomes: dict[tuple[str | None, int], int] = attrs.Factory(dict["tuple[str | None, int]", "int"])
     """How commands were answered, by session and id: 0 for a result, else the code of the refusal."""
     ended: dict[str, str] = attrs.Factory(dict["str", "str"])
-    """Sessions that have ended, and the one at or above each whose end was told."""
+    """Sessions that have ended, each with the session at or above it that the detach event named."""
     on_end: Callable[[], None] = lambda: None
     target_id: str = ""
-    """Of the target that it itself is."""
+    """The id of the target that the connection itself is."""
 
     @property
     def root(self) -> Session:
-        """The root session."""
         return self.sessions[None]
 
     def end(self) -> None:
-        """It is connected no more."""
+        """Mark it as disconnected."""
         self.connected = False
         self.on_end()
 
 
 def set_renderer(target: Target, renderer: Renderer) -> None:
-    """A target is in another process."""
-    there = target in target.renderer.targets
+    """Move a target to another process."""
+    registered = target in target.renderer.targets
     target.renderer.targets.pop(target, None)
     target.renderer = renderer
-    if there:
+    if registered:
         renderer.targets[target] = None

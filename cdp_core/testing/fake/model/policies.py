@@ -1,12 +1,12 @@
-"""What a document may ask for, before anybody has a say in it: what is stopped here, no interceptor sees (facts 10, 27).
+"""What a document may request; a request that is stopped here reaches no interceptor (facts 10, 27).
 
-    an insecure address in a secure page          stopped, unless it is the machine itself
-    connect-src, default-src                      what they do not list is stopped, unless a client had them bypassed
+    an http: URL in a secure page                 stopped, unless it is the local machine
+    connect-src, default-src                      a URL that they do not list is stopped, unless a client bypasses the CSP
     upgrade-insecure-requests                     http becomes https
-    sync-xhr=() of the Permissions-Policy         no request that a script waits for
-    longer than 2 MiB                             no address
+    sync-xhr=() of the Permissions-Policy         stops each request that a script waits for
+    a URL longer than 2 MiB                       is not a URL
 
-A frame without an address of its own has the policy of the one above.
+A frame without a URL of its own has the policy of its parent.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LONGEST_ADDRESS: Final = 2 * 2**20
 
 
 def allowed_url(frame: Frame, url: str, *, sync: bool) -> str | None:
-    """Where a document's request really goes; None for nowhere."""
+    """Return the URL that a document's request really goes to; None if it is stopped."""
     if len(url) > LONGEST_ADDRESS:
         return None
     directives = _directives(frame)

@@ -1,6 +1,6 @@
-"""Sessions on targets: who is told of them, who is attached to them by itself, and how a session ends.
+"""Sessions on targets: target events, auto-attach, and how a session ends.
 
-What is easily wrong in a client, and therefore exact here:
+Clients easily get these wrong, so they are exact here:
 
 * `attachedToTarget` comes before the reply that names the session (fact 47);
 * the end of a session is one event; sessions below it end without any (facts 9, 50).
@@ -18,34 +18,34 @@ from cdp_core.testing.fake.model.parts import AutoAttach, Session, Target
 from cdp_core.testing.fake.world import World, order_keys
 
 BROWSER_TARGET_TYPES = ("page", "shared_worker", "service_worker")
-"""What the browser's own session attaches to, and no other one, beside tabs."""
+"""The types that the browser's own session attaches to, apart from tabs."""
 ALL_BUT_TABS: tuple[Json, ...] = ({"type": "browser", "exclude": True}, {"type": "tab", "exclude": True}, {})
-"""The filter of who gives none."""
+"""The filter of a client that passes none."""
 
 
 def at_once(act: Callable[[], None]) -> None:
-    """It need not wait for an answer."""
+    """Run `act` without waiting for a reply."""
     act()
 
 
 def filter_allows(chosen: Iterable[Json], kind: str) -> bool:
-    """Whether a filter lets a type of target through: its first entry that fits decides."""
+    """Return whether a filter lets a type of target through: its first entry that fits decides."""
     for entry in chosen:
         if entry.get("type") in (None, kind):
             return not entry.get("exclude")
     return False
 
 
-# ── telling of targets ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── target events ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def emit_created(world: World, target: Target) -> None:
-    """There is one more."""
+    """Report a new target."""
     emit_to_discoverers(world, target, "targetCreated", {"targetInfo": target.info()})
 
 
 def emit_info_changed(world: World, target: Target) -> None:
-    """Tell what is new about a target, to those who discover and to pages that auto-attached to it (fact 40)."""
+    """Report a target's new info to sessions that discover it or auto-attached to it (fact 40)."""
     parents = [session.parent for session in target.sessions if session.parent is not None]
     pages = [each for each in parents if each.auto_attach and each.target is not None and each.target.type != "tab"]
     discoverers = (session for session in world.discoverers if filter_allows(session.discovers, target.type))
@@ -54,14 +54,14 @@ def emit_info_changed(world: World, target: Target) -> None:
 
 
 def set_title(world: World, target: Target, title: str) -> None:
-    """Its document has a title now."""
+    """Set the title of a target, and report a change."""
     if target.title != title and not target.closed:
         target.title = title
         emit_info_changed(world, target)
 
 
 def discover(world: World, session: Session, chosen: Iterable[Json] = ALL_BUT_TABS) -> None:
-    """From now on the session hears of every target that its filter lets through; once."""
+    """Report every target that the filter lets through, now and later; a second call does nothing."""
     if session in world.discoverers:
         return
     session.discovers = tuple(chosen)
@@ -76,7 +76,7 @@ def discover(world: World, session: Session, chosen: Iterable[Json] = ALL_BUT_TA
 
 
 def emit_to_discoverers(world: World, target: Target, event: str, params: Json) -> None:
-    """Say an event to who discovers targets of that type."""
+    """Send an event to the sessions that discover targets of that type."""
     for session in world.discoverers:
         if filter_allows(session.discovers, target.type):
             world.emit(session, f"Target.{event}", params, target)
@@ -96,7 +96,10 @@ def attach(
     existing: bool = False,
     flat: bool | None = None,
 ) -> Session:
-    """A new session on a target, opened on another session; one that is opened for it is flat where that is."""
+    """Open a session on a target through another session, `parent`.
+
+    Without `flat` the session is flat if its parent is.
+    """
     session = Session(parent.client, world.ids.new("session"), target, parent, auto_attached=auto_attached)
     session.flat = parent.flat if flat is None else flat
     session.blocker_at_attach = target.renderer.stopped_by
@@ -111,7 +114,7 @@ def attach(
     if first:
         emit_to_discoverers(world, target, "targetInfoChanged", {"targetInfo": target.info()})
     params = {"sessionId": session.id, "targetInfo": target.info(), "waitingForDebugger": waiting}
-    # What a command attaches to at once does not wait for the renderer that the command goes to.
+    # An attach that a command asks for does not wait for the renderer that the command goes to.
     line = order_keys(session.id)[0]
     world.emit(parent, "Target.attachedToTarget", params, target, line, at_once=auto_attached and existing)
     if target.loaded:
@@ -120,7 +123,7 @@ def attach(
 
 
 def attach_to_browser(world: World, parent: Session) -> Session:
-    """A further session of the browser, which is a target of its own then."""
+    """Open a further session on the browser, which is then a target of its own."""
     session = Session(parent.client, world.ids.new("session"), None, parent, browser_id=world.ids.uuid("connection"))
     assert session.id is not None
     parent.client.sessions[session.id] = session
@@ -133,7 +136,7 @@ def attach_to_browser(world: World, parent: Session) -> Session:
 
 
 def auto_attach_new(world: World, target: Target, watching: Iterable[Session]) -> None:
-    """All of these auto-attach, where their filter lets it through."""
+    """Let these sessions auto-attach to a new target that their filters let through."""
     for session in tuple(watching):
         wanted = session.auto_attach
         if wanted is not None and filter_allows(wanted.filter, target.type):
@@ -141,16 +144,19 @@ def auto_attach_new(world: World, target: Target, watching: Iterable[Session]) -
 
 
 def auto_attach_late(world: World, parent: Target, begun: int) -> None:
-    """Who watches since a frame was on its way is attached to it when its document is there."""
+    """Attach the sessions that asked for auto-attach while a frame was on its way to its document.
+
+    They attach when the document has come.
+    """
     for session in tuple(parent.sessions):
         if session.auto_attach is not None and session.auto_attach.since > begun:
             auto_attach_existing(world, session, only="iframe")
 
 
 def auto_attach_existing(world: World, session: Session, *, only: str = "") -> None:
-    """Attach to what is there already, to targets of one type or of all, as `setAutoAttach` does before it answers.
+    """Attach to existing targets, of one type or of all, as `setAutoAttach` does before its reply.
 
-    All sessions of a target do that together: another one gets back what it had detached from.
+    All sessions of a target do this together: another session gets back the targets that it had detached from.
     """
     sessions_of_target = [session] if session.target is None else session.target.sessions
     for each in tuple(sessions_of_target):
@@ -169,7 +175,7 @@ def _attach_existing(world: World, session: Session, wanted: AutoAttach, only: s
 
 
 def _related(world: World, session: Session) -> list[Target]:
-    """What a session attaches to by itself, whatever its filter says of that."""
+    """Return the targets that a session auto-attaches to, before its filter is applied."""
     target = session.target
     if target is None:
         found = [each for each in world.targets.values() if not each.subtype]
@@ -183,7 +189,7 @@ def _related(world: World, session: Session) -> list[Target]:
 
 
 def is_of_origin(worker: Target, target: Target) -> bool:
-    """Whether a service worker is one that who watches a page is to see: the origin decides, and not the scope."""
+    """Return whether a session on a page sees a service worker: the origin decides, not the scope."""
     frames = () if target.frame is None else target.frame.subtree()
     origins = (origin_of(document_url(frame)) for frame in frames if frame.target is target)
     attached = worker.context is target.context and not worker.crashed
@@ -191,18 +197,21 @@ def is_of_origin(worker: Target, target: Target) -> bool:
 
 
 def is_cached(world: World, target: Target) -> bool:
-    """Whether it is of a document that was left, and may be come back to (fact 43): it is there, and not to be found."""
+    """Return whether a target belongs to a document that was left and may be restored (fact 43).
+
+    Such a target exists, but no session can find it.
+    """
     if target.type == "worker" and target.parent_frame is not None:
         maker = target.parent_frame
         return maker.document != target.owner_document or maker.id not in world.frames
     return target.frame is not None and target.frame.id not in world.frames
 
 
-# ── letting go ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── resuming and detaching ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def run(target: Target, session: Session, do: Callable[[Callable[[], None]], None] = at_once) -> None:
-    """A session lets its target run; it does when all have that hold it."""
+    """Resume a target for one session; it runs when every session that holds it has resumed it."""
     target.held.discard(session)
     target.held = {each for each in target.held if each.open}
     if not target.held:
@@ -212,11 +221,14 @@ def run(target: Target, session: Session, do: Callable[[Callable[[], None]], Non
 
 
 def detach(world: World, session: Session, *, emit_event: bool = True, already_reported: bool = False) -> None:
-    """End a session and, without a word, those below it; it may be `noted` already that nobody is attached any more."""
+    """End a session, and without an event those below it.
+
+    With `already_reported` it was reported before that no session is attached any more.
+    """
     target = session.target
     ending = list(_with_descendants(session))
     for each in ending:
-        each.auto_attach = None  # a script that goes on because of it makes things that are attached to by nobody here
+        each.auto_attach = None  # a script that goes on because of this creates targets: these sessions must not attach
     for each in ending:
         _end(world, each)
         each.client.ended[str(each.id)] = str(session.id)
@@ -224,7 +236,7 @@ def detach(world: World, session: Session, *, emit_event: bool = True, already_r
     assert parent is not None
     if emit_event:
         params = {"sessionId": session.id, "targetId": session.browser_id if target is None else target.id}
-        # Nothing is said any more on those below either, though nothing is said of their end.
+        # The sessions below send nothing after this event either, although no event reports their end.
         lines = [line for each in ending for line in (*order_keys(each.id), ("replies", each.id))]
         world.emit(parent, "Target.detachedFromTarget", params, target, *lines)
     for each in reversed(ending):
@@ -233,7 +245,7 @@ def detach(world: World, session: Session, *, emit_event: bool = True, already_r
             emit_info_changed(world, left)
     for each in ending:
         for held in () if each.target is None else (each.target, each.target.tab_of or each.target):
-            if not held.can_access_opener:  # a window whose opener stands still for it waits on, for anybody
+            if not held.can_access_opener:  # a popup that stops its opener goes on waiting, for any session
                 run(held, each, world.soon)
 
 
@@ -246,7 +258,7 @@ def _with_descendants(session: Session) -> Iterable[Session]:
 
 def _end(world: World, session: Session) -> None:
     if not session.open:
-        return  # with its page, which closed when the end of the session above let a dialog go (fact 24)
+        return  # it ended with its page, which closed when the parent's end dismissed a dialog (fact 24)
     session.open = False
     fetching.leave(world, session)
     session.in_flight.clear()
@@ -261,11 +273,11 @@ def _end(world: World, session: Session) -> None:
         world.discoverers.remove(session)
     if session.target is not None:
         windows.give_up(world, session.target, session)
-    dialogs.leave(world, session)  # what is raised next it does not see any more
+    dialogs.leave(world, session)  # the last step: it no longer sees a dialog that this raises
 
 
 def end_socket(world: World, target: Target, session: Session) -> None:
-    """A page's own socket dies with the page (fact 51), and says so first."""
+    """End a page's own socket, which closes with the page (fact 51), after `Inspector.detached`."""
     world.emit(session, "Inspector.detached", {"reason": "target_closed"}, target)
     for each in list(_with_descendants(session)):
         _end(world, each)

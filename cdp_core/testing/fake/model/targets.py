@@ -1,11 +1,11 @@
-"""Targets: how they appear, and how they end, with the sessions on them (sessions.py).
+"""Targets: how they appear, and how they end, with the sessions on them (`sessions.py`).
 
-What is easily wrong in a client, and therefore exact here:
+Clients easily get these wrong, so they are exact here:
 
 * `targetCreated` comes before the reply to `createTarget` (fact 47);
 * the commands of a session that ends, or of a target that crashes, are never answered (facts 49, 55);
-* a popup that can reach its opener waits for `runIfWaitingForDebugger` of every browser-level auto-attach, even of one that did not ask to wait, and
-  so does its opener (fact 7).
+* a popup that can reach its opener waits for `runIfWaitingForDebugger` of every browser-level auto-attach, even of one
+  that did not ask to wait, and so does its opener (fact 7).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def create_page(
     can_access_opener: bool = False,
     behind: bool = False,
 ) -> Target:
-    """A page with an empty document; a popup shares its opener's process where it may reach the opener.
+    """Create a page with an empty document, in front of the others unless it is to be `behind`.
 
-    It is in front of the others, unless it is to be `behind`.
+    A popup that may reach its opener shares the opener's process.
     """
     renderer = opener.renderer if opener is not None and can_access_opener else world.new_renderer()
     tab = tabs.new_tab(world, context)
@@ -70,14 +70,14 @@ def create_page(
 
 
 def create_prerender(world: World, target: Target, watching: Iterable[Session]) -> None:
-    """A page that is rendered in advance: told to those who watch its tab."""
+    """Create a prerendered page, and attach the sessions that watch its tab."""
     world.add_target(target)
     sessions.emit_created(world, target)
     sessions.auto_attach_new(world, target, watching)
 
 
 def replace_page(world: World, old: Target, new: Target) -> None:
-    """A page is there in the place of another one that goes, in a tab of its own."""
+    """Put a page, in a tab of its own, in place of another page, which goes."""
     assert new.frame is not None
     tab = tabs.new_tab(world, new.context, instead=old.tab)
     sessions.emit_created(world, tab)
@@ -93,7 +93,7 @@ def replace_page(world: World, old: Target, new: Target) -> None:
 
 
 def create_related(world: World, target: Target, parent: Target) -> None:
-    """An iframe of another target: told to those who watch that one, and did before it set out."""
+    """Create an iframe's target; attach the parent's sessions that watched before it navigated."""
     world.add_target(target)
     sessions.emit_created(world, target)
     begun = 0 if target.frame is None else target.frame.started_at
@@ -104,7 +104,7 @@ def create_related(world: World, target: Target, parent: Target) -> None:
 
 
 def create_worker(world: World, target: Target, watching: Iterable[Session]) -> None:
-    """A worker: told to those who watch where it comes from."""
+    """Create a worker's target, and attach the sessions that watch where it comes from."""
     world.add_target(target)
     sessions.emit_created(world, target)
     if target.scope is not None:
@@ -114,7 +114,7 @@ def create_worker(world: World, target: Target, watching: Iterable[Session]) -> 
 
 
 def script_loaded(world: World, target: Target) -> None:
-    """The script of a worker has run for the first time."""
+    """Report that the script of a worker has run for the first time."""
     target.loaded = True
     for session in tuple(target.sessions):
         world.emit(session, "Inspector.workerScriptLoaded", {}, target)
@@ -126,10 +126,10 @@ def script_loaded(world: World, target: Target) -> None:
 def close(
     world: World, target: Target, *, demoted: bool = False, before_end: Callable[[], None] = lambda: None
 ) -> None:
-    """The target is gone, with its dialogs, its sessions and whatever they still waited for.
+    """Close a target, with its dialogs, its sessions and their unanswered commands.
 
-    Of a frame that came back into the process above (`demoted`) the end of the sessions is told first. What is to be told
-    before that, and after the end of its process, is done by `before_end`.
+    For a frame that came back into the process of its parent (`demoted`) the end of the sessions is reported first.
+    `before_end` is called before the end of the sessions, and after the end of the process.
     """
     if target.closed:
         return
@@ -138,7 +138,7 @@ def close(
 
 
 def close_together(world: World, pages: Sequence[Target]) -> None:
-    """The pages of a context: the end of every process is told first, and then they go, the last one first."""
+    """Close the pages of a context: report the end of every process, then end the last page first."""
     ending = [each for each in pages if not each.closed]
     for each in ending:
         _end_document(world, each)
@@ -189,7 +189,7 @@ def _destroy(world: World, target: Target) -> None:
 
 
 def _end_with_renderer(world: World, worker: Target) -> None:
-    """A worker in the process of what is closed: its sessions end, and it is told of as gone behind that."""
+    """End the sessions of a worker that ends with its process; the caller destroys its target later."""
     worker.closed = True
     world.remove_worker(worker)
     left = {**worker.info(), "attached": False}
@@ -197,13 +197,16 @@ def _end_with_renderer(world: World, worker: Target) -> None:
     for session in ending:
         sessions.detach(world, session)
     if worker.type == "shared_worker":
-        del left["browserContextId"]  # it has no process any more that would tell
+        del left["browserContextId"]  # the process that would supply it is gone
     if ending:
         sessions.emit_to_discoverers(world, worker, "targetInfoChanged", {"targetInfo": left})
 
 
 def close_worker(world: World, worker: Target, *, ended: bool = True) -> None:
-    """A shared worker, or a service worker, is gone; that its process has ended is told before that of its sessions."""
+    """Close a shared worker or a service worker.
+
+    With `ended`, the end of its process is reported before the end of its sessions.
+    """
     for session in tuple(worker.sessions) if ended else ():
         world.emit(session, "Inspector.targetCrashed", {}, worker)
     _end_with_renderer(world, worker)
@@ -211,7 +214,7 @@ def close_worker(world: World, worker: Target, *, ended: bool = True) -> None:
 
 
 def _leave_service_workers(world: World, target: Target) -> None:
-    """Who watched them by this target does not any more."""
+    """Detach the sessions on service workers that were opened through this target."""
     for session in tuple(target.sessions):
         watching = [each for each in session.children if each.target is not None and each.target.id in world.workers]
         for each in watching:
@@ -253,9 +256,10 @@ def _close_related(world: World, target: Target) -> None:
 
 
 def _emit_end(world: World, target: Target, *, shared: bool) -> None:
-    """Sessions of a page are told of the end of its process, if it had not ended before; they need no domain for it.
+    """Report to a page's sessions that its process ended, if it had not ended before.
 
-    One that others had a part in goes on, or ends later than anybody is told of it.
+    A session needs no domain for this event. A process that other targets share goes on, or ends too late to be
+    reported.
     """
     if target.frame is not None:
         target.frame.ended(None)
@@ -264,7 +268,7 @@ def _emit_end(world: World, target: Target, *, shared: bool) -> None:
     if has_listeners:
         unloading.run_unload_listeners(target)
     if has_listeners and not target.history.cached:
-        return  # its process ends by itself
+        return  # its process exits on its own
     if target.type == "page" and not silent and world.profile != "headless-shell":
         if shared:
             return
@@ -273,7 +277,7 @@ def _emit_end(world: World, target: Target, *, shared: bool) -> None:
 
 
 def disconnect(world: World, target: Target) -> None:
-    """Another target is in the place of it: it is not told of as destroyed."""
+    """End a target that another one replaces; no event reports it as destroyed."""
     target.closed = True
     for related in [*target.child_targets.values()]:
         close(world, related)
@@ -290,13 +294,13 @@ def disconnect(world: World, target: Target) -> None:
 
 
 def _shares_renderer(worker: Target, page: Target) -> bool:
-    """Whether a worker that is of no page alone lives in the process of this one, which goes on then."""
+    """Return whether a shared or service worker lives in the page's process, which then goes on."""
     uses = any(frame.target is page and frame.document == document for frame, document in worker.users)
     return uses or (worker.type == "service_worker" and sessions.is_of_origin(worker, page))
 
 
 def cache_worker(world: World, worker: Target) -> None:
-    """The document that made it is kept, and so is it; its sessions end."""
+    """End the sessions of a dedicated worker; it is kept together with its document."""
     for session in tuple(worker.sessions):
         if session is worker.sessions[-1]:
             sessions.emit_to_discoverers(
@@ -306,7 +310,7 @@ def cache_worker(world: World, worker: Target) -> None:
 
 
 def cache_target(world: World, target: Target) -> None:
-    """The document it was in may be come back to: its sessions end, the target stays (fact 43)."""
+    """End the sessions of a target, since its document may be restored; the target stays (fact 43)."""
     if world.profile == "headless-shell":
         dialogs.drop_dialogs(target)
     dialogs.close_all(world, target)
@@ -318,17 +322,18 @@ def cache_target(world: World, target: Target) -> None:
 
 
 def crash(world: World, target: Target) -> None:
-    """The renderer died: sessions stay, and nothing that they asked or ask is answered (fact 49).
+    """Crash the renderer: sessions stay, and no command on them is answered (fact 49).
 
-    What it had out of process goes first: frames are told of as removed, and they and workers as gone.
+    The targets out of process below it go first: their frames are reported as removed, and they and workers as
+    destroyed.
     """
     inside = [*target.child_targets.values()]
     for each in (target, *inside):
         each.crashed = True
-    # Before its dialogs close, or its scripts would go on.
+    # This comes before its dialogs close: a closed dialog would let its scripts go on.
     paused_steps = [act for each in (target, *inside) for act in dialogs.lose_renderer(each)]
     if target.type == "page":
-        dialogs.close_all(world, target)  # that of a frame stays, and can be answered, to no effect
+        dialogs.close_all(world, target)  # a frame's dialog stays; an answer has no effect
         target.renderer.dialog = None
     fetching.cancel_requests(world, target)
     target.history.lose(target.renderer)
@@ -362,7 +367,7 @@ def _emit_crash(world: World, target: Target) -> None:
 
 
 def revive(world: World, target: Target) -> None:
-    """A crashed page is to show a document again: only now its sessions hear of what they asked (fact 49)."""
+    """Give a crashed page that navigates a new process; its commands are refused only now (fact 49)."""
     if not target.crashed:
         return
     target.crashed = False
@@ -372,7 +377,7 @@ def revive(world: World, target: Target) -> None:
     target.renderer.revived = True
     break_off(world, target, "Target crashed", target_died=True)
     for session in tuple(target.sessions):
-        if session.saw_crash:  # who came later hears nothing
+        if session.saw_crash:  # a session that was attached later gets no event
             session.saw_crash = False
             world.emit(session, "Inspector.targetReloadedAfterCrash", {}, target)
 
@@ -380,11 +385,11 @@ def revive(world: World, target: Target) -> None:
 ENDED_BY_NAVIGATION = frozenset(
     f"Runtime.{name}" for name in ("awaitPromise", "callFunctionOn", "evaluate", "runScript")
 )
-"""The others are asked of the process of the next document."""
+"""A navigation ends these; other commands are sent to the process of the next document."""
 
 
 def break_off(world: World, target: Target, why: str, *, target_died: bool = False) -> None:
-    """What the renderer was to answer it never will (fact 55)."""
+    """Refuse the commands that the renderer will never answer (fact 55)."""
     for session in tuple(target.sessions):
         for command_id, method in tuple(session.in_flight.items()):
             if method in ENDED_BY_NAVIGATION or (method and target_died):

@@ -1,15 +1,15 @@
-"""How a document takes its leave: it may ask whether it is to be left at all, and do one thing more (facts 21, 22).
+"""How a document is left: it may ask whether it may be left at all, and act once more (facts 21, 22).
 
-    somebody wants to leave ──▶ the listeners to `beforeunload` run, in every frame
-        ├─ none asks, or only such as nobody has touched ──▶ it is left
-        └─ one asks ──▶ a dialog; what else is wanted meanwhile takes the place of the wish before
+    a navigation or a close begins ──▶ the listeners to `beforeunload` run, in every frame
+        ├─ none asks, or only documents without user activation ──▶ it is left
+        └─ one asks ──▶ a dialog; a navigation or a close that begins meanwhile replaces the one that waits
              ├─ accepted  ──▶ it is left
-             └─ dismissed ──▶ it stays; of the page's own document that is told before the end of the dialog
-    it is left ──▶ for another one of its site: a dialog that it opens now is announced, and can be answered by nobody
-               └─▶ for good: its last words are heard, and its process ends by itself
+             └─ dismissed ──▶ it stays; for the page's own document this is reported before the dialog's closed event
+    it is left ──▶ for another one of its site: a dialog that it opens now is announced, and no session can answer it
+               └─▶ for good: its unload listeners run, and its process exits on its own
 
-A document is touched by a click, a key or a command with `userGesture`; so are then those above it, and those below that are of
-its origin. A dialog of another type than its own opens in no listener to `beforeunload` or `unload`.
+A click, a key or a command with `userGesture` activates a document, the documents above it, and those below it that
+are of its origin. In a listener to `beforeunload` or `unload` only the beforeunload dialog itself can open.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from cdp_core.testing.fake.world import World
 BEFORE_UNLOAD: Final = "beforeunload"
 HIDE_EVENTS: Final = ("pagehide", "visibilitychange")
 UNLOAD_EVENTS: Final = (BEFORE_UNLOAD, *HIDE_EVENTS, "unload")
-"""When a document may do something on leaving, in order."""
+"""The events at which a document may act while it is left, in order."""
 
 Act = Callable[[], None]
 
 
 def activate_user(frame: Frame) -> None:
-    """A user did something in it, or a command says so."""
+    """Record that a user did something in a frame, or that a command claims so."""
     above: Frame | None = frame
     while above is not None:
         above.unload_behaviour.user_activated = True
@@ -42,12 +42,12 @@ def activate_user(frame: Frame) -> None:
 
 
 def listen(frame: Frame, event: str, act: Act) -> None:
-    """A script wants something done at that moment."""
+    """Add an act of a script at that event."""
     frame.unload_behaviour.listeners.append((event, act))
 
 
 def listen_with_dialog(frame: Frame, event: str, kind: str, message: str, default: str) -> None:
-    """A script wants to ask before it is left, or a dialog opened then."""
+    """Add a script's question before its document is left, or a dialog that it opens then."""
     if kind == BEFORE_UNLOAD:
         frame.unload_behaviour.asks_before_unload = True
     elif event in HIDE_EVENTS:
@@ -57,11 +57,14 @@ def listen_with_dialog(frame: Frame, event: str, kind: str, message: str, defaul
 
 
 def _nothing() -> None:
-    """A dialog that is not opened."""
+    """Open no dialog: at this event a dialog is suppressed."""
 
 
 def has_listeners(target: Target) -> bool:
-    """Whether a document of this page or frame listens to any of these: then its process is not just ended."""
+    """Return whether a document of this page or frame listens to any of these events.
+
+    If one does, its process is not ended at once.
+    """
     return target.frame is not None and any(
         each.unload_behaviour.asks_before_unload or each.unload_behaviour.listeners or each.unload_behaviour.hide_dialog
         for each in _own_documents(target.frame)
@@ -76,7 +79,10 @@ def _own_documents(frame: Frame) -> Iterator[Frame]:
 
 
 def before_unload_frame(frame: Frame) -> Frame | None:
-    """Whose document would ask before this one is left; of several, one in a process of its own."""
+    """Return the frame whose document asks before this one's is left.
+
+    Of several, one in another process comes first.
+    """
     asking = [
         each
         for each in frame.subtree()
@@ -86,14 +92,14 @@ def before_unload_frame(frame: Frame) -> Frame | None:
 
 
 def before_unload_dialog(page: Target) -> Dialog | None:
-    """The dialog that asks, while it is open."""
+    """Return the open beforeunload dialog of a page."""
     return next((each for each in page.dialogs if each.type == BEFORE_UNLOAD), None)
 
 
 def ask(world: World, frame: Frame, go_on: Act, stay: Act, *, at_once: bool = False) -> None:
-    """Somebody wants to leave the document of a frame: `resume` where that may be, at last, and `stay` where it may not.
+    """Ask whether a frame's document may be left: `go_on` if it may, at last, and `stay` if it may not.
 
-    A script that wants it waits for the answer (`at_once`); to others the document comes when they were answered.
+    A script that leaves its document waits for the answer (`at_once`); for others the dialog opens after their reply.
     """
 
     def answered(accepted: bool, _text: str) -> None:
@@ -129,7 +135,7 @@ def _raise(world: World, asking: Frame, answered: Callable[[bool, str], None], *
 
 
 def open_hide_dialog(world: World, frame: Frame, go_on: Act) -> None:
-    """The document gives way to one of its own site; a dialog that it opens now holds that up."""
+    """Open the dialog of a document that gives way to another one of its site; it delays that one."""
     hide_dialog = frame.unload_behaviour.hide_dialog
     if hide_dialog is None:
         go_on()
@@ -141,7 +147,7 @@ def open_hide_dialog(world: World, frame: Frame, go_on: Act) -> None:
 
 
 def run_unload_listeners(target: Target) -> None:
-    """The page is closed, and its documents are heard once more."""
+    """Run the unload listeners of the documents of a page that closes."""
     for frame in () if target.frame is None else _own_documents(target.frame):
         for event in UNLOAD_EVENTS[1:]:
             _run_listeners(frame, event)

@@ -1,19 +1,20 @@
 """Workers: scripts without a document, each in a target of its own.
 
-    dedicated   of one document, and ends with it; told to who watches the target that the document is in. It is told of
-                without an address, and has one when somebody attaches
-    shared      one for an address, as long as one of the documents that asked for it is there, though it be kept; told to
-                browser-level sessions only (fact 48)
-    service     one for an address; it outlives every page. Told to browser-level sessions, and to every page of its
-                origin, as soon as that is there, so that a client may have several sessions on it (fact 48)
+    dedicated   belongs to one document, and ends with it. The sessions that watch the document's target attach to it. It
+                is reported without a URL, and has one when a session attaches
+    shared      one per URL, as long as a document that asked for it exists, even a cached one. Only browser-level
+                sessions attach to it (fact 48)
+    service     one per URL; it outlives every page. Browser-level sessions attach to it, and those of every page of its
+                origin, as soon as the page exists, so that a client may have several sessions on it (fact 48)
 
-All tell that their script is loaded, and to who comes later once more. One that waits has not run yet, but its context is
-there, and answers. Only where a service worker waits for who watches the page that registers it there is no process for
-it: it is silent until these let it run, and who else waits is not asked.
+Each worker reports that its script is loaded, once more to each session that comes later. A worker that waits has not
+run yet, but its context exists, and answers. The exception is a service worker that waits for the sessions of the
+page that registers it: it has no process. It answers nothing until these sessions resume it, and does not wait for
+any other session.
 
-A dedicated one of a document that is kept (fact 43) loses its sessions, and comes back with it, though nobody is told. A
-shared one tells of the end of its process before that of its sessions. A service worker that is stopped does, too, and
-stays then for those who are attached.
+A dedicated worker of a document that is kept (fact 43) loses its sessions, and comes back with the document without
+an event. A shared worker reports the end of its process before the end of its sessions. So does a service worker that
+is stopped; it then stays for the sessions that are attached.
 """
 
 from __future__ import annotations
@@ -29,14 +30,17 @@ from cdp_core.testing.fake.world import World
 
 TYPES: Final[dict[str, str]] = {"dedicated": "worker", "shared": "shared_worker", "service": "service_worker"}
 Run = Callable[[Frame, Callable[[], None]], None]
-"""Runs what the script of a worker does; then calls what it was given."""
+"""Runs the script of a worker, then calls the function that it was given."""
 
 
-# ── coming ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── starting ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def start(world: World, frame: Frame, kind: str, url: str, run: Run) -> Target:
-    """A document's script asks for one, which comes when that script is over; it may be one that is there."""
+    """Start a worker for a document's script, or return the one that exists.
+
+    A new worker appears when that script is over.
+    """
     address = urljoin(contexts.document_url(frame), url)
     target = None if kind == "dedicated" else _found(world, frame, TYPES[kind], address)
     if target is None:
@@ -69,7 +73,7 @@ def _made(world: World, frame: Frame, kind: str, address: str) -> Target:
 
 
 def _appear(world: World, target: Target, frame: Frame, document: int, run: Run) -> None:
-    """It is there, is told of, and runs as soon as it may."""
+    """Report a worker, and run its script as soon as it may."""
     if frame.target.closed or frame.target.crashed or frame.document != document or frame.id not in world.frames:
         world.remove_worker(target)
         return
@@ -96,7 +100,7 @@ def _appear(world: World, target: Target, frame: Frame, document: int, run: Run)
 
 
 def _wait_for_registering_page(target: Target, maker: Target) -> None:
-    """Where who watches the page that registers a service worker makes it wait, that decides alone."""
+    """Let only the sessions of the registering page hold a service worker, if any of them does."""
     deciding = {each for each in target.held if each.parent is not None and each.parent.target is maker}
     if deciding:
         target.renderer.absent = True
@@ -104,7 +108,7 @@ def _wait_for_registering_page(target: Target, maker: Target) -> None:
 
 
 def stop(world: World, target: Target) -> None:
-    """A service worker stops: it is silent, and is gone when nobody is attached any more."""
+    """Stop a service worker: it answers nothing, and is gone when no session is attached any more."""
     target.crashed = True
     for session in tuple(target.sessions):
         world.emit(session, "Inspector.targetCrashed", {}, target)
@@ -120,11 +124,11 @@ def _watching(world: World, target: Target, frame: Frame) -> list[Session]:
     return found
 
 
-# ── going ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── ending ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def leave(world: World, documents: Iterable[tuple[Frame, int]], keep: bool) -> None:
-    """These documents are left; somebody may come back to those that are kept."""
+    """End the workers of documents that are left; `keep` caches the dedicated ones with them."""
     if not world.workers:
         return
     left = list(documents)
@@ -155,7 +159,7 @@ def _end_unused(world: World, target: Target) -> None:
 
 
 def close(world: World, target: Target) -> None:
-    """A worker ends by itself, or nobody needs it any more."""
+    """Close a worker that ended, or that no document uses any more."""
     if target.type == "worker":
         targets.close(world, target)
     elif not target.closed:
@@ -163,7 +167,7 @@ def close(world: World, target: Target) -> None:
 
 
 def watch_origin(world: World, page: Target) -> None:
-    """A page shows another document: it watches the service workers of that origin, and of no other."""
+    """Attach a page that shows another document to the service workers of that origin only."""
     for target in tuple(world.page_independent.values()):
         if target.type != "service_worker" or sessions.is_of_origin(target, page):
             continue
