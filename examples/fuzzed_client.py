@@ -1,15 +1,16 @@
-"""A client program for `python -m cdp_core.testing fuzz`: what it takes to have a CDP client looked through from outside.
+"""A client program for `python -m cdp_core.testing fuzz`, to copy for testing a CDP client of your own.
 
     pip install cdp-supervisor[testing] websockets
     python -m cdp_core.testing fuzz --client "python examples/fuzzed_client.py {url}" --runs 200 --ask --faults legal
 
 It watches the whole browser, answers every dialog with yes, and
 
-* prints what it believes as `{"observed": {…}}` lines, which are compared with the truth (`cdp_core/testing/judge/observation.py`);
-* does what it is asked over its standard input, a line `{"ask": {…}}` each;
-* goes on when a command is refused, and ends with 0 when its browser has gone, whatever went wrong before.
+* prints its view of the browser as `{"observed": {…}}` lines, which are compared with the truth
+  (`cdp_core/testing/judge/observation.py`);
+* carries out the questions on its standard input, one line `{"ask": {…}}` each;
+* continues when a command is refused, and ends with 0 when its browser is gone, whatever went wrong before.
 
-To look through another client, put it in the place of `Link`, and let the rest stand.
+To test another client, replace `Link` by it and keep the rest.
 """
 
 from __future__ import annotations
@@ -27,38 +28,38 @@ WATCH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
 
 
 class Link:
-    """The client that is tested: one table of commands by an id of the connection's own."""
+    """The client under test: it numbers its commands with one counter per connection."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
         self._last = 0
 
     async def send(self, session: str | None, method: str, params: Json | None = None) -> None:
-        """Send a command; nothing here waits for its answer."""
+        """Send a command without waiting for its reply."""
         self._last += 1
         message: Json = {"id": self._last, "method": method, "params": params or {}}
         await self._socket.send(json.dumps(message if session is None else {**message, "sessionId": session}))
 
     async def receive(self) -> Json:
-        """The next message. Raises ConnectionClosed at the end."""
+        """Return the next message. Raises ConnectionClosed at the end."""
         message: Json = json.loads(await self._socket.recv())
         return message
 
 
 class Watcher:
-    """What a user makes of it."""
+    """A user of the client: it watches all sessions and accepts every dialog."""
 
     def __init__(self, link: Link) -> None:
         self.link = link
-        self.above: dict[str, str | None] = {}
-        """The sessions that are open, in the order of attaching, each with the one above it."""
+        self.parents: dict[str, str | None] = {}
+        """The open sessions in the order of attaching, each with its parent session."""
 
     async def start(self) -> None:
-        """Watch everything."""
+        """Attach to all targets."""
         await self.link.send(None, "Target.setAutoAttach", WATCH)
 
-    async def take(self, method: str, params: Json, session: str | None) -> None:
-        """The browser said this."""
+    async def handle(self, method: str, params: Json, session: str | None) -> None:
+        """Handle one event of the browser."""
         if method == "Target.attachedToTarget":
             await self._attached(params["sessionId"], params["targetInfo"]["type"], session)
         elif method == "Target.detachedFromTarget":
@@ -67,19 +68,19 @@ class Watcher:
             await self.link.send(session, "Page.handleJavaScriptDialog", {"accept": True})
 
     async def ask(self, question: Json) -> None:
-        """The user wants this, on the n-th of the sessions."""
-        session = [None, *self.above][question["on"] % (len(self.above) + 1)]
+        """Carry out a question on the n-th of the sessions."""
+        session = [None, *self.parents][question["on"] % (len(self.parents) + 1)]
         if "method" in question:
             await self.link.send(session, question["method"], question["params"])
         elif session is not None:
-            await self.link.send(self.above[session], "Target.detachFromTarget", {"sessionId": session})
+            await self.link.send(self.parents[session], "Target.detachFromTarget", {"sessionId": session})
 
     def observed(self) -> Json:
-        """What it believes. More can be said; of what is not said, nothing is asked."""
-        return {"sessions": [*self.above]}
+        """Return the observation. It may have more parts; an absent part is not judged."""
+        return {"sessions": [*self.parents]}
 
-    async def _attached(self, session: str, kind: str, above: str | None) -> None:
-        self.above[session] = above
+    async def _attached(self, session: str, kind: str, parent: str | None) -> None:
+        self.parents[session] = parent
         if kind in ("page", "iframe"):
             await self.link.send(session, "Page.enable")
         await self.link.send(session, "Runtime.enable")
@@ -87,14 +88,14 @@ class Watcher:
         await self.link.send(session, "Runtime.runIfWaitingForDebugger")  # last, and always
 
     def _end(self, session: str) -> None:
-        """Those below end with it, and nothing is said of them."""
-        self.above.pop(session, None)
-        for below in [each for each, above in self.above.items() if above == session]:
+        """End a session and the sessions below it, for which no event comes."""
+        self.parents.pop(session, None)
+        for below in [each for each, parent in self.parents.items() if parent == session]:
             self._end(below)
 
 
 async def obey(watcher: Watcher) -> None:
-    """Do what is asked over standard input, until that ends."""
+    """Carry out the questions on standard input until it ends."""
     lines = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
     while line := await lines.readline():
@@ -102,7 +103,7 @@ async def obey(watcher: Watcher) -> None:
 
 
 async def main(url: str) -> None:
-    """Watch until the browser has gone."""
+    """Watch until the browser is gone."""
     async with connect(url, max_size=None) as socket:
         watcher = Watcher(Link(socket))
         asked = asyncio.ensure_future(obey(watcher))
@@ -111,7 +112,7 @@ async def main(url: str) -> None:
             while True:
                 message = await watcher.link.receive()
                 if "method" in message:
-                    await watcher.take(message["method"], message.get("params", {}), message.get("sessionId"))
+                    await watcher.handle(message["method"], message.get("params", {}), message.get("sessionId"))
                     print(json.dumps({"observed": watcher.observed()}), flush=True)  # noqa: T201
         except ConnectionClosed:
             pass

@@ -2,8 +2,8 @@
 //
 //     npm install puppeteer-core && pip install cdp-supervisor && node --test examples/
 //
-// The fake is a program of its own. It prints its ws:// address; with --control it also does what pages are to do
-// (POST /fake/play, a list of steps), and tells what was really so (GET /fake/truth, GET /fake/verdict).
+// The fake browser is a separate program. It prints its ws:// address. With --control it also plays steps of pages
+// (POST /fake/play) and reports its real state (GET /fake/truth, GET /fake/verdict).
 
 import assert from 'node:assert/strict';
 import {spawn} from 'node:child_process';
@@ -36,7 +36,7 @@ const play = async (...steps) => {
   assert.equal(answer.status, 200, await answer.text());
 };
 
-// What is tested: it says yes to questions about cookies, and no to all others.
+// The program under test: it accepts dialogs about cookies, and dismisses all others.
 function answerQuestions(page) {
   page.on('dialog', dialog => (dialog.message().includes('cookies') ? dialog.accept() : dialog.dismiss()));
 }
@@ -61,9 +61,9 @@ test('each question gets its answer', async () => {
   assert.deepEqual(await ask('verdict'), {clean: true, complaint: null});
 });
 
-test('a question that nobody answers is found', async () => {
+test('an unanswered dialog is reported', async () => {
   const [page] = await browser.pages();
-  const seen = new Promise(resolve => page.on('dialog', resolve)); // and forgets to answer it
+  const seen = new Promise(resolve => page.on('dialog', resolve)); // and does not answer it
 
   await play({step: 'Dialog', type: 'alert', message: 'Hello'});
 

@@ -2,8 +2,8 @@
 
     pip install cdp-supervisor cdp-use pytest-asyncio && pytest examples/test_cdp_use_dialogs.py
 
-`fake_browser_url` is the address of a fake browser that this test has for itself, `fake_browser` is the browser: the marker
-says what its pages do, `play` lets them do more, and `truth` is what was really so, whatever the client believes.
+`fake_browser_url` is the address of a fake browser for this test only, and `fake_browser` is that browser: the marker
+sets the script of its pages, `play` adds steps, and `truth` is its real state, whatever the client believes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.fake_script(SCRIPT)]
 
 
 class Visitor:
-    """What is tested: it says yes to cookies, tells its name, and says no to all other questions."""
+    """The program under test: it accepts cookies, gives its name, and dismisses all other dialogs."""
 
     def __init__(self, client: CDPClient) -> None:
         self.client = client
@@ -35,7 +35,7 @@ class Visitor:
         self._answers: set[asyncio.Task[Any]] = set()
 
     async def open(self, url: str) -> None:
-        """Open a page and listen to it."""
+        """Open a page and enable its events."""
         on, send = self.client.register, self.client.send
         on.Page.javascriptDialogOpening(self._asked)
         on.Runtime.consoleAPICalled(lambda event, _session: self.lines.put_nowait(event["args"][0]["value"]))
@@ -47,13 +47,13 @@ class Visitor:
         await send.Page.navigate(params={"url": url}, session_id=self.session)
 
     async def evaluate(self, expression: str) -> Any:
-        """The value of an expression in the page."""
+        """Return the value of an expression in the page."""
         params = {"expression": expression, "returnByValue": True}
         answer = await self.client.send.Runtime.evaluate(params=params, session_id=self.session)
         return answer["result"].get("value")
 
     def _asked(self, event: Any, session: str | None) -> None:
-        # A command that is awaited here would wait for ever: this is called by what reads the replies.
+        # Awaiting a command here would wait for ever: this function runs in the task that reads the replies.
         answer = {"accept": "cookies" in event["message"] or event["type"] == "prompt", "promptText": "Ada"}
         task = asyncio.ensure_future(
             self.client.send.Page.handleJavaScriptDialog(params=answer, session_id=session)  # type: ignore[arg-type]
@@ -62,11 +62,11 @@ class Visitor:
         task.add_done_callback(self._answers.discard)
 
 
-async def test_each_question_gets_its_answer(fake_browser_url: str, fake_browser: FakeBrowser) -> None:
+async def test_each_dialog_gets_its_answer(fake_browser_url: str, fake_browser: FakeBrowser) -> None:
     async with CDPClient(fake_browser_url) as client, asyncio.timeout(20):
         visitor = Visitor(client)
         await visitor.open(SHOP)
-        assert await visitor.lines.get() == "open"  # the page goes on when it was answered
+        assert await visitor.lines.get() == "open"  # the page continues after the answers
         assert await visitor.evaluate("cart.pay()") == "paid"
     assert [(dialog.message, dialog.accepted) for dialog in fake_browser.truth().dialogs] == [
         ("May we use cookies?", True),
@@ -76,7 +76,7 @@ async def test_each_question_gets_its_answer(fake_browser_url: str, fake_browser
     fake_browser.assert_clean()
 
 
-async def test_a_page_may_ask_at_any_time(fake_browser_url: str, fake_browser: FakeBrowser) -> None:
+async def test_a_page_may_open_a_dialog_at_any_time(fake_browser_url: str, fake_browser: FakeBrowser) -> None:
     async with CDPClient(fake_browser_url) as client, asyncio.timeout(20):
         visitor = Visitor(client)
         await visitor.open("https://shop.example/quiet")
@@ -86,7 +86,7 @@ async def test_a_page_may_ask_at_any_time(fake_browser_url: str, fake_browser: F
     assert (dialog.accepted, dialog.closed_by) == (False, 1)
 
 
-async def test_a_question_that_nobody_answers_is_found(fake_browser_url: str, fake_browser: FakeBrowser) -> None:
+async def test_an_unanswered_dialog_is_reported(fake_browser_url: str, fake_browser: FakeBrowser) -> None:
     async with CDPClient(fake_browser_url):
         fake_browser.play(Dialog("alert", "Hello"))
         with pytest.raises(AssertionError, match="alert is open on page"):
