@@ -68,7 +68,7 @@ from cdp_supervisor.sansio.inputs import (
 from cdp_supervisor.sansio.replies import value_of
 from cdp_supervisor.sansio.requests import Request, Stop
 from cdp_supervisor.sansio.state import State
-from cdp_supervisor.sansio.step import StopReport, deferrable_events, used_events
+from cdp_supervisor.sansio.step import StopReport
 from cdp_supervisor.shared_link import SharedLink
 from cdp_supervisor.translation import closed_input, opened_input
 
@@ -133,8 +133,7 @@ class Driver:
         self._ending = False
         self._where = where
         self._options = options
-        deferrable = deferrable_events(state)
-        self._used = {method: method in deferrable for method in used_events(state)}
+        self._used = self.runner.used_events
         """The event methods that are fed to the state machine; true if the event may be deferred."""
         self._generation = state.generation
         self._dial = trio.Event()
@@ -277,7 +276,7 @@ class Driver:
             deferrable = self._used.get(output.method)
             if deferrable is not None:
                 at = self._batch_time if self._batches.count == self._batch else self._time_of_batch()
-                if not deferrable or not self.runner.keep(at, self._generation, output):
+                if not deferrable or not self.runner.defer(at, self._generation, output):
                     self._feed(BrowserEvent(at=at, generation=self._generation, event=output))
         elif self.runner.state.link.phase == "stopped":
             pass  # the stop report is final: what ends later is not in it

@@ -45,7 +45,6 @@ from cdp_supervisor.sansio.inputs import (
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
 from cdp_supervisor.sansio.requests import Request
 from cdp_supervisor.sansio.state import Deadline, State, initial_state
-from cdp_supervisor.sansio.step import deferrable_events, used_events
 from cdp_supervisor.sansio.view import Snapshot
 from cdp_supervisor.translation import closed_input, commands_of, opened_input
 
@@ -82,7 +81,6 @@ class SupervisorEngine:
             adopting=sessions == "adopt",
             extensions=(ConsoleRing(), *extensions),
         )
-        self._used, self._deferrable = used_events(state), deferrable_events(state)
         self._runner = Runner(state, self._perform, record=None if record is None else record(state))
         self._at = Instant(mono=0.0)
         self._out: list[bytes] = []
@@ -220,10 +218,8 @@ class SupervisorEngine:
     def _take(self, output: Output, at: Instant) -> None:
         generation = self._runner.generation
         if isinstance(output, Event):
-            method = output.method
-            if method in self._used and (
-                method not in self._deferrable or not self._runner.keep(at, generation, output)
-            ):
+            deferrable = self._runner.used_events.get(output.method)
+            if deferrable is not None and not (deferrable and self._runner.defer(at, generation, output)):
                 self._runner.feed(BrowserEvent(at=at, generation=generation, event=output))
         elif isinstance(output, CommandDone):
             ticket = self._tickets.pop(output.id, None)

@@ -1,7 +1,8 @@
-"""Law 4: `step` takes any value of any input, in any order, and stays sound.
+"""Law 4: `step` accepts any value of any input in any order, and its state stays valid.
 
-Two sources: inputs made of nothing but a few ids, so that they meet; and those of real runs, lost, doubled, out of order and
-with odd values. Time runs backwards, or is no number; links are foreign.
+The inputs have two sources. Generated ones use only a few ids, so that they refer to the same things. Those of real
+runs are lost, duplicated and reordered, and get odd values. Times run backwards or are not numbers, and generations
+are wrong.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import Event, Malformed, Refusal, Result, decode
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.structs import replace
-from cdp_supervisor.runner import KEPT, Runner
-from cdp_supervisor.runner import SMALL as SMALL_EVENT
+from cdp_supervisor.deferred import MAX_BYTES, MAX_EVENTS
+from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio import step as machine
 from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.effects import Answer, Effect, Note, Send
@@ -65,7 +66,7 @@ WHEN = st.one_of(
     st.floats(0, 400), st.sampled_from([math.nan, math.inf, -math.inf, -1.0, 0.0, 1e18]), st.integers(0, 400).map(float)
 )
 AT = st.builds(Instant, mono=WHEN, wall=WHEN)
-EPOCH = st.sampled_from([1, 1, 1, 2, 3, 0])
+GENERATION = st.sampled_from([1, 1, 1, 2, 3, 0])
 INFO = st.fixed_dictionaries(
     {"targetId": ID | ODD, "type": st.sampled_from(["page", "iframe", "worker", "odd"])},
     optional={"url": ID | ODD, "title": ODD, "openerId": ID | ODD, "parentFrameId": ID | ODD, "browserContextId": ID},
@@ -98,7 +99,7 @@ PARAMS = st.one_of(
 
 
 def event_of(method: str, params: Any, session: str | None) -> Event:
-    """An event as the wire brings it."""
+    """Return an event as the transport delivers it."""
     message = {"method": method, "params": params, **({} if session is None else {"sessionId": session})}
     made = decode(json.dumps(message).encode())
     return made if isinstance(made, Event) else event_of(method, {}, session)
@@ -129,7 +130,7 @@ OUTCOME: st.SearchStrategy[Any] = st.one_of(
     st.just(Malformed(id=1, reason="torn", size=9)),
 )
 TIME: st.SearchStrategy[Any] = st.sampled_from([None, 1.0, 30.0, 0, -1.0, math.nan, math.inf, 10**400, True])
-ASKED = st.one_of(
+REQUEST = st.one_of(
     st.builds(
         RespondToDialog,
         action=st.sampled_from(["accept", "dismiss", "odd"]),
@@ -167,25 +168,29 @@ ANY: st.SearchStrategy[Any] = st.sampled_from(
 )
 
 
-def asked_with(question: Any, changes: dict[int, Any]) -> Any:
-    """A question with anything in some fields; where the question itself refuses that, somebody asks with the thing alone."""
-    fields = attrs.fields(type(question))
+def with_changes(request: Any, changes: dict[int, Any]) -> Any:
+    """Return the request with odd values in some fields, or only an odd value if its class refuses that."""
+    fields = attrs.fields(type(request))
     try:
-        return attrs.evolve(question, **{fields[place % len(fields)].name: value for place, value in changes.items()})
+        return attrs.evolve(request, **{fields[place % len(fields)].name: value for place, value in changes.items()})
     except InvalidArgument:
         return next(iter(changes.values()))
 
 
-QUESTION: st.SearchStrategy[Any] = st.one_of(
-    ASKED, ANY, st.builds(asked_with, ASKED, st.dictionaries(st.integers(0, 6), ANY, min_size=1, max_size=2))
+ANY_REQUEST: st.SearchStrategy[Any] = st.one_of(
+    REQUEST, ANY, st.builds(with_changes, REQUEST, st.dictionaries(st.integers(0, 6), ANY, min_size=1, max_size=2))
 )
 PLAIN: st.SearchStrategy[Any] = st.one_of(
-    st.builds(LinkUp, at=AT, generation=EPOCH, browser_id=st.none() | ID, owned=st.sampled_from([True, True, False])),
-    st.builds(LinkDown, at=AT, generation=EPOCH, reason=ID, jitter=WHEN, final=st.sampled_from([False, False, True])),
+    st.builds(
+        LinkUp, at=AT, generation=GENERATION, browser_id=st.none() | ID, owned=st.sampled_from([True, True, False])
+    ),
+    st.builds(
+        LinkDown, at=AT, generation=GENERATION, reason=ID, jitter=WHEN, final=st.sampled_from([False, False, True])
+    ),
     st.builds(
         BrowserEvent,
         at=AT,
-        generation=EPOCH,
+        generation=GENERATION,
         event=st.builds(
             event_of, st.sampled_from([*EVENTS, "Runtime.consoleAPICalled", "Whim.taken"]), PARAMS, st.none() | ID
         ),
@@ -193,7 +198,7 @@ PLAIN: st.SearchStrategy[Any] = st.one_of(
     st.builds(
         SessionOpened,
         at=AT,
-        generation=EPOCH,
+        generation=GENERATION,
         session_id=ID,
         target_id=ID,
         target_type=st.sampled_from(["page", "iframe", "worker", ""]),
@@ -203,19 +208,19 @@ PLAIN: st.SearchStrategy[Any] = st.one_of(
     st.builds(
         SessionClosed,
         at=AT,
-        generation=EPOCH,
+        generation=GENERATION,
         session_id=ID,
         reason=st.sampled_from(["detached", "parent_ended", "link_lost", ""]),
     ),
-    st.builds(CommandEnded, at=AT, generation=EPOCH, ticket=st.integers(0, 12), outcome=OUTCOME),
-    st.builds(TimePassed, at=AT, generation=EPOCH),
-    st.builds(RequestCancelled, at=AT, generation=EPOCH, request_id=st.integers(1, 6)),
-    st.builds(RequestReceived, at=AT, generation=EPOCH, request_id=st.just(0), request=QUESTION),
+    st.builds(CommandEnded, at=AT, generation=GENERATION, ticket=st.integers(0, 12), outcome=OUTCOME),
+    st.builds(TimePassed, at=AT, generation=GENERATION),
+    st.builds(RequestCancelled, at=AT, generation=GENERATION, request_id=st.integers(1, 6)),
+    st.builds(RequestReceived, at=AT, generation=GENERATION, request_id=st.just(0), request=ANY_REQUEST),
 )
 
 
 def page_story(session: str, target: str) -> list[Input]:
-    """A page that is attached to, so that what follows has something to meet."""
+    """Return the inputs that attach to a page, so that later inputs have something to act on."""
     at = Instant(mono=0.0)
     info = {"targetId": target, "type": "page", "url": "u"}
     event = event_of("Target.attachedToTarget", {"sessionId": session, "targetInfo": info}, None)
@@ -245,7 +250,7 @@ NO_VIEWS: Final[tuple[Any, ...]] = (None, 5, "x", [], {"a": object()}, {"a": mat
 
 
 class Mad:
-    """A stranger's machine that orders, wants and shows nonsense, of which there is a lot: by what it hears."""
+    """An extension that returns invalid effects, deadlines and views; the event selects which."""
 
     name = "mad"
     events = frozenset({"Mad.taken"})
@@ -269,7 +274,7 @@ class Mad:
         return NO_VIEWS[state % len(NO_VIEWS)]
 
 
-MADNESS = st.builds(
+MAD_EVENT = st.builds(
     lambda mood, session, at: BrowserEvent(
         at=at, generation=1, event=event_of("Mad.taken", {"x": "x" * mood}, session)
     ),
@@ -279,12 +284,12 @@ MADNESS = st.builds(
 )
 STORY = st.builds(
     lambda rest: [LinkUp(at=Instant(mono=0.0), generation=1), *page_story("a", "a"), *page_story("b", "b"), *rest],
-    st.lists(PLAIN | PLAIN | PLAIN | PLAIN | MADNESS, max_size=30),
+    st.lists(PLAIN | PLAIN | PLAIN | PLAIN | MAD_EVENT, max_size=30),
 )
 
 
 class Whim:
-    """A stranger's machine: by what it hears it keeps, sends, wants to be woken, or raises."""
+    """A valid extension: depending on the event it collects, sends, schedules, or raises."""
 
     name = "whim"
     events = frozenset({"Whim.taken", "Whim.fatal"})
@@ -311,25 +316,25 @@ class Whim:
 
 @attrs.define
 class Fold:
-    """A state, with what must hold after each of its steps."""
+    """A state that is checked after each of its steps."""
 
     state: State
     seen: float = 0.0
-    asked: int = 0
+    requested: int = 0
     answered: dict[int, int] = attrs.Factory(dict["int", "int"])
 
-    def feed(self, given: Input) -> None:
-        if isinstance(given, RequestReceived):
-            self.asked += 1
-            given = replace(given, request_id=self.asked)
-        if math.isfinite(given.at.mono):
-            self.seen = max(self.seen, given.at.mono)
-        done = step(self.state, given)
-        if isinstance(given, BrowserEvent) and given.event.method not in EVENTS:
+    def feed(self, next_input: Input) -> None:
+        if isinstance(next_input, RequestReceived):
+            self.requested += 1
+            next_input = replace(next_input, request_id=self.requested)
+        if math.isfinite(next_input.at.mono):
+            self.seen = max(self.seen, next_input.at.mono)
+        done = step(self.state, next_input)
+        if isinstance(next_input, BrowserEvent) and next_input.event.method not in EVENTS:
             with patch.object(machine, "_fold_into_extensions", lambda *_: None):
-                other = step(self.state, given)
-            # two errors are never equal, and are written alike
-            assert done == other or repr(done) == repr(other), "the quick way and the way of all others differ"
+                other = step(self.state, next_input)
+            # Two errors are never equal, but have the same repr.
+            assert done == other or repr(done) == repr(other), "the short path and the normal path differ"
         for effect in done.effects:
             if isinstance(effect, Answer):
                 self.answered[effect.request_id] = self.answered.get(effect.request_id, 0) + 1
@@ -338,7 +343,7 @@ class Fold:
                 assert effect.method
                 assert isinstance(effect.session_id, (str, type(None)))
                 if effect.ticket not in done.state.tickets or done.state.tickets[effect.ticket].purpose != "call":
-                    json.dumps(dict(effect.params or {}), allow_nan=False)  # what a caller wants sent is the caller's
+                    json.dumps(dict(effect.params or {}), allow_nan=False)  # the params of a call are the caller's
             if isinstance(effect, Note):
                 assert effect.level in ("debug", "info", "warning")
                 assert isinstance(effect.text, str)
@@ -353,7 +358,7 @@ class Fold:
         assert due is None or math.isfinite(due.at)
         assert sorted(state.deadline_entries) == list(state.deadline_entries)
         assert {key: at for at, key, _ in state.deadline_entries} == dict(state.deadline_of)
-        assert all(number == 1 for number in self.answered.values()), "an ask was answered twice"
+        assert all(number == 1 for number in self.answered.values()), "a request was answered twice"
         limits = state.limits
         assert len(state.pages) <= limits.pages_kept
         assert len(state.sessions) <= limits.sessions_kept
@@ -373,7 +378,7 @@ class Fold:
         json.dumps(snapshot(state).to_dict(full=True, now=state.now))
 
     def end(self) -> None:
-        """Every ask is answered, at stop at the latest."""
+        """Stop; every request must have been answered by then."""
         self.feed(
             RequestReceived(
                 at=Instant(mono=self.seen), generation=self.state.generation, request_id=0, request=Stop(timeout=1.5)
@@ -381,7 +386,7 @@ class Fold:
         )
         self.feed(TimePassed(at=Instant(mono=self.seen * 1.001 + 2), generation=self.state.generation))
         assert self.state.link.phase == "stopped"
-        assert set(self.answered) == set(range(1, self.asked + 1)), "an ask was never answered"
+        assert set(self.answered) == set(range(1, self.requested + 1)), "a request was never answered"
 
 
 def fold(story: list[Input], **options: Any) -> Fold:
@@ -403,7 +408,7 @@ def test_any_inputs_in_any_order(story: Any, policy: Any, scope: Any, keepalive:
     fold(story, policy=policy, scope=scope, keepalive=keepalive, adopting=adopting)
 
 
-HEARD = st.builds(
+EXTENSION_EVENT = st.builds(
     lambda method, mood, session, at, generation: BrowserEvent(
         at=at, generation=generation, event=event_of(method, {"x": "x" * mood}, session)
     ),
@@ -415,16 +420,16 @@ HEARD = st.builds(
 )
 
 
-@given(heard=st.lists(HEARD, max_size=20), stopped=st.booleans())
-def test_what_only_machines_hear_of_goes_the_quick_way_to_the_same_end(heard: list[Input], stopped: bool) -> None:
-    made = fold([LinkUp(at=Instant(mono=0.0), generation=1), *page_story("a", "a"), *heard])
+@given(events=st.lists(EXTENSION_EVENT, max_size=20), stopped=st.booleans())
+def test_the_short_path_of_extension_events_gives_the_same_state(events: list[Input], stopped: bool) -> None:
+    made = fold([LinkUp(at=Instant(mono=0.0), generation=1), *page_story("a", "a"), *events])
     if stopped:
-        for each in heard:
+        for each in events:
             made.feed(each)
 
 
 class Faint:
-    """A machine that only keeps, until it is told what it cannot bear."""
+    """An extension that only folds events, and raises on some of them."""
 
     name = "faint"
     events = frozenset({"Faint.taken", "Runtime.consoleAPICalled"})
@@ -449,7 +454,7 @@ class Faint:
         return {"kept": len(state)}
 
 
-CHATTER = st.builds(
+DEFERRABLE = st.builds(
     BrowserEvent,
     at=st.sampled_from([0.0, 0.0, 0.0, 1.0, 4.0, 7.0, math.nan]).map(lambda mono: Instant(mono=mono)),
     generation=st.sampled_from([1, 1, 1, 2]),
@@ -463,24 +468,24 @@ CHATTER = st.builds(
 
 
 @given(
-    rest=st.lists(CHATTER | CHATTER | CHATTER | PLAIN, max_size=40),
+    rest=st.lists(DEFERRABLE | DEFERRABLE | DEFERRABLE | PLAIN, max_size=40),
     looks=st.sets(st.integers(0, 40)),
     extensions=st.sampled_from([(ConsoleRing(),), (ConsoleRing(), Faint()), (ConsoleRing(), Whim(), Faint())]),
 )
-def test_what_waits_to_be_folded_is_seen_by_nobody(rest: Any, looks: set[int], extensions: Any) -> None:
-    """With a listener every state is made at once, without one some are made when they are looked at: they are the same."""
+def test_deferring_events_changes_no_state(rest: Any, looks: set[int], extensions: Any) -> None:
+    """A watched runner makes every state at once, an unwatched one only when it is read; they are equal."""
     before = initial_state(limits=SMALL, extensions=extensions)
     done: list[str] = []
     done_at_once: list[str] = []
     lazy = Runner(before, lambda effect: done.append(repr(effect)))
     at_once = Runner(before, lambda effect: done_at_once.append(repr(effect)))
     at_once.watch(lambda _state: None)
-    quiet = deferrable_events(before)
+    deferrable = deferrable_events(before)
     for number, each in enumerate([LinkUp(at=Instant(mono=0.0), generation=1), *page_story("a", "a"), *rest]):
         if not (
             isinstance(each, BrowserEvent)
-            and each.event.method in quiet
-            and lazy.keep(each.at, each.generation, each.event)
+            and each.event.method in deferrable
+            and lazy.defer(each.at, each.generation, each.event)
         ):
             lazy.feed(each)
         at_once.feed(each)
@@ -492,18 +497,18 @@ def test_what_waits_to_be_folded_is_seen_by_nobody(rest: Any, looks: set[int], e
     assert Counter(done) == Counter(done_at_once)
 
 
-def test_what_waits_is_bounded_by_number_and_size() -> None:
+def test_deferred_events_are_bounded_by_number_and_size() -> None:
     runner = Runner(initial_state(extensions=(ConsoleRing(),)), lambda _effect: None)
     at = Instant(mono=0.0)
     line = event_of("Runtime.consoleAPICalled", {"type": "log"}, "a")
     kept = 0
-    while runner.keep(at, 1, line):
+    while runner.defer(at, 1, line):
         kept += 1
-    assert kept == KEPT
+    assert kept == MAX_EVENTS
     runner.feed(BrowserEvent(at=at, generation=1, event=line))
-    large = event_of("Runtime.consoleAPICalled", {"type": "x" * SMALL_EVENT}, "a")
-    assert runner.keep(at, 1, line)
-    assert not runner.keep(at, 1, large)
+    large = event_of("Runtime.consoleAPICalled", {"type": "x" * MAX_BYTES}, "a")
+    assert runner.defer(at, 1, line)
+    assert not runner.defer(at, 1, large)
 
 
 TRICK = st.tuples(
@@ -516,17 +521,17 @@ TRICK = st.tuples(
     number=st.integers(0, 16),
     profile=st.sampled_from(["headless-new", "headless-shell"]),
     tricks=st.lists(TRICK, max_size=8),
-    asks=st.lists(st.tuples(st.integers(0, 400), QUESTION), max_size=4),
+    requests=st.lists(st.tuples(st.integers(0, 400), ANY_REQUEST), max_size=4),
     when=WHEN,
 )
-def test_a_real_run_with_its_inputs_lost_doubled_and_out_of_order(
-    number: int, profile: str, tricks: Any, asks: Any, when: float
+def test_a_real_run_with_inputs_lost_duplicated_and_reordered_stays_valid(
+    number: int, profile: str, tricks: Any, requests: Any, when: float
 ) -> None:
     scene = list(scenarios.SCENES.values())[number % len(scenarios.SCENES)]
     story: list[Any] = list(supervised_run.play(profile=profile, **scene.how()).engine.inputs)
-    for place, question in asks:
+    for place, request in requests:
         story.insert(
-            place % len(story), RequestReceived(at=Instant(mono=0.0), generation=1, request_id=0, request=question)
+            place % len(story), RequestReceived(at=Instant(mono=0.0), generation=1, request_id=0, request=request)
         )
     for wanted, trick, far in tricks:
         place = wanted % len(story)
