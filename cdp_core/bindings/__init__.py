@@ -5,10 +5,10 @@
     await session.send(page.navigate(url="https://example.com"))        # → page.NavigateResult
     async with session.subscribe(page.LoadEventFired, capacity=16) ...  # → page.LoadEventFired
 
-Nothing of a domain is made before its first use. Optional parameters that are not given are not sent. A browser that
-is newer or older than the bindings loses no message here: what differs is counted, see `drift()`, and
-`python -m cdp_core.bindings diff` says what differs before anything has happened. The raw names stay:
-`session.send("Page.navigate", {"url": …})` gives dicts.
+The classes and functions of a domain are created at their first use. Optional parameters that are not given are not
+sent. A browser that is newer or older than the bindings loses no message: the differences are counted, see `drift()`,
+and `python -m cdp_core.bindings diff` lists them in advance. The raw names still work: `session.send("Page.navigate",
+{"url": …})` returns dicts.
 """
 
 from cdp_core.bindings import _arrivals

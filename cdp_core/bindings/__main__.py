@@ -1,10 +1,10 @@
 """The commands `diff` and `generate`.
 
-`python -m cdp_core.bindings diff WHERE`: what a browser, or a protocol file, has that the bindings have not. WHERE is a
-ws:// or http:// address, host:port, a DevToolsActivePort file or its folder, or one or more JSON files. Ends with 0 where
-there is no difference, with 1 where there is one, with 2 and one line where there was no comparison.
+`python -m cdp_core.bindings diff WHERE`: list the differences between the bindings and a browser, or a protocol file.
+WHERE is a ws:// or http:// address, host:port, a DevToolsActivePort file or its folder, or one or more JSON files. The
+exit code is 0 without a difference, 1 with differences, and 2, with one line on stderr, if there was no comparison.
 
-`python -m cdp_core.bindings generate SOURCE --package NAME`: bindings of domains that these have not; see `_generate.py`.
+`python -m cdp_core.bindings generate SOURCE --package NAME`: write bindings of other domains; see `_generate.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cdp_core.errors import CdpError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the result is the exit code."""
+    """Run one command, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m cdp_core.bindings", description=f"Bindings of {PROTOCOL}.")
     commands = parser.add_subparsers(required=True, metavar="diff | generate")
     comparing = commands.add_parser("diff", help="compare the bindings with a browser or a protocol file")
@@ -57,6 +57,6 @@ def _diff(options: argparse.Namespace) -> int:
 
 if __name__ == "__main__":
     if isinstance(sys.stdout, TextIOWrapper):
-        # A terminal may lack the arrow, and no encoding has the lone surrogates that a file's name may hold.
+        # A terminal may lack the arrow, and no encoding has the lone surrogates that a file name may contain.
         sys.stdout.reconfigure(errors="backslashreplace")  # pyright: ignore[reportUnknownMemberType]
     sys.exit(main())

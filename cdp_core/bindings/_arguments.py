@@ -1,7 +1,8 @@
-"""What a caller gives, before it becomes part of a value or a command: refused here where no browser could read it.
+"""Checks of a caller's values, before they become part of a value or a command of the bindings.
 
-Whatever is wrong in itself is an InvalidArgument that names the place, so that a refusal of the browser (code -32602) is
-never about types. JSON is copied, containers and all: a command that was made says the same whenever it is sent.
+A value that no browser could read is an InvalidArgument that names the place, so that a refusal of the browser (code
+-32602) is never about types. JSON is copied, containers included: a command keeps its params even if the caller
+changes the originals.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ _ATOMS: Final = frozenset((str, int, bool, type(None)))
 
 
 def refusal(path: str, wanted: str, value: object) -> InvalidArgument:
-    """The error that says what belongs there."""
+    """Return the error for a value of the wrong type at `path`."""
     return InvalidArgument(f"{path} must be {wanted}, not {type(value).__name__}.")
 
 
 def finite(value: float, path: str) -> float:
-    """A number that JSON can say."""
+    """Return the number. Raises InvalidArgument if JSON cannot represent it."""
     if isfinite(value):
         return value
-    raise InvalidArgument(f"{path} is {value}, which JSON cannot say.")
+    raise InvalidArgument(f"{path} is {value}, which JSON cannot represent.")
 
 
 def copied_json(value: Any, path: str) -> Any:
-    """The same JSON in containers of its own; what is a value of the bindings does not change, and stays."""
+    """Copy JSON with its containers; values of the bindings are immutable, and are not copied."""
     if type(value) in _ATOMS or value is NULL or isinstance(value, (str, int, Value)):
         return value
     if isinstance(value, float):
@@ -43,7 +44,7 @@ def copied_json(value: Any, path: str) -> Any:
 
 
 def copied_object(value: Mapping[object, Any], path: str) -> dict[str, Any]:
-    """The same JSON object."""
+    """Copy a JSON object. Raises InvalidArgument, naming the place, if it is not one."""
     copied: dict[str, Any] = {}
     for key, each in value.items():
         if not isinstance(key, str):

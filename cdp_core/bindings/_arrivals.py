@@ -1,8 +1,9 @@
-"""What arrives over the links and is unknown to the bindings: counted, whether or not somebody listens.
+"""The counter of arriving events that the bindings do not have, with or without a subscriber.
 
-A link tells of each method that is not familiar yet (`cdp_core.link`). What the bindings know becomes familiar, and costs
-one look-up from then on; what they do not know stays unfamiliar, so that each arrival is counted. No domain is imported
-for it. What came before the bindings were imported is counted once, since nobody counted it then.
+A link calls a hook for each method that is not in `link.known_methods` yet. A method that the bindings have is added
+there, and costs one look-up from then on; an unknown method is not added, so that each of its events is counted. No
+domain is imported for this. A method that arrived before the bindings were imported is counted once, since there was
+no counter then.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from cdp_core.bindings._drift import count_arrival
 
 
 def install() -> None:
-    """From now on the links tell of what is not familiar."""
+    """Set the hook of the links, and count the unknown methods that have already arrived."""
     link.on_first_event = _on_first_event
     for method in [*link.known_methods]:
         if not has_event(method):

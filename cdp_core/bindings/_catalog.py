@@ -1,7 +1,7 @@
-"""Which module has which domain. A module is imported when somebody first needs its domain.
+"""The modules of the domains, each imported at the first use of its domain.
 
-Besides the 59 domains of the pinned protocol, another package may bring domains of its own, made by the same generator
-(`python -m cdp_core.bindings generate`): `register(module)` makes their events and types known here.
+Another package may add domains to the 59 of the pinned protocol, made by the same generator (`python -m
+cdp_core.bindings generate`): `register(module)` makes their events and types known here.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _registered: Final[dict[str, Domain]] = {}
 
 
 def domain_names() -> tuple[str, ...]:
-    """Every domain that is known, in the protocol's spelling."""
+    """Return the names of all known domains, as the protocol spells them."""
     return (*MODULES, *(name for name in _registered if name not in MODULES))
 
 
 def domain_named(name: str) -> Domain | None:
-    """The domain, or None where it is unknown."""
+    """Return a domain, importing its module if necessary; None if it is unknown."""
     found = _registered.get(name)
     if found is None and name in MODULES:
         domain: Domain = import_module(f"cdp_core.bindings.{MODULES[name]}").DOMAIN
@@ -34,7 +34,7 @@ def domain_named(name: str) -> Domain | None:
 
 
 def has_event(method: str) -> bool:
-    """Whether a domain that is known has the event; none is imported for it."""
+    """Return True if a known domain has the event; no module is imported."""
     if method in EVENTS:
         return True
     name, _, event = method.partition(".")
@@ -45,15 +45,15 @@ def has_event(method: str) -> bool:
 def register(module: ModuleType) -> None:
     """Add a generated module of another package. Idempotent.
 
-    Raises InvalidArgument where it is none, or where another module has its domain already.
+    Raises InvalidArgument if it is not a module of bindings, or if another module has registered its domain.
     """
     module_name: str = getattr(module, "__name__", repr(module))
     domain: Domain | None = getattr(module, "DOMAIN", None)
     if domain is None or getattr(domain, "module", None) != module_name or not hasattr(domain, "table"):
         raise InvalidArgument(
-            f"{module_name} is no module of bindings; make one with python -m cdp_core.bindings generate."
+            f"{module_name} is not a module of bindings; make one with python -m cdp_core.bindings generate."
         )
     other = domain_named(domain.name)
     if other is not None and other is not domain:
-        raise InvalidArgument(f"The domain {domain.name} is there already, in {other.module}; register one of the two.")
+        raise InvalidArgument(f"The domain {domain.name} exists already, in {other.module}; register one of the two.")
     _registered[domain.name] = domain

@@ -1,7 +1,7 @@
-"""JSON to values, by class or by the protocol's own names.
+"""Conversion of JSON to values, by class or by the protocol's own names.
 
-For those who hold messages rather than a session: replays, fakes, machines. None of these raises on what a browser
-sent; outside strict mode it is counted (`_drift.py`).
+It is for code that has messages instead of a session: replays, fakes, state machines. None of these functions raises
+on what a browser sent, except in strict mode; a disagreement is counted (`_drift.py`).
 """
 
 from __future__ import annotations
@@ -29,16 +29,20 @@ def from_json(kind: type[V], value: Any, /) -> V: ...
 @overload
 def from_json(kind: Any, value: Any, /) -> Any: ...
 def from_json(kind: Any, value: Any, /) -> Any:
-    """A JSON value as one of the bindings' types; `to_json` is the way back.
+    """Convert a JSON value to one of the bindings' types; `to_json` is the inverse.
 
-    For a name of another type, such as `page.FrameId` or `dom.Quad`, that is the plain value; `tuple[page.Frame, ...]` is
-    several. Raises InvalidArgument where `kind` is no type of the bindings, where an object type is given what is no
-    object, or an enumeration what is no string; what else does not fit is drift.
+    For an alias, such as `page.FrameId` or `dom.Quad`, the result is the plain value; `tuple[page.Frame, ...]` converts
+    an array. Raises InvalidArgument if `kind` is not a type of the bindings, if the value for an object type is not an
+    object, or if that for an enumeration is not a string; any other misfit is drift.
     """
-    if isinstance(kind, type) and not isinstance(kind, GenericAlias):  # Python 3.10 takes list[int] for a class
+    if isinstance(kind, type) and not isinstance(
+        kind, GenericAlias
+    ):  # in Python 3.10, list[int] is an instance of type
         if issubclass(kind, Value) and kind not in (Value, EventValue):
             if not isinstance(value, dict):
-                raise InvalidArgument(f"{kind.__qualname__} is made of a JSON object, not of {type(value).__name__}.")
+                raise InvalidArgument(
+                    f"{kind.__qualname__} is made from a JSON object, not from {type(value).__name__}."
+                )
             return make_value(kind, kind.__cdp_spec__.read(value))  # pyright: ignore[reportUnknownArgumentType]
         if issubclass(kind, EnumValue) and kind is not EnumValue:
             member = kind(value)
@@ -53,13 +57,13 @@ def from_json(kind: Any, value: Any, /) -> Any:
     inner: Any = getattr(alias, "__args__", ())
     if getattr(alias, "__origin__", None) is tuple and len(inner) == 2 and inner[1] is ...:
         if not isinstance(value, list):
-            raise InvalidArgument(f"{kind} is made of a JSON array, not of {type(value).__name__}.")
+            raise InvalidArgument(f"{kind} is made from a JSON array, not from {type(value).__name__}.")
         return tuple([from_json(inner[0], each) for each in value])  # pyright: ignore[reportUnknownVariableType]
-    raise InvalidArgument(f"{_SHORT.repr(kind)} is no type of the bindings, such as page.Frame or page.FrameId.")
+    raise InvalidArgument(f"{_SHORT.repr(kind)} is not a type of the bindings, such as page.Frame or page.FrameId.")
 
 
 def _named(kind: Any) -> tuple[Domain, str] | None:
-    """The domain that has a type by that name, and the name."""
+    """Return the domain and the name of an alias type."""
     for item, own in OWN_NAMES.items():
         if own is kind:
             owner, _, name = item.partition(".")
@@ -70,12 +74,12 @@ def _named(kind: Any) -> tuple[Domain, str] | None:
 
 
 def parse_event(event: Event, /) -> EventValue | Event:
-    """The event as its typed value; the event itself, counted, where the bindings do not know it."""
+    """Return the event as its typed value; an event unknown to the bindings is counted and returned."""
     try:
         kind, decode, read_loosely = _readers[event.method]
     except KeyError:
         return _first_event(event)
-    # What `kind.__cdp_read__` does: a call of it would be a tenth of the whole.
+    # The body of `kind.__cdp_read__`, inlined: calling it would cost a tenth of the total.
     value = _new(kind)
     try:
         set_source(value, decode(event.raw))
@@ -97,25 +101,25 @@ def _first_event(event: Event) -> EventValue | Event:
 
 
 def parse_command(method: str, params: Mapping[str, Any] | None = None, /) -> Command[Any] | None:
-    """A command out of its protocol form; None, counted, where the bindings do not know it.
+    """Return a command from its protocol form; None, counted, if the bindings do not know it.
 
-    Params that are no object are counted, and read as none.
+    Params that are not an object are counted, and read as no params.
     """
     spec = _find(method, Domain.command)
     return None if spec is None else Command(method, spec.read({} if params is None else params), spec)
 
 
 def parse_result(method: str, result: Json, /) -> Value | Json | None:
-    """What a command brought, as its typed value; the JSON itself, counted, where the bindings do not know it.
+    """Return the typed result of a command; the JSON itself, counted, if the bindings do not know it.
 
-    A result that is no object is counted, and read as one without fields.
+    A result that is not an object is counted, and read as one without fields.
     """
     spec = _find(method, Domain.command)
     return result if spec is None else spec.parse(result)
 
 
 def _find(method: str, item: Callable[[Domain, str], T | None]) -> T | None:
-    """One item by the protocol's name; None, counted, where the bindings do not know it."""
+    """Find one item by the protocol's name; None, counted, if the bindings do not know it."""
     if not isinstance(method, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
         raise InvalidArgument(f"A method is a string such as 'Page.navigate', not of type {type(method).__name__}.")
     domain, _, name = method.partition(".")

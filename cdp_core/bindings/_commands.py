@@ -1,7 +1,7 @@
-"""One command of the protocol: what it takes, what it sends, and how what comes back is read.
+"""One command of the protocol: its params, the JSON that is sent, and the reading of its result.
 
-What the browser answers is read as any other JSON: never with an exception outside strict mode. An answer that is no
-object at all is counted, and read as one without fields.
+A result is read like any other JSON: it never raises outside strict mode. A result that is not an object is counted,
+and read as one without fields.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cdp_core.sansio.structs import DECODE_ERRORS
 
 
 class CommandSpec:
-    """One command: its parameters, and what it brings."""
+    """The specification of one command: its parameters and its result."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class CommandSpec:
         result: Callable[[], type[Value] | None],
         factory: tuple[str, str],
     ) -> None:
-        """`place` is the module and the name of the function that makes such commands."""
+        """`factory` is the module and the name of the function that makes such commands."""
         self.method = method
         self.params = Spec(method, params)
         self._result = result
@@ -39,17 +39,20 @@ class CommandSpec:
 
     @cached_property
     def result(self) -> type[Value] | None:
-        """The class of what it brings; None where that is nothing."""
+        """The class of the result; None if the command has no result."""
         return self._result()
 
     def accept(self, given: Mapping[str, Any], what: str) -> tuple[tuple[str, Any], ...]:
-        """The params that a caller gave, in the protocol's names. Raises TypeError or InvalidArgument."""
+        """Check the caller's params, and return them under the protocol's names.
+
+        Raises TypeError or InvalidArgument.
+        """
         fields = self.params.by_name
         taken = take(fields, given, what)
         return tuple((fields[name].wire, value) for name, value in taken.items() if value is not None)
 
     def read(self, given: object) -> tuple[tuple[str, Any], ...]:
-        """The params out of their protocol form, loosely."""
+        """Read params from their protocol form; a misfit is counted, and does not raise."""
         params: Json = dict(given) if isinstance(given, Mapping) else self._no_object("params")  # pyright: ignore[reportUnknownArgumentType]
         source = self.params.read(deepcopy(params))
         named = [
@@ -60,11 +63,9 @@ class CommandSpec:
         return (*named, *source.extra.items())
 
     def to_params(self, params: Sequence[tuple[str, Any]]) -> Json:
-        """See Command."""
         return {wire: to_json(value) for wire, value in params}
 
     def parse(self, result: object) -> Value | None:
-        """See Command."""
         kind = self.result
         if kind is None:
             for wire in self._fields(result):
@@ -78,7 +79,6 @@ class CommandSpec:
         return make_value(kind, kind.__cdp_spec__.read(self._fields(result)))  # type: ignore[no-any-return]
 
     def _fields(self, result: object) -> Json:
-        """The JSON of an answer."""
         try:
             fields: object = result.value if isinstance(result, Result) else result
         except RemoteProtocolError:
@@ -94,15 +94,15 @@ class CommandSpec:
         assert self.result is not None
         return _strict.strict_decoder(self.result.__cdp_spec__.twin)
 
-    # ── the command itself, made known ───────────────────────────────────────────────────────────────────────────────
+    # ── introspection and pickling ───────────────────────────────────────────────────────────────────────────────────
 
     @property
     def marks(self) -> Mapping[str, Mapping[str, Any]]:
-        """What is said of each parameter besides its type: the same as of a field, in its metadata."""
+        """The metadata of each parameter, in the same form as the metadata of a field."""
         return MappingProxyType({name: field.metadata for name, field in self.params.by_name.items()})
 
     def reduce(self, params: tuple[tuple[str, Any], ...]) -> tuple[Any, ...]:
-        """How a command is pickled: by the module and the name of what makes it, as classes and functions are."""
+        """Pickle a command by the module and the name of its function, as classes and functions are."""
         return _restore, (*self._factory, params)
 
 
@@ -112,5 +112,7 @@ def _restore(module: str, name: str, params: tuple[tuple[str, Any], ...]) -> Com
     except ImportError:
         spec = None
     if not isinstance(spec, CommandSpec):
-        raise InvalidArgument(f"There is no command {module}.{name} here; the pickle is of other bindings than these.")
+        raise InvalidArgument(
+            f"The command {module}.{name} does not exist here; the pickle was made with other bindings."
+        )
     return Command(spec.method, params, spec)

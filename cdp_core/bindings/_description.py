@@ -1,4 +1,4 @@
-"""A protocol description, from a file or from a running browser, and what it is the description of."""
+"""A protocol description, loaded from a file or a running browser, and the name of its origin."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from cdp_core.sansio.messages import Json, is_object
 
 
 def load_description(source: str) -> tuple[str, object]:
-    """The description and what to call it. `source` is a file, an address of a browser, or its DevToolsActivePort.
+    """Load a description; return a name for it, and the description.
 
-    Raises DiscoveryError or InvalidArgument, in one line.
+    `source` is a file, an address of a browser, or its DevToolsActivePort. Raises DiscoveryError or InvalidArgument,
+    with a text of one line.
     """
     browser = _browser_at(source)
     if browser is not None:
@@ -25,7 +26,7 @@ def load_description(source: str) -> tuple[str, object]:
     path = Path(source)
     try:
         text = path.read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: a NUL in it
+    except (OSError, ValueError) as error:  # ValueError: the path contains a NUL
         why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "no path"
         raise InvalidArgument(
             f"{source} cannot be read ({why}); give a protocol file, or a browser's address."
@@ -34,18 +35,18 @@ def load_description(source: str) -> tuple[str, object]:
         return path.name, json.loads(text)
     except (ValueError, RecursionError):
         pass  # raised outside, without a context: the decoder's error keeps the whole text
-    raise InvalidArgument(f"{source} is no protocol description: it is not JSON.")
+    raise InvalidArgument(f"{source} is not a protocol description: it is not JSON.")
 
 
 def origin_of(source: str) -> str:
-    """What a description is of, as somebody else can have it again.
+    """Return the origin of a description, in a form by which other people can find it again.
 
-    Of a file of the npm package that is its version, which the package says beside or above the file; of a browser its
-    product and the revision of its protocol, and never the address.
+    For a file of the npm package: the version, from the package.json in the folder of the file or the one above. For a
+    browser: its product and the revision of its protocol, never the address.
     """
     browser = _browser_at(source)
     if browser is None:
-        return _npm_version(Path(os.path.abspath(source))) or Path(source).name  # noqa: PTH100 - which may raise
+        return _npm_version(Path(os.path.abspath(source))) or Path(source).name  # noqa: PTH100 - Path.absolute may raise
     try:
         version_info: object = json.loads(trio.run(_ask_version, browser))
     except (CdpError, ValueError, RecursionError):
@@ -53,15 +54,15 @@ def origin_of(source: str) -> str:
     product, *rest = [_text_member(version_info, name) for name in ("Browser", "Protocol-Version", "WebKit-Version")]
     version, engine = (each.split("(")[-1].rstrip(")") for each in rest)  # "537.36 (@revision)"
     about = [f"protocol {version}"] * bool(version) + [f"revision {engine}"] * bool(engine)
-    return ", ".join([product or "a browser that does not say which", *about])
+    return ", ".join([product or "a browser that does not name itself", *about])
 
 
 def _browser_at(source: str) -> str | Path | None:
-    """Where the browser is; None for a file."""
+    """Return the address or the path of a browser; None for a protocol file."""
     if looks_like_address(source):
         return source
     path = Path(source)
-    # Unlike Path.is_dir, this raises nothing where a path is too long, or forbidden.
+    # Unlike Path.is_dir, this does not raise if a path is too long, or forbidden.
     is_folder = os.path.isdir(path)  # noqa: PTH112
     return path if is_folder or path.name == "DevToolsActivePort" else None
 

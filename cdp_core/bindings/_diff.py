@@ -1,7 +1,8 @@
-"""What another protocol has that the bindings have not, and the reverse: two sets of tables, compared item by item.
+"""The comparison of the bindings with another protocol: two sets of tables, item by item.
 
-One line each, whatever the peer wrote: `+` they have it and the bindings do not, `-` the reverse, `~` both have it and differ. The marks
-(experimental, deprecated) count as well: they say what may change next.
+Each difference is one line, whatever the peer wrote: `+` only the other protocol has the item, `-` only the bindings
+have it, `~` both have it and differ. The marks (experimental, deprecated) count as differences too: they show what may
+change next.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Difference:
 
 @attrs.frozen
 class _Item:
-    """A command, event or type, whatever its kind."""
+    """A command, an event or a type, in one form for the comparison."""
 
     kind: str
     marks: str
@@ -39,7 +40,7 @@ class _Item:
 
 
 def compare(ours: Mapping[str, Table], theirs: Mapping[str, Table]) -> Iterator[Difference]:
-    """Every difference, in the order of the alphabet."""
+    """Yield every difference, in alphabetical order."""
     for name in sorted({*ours, *theirs}):
         if name not in theirs or name not in ours:
             table = ours.get(name) or theirs[name]
@@ -83,7 +84,7 @@ def _compare_parts(path: str, ours: Mapping[str, Field], theirs: Mapping[str, Fi
 
 
 def _items(table: Table) -> dict[str, _Item]:
-    """Types, commands and events, each under its kind and name; params and results are parts of their command."""
+    """Return types, commands and events by kind and name; params and results are parts of their command."""
     items = {f"type {name}": _Item("type", marks, type=kind) for name, (marks, kind) in table.names.items()}
     items |= {
         f"type {name}": _Item("enumeration", marks, members=frozenset(members))

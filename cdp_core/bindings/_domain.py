@@ -1,9 +1,9 @@
-"""A domain's module: a table, and a class or function made of it at the first touch of a name.
+"""The module of a domain: a table, and classes and functions that are made from it at their first use.
 
 Importing the module of a domain costs next to nothing; making a class costs a fraction of a millisecond, and a program
-uses a few of the 1,500. What people and type checkers read is the `.pyi` beside each module.
+uses a few of the 1,500. People and type checkers read the `.pyi` of each module instead.
 
-Every name is made once: two threads that touch one at the same moment get the same object.
+Every name is made once: two threads that access one at the same moment get the same object.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ OWN_NAMES: Final[Mapping[str, Any]] = {
     "Target.SessionID": messages.SessionId,
     "Target.TargetID": messages.TargetId,
 }
-"""Ids that the engine itself speaks of: one type each, whichever way it was read."""
+"""The ids that the engine uses too: the engine's types stand for the protocol's, so that each id has one type."""
 
 PAGES: Final = "https://chromedevtools.github.io/devtools-protocol/tot/"
 
@@ -61,11 +61,11 @@ STUB_TYPES: Final = {"str": "str", "int": "int", "num": "float", "bool": "bool",
 """The plain types as stubs write them."""
 
 _new_type: Final[Callable[[str, Any], Any]] = NewType
-"""Type checkers want a literal there, and read the stub instead."""
+"""Hidden behind a variable: type checkers require a literal name in NewType, and they read the stub anyway."""
 
 
 class Domain:
-    """What a generated module is made of."""
+    """One domain of the protocol, behind a generated module."""
 
     def __init__(
         self,
@@ -79,7 +79,6 @@ class Domain:
         commands: Mapping[str, tuple[str, Texts, Texts]],
         events: Mapping[str, Texts],
     ) -> None:
-        """See Table."""
         self.module = module
         self.name = name
         self.table = Table(
@@ -90,21 +89,21 @@ class Domain:
     # ── names ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def make(self, name: str) -> Any:
-        """The module's `__getattr__`."""
+        """Make the object of a name: the module's `__getattr__`."""
         if name == "__all__":
             return list(self._makers)
         maker = self._makers.get(name)
         if maker is None:
-            raise AttributeError(f"The domain {self.name} has no {name!r}; dir({self.module}) lists what it has.")
-        # Whoever comes first keeps the name.
+            raise AttributeError(f"The domain {self.name} has no {name!r}; dir({self.module}) lists its names.")
+        # If two threads make the same name, both get the first object.
         return vars(sys.modules[self.module]).setdefault(name, maker(name))
 
     def names(self) -> list[str]:
-        """The module's `__dir__`."""
+        """List the names of the domain: the module's `__dir__`."""
         return [*{*self._makers, *vars(sys.modules[self.module])}]
 
     def get(self, name: str) -> Any:
-        """The object of that name."""
+        """Return the object of a name, made if necessary."""
         return getattr(sys.modules[self.module], name)
 
     @cached_property
@@ -124,17 +123,17 @@ class Domain:
         }
 
     def event(self, event: str) -> type[EventValue] | None:
-        """The class of an event, by the protocol's name; None where it is unknown."""
+        """Return the class of an event by the protocol's name; None if it is unknown."""
         return self.get(class_name(event)) if event in self.table.events else None
 
     def command(self, command: str) -> CommandSpec | None:
-        """A command, by the protocol's name; None where it is unknown."""
+        """Return the specification of a command by the protocol's name; None if it is unknown."""
         return self.get(field_name(command)).__cdp_spec__ if command in self.table.commands else None
 
     # ── types ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def shape(self, kind: str) -> Shape:
-        """How a type is read, as a field of this domain names it."""
+        """Return the shape of a type, given its name in the tables of this domain."""
         found = self._shapes.get(kind)
         if found is None:
             found = self._shapes[kind] = self._make_shape(kind)
@@ -175,7 +174,7 @@ class Domain:
         return made
 
     def __getitem__(self, kind: str) -> Any:
-        """A type as Python has it, by what a field of this domain calls it: what the annotations of classes ask."""
+        """Return the Python type for a type name of this domain; annotations of classes use it."""
         return Any if kind == "any" else self._python(kind)
 
     def _python(self, kind: str) -> Any:
@@ -187,18 +186,21 @@ class Domain:
         return self._owner(owner, kind).get(name)
 
     def _owner(self, owner: str, kind: str) -> Domain:
-        """The domain of a type that has its domain's name before its own, or none."""
+        """Return the domain of a type, given its prefix, which is empty for a type of this domain."""
         if not owner or owner == self.name:
             return self
-        domain = self._neighbour(owner) or _catalog.domain_named(owner)
+        domain = self._domain_in_package(owner) or _catalog.domain_named(owner)
         if domain is None:
             raise InvalidArgument(
                 f"{self.module} refers to {kind}, but no module has the domain {owner}; register it first."
             )
         return domain
 
-    def _neighbour(self, owner: str) -> Domain | None:
-        """The domain of a module beside this one in a package of somebody else: registered or not, its types are these."""
+    def _domain_in_package(self, owner: str) -> Domain | None:
+        """Find a domain in the package of this module, if that is not cdp_core.bindings.
+
+        Its types are used whether or not it is registered.
+        """
         package, _, _own = self.module.rpartition(".")
         if package in ("", "cdp_core.bindings"):
             return None
@@ -284,11 +286,11 @@ class Domain:
             match_args=False,
         )
         if "__replace__" in vars(made):
-            delattr(made, "__replace__")  # which attrs brings since 25.1, and which is attrs.evolve
+            delattr(made, "__replace__")  # attrs 25.1 and later add it, as attrs.evolve
         return made
 
     def _doc(self, item: str, marks: str, anchor: str, what: str = "{}") -> str:
-        """One line: what it is, and where the official page is, which a domain of another package does not have."""
+        """Return a docstring of one line: the item and the official page, which only our own domains have."""
         marks_text = ("Experimental. " if "~" in marks else "") + ("Deprecated. " if "!" in marks else "")
         address = f"{PAGES}{self.name}/#{anchor}" if self.module.startswith("cdp_core.bindings.") else ""
         return f"{what.format(item)}. {marks_text}{address}".strip()
@@ -323,7 +325,7 @@ class Domain:
 
 
 def module_of(domain: str) -> str:
-    """The name of a domain's module."""
+    """Return the module name of a domain."""
     return field_name(domain)
 
 
@@ -334,13 +336,13 @@ def _attribute(field: FieldSpec) -> Any:
 
 
 def _hint(field: FieldSpec) -> str:
-    """An annotation that makes no class before somebody resolves it."""
+    """Return an annotation as text, so that no class is made before it is resolved."""
     kind = field.type if field.type in ("str", "int", "bool") else f"DOMAIN[{field.type!r}]"
     return kind if field.required else f"{kind} | None"
 
 
 def _signature(spec: CommandSpec, result: str) -> inspect.Signature:
-    """The annotations are as they stand in the stub, and for people: to resolve them would make classes."""
+    """Return a signature for people: its annotations are the text of the stub, so that no class is made."""
     return inspect.Signature(
         [
             inspect.Parameter(
@@ -363,7 +365,7 @@ def _stub_type(kind: str) -> str:
 
 
 class _NamedAlias(GenericAlias):
-    """An array or an open object that has a name in the protocol: as `tuple[float, ...]`, and knows that name."""
+    """A named array or open object of the protocol: equal to `tuple[float, ...]`, but with its own name."""
 
     __slots__ = ("_doc", "_name")
 
@@ -374,7 +376,7 @@ class _NamedAlias(GenericAlias):
         return made
 
     def __getattribute__(self, name: str) -> Any:
-        # Whatever is not its own an alias asks of what it stands for.
+        # GenericAlias forwards every other attribute to its origin.
         own = {"__doc__": "_doc", "__cdp_name__": "_name"}.get(name)
         return super().__getattribute__(name) if own is None else object.__getattribute__(self, own)
 

@@ -1,13 +1,13 @@
-"""Where the browser and the bindings disagree: counted for each item, raised only in strict mode.
+"""Disagreements between browser and bindings: counted for each item, raised only in strict mode.
 
-A browser is newer or older than the protocol that the bindings were made of. What it sends besides, leaves out, or
-sends in another type is never a reason to lose a message (docs/cdp/drift-is-counted-not-raised.md): it is counted here,
-and `drift()` tells it. The counts are those of this process, whatever connection they came from.
+A browser is newer or older than the protocol of the bindings. A field that it adds, omits, or sends with another type
+is never a reason to lose a message (docs/cdp/drift-is-counted-not-raised.md): it is counted here, and `drift()`
+returns the counts. They are those of this process, for all its connections.
 
-An event that the bindings do not know is counted when it arrives over a link, whether or not somebody listens
-(`_arrivals.py`); who parses it then adds nothing.
+An event that the bindings do not know is counted when it arrives over a link, with or without a subscriber
+(`_arrivals.py`); parsing it later adds nothing.
 
-The number of places is bounded, because a peer chooses the names; what does not fit is counted together, under `…`.
+The number of items is bounded, because a peer chooses the names; the rest is counted together, under `…`.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _TEXTS: Final[Mapping[Kind, str]] = {
 
 _counts: dict[Kind, dict[str, int]] = {kind: {} for kind in _TEXTS}
 _arrived: Final[set[str]] = set()
-"""Events that are unknown, and that links tell of."""
+"""The unknown events that `count_arrival` has counted."""
 _strict = 0
 
 
 @attrs.frozen(kw_only=True)
 class DriftReport:
-    """How often the browser and the bindings disagreed so far; each mapping is place → count.
+    """How often the browser and the bindings disagreed so far; each mapping is item → count.
 
-    A place is written as in the protocol: `Page.Frame.urlFragment`, `Page.frameResized`, and for a member of an
+    An item is written as in the protocol: `Page.Frame.urlFragment`, `Page.frameResized`, and for a member of an
     enumeration `Page.DialogType=toast`.
     """
 
@@ -58,19 +58,19 @@ class DriftReport:
 
     @property
     def total(self) -> int:
-        """All of it."""
+        """The sum of all counts."""
         return sum(sum(counts.values()) for counts in attrs.astuple(self, recurse=False))
 
     def __bool__(self) -> bool:
         return self.total > 0
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # By hand, since neither pickle nor copy takes a mapping that cannot be written to.
+        # Neither pickle nor copy accepts a MappingProxyType.
         return _report, ({name: dict(counts) for name, counts in attrs.asdict(self, recurse=False).items()},)
 
 
 def drift() -> DriftReport:
-    """What was counted since the start of the process, or since `forget_drift`."""
+    """Return the counts since the start of the process, or since `forget_drift`."""
     return _report({kind: dict(counts) for kind, counts in _counts.items()})
 
 
@@ -79,7 +79,7 @@ def _report(counts: Mapping[Any, Mapping[str, int]]) -> DriftReport:
 
 
 def forget_drift() -> None:
-    """Begin to count anew."""
+    """Reset all counts."""
     for counts in _counts.values():
         counts.clear()
     _arrived.clear()
@@ -87,7 +87,7 @@ def forget_drift() -> None:
 
 @contextmanager
 def strict() -> Generator[None, None, None]:
-    """For tests: for the block, in every thread, a disagreement raises BindingDrift where it is met."""
+    """Raise BindingDrift at each disagreement inside the block, in every thread; for tests."""
     global _strict  # noqa: PLW0603 - readers run in any task and thread
     _strict += 1
     try:
@@ -97,7 +97,7 @@ def strict() -> Generator[None, None, None]:
 
 
 def count(kind: Kind, item: str, name: str = "") -> None:
-    """One disagreement more. Raises BindingDrift in strict mode."""
+    """Count one disagreement. Raises BindingDrift in strict mode."""
     item, name = item[:MAX_NAME], name[:MAX_NAME]
     _add(kind, item if not name else f"{item}{'=' if kind == 'unknown_members' else '.'}{name}")
     if _strict:
@@ -105,7 +105,10 @@ def count(kind: Kind, item: str, name: str = "") -> None:
 
 
 def count_unknown(method: str) -> None:
-    """An item that the bindings do not know was to be read. Raises BindingDrift in strict mode."""
+    """Count the parsing of an item that the bindings do not know, unless its arrival was counted.
+
+    Raises BindingDrift in strict mode.
+    """
     method = method[:MAX_NAME]
     if method not in _arrived:
         _add("unknown_items", method)
@@ -114,7 +117,10 @@ def count_unknown(method: str) -> None:
 
 
 def count_arrival(method: str) -> None:
-    """An event that the bindings do not know came over a link. Never raises: whoever reads it hears of strict mode."""
+    """Count the arrival of an event that the bindings do not know.
+
+    Never raises: in strict mode, the code that parses the event gets the error.
+    """
     method = method[:MAX_NAME]
     _add("unknown_items", method)
     if len(_arrived) < MAX_PLACES:
@@ -129,5 +135,7 @@ def _add(kind: Kind, key: str) -> None:
 
 
 def _error(kind: Kind, item: str, name: str) -> BindingDrift:
-    text = _TEXTS[kind] if name else _TEXTS[kind].replace(".{1}", "")  # the value itself, and none of its fields
+    text = (
+        _TEXTS[kind] if name else _TEXTS[kind].replace(".{1}", "")
+    )  # without a field, the text is about the item itself
     return BindingDrift(text.format(item, name) + ".", item=item, field=name)

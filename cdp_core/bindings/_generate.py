@@ -1,13 +1,13 @@
-"""Writes bindings: one module and one stub for each domain of a protocol.
+"""The generator of bindings: one module and one stub for each domain of a protocol.
 
     python -m cdp_core.bindings generate vendor.json --package my_vendor.cdp      # domains of another package
     python -m cdp_core.bindings generate http://127.0.0.1:9222 --package my_vendor.cdp --domains Vendor
 
-What is written is the same byte for byte from the same source. Either all of it is written, or nothing. Ends with 0, with
-1 where `--check` found a difference, and with 2 and one line where something is wrong.
+The same source gives the same files, byte for byte. Either all files are written, or none. The exit code is 0, 1 if
+`--check` found a difference, and 2, with one line, after an error.
 
-The bindings themselves are written by the same means, in a checkout, by `tools/gen_bindings.py`, which says where they
-lie (`own`); what they would lose is named, and lost only where that is asked for.
+`tools/gen_bindings.py` writes the bindings themselves with this module, in a checkout, and passes their folder
+(`own`). If they would lose a domain, the error names it, and `--drop` allows it.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _MAX_NAMED: Final = 12
 _FORMAT: Final = ("--isolated", "--no-cache", "--quiet", "--config", "line-length=120")
 _TARGET: Final = ("--config", 'target-version="py310"')
 _IMPORTS: Final = ("--fix", "--select", "I", "--config", 'lint.isort.known-first-party=["cdp_core"]')
-"""Spelled out, so that the same is written wherever it runs."""
+"""Given explicitly, so that the files do not depend on the configuration of the machine."""
 
 
 def add_options(parser: argparse.ArgumentParser, *, own: bool) -> None:
-    """What the command takes; `own` where the bindings themselves may be written."""
+    """Add the options of the command; `own` allows writing the bindings themselves."""
     parser.add_argument("sources", nargs="*", help="protocol files, or the address of a browser; default: npm")
     parser.add_argument("--version", default=PINNED, help="the version of the npm package (%(default)s)")
-    parser.add_argument("--check", action="store_true", help="write nothing; say what would differ")
+    parser.add_argument("--check", action="store_true", help="write nothing; list the files that would differ")
     parser.add_argument(
         "--package",
         required=not own,
@@ -51,22 +51,22 @@ def add_options(parser: argparse.ArgumentParser, *, own: bool) -> None:
         help="the package that the modules belong to",
     )
     parser.add_argument(
-        "--domains", type=lambda text: text.split(","), default=[], help="only these, with commas between"
+        "--domains", type=lambda text: text.split(","), default=[], help="only these, separated by commas"
     )
     parser.add_argument("--out", type=Path, help="the folder to write to; default: that of the package")
     if own:
-        parser.add_argument("--drop", action="store_true", help="delete the domains that the source has not")
+        parser.add_argument("--drop", action="store_true", help="delete the domains that the source does not have")
 
 
 def generate(options: argparse.Namespace, *, own: Path | None = None, again: str = "the same") -> int:
-    """Carry out the command; the result is the exit code. `own` is where the bindings themselves lie.
+    """Run the command, and return the exit code. `own` is the folder of the bindings themselves.
 
-    Raises CdpError, in one line, where something is wrong; then nothing was written.
+    Raises CdpError, with a text of one line, after which no file has changed.
     """
     whole = options.package == OWN_PACKAGE
     home = own if whole else Path(*options.package.split("."))
     if home is None:
-        raise InvalidArgument(f"{OWN_PACKAGE} itself is written in a checkout, by tools/gen_bindings.py.")
+        raise InvalidArgument(f"{OWN_PACKAGE} itself is generated in a checkout; run tools/gen_bindings.py there.")
     source = _read(options, whole=whole)
     files = write_all(source.origin, source.tables, options.package, options.domains)
     folder: Path = options.out or home
@@ -76,7 +76,7 @@ def generate(options: argparse.Namespace, *, own: Path | None = None, again: str
     if left and not options.drop:
         raise InvalidArgument(
             f"{' and '.join(options.sources) or source.origin} lacks {_named(left)}, which {folder} has; "
-            "give all of the protocol, or --drop to delete them."
+            "give the whole protocol, or --drop to delete them."
         )
     put(files, folder, left)
     chosen = [table for table in source.tables.values() if not options.domains or table.name in options.domains]
@@ -91,15 +91,15 @@ def _described(tables: Iterable[Table]) -> str:
     return f"{len(tables)} domains, {commands} commands, {events} events, {types} types and enumerations"
 
 
-# ── where it comes from ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── the source ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _read(options: argparse.Namespace, *, whole: bool) -> Source:
     if options.domains and whole:
-        raise InvalidArgument("--domains goes with --package: the bindings of this one are whole.")
+        raise InvalidArgument(f"--domains needs another --package: {OWN_PACKAGE} always has every domain.")
     if not all(part.isidentifier() and not keyword.iskeyword(part) for part in options.package.split(".")):
         raise InvalidArgument(
-            f"--package {options.package!r} is no name of a package; write it with dots, as in an import."
+            f"--package {options.package!r} is not a package name; write it with dots, as in an import."
         )
     find_domain = _installed_domains(options.package)
     found = source_of(options.sources, find_domain) if options.sources else npm_source(options.version, find_domain)
@@ -110,7 +110,7 @@ def _read(options: argparse.Namespace, *, whole: bool) -> Source:
 
 
 def _installed_domains(package: str) -> Callable[[str], Table | None]:
-    """A package of its own refers to the domains that are installed; the bindings refer to themselves alone."""
+    """Return the lookup of installed domains; the bindings themselves refer to none of them."""
 
     def find(domain: str) -> Table | None:
         found = None if package == OWN_PACKAGE else domain_named(domain)
@@ -119,17 +119,17 @@ def _installed_domains(package: str) -> Callable[[str], Table | None]:
     return find
 
 
-# ── what is written ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the files ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def write_all(origin: str, tables: Mapping[str, Table], package: str, domains: list[str]) -> dict[str, str]:
-    """Every file by its name, formatted."""
+    """Return the formatted text of every file by its name."""
     files: dict[str, str] = {}
     chosen = {name: table for name, table in sorted(tables.items()) if not domains or name in domains}
     for name in chosen if package == OWN_PACKAGE else ():
         if field_name(name) in bindings.__all__:
             raise InvalidArgument(
-                f"The domain {name} would be the module {field_name(name)}, a name that {package} has already."
+                f"The domain {name} would be the module {field_name(name)}, a name that {package} uses already."
             )
     for name, table in chosen.items():
         files[f"{field_name(name)}.py"] = Module(table, origin, package).text()
@@ -144,7 +144,7 @@ def _formatted(files: Mapping[str, str]) -> dict[str, str]:
         for name, text in files.items():
             (folder / name).write_bytes(text.encode())
         for command in (("check", *_FORMAT, *_TARGET, *_IMPORTS), ("format", *_FORMAT, *_TARGET)):
-            done = subprocess.run(  # noqa: S603 - this interpreter, and options of our own
+            done = subprocess.run(  # noqa: S603 - this interpreter, with fixed options
                 [sys.executable, "-m", "ruff", *command, "."],
                 capture_output=True,
                 text=True,
@@ -154,28 +154,28 @@ def _formatted(files: Mapping[str, str]) -> dict[str, str]:
             if done.returncode:
                 lines = (done.stderr or done.stdout).strip().splitlines()
                 if lines and lines[-1].endswith("No module named ruff"):
-                    raise InvalidArgument("ruff, which formats what is written, is not installed; pip install ruff.")
+                    raise InvalidArgument("ruff, which formats the files, is not installed; pip install ruff.")
                 raise InvalidArgument(
-                    f"ruff could not format what was written: {lines[-1] if lines else done.returncode}"
+                    f"ruff could not format the generated files: {lines[-1] if lines else done.returncode}"
                 )
         return {name: (folder / name).read_bytes().decode() for name in files}
 
 
-# ── where it goes ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the folder ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def stale(files: Mapping[str, str], folder: Path) -> list[Path]:
-    """Generated before, and not any more."""
+    """Return the generated files of the folder that are not among the new ones."""
     mark = f"\n{MARK} from ".encode()
     try:
         found = [*folder.glob("*.py"), *folder.glob("*.pyi")]
-    except OSError:  # no folder yet, or none that can be read, which the writing will say
+    except OSError:  # no folder, or an unreadable one, which is an error when the files are written
         return []
     return sorted(path for path in found if path.name not in files and mark in (_content(path) or b""))
 
 
 def _named(left: Iterable[Path]) -> str:
-    """The domains of such files; the files where they do not say."""
+    """Name the domains of the files; a file without a domain by its file name."""
     names: dict[str, None] = {}
     for path in left:
         found = re.search(rb"The (\w+) domain", _content(path) or b"")
@@ -188,9 +188,9 @@ def _check(files: Mapping[str, str], folder: Path, origin: str, left: list[Path]
     different = [name for name, text in files.items() if _content(folder / name) != text.encode()]
     different += [path.name for path in left]
     if different:
-        print(f"{folder} is not what {origin} gives: {', '.join(sorted(different))}; run {again}")  # noqa: T201
+        print(f"{folder} differs from the bindings of {origin}: {', '.join(sorted(different))}; run {again}")  # noqa: T201
         return 1
-    print(f"{folder} is what {origin} gives ({len(files)} files)")  # noqa: T201
+    print(f"{folder} has the bindings of {origin} ({len(files)} files)")  # noqa: T201
     return 0
 
 
@@ -202,9 +202,10 @@ def _content(path: Path) -> bytes | None:
 
 
 def put(files: Mapping[str, str], folder: Path, left: Iterable[Path] = ()) -> None:
-    """Write the files, and delete what is left of others.
+    """Write the files, and delete those in `left`.
 
-    All new files are whole beside the old ones before the first takes its place; where one cannot, the old come back.
+    All new files are written under temporary names before the first replaces an old one; after an error, the old files
+    are restored.
     """
     new = {folder / name: folder / f".{name}.new" for name in files}
     replaced: dict[Path, bytes | None] = {}

@@ -1,14 +1,15 @@
-"""How each type of the protocol is read from JSON, shown, and written as JSON.
+"""The types of the protocol: how each is read from JSON, shown, and written as JSON.
 
-A `Shape` is one type; a `Spec` is one object type, with its fields. There are two rungs of reading, and they agree
+A `Shape` is one type; a `Spec` is one object type, with its fields. Two readers exist, and they agree
 (tests/core/bindings/test_rungs.py):
 
-* the strict one (`_strict.py`): the bytes go straight into a record, in C; anything that does not fit exactly is declined;
-* the loose one, here: JSON that was decoded already, field by field. It never raises, counts what does not fit
-  (`_drift.py`) and keeps it: an unknown field in `extra`, a value of another type as it came, an explicit null as such.
+* the strict one (`_strict.py`): the bytes go straight into a record, in C; a text that does not fit exactly is
+  declined;
+* the loose one, here: JSON that is decoded already, field by field. It never raises, counts each misfit (`_drift.py`)
+  and keeps it: an unknown field in `extra`, a value of another type and an explicit null unchanged.
 
-`show` makes what a reader of the value sees out of what the strict rung stored; what it does not recognise it leaves as
-it is, so that it can be given what the loose rung stored as well.
+`show` turns a value that the strict reader stored into the one that the user sees; it leaves any other value
+unchanged, so it also accepts a value that the loose reader stored.
 """
 
 from __future__ import annotations
@@ -42,41 +43,41 @@ Count = Callable[[_drift.Kind, str, str], None]
 
 
 def no_count(_kind: _drift.Kind, _item: str, _name: str) -> None:
-    """For values that were counted when they came from the browser."""
+    """Count nothing: for values whose misfits were counted when the browser sent them."""
 
 
 class Shape:
     """One type of the protocol."""
 
     plain = True
-    """Whether what the strict rung stores is what is shown."""
+    """True if the strict reader stores the value in the form that is shown."""
 
     kept = False
-    """Whether what is shown is made at the first reading, and kept: in the slot `_kept_` and the field's name."""
+    """True if the shown value is made at the first read, and kept in the slot `_kept_<field>`."""
 
     def getter(self, name: str) -> Callable[[Any], Any]:
-        """What reads a field of this type from a value."""
+        """Return the function that reads a field of this type from a value."""
         return attrgetter(f"_source.{name}")
 
     def read(self, value: Any, item: str, field: str, count: Count) -> Any:
-        """A JSON value, loosely; `item` and `field` are where it stands."""
+        """Read a JSON value loosely; `item` and `field` name its place."""
         raise NotImplementedError
 
     def accept(self, value: Any, path: str) -> Any:
-        """What a caller gave, as a value keeps it. Raises InvalidArgument, naming the place."""
+        """Check a caller's value, and return it in the stored form. Raises InvalidArgument, naming the place."""
         raise NotImplementedError
 
     def show(self, stored: Any) -> Any:
-        """What a reader sees."""
+        """Return the shown form of a stored value."""
         return stored
 
     def strict(self, in_progress: dict[str, Any]) -> Any:
-        """The type for the strict rung; `begun` is what Spec.twin says."""
+        """Return the type for the strict reader; `in_progress` is that of Spec.twin."""
         raise NotImplementedError
 
 
 class PlainShape(Shape):
-    """A string, number, boolean, open object, or anything at all."""
+    """A string, number, boolean, open object, or any JSON value."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -84,12 +85,10 @@ class PlainShape(Shape):
         self.plain = kind != "any"
 
     def getter(self, name: str) -> Callable[[Any], Any]:
-        """See Shape."""
         stored = attrgetter(f"_source.{name}")
         return stored if self.plain else lambda value: _strict.set_or_none(stored(value))
 
     def read(self, value: Any, item: str, field: str, count: Count) -> Any:
-        """See Shape."""
         if not self._fits(value):
             count("other_types", item, field)
         elif self.kind == "int" and type(value) is float:
@@ -97,15 +96,12 @@ class PlainShape(Shape):
         return value
 
     def accept(self, value: Any, path: str) -> Any:
-        """See Shape."""
         return _ACCEPT[self.kind](value, path)
 
     def show(self, stored: Any) -> Any:
-        """See Shape; only what may be anything comes here."""
         return _strict.set_or_none(stored)
 
     def strict(self, in_progress: dict[str, Any]) -> Any:  # noqa: ARG002
-        """See Shape."""
         return _STRICT[self.kind]
 
 
@@ -130,7 +126,7 @@ def _accept_integer(value: Any, path: str) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, float) and value.is_integer():
-        return int(value)  # as it would be read
+        return int(value)  # as the loose reader does
     raise refusal(path, "an integer", value)
 
 
@@ -163,7 +159,7 @@ _ACCEPT: Final[Mapping[str, Callable[[Any, str], Any]]] = {
 
 
 class EnumShape(Shape):
-    """A string out of a list that may grow."""
+    """An enumeration: a string from a list that may grow."""
 
     plain = False
 
@@ -171,20 +167,18 @@ class EnumShape(Shape):
         self.kind = kind
 
     def getter(self, name: str) -> Callable[[Any], Any]:
-        """See Shape."""
         stored, known = attrgetter(f"_source.{name}"), self.kind.__cdp_members__
 
         def get(value: Value) -> Any:
             found = stored(value)
             try:
                 return known[found]
-            except (KeyError, TypeError):  # TypeError: another type came, that has no hash
+            except (KeyError, TypeError):  # TypeError: the value has another type, without a hash
                 return self.show(found)
 
         return get
 
     def read(self, value: Any, item: str, field: str, count: Count) -> Any:
-        """See Shape."""
         if type(value) is not str:
             count("other_types", item, field)
             return value
@@ -194,23 +188,21 @@ class EnumShape(Shape):
         return member
 
     def accept(self, value: Any, path: str) -> Any:
-        """See Shape; a member that the bindings do not know may be one that the browser does."""
+        """Accept any string: the browser may know a member that the bindings do not."""
         if isinstance(value, str):
             return self.kind(value)
         raise refusal(path, "a string", value)
 
     def show(self, stored: Any) -> Any:
-        """See Shape."""
         return self.kind(stored) if type(stored) is str else stored
 
     def strict(self, in_progress: dict[str, Any]) -> Any:  # noqa: ARG002
-        """See Shape."""
         members = tuple(self.kind.__cdp_members__)
         return Literal[members] if members else str
 
 
 class ObjectShape(Shape):
-    """Another value. Its class is made when it is needed, so that types may refer to each other in a circle."""
+    """An object type. Its class is made on demand, so that types may refer to each other in a circle."""
 
     plain = False
 
@@ -219,11 +211,10 @@ class ObjectShape(Shape):
 
     @cached_property
     def kind(self) -> type[Value]:
-        """The class."""
+        """The class of the values."""
         return self._make()
 
     def getter(self, name: str) -> Callable[[Any], Any]:
-        """See Shape."""
         stored, twin = attrgetter(f"_source.{name}"), _strict.Twin
 
         def get(value: Value) -> Any:
@@ -233,7 +224,6 @@ class ObjectShape(Shape):
         return get
 
     def read(self, value: Any, item: str, field: str, count: Count) -> Any:
-        """See Shape."""
         if not is_object(value):
             count("other_types", item, field)
             return value
@@ -241,7 +231,7 @@ class ObjectShape(Shape):
         return make_value(kind, kind.__cdp_spec__.read(value, count))
 
     def accept(self, value: Any, path: str) -> Any:
-        """See Shape; plain JSON may stand where a value could."""
+        """Accept a value of the class, or plain JSON instead."""
         if isinstance(value, Mapping):
             return copied_object(value, path)  # pyright: ignore[reportUnknownArgumentType]
         if isinstance(value, self.kind):
@@ -249,16 +239,14 @@ class ObjectShape(Shape):
         raise refusal(path, f"of {self.kind.__qualname__}, or a JSON object", value)
 
     def show(self, stored: Any) -> Any:
-        """See Shape."""
         return make_value(self.kind, stored) if isinstance(stored, _strict.Twin) else stored
 
     def strict(self, in_progress: dict[str, Any]) -> Any:
-        """See Shape."""
         return self.kind.__cdp_spec__.twin(in_progress)
 
 
 class ArrayShape(Shape):
-    """Several of one type: a tuple, since values do not change."""
+    """An array of one type, as a tuple, since values are immutable."""
 
     def __init__(self, inner: Shape) -> None:
         self.inner = inner
@@ -266,7 +254,6 @@ class ArrayShape(Shape):
         self.kept = not inner.plain
 
     def getter(self, name: str) -> Callable[[Any], Any]:
-        """See Shape."""
         stored = attrgetter(f"_source.{name}")
         if self.plain:
             return stored
@@ -282,7 +269,6 @@ class ArrayShape(Shape):
         return get
 
     def read(self, value: Any, item: str, field: str, count: Count) -> Any:
-        """See Shape."""
         if not isinstance(value, list):
             count("other_types", item, field)
             return value
@@ -291,14 +277,13 @@ class ArrayShape(Shape):
         return tuple([read(each, item, field, count) for each in items])
 
     def accept(self, value: Any, path: str) -> Any:
-        """See Shape; whatever can be gone through, once."""
+        """Accept any iterable, and iterate over it once."""
         if not isinstance(value, Iterable) or isinstance(value, (str, bytes, bytearray, Mapping, Value)):
             raise refusal(path, "an array", value)  # pyright: ignore[reportUnknownArgumentType]
         accept = self.inner.accept
         return tuple([accept(each, f"{path}[{number}]") for number, each in enumerate(value)])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
     def show(self, stored: Any) -> Any:
-        """See Shape."""
         if type(stored) is not tuple:
             return stored
         items: tuple[Any, ...] = stored  # pyright: ignore[reportUnknownVariableType]
@@ -308,13 +293,12 @@ class ArrayShape(Shape):
         return tuple(map(inner.show, items))
 
     def strict(self, in_progress: dict[str, Any]) -> Any:
-        """See Shape."""
         inner: Any = self.inner.strict(in_progress)
         return f"tuple[{inner}, ...]" if isinstance(inner, str) else GenericAlias(tuple, (inner, ...))
 
 
 class FieldSpec:
-    """One field of an object type."""
+    """The specification of one field of an object type."""
 
     def __init__(self, text: str, resolve: Callable[[str], Shape]) -> None:
         field = parse_field(text)
@@ -331,12 +315,12 @@ class FieldSpec:
 
     @cached_property
     def shape(self) -> Shape:
-        """The field's type."""
+        """The shape of the field's type."""
         return self._resolve(self.type)
 
 
 class Spec:
-    """One object type, event, or result."""
+    """The specification of one object type, event, or result."""
 
     def __init__(self, item: str, fields: Sequence[FieldSpec]) -> None:
         self.item = item
@@ -348,18 +332,18 @@ class Spec:
 
     @cached_property
     def reading(self) -> tuple[type[Value], Callable[[Any], Any], Callable[[Event], Loose]]:
-        """What events of this type are read with: their class, the strict decoder, and what reads what it declines."""
+        """The class of these events, their strict decoder, and the loose reader for events that it declines."""
         return self.kind, _strict.strict_decoder(self.twin), self.read_loosely
 
     def event_reader(self) -> Callable[[Event], Value]:
-        """What makes events of this type."""
+        """Return the function that makes typed events."""
         kind, decode, read_loosely = self.reading
         new = object.__new__
 
         def read(event: Event) -> Value:
             value = new(kind)
             try:
-                set_source(value, decode(event.raw))  # empty in one out of a large message, which is decoded already
+                set_source(value, decode(event.raw))  # empty in a WholeEvent, which read_loosely reads
             except DECODE_ERRORS:
                 set_source(value, read_loosely(event))
             return value
@@ -367,7 +351,7 @@ class Spec:
         return read
 
     def read_loosely(self, event: Event) -> Loose:
-        """An event that the strict rung declined."""
+        """Read an event that the strict reader declined."""
         try:
             params = event.params
         except RemoteProtocolError:
@@ -376,7 +360,7 @@ class Spec:
         return self.read(params)
 
     def read(self, fields: Json, count: Count = _drift.count) -> Loose:
-        """A JSON object, loosely."""
+        """Read a JSON object loosely."""
         source = Loose(self)
         stored = source.__dict__
         nulls: list[str] = []
@@ -398,7 +382,7 @@ class Spec:
                 continue
             try:
                 stored[name] = field.shape.read(value, self.item, field.wire, count)
-            except RecursionError:  # a browser stops at 300 levels; what goes beyond that is left as JSON
+            except RecursionError:  # a browser stops at 300 levels; a deeper value is left as JSON
                 stored[name] = value
                 count("other_types", self.item, field.wire)
         source.nulls = frozenset(nulls)
@@ -409,11 +393,11 @@ class Spec:
         return source
 
     def restore(self, fields: Json) -> Loose:
-        """What `dump` wrote."""
+        """Read a JSON object that `dump` wrote, without counting."""
         return self.read(fields, no_count)
 
     def accept(self, given: Mapping[str, Any]) -> Loose:
-        """The fields that a caller gave. Raises TypeError or InvalidArgument that names what is wrong."""
+        """Check the fields that a caller gave. Raises TypeError or InvalidArgument, naming the field."""
         source = Loose(self)
         taken = take(self.by_name, given, self.kind.__qualname__)
         source.nulls = frozenset(name for name, value in taken.items() if value is NULL)
@@ -421,7 +405,7 @@ class Spec:
         return source
 
     def changed(self, value: Value, changes: Mapping[str, Any]) -> Loose:
-        """The fields of a value, but for those that a caller changes. Raises as `accept` does."""
+        """Return the fields of a value with a caller's changes. Raises as `accept` does."""
         source = self.restore(self.dump(value))
         taken = take(self.by_name, changes, self.kind.__qualname__, partly=True)
         source.nulls = source.nulls - taken.keys() | {name for name, given in taken.items() if given is NULL}
@@ -429,10 +413,10 @@ class Spec:
         return source
 
     def twin(self, in_progress: dict[str, Any] | None = None) -> Any:
-        """The record that the strict rung fills; its name where it is being made already.
+        """Return the record that the strict reader fills, or its name while it is being made.
 
-        `begun` has the twins of one making by their names, and the name itself for one that is not made yet. Others see
-        them when all are made: in another thread, a name would be nothing yet.
+        `in_progress` maps names to the twins of this run, and the name of an unfinished twin to itself. They are
+        published together: another thread could not resolve the name of an unfinished one.
         """
         name = self.item.replace(".", "_")
         twins: dict[str, Any] = {} if in_progress is None else in_progress
@@ -448,7 +432,7 @@ class Spec:
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def dump(self, value: Value) -> Json:
-        """The value as a JSON object."""
+        """Return the value as a JSON object."""
         source = source_of(value)
         if type(source) is not Loose:
             return _strict.to_builtins(source)
@@ -461,7 +445,7 @@ class Spec:
         return written
 
     def nulls(self, value: Value) -> frozenset[str]:
-        """The fields that are an explicit null."""
+        """Return the names of the fields that are an explicit null."""
         source = source_of(value)
         if type(source) is Loose:
             return source.nulls
@@ -471,7 +455,7 @@ class Spec:
 
 
 def to_json(value: Any) -> Any:
-    """Anything of the bindings as plain JSON; what is JSON already stays."""
+    """Convert a value of the bindings to plain JSON; plain JSON is unchanged."""
     if isinstance(value, Value):
         return value.__cdp_spec__.dump(value)
     if isinstance(value, EnumValue):
@@ -486,13 +470,13 @@ def to_json(value: Any) -> Any:
 def take(
     fields: Mapping[str, FieldSpec], given: Mapping[str, Any], what: str, *, partly: bool = False
 ) -> dict[str, Any]:
-    """The given values in the order of the fields, None for what was left out; `partly`: those that were given.
+    """Check the given values, and return them in the order of the fields.
 
-    Raises TypeError, InvalidArgument.
+    An omitted field is None; with `partly` it is left out. Raises TypeError or InvalidArgument.
     """
     for name in given:
         if name not in fields:
-            raise TypeError(f"{what} has no {name!r}; it has {', '.join(fields) or 'nothing to give'}.")
+            raise TypeError(f"{what} has no {name!r}; it has {', '.join(fields) or 'no parameters'}.")
     if partly:
         fields = {name: fields[name] for name in given}
     missing = [name for name, field in fields.items() if field.required and given.get(name) is None]
@@ -502,7 +486,7 @@ def take(
         return {name: _accepted(given.get(name), field, what) for name, field in fields.items()}
     except RecursionError:
         pass  # raised outside, without a context a thousand frames deep
-    raise InvalidArgument(f"What {what} was given is nested too deeply, or contains itself.")
+    raise InvalidArgument(f"The values given to {what} are nested too deeply, or contain themselves.")
 
 
 def _accepted(value: Any, field: FieldSpec, what: str) -> Any:

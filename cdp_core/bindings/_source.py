@@ -1,7 +1,8 @@
-"""Where bindings are generated from: the npm package of the protocol, files, or a running browser.
+"""The sources of generated bindings: the npm package of the protocol, files, or a running browser.
 
-A `Source` is the tables of one protocol, and what is said of where they come from: a version that anybody can have again,
-and no address or file name where there is something better. Whatever goes wrong is one line that says what and where.
+A `Source` has the tables of one protocol and its origin: a version that other people can download again if one is
+known, never an address, and a file name only without a version. Each error is one line that names the problem and its
+place.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from cdp_core.sansio.messages import is_object
 NPM_PACKAGE: Final = "devtools-protocol"
 NPM_FILES: Final = ("browser_protocol.json", "js_protocol.json")
 NPM_SECONDS: Final = 120.0
-"""npm has a time limit for each request; this one is for all of it."""
+"""Seconds for all of npm's work; its own limit applies to each request."""
 
 _NPM_OPTIONS: Final = ("--loglevel=error", "--fetch-retries=0", "--fetch-timeout=30000")
 _NPM_SIGNS: Final = ("npm error", "npm ERR!", "npm warn", "npm WARN")
@@ -38,17 +39,17 @@ FindDomain = Callable[[str], Table | None]
 
 @attrs.frozen
 class Source:
-    """One protocol."""
+    """The tables of one protocol, and their origin."""
 
     origin: str
-    """What it is of; goes into docstrings."""
+    """The origin in words, which is written into docstrings."""
     tables: dict[str, Table]
 
 
 def source_of(places: Sequence[str], find_domain: FindDomain) -> Source:
-    """The protocol of files, or of a browser.
+    """Read the protocol from files, or from a browser.
 
-    Raises InvalidArgument or DiscoveryError; the former also where two files are of two versions of the npm package.
+    Raises InvalidArgument or DiscoveryError; the former also if two files are from different npm versions.
     """
     described = [load_description(place) for place in places]
     tables = read_protocol(*described, find_domain=find_domain)
@@ -64,7 +65,10 @@ def source_of(places: Sequence[str], find_domain: FindDomain) -> Source:
 
 
 def npm_source(version: str, find_domain: FindDomain) -> Source:
-    """The protocol of one version of the npm package, which may be a tag such as `latest`. Raises InvalidArgument."""
+    """Read the protocol from the npm package; `version` may be a tag such as `latest`.
+
+    Raises InvalidArgument.
+    """
     npm = shutil.which("npm")
     if npm is None:
         raise InvalidArgument(f"npm is not installed; install it, or give the two files {' and '.join(NPM_FILES)}.")
@@ -75,7 +79,7 @@ def npm_source(version: str, find_domain: FindDomain) -> Source:
                 about, *described = [_read_member(archive, name, package) for name in ("package.json", *NPM_FILES)]
         except (tarfile.TarError, OSError, EOFError, zlib.error):
             raise InvalidArgument(
-                f"What npm fetched for {package} is no archive that can be read; try again."
+                f"The file that npm fetched for {package} is not a readable archive; try again."
             ) from None
     resolved = about.get("version") if is_object(about) else None
     if not isinstance(resolved, str):
@@ -86,7 +90,7 @@ def npm_source(version: str, find_domain: FindDomain) -> Source:
 
 @contextmanager
 def working_folder() -> Generator[Path, None, None]:
-    """A temporary folder. Raises InvalidArgument where there is none, or where it can hold no more."""
+    """Provide a temporary folder. Raises InvalidArgument if it cannot be made or written."""
     try:
         with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             yield Path(folder)
@@ -106,7 +110,7 @@ def _for_docstrings(origin: str) -> str:
 
 def _fetch(npm: str, package: str, folder: Path) -> Path:
     try:
-        done = subprocess.run(  # noqa: S603 - the program that the caller has on the path, and what the caller named
+        done = subprocess.run(  # noqa: S603 - npm from the caller's path, with the version that the caller gave
             [npm, "pack", *_NPM_OPTIONS, package],
             cwd=folder,
             capture_output=True,
@@ -127,7 +131,7 @@ def _fetch(npm: str, package: str, folder: Path) -> Path:
 
 
 def _reason(stderr: str) -> str:
-    """What npm says in many lines, in one: the first that is neither a bare code nor about npm itself."""
+    """Return the first line of npm's output that is neither a bare code nor about npm itself."""
     bare: list[str] = []
     for line in stderr.splitlines():
         plain = line.strip()

@@ -1,11 +1,11 @@
-"""The fast rung of reading: JSON text straight into a record, where it fits exactly.
+"""The strict, fast reader: JSON text straight into a record, if it fits exactly.
 
-For each object type that is met there is a twin: a record of msgspec's with the same fields, which refuses what the
-protocol does not say (unknown fields, another type, a member that an enumeration does not have), so that "it was read
-here" means "it fits". Whatever it declines goes the loose way (`_shapes.py`).
+Each object type in use has a twin: a msgspec record with the same fields, which refuses everything that the protocol
+does not describe (unknown fields, another type, an unknown member of an enumeration), so that a text that was read
+here fits. A text that it declines goes to the loose reader (`_shapes.py`).
 
-Types refer to each other in circles (a node has children that are nodes): a twin that is not made yet is referred to by
-its name, and msgspec looks for it among the names of this module.
+Types refer to each other in circles (a node has children that are nodes): a twin that is not made yet is referred to
+by its name, which msgspec looks up among the names of this module.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cdp_core.sansio.structs import decoder
 
 
 class Twin(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
-    """Base of all twins."""
+    """The base of all twins."""
 
 
 _write: Final = msgspec.json.Encoder().encode
@@ -29,12 +29,12 @@ _read: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def to_builtins(twin: Twin) -> Json:
-    """A twin as a JSON object."""
+    """Convert a twin to a JSON object."""
     return _read(_write(twin))
 
 
 def set_or_none(stored: Any) -> Any:
-    """What a field that may be anything holds; None where it was not sent."""
+    """Return the value of an `any` field; None if it was not sent."""
     return None if stored is UNSET else stored
 
 
@@ -42,17 +42,17 @@ _twins: Final[dict[str, type[Any]]] = {}
 
 
 def finished(name: str) -> type[Any] | None:
-    """The twin of that name, where it is made, and all that it refers to."""
+    """Return the twin of a name, if it and every twin that it refers to are made."""
     return _twins.get(name)
 
 
 def finish(twins: Mapping[str, type[Any]]) -> None:
-    """These are made, and so is all that they refer to."""
+    """Publish twins that are complete, with every twin that they refer to."""
     _twins.update(twins)
 
 
 def define(name: str, fields: list[tuple[str, str, Any, bool]]) -> type[Any]:
-    """Make a twin; each field is its own name, its name in the protocol, its type, and whether it must be there."""
+    """Make a twin; each field is its Python name, its protocol name, its type, and whether it is required."""
     twin = msgspec.defstruct(
         name,
         [
@@ -73,5 +73,5 @@ def define(name: str, fields: list[tuple[str, str, Any, bool]]) -> type[Any]:
 
 
 def strict_decoder(twin: Callable[[], type[Any]]) -> Callable[[Any], Any]:
-    """What makes twins; declines with one of DECODE_ERRORS."""
+    """Make the strict decoder of a twin; it declines a text with one of DECODE_ERRORS."""
     return decoder(twin())

@@ -1,16 +1,15 @@
-"""What a protocol description says, in the short form that the modules of the domains keep.
+"""The tables of a protocol description, in the short form that the modules of the domains contain.
 
 `read_protocol` turns the JSON of the `devtools-protocol` package, or of a browser's `/json/protocol`, into one `Table`
-for each domain. The generator writes these tables down, `diff` compares two sets of them, and the lazy modules make
-classes out of them: so "what the bindings have" is the same thing everywhere.
+for each domain. The generator writes these tables, `diff` compares two sets of them, and the lazy modules make classes
+from them: so all three have the same contents.
 
-A field is one text: `"parentId?~:FrameId"`. The marks are `?` optional, `~` experimental, `!` deprecated. A type is one of
-`str int num bool obj any`, the name of a type of the same domain (`FrameId`) or of another (`Network.LoaderId`), or one
-of these in brackets for an array of it. The first text of each item holds the item's own marks. An enumeration without a
-name gets one, from its owner and its field.
+A field is one text: `"parentId?~:FrameId"`. The marks are `?` optional, `~` experimental, `!` deprecated. A type is
+one of `str int num bool obj any`, the name of a type of the same domain (`FrameId`) or of another
+(`Network.LoaderId`), or one of these in brackets for an array of it. The first text of each item has the item's own
+marks. An enumeration without a name gets one, from its owner and its field.
 
-Only names, types and marks are kept (docs/cdp/experimental-items-change-without-notice.md): descriptions stay where they
-are.
+Only names, types and marks are kept (docs/cdp/experimental-items-change-without-notice.md); descriptions are dropped.
 """
 
 from __future__ import annotations
@@ -30,23 +29,23 @@ from cdp_core.sansio.messages import Json, is_object
 
 PLAIN_TYPES: Final = {
     "string": "str",
-    "binary": "str",  # a browser's own description tells it apart; as JSON it is a string in base64
+    "binary": "str",  # only a browser's own description has it; as JSON it is a string in base64
     "integer": "int",
     "number": "num",
     "boolean": "bool",
     "object": "obj",
     "any": "any",
 }
-"""The protocol's own types, and what a table calls them."""
+"""The protocol's plain types, and their names in a table."""
 
 Texts = tuple[str, ...]
 
 _FIELD: Final = re.compile(r"([^?~!:]+)(\??)(~?)(!?):(.+)")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,119}")
-"""A name becomes that of a file, which file systems bound; the protocol's longest has 44 letters."""
+"""A name becomes a file name, whose length file systems limit; the protocol's longest has 44 letters."""
 _RESERVED: Final = frozenset((*keyword.kwlist, "DOMAIN"))
 _MAX_DEPTH: Final = 8
-"""The protocol has arrays of arrays; no deeper is read than anybody could mean."""
+"""Levels of nested arrays. The protocol has arrays of arrays; a deeper type is an error."""
 _SHORT: Final = reprlib.Repr()
 _SHORT.maxstring = 100
 
@@ -63,27 +62,27 @@ class Field:
 
     @property
     def text(self) -> str:
-        """The form that a table keeps."""
+        """The text of the field in a table."""
         return f"{self.wire}{'?' * self.optional}{'~' * self.experimental}{'!' * self.deprecated}:{self.type}"
 
 
 @attrs.frozen(kw_only=True)
 class Table:
-    """One domain. Each value begins with the marks of its item."""
+    """One domain. The text of each item begins with its marks."""
 
     name: str
     marks: str = ""
     names: Mapping[str, tuple[str, str]] = MappingProxyType({})
-    """Types that are another type by a name of their own: `FrameId`, which is a string."""
+    """Types that are an alias of another type: `FrameId`, which is a string."""
     enums: Mapping[str, Texts] = MappingProxyType({})
     objects: Mapping[str, Texts] = MappingProxyType({})
     commands: Mapping[str, tuple[str, Texts, Texts]] = MappingProxyType({})
-    """Params and what comes back."""
+    """The marks, the params and the result of each command."""
     events: Mapping[str, Texts] = MappingProxyType({})
 
 
 def parse_field(text: str) -> Field:
-    """Read one field's text."""
+    """Parse the text of one field."""
     found = _FIELD.fullmatch(text)
     assert found is not None, text
     wire, optional, experimental, deprecated, kind = found.groups()
@@ -93,18 +92,18 @@ def parse_field(text: str) -> Field:
 def read_protocol(
     *files: tuple[str, object], find_domain: Callable[[str], Table | None] = lambda _domain: None
 ) -> dict[str, Table]:
-    """The tables of one protocol that comes in one or more files, each given with its name.
+    """Return the tables of one protocol, from one or more files, each given with its name.
 
-    `elsewhere` finds the domains that the files refer to and do not describe. A file that names no version goes with
-    any. Raises InvalidArgument, in one line that says what and where, where a file is no protocol, where versions
-    differ, or where two names would become one.
+    `find_domain` finds the domains that the files refer to and do not describe. A file without a version fits any
+    other. Raises InvalidArgument, in one line that names the problem and its place, if a file is not a protocol, if
+    versions differ, or if two names would become one.
     """
     tables: dict[str, Table] = {}
     first: tuple[str, object] | None = None
     for where, content in files:
         domains = content.get("domains") if is_object(content) else None
         if not is_object(content) or not isinstance(domains, list):
-            raise InvalidArgument(f"{where} is no protocol description: it has no list of domains.")
+            raise InvalidArgument(f"{where} is not a protocol description: it has no list of domains.")
         version: object = content.get("version")
         if version is not None:
             first = first or (where, version)
@@ -114,7 +113,7 @@ def read_protocol(
                     "give two files of one version."
                 )
         if not domains:
-            raise InvalidArgument(f"{where} is no protocol description: its list of domains is empty.")
+            raise InvalidArgument(f"{where} is not a protocol description: its list of domains is empty.")
         for position, domain in enumerate(cast("list[object]", domains)):
             table = _read_domain(where, position, domain)
             if table.name in tables:
@@ -134,15 +133,15 @@ def _version(version: object) -> str:
 
 def _read_domain(where: str, position: int, domain: object) -> Table:
     if not is_object(domain):
-        raise InvalidArgument(f"{where}: domain {position} is no JSON object.")
+        raise InvalidArgument(f"{where}: domain {position} is not a JSON object.")
     name: object = domain.get("domain")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise InvalidArgument(f"{where}: {_shown(name)} is no name for a domain (number {position} of the list).")
+        raise InvalidArgument(f"{where}: {_shown(name)} is not a name for a domain (number {position} of the list).")
     return _Reader(f"{where}: {name}", name).table(domain)
 
 
 class _Reader:
-    """Reads one domain; every complaint says where."""
+    """Reads one domain; every error names the place."""
 
     def __init__(self, where: str, domain: str) -> None:
         self._where = where
@@ -156,7 +155,7 @@ class _Reader:
         events: dict[str, Texts] = {}
         for own, kind in self._items(domain, "types", "type", key="id"):
             if own in PLAIN_TYPES.values():
-                raise self._wrong(f"no type can be called {own}, which tables keep for a plain one")
+                raise self._wrong(f"a type cannot be called {own}, which tables reserve for a plain type")
             if own in self._enums:
                 raise self._wrong(f"the type {own} has a name that is taken")
             if "properties" in kind:
@@ -186,17 +185,18 @@ class _Reader:
         return InvalidArgument(f"{self._where}: {text}.")
 
     def _items(self, owner: Json, key_of_list: str, what: str, *, key: str = "name") -> Iterator[tuple[str, Json]]:
-        """Each item with its name, which no other of the list has."""
+        """Yield each item with its name, which must be unique in the list."""
         items: object = owner.get(key_of_list, [])
         of = what.partition(" of ")[2]
         if not isinstance(items, list):
-            raise self._wrong(f"the {key_of_list}{of and ' of '}{of} are no list")
+            raise self._wrong(f"the {key_of_list}{of and ' of '}{of} are not a list")
         seen: set[str] = set()
         for item in cast("list[object]", items):
             name: object = item.get(key) if is_object(item) else item
             if not is_object(item) or not isinstance(name, str) or not _NAME.fullmatch(name):
                 article = "an" if what == "event" else "a"
-                raise self._wrong(f"{_shown(name)} is no {f'name for {article} ' if is_object(item) else ''}{what}")
+                kind = f"a name for {article} {what}" if is_object(item) else f"{article} {what}"
+                raise self._wrong(f"{_shown(name)} is not {kind}")
             if name in seen:
                 raise self._wrong(f"the {what} {name} is described twice")
             seen.add(name)
@@ -220,13 +220,13 @@ class _Reader:
             reference: object = item["$ref"]
             named = isinstance(reference, str) and all(map(_NAME.fullmatch, reference.split(".", 1)))
             if not isinstance(reference, str) or not named or reference in PLAIN_TYPES.values():
-                raise self._wrong(f"{place} refers to {_shown(reference)}, which is no type's name")
+                raise self._wrong(f"{place} refers to {_shown(reference)}, which is not the name of a type")
             return reference.removeprefix(f"{self._domain}.")
         kind: object = item.get("type")
         if kind == "array":
             items: object = item.get("items", {"type": "any"})
             if not is_object(items) or depth == _MAX_DEPTH:
-                raise self._wrong(f"{place} is an array of {_shown(items)}, which is no type")
+                raise self._wrong(f"{place} is an array of {_shown(items)}, which is not a type")
             return f"[{self._type(items, owner, field, depth + 1)}]"
         if "enum" in item:
             name = enum_name(owner, field)
@@ -241,7 +241,7 @@ class _Reader:
     def _members(self, item: Json, place: str) -> Texts:
         members: object = item["enum"]
         if not isinstance(members, list) or not all(isinstance(each, str) for each in cast("list[object]", members)):
-            raise self._wrong(f"the members of {place} are no list of strings")
+            raise self._wrong(f"the members of {place} are not a list of strings")
         texts = cast("list[str]", members)
         _check_distinct(self._where, f"the members of {place}", ((name, member_name(name)) for name in texts))
         return tuple(texts)
@@ -256,14 +256,14 @@ class _Reader:
         _check_distinct(self._where, "the types, commands and events", made)
         for name, becomes in made:
             if becomes in _RESERVED:
-                raise self._wrong(f"{name!r} becomes {becomes}, a name that Python or the module keeps for itself")
+                raise self._wrong(f"{name!r} becomes {becomes}, a name that Python or the module reserves")
         for name, fields in _all_fields(table):
             wires = [parse_field(text).wire for text in fields]
             _check_distinct(self._where, f"the fields of {name}", ((wire, field_name(wire)) for wire in wires))
 
 
 def _check_distinct(where: str, what: str, made: Iterable[tuple[str, str]]) -> None:
-    """No two names become one; each is given with what it becomes."""
+    """Raise InvalidArgument if two protocol names become the same Python name."""
     seen: dict[str, str] = {}
     for name, becomes in made:
         if becomes in seen:
@@ -274,7 +274,7 @@ def _check_distinct(where: str, what: str, made: Iterable[tuple[str, str]]) -> N
 
 
 def _shown(value: object) -> str:
-    """What a peer wrote where something else belongs: in one short line."""
+    """Return a peer's unexpected value in one short line."""
     return _SHORT.repr(value)
 
 
@@ -291,11 +291,11 @@ def _all_fields(table: Table) -> Iterable[tuple[str, Texts]]:
 
 
 class _References:
-    """Whether every type that is referred to is described, and is not itself by another name."""
+    """Checks that every type reference leads to a described type, and that no alias leads to itself."""
 
     def __init__(self, tables: Mapping[str, Table], find_domain: Callable[[str], Table | None], where: str) -> None:
         self._tables = tables
-        self._elsewhere = find_domain
+        self._find_domain = find_domain
         self._where = where
 
     def check(self) -> None:
@@ -307,12 +307,12 @@ class _References:
                     self._find(table, owner, field.type)
 
     def _find(self, table: Table, owner: str, kind: str) -> tuple[Table, str] | None:
-        """Where a type is described; None for a plain one."""
+        """Return the table that describes a type, and its name; None for a plain type."""
         plain = kind.strip("[]")
         if plain in PLAIN_TYPES.values():
             return None
         domain, _, name = plain.rpartition(".")
-        found = self._tables.get(domain) or self._elsewhere(domain) if domain else table
+        found = self._tables.get(domain) or self._find_domain(domain) if domain else table
         if found is None or not (name in found.names or name in found.enums or name in found.objects):
             raise InvalidArgument(
                 f"{self._where}: {table.name}.{owner} refers to {domain or table.name}.{name}, "
@@ -326,6 +326,6 @@ class _References:
         while found is not None and found[1] in found[0].names:
             at, other = found
             if (at.name, other) in passed:
-                raise InvalidArgument(f"{self._where}: {table.name}.{name} is described by nothing but itself.")
+                raise InvalidArgument(f"{self._where}: {table.name}.{name} is only an alias of itself.")
             passed.add((at.name, other))
             found = self._find(at, other, at.names[other][1])

@@ -1,16 +1,16 @@
-"""What the bindings are made of: values, events, enumerations, commands.
+"""The base classes of the bindings: values, events, enumerations, commands.
 
-A `Value` is an attrs frozen class, made at the first touch of its name. It does not hold its fields itself but a source
-that does: either a record that the strict decoder filled straight from the bytes, or a `Loose` one, made field by field
-of what did not fit exactly, or of what a caller gave. Reading a plain field costs one C call; a field that is another
-value or an enumeration is made when it is read, and an array of these is kept besides.
+A `Value` is an attrs frozen class, made at the first use of its name. It does not hold its fields itself but a source
+that does: either a record that the strict decoder filled straight from the bytes, or a `Loose` one, made field by
+field from JSON that did not fit exactly, or from a caller's arguments. Reading a plain field costs one C call; a field
+that is another value or an enumeration is made when it is read, and an array of these is kept as well.
 
-So an event that nobody looks at is never decoded, and one that is looked at is decoded once, without a dict in between.
+So an event that no code reads is never decoded, and one that is read is decoded once, without a dict in between.
 
-A field that the browser left out although the protocol requires it raises `MissingField` when it is read; everything
-else about the value works: `==`, `repr`, `pickle`, `copy`, writing it as JSON. Fields that the bindings do not know are
-in `extra`; they are written again, and not compared. An optional field that was not sent is None; `NULL`, given to a
-field, is an explicit JSON null (docs/cdp/optional-parameters-are-left-out.md).
+A field that the browser omitted although the protocol requires it raises `MissingField` when it is read; everything
+else about the value works: `==`, `repr`, `pickle`, `copy`, writing it as JSON. Fields that the bindings do not know
+are in `extra`; they are written again, and not compared. An optional field that was not sent is None; `NULL`, given to
+a field, is an explicit JSON null (docs/cdp/optional-parameters-are-left-out.md).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ V = TypeVar("V", bound="Value")
 
 
 class _Mark:
-    """Stands for something that is no value."""
+    """The class of the two sentinels."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -51,11 +51,11 @@ class _Mark:
 NULL: Final[Any] = _Mark("NULL")
 """An explicit JSON null, where None would leave the field out: `runtime.CallArgument(value=NULL)`."""
 MISSING: Final[Any] = _Mark("MISSING")
-"""In comparisons: a required field that was not sent."""
+"""A required field that was not sent, in comparisons."""
 
 
 class _EnumKind(type):
-    """An enumeration's members are what the protocol says, for everybody in the process."""
+    """The metaclass of enumerations: their members are immutable, since the whole process shares them."""
 
     def __setattr__(cls, name: str, value: object) -> None:
         raise AttributeError(f"{cls.__name__}.{name} cannot be set: an enumeration does not change.")
@@ -75,20 +75,23 @@ class EnumValue(str, metaclass=_EnumKind):
     __cdp_members__: ClassVar[Mapping[str, EnumValue]] = {}
 
     def __new__(cls, value: str) -> Self:
-        """The one object of a known member; a new one for another. Raises InvalidArgument where it is no string."""
+        """Return the one object of a known member, or a new one for an unknown member.
+
+        Raises InvalidArgument if the value is not a string.
+        """
         if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
-            raise InvalidArgument(f"{cls.__qualname__} is made of a string, not of {type(value).__name__}.")
+            raise InvalidArgument(f"{cls.__qualname__} is made from a string, not from {type(value).__name__}.")
         known = cls.__cdp_members__.get(value)
         return str.__new__(cls, value) if known is None else known  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
 
     @property
     def known(self) -> bool:
-        """Whether the bindings have this member."""
+        """True if the bindings have this member."""
         return self in type(self).__cdp_members__
 
     @classmethod
     def members(cls) -> tuple[Self, ...]:
-        """Every known member."""
+        """Return every known member."""
         return tuple(cls.__cdp_members__.values())  # type: ignore[arg-type]  # pyright: ignore[reportReturnType]
 
     def __repr__(self) -> str:
@@ -99,7 +102,7 @@ class EnumValue(str, metaclass=_EnumKind):
 
 
 class Loose:
-    """Fields by their Python names; what was not sent, and is required, is not there."""
+    """Fields by their Python names; a required field that was not sent has no attribute."""
 
     __slots__ = ("__dict__", "extra", "nulls", "spec")
 
@@ -111,11 +114,11 @@ class Loose:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            # Asked here and not at the value, where a `__getattr__` would make every reading slower.
+            # A `__getattr__` of the value itself would make every read slower.
             wire = self.spec.by_name[name].wire
             raise MissingField(
                 f"The browser did not send {self.spec.item}.{wire}, though the bindings require it; the other fields "
-                "can be used, and cdp_core.bindings.drift() tells what else differs.",
+                "can be used, and cdp_core.bindings.drift() lists the differences.",
                 item=self.spec.item,
                 field=wire,
             )
@@ -125,7 +128,7 @@ _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class _Signature:
-    """What a class is made of, for `inspect.signature` and `help`; told when somebody asks."""
+    """The signature of a value's class for `inspect.signature` and `help`, computed on access."""
 
     def __get__(self, _value: Value | None, kind: type[Value]) -> inspect.Signature:
         spec: Spec | None = getattr(kind, "__cdp_spec__", None)
@@ -142,16 +145,16 @@ class _Signature:
 
 
 class Value:
-    """Base of every object type of the protocol, of events and of results.
+    """The base of every object type of the protocol, of events and of results.
 
-    A value has a hash, unless one of its fields holds open JSON (the protocol's `object` and `any`) that is an object or
-    an array: those are dicts and lists here. So has a command.
+    A value has a hash, unless one of its fields holds open JSON (the protocol's `object` and `any`) that is an object
+    or an array: those are dicts and lists here. The same holds for a command.
     """
 
     __slots__ = ("__weakref__", "_source")
 
     if TYPE_CHECKING:
-        # Unknown to typing.get_type_hints, which asks for the fields, and could not resolve these.
+        # Hidden from typing.get_type_hints, which must see the fields, and could not resolve this one.
         __cdp_spec__: ClassVar[Spec]
 
     @property
@@ -188,18 +191,18 @@ class Value:
 
 
 def replace(value: V, /, **changes: Any) -> V:
-    """A copy with some fields otherwise, None for "not given"; `copy.replace` of Python 3.13 is this too.
+    """Copy a value with some fields changed, None for "not given"; `copy.replace` of Python 3.13 calls it.
 
-    Unlike `attrs.evolve`, which makes a new value of what can be read, it keeps what else the browser sent: fields that
-    the bindings do not know, values of another type, explicit nulls; and a field that was not sent stays missing.
-    Raises TypeError or InvalidArgument, as the making of a value does.
+    Unlike `attrs.evolve`, which makes a new value from the readable fields, it keeps everything else that the browser
+    sent: fields that the bindings do not know, values of another type, explicit nulls; and a field that was not sent
+    stays missing. Raises TypeError or InvalidArgument, as the constructor of a value does.
     """
     kind = type(value)
     return make_value(kind, kind.__cdp_spec__.changed(value, changes))  # type: ignore[no-any-return]
 
 
 class _Reader:
-    """What reads events of a class; built, and put in this place, when somebody first asks for it."""
+    """Builds the event reader of a class on first access, and replaces itself with it."""
 
     def __get__(self, _value: EventValue | None, kind: type[Any]) -> Callable[[Event], Any]:
         read: Callable[[Event], Any] = kind.__cdp_spec__.event_reader()
@@ -208,7 +211,7 @@ class _Reader:
 
 
 class EventValue(Value):
-    """Base of every event."""
+    """The base of every event."""
 
     __slots__ = ()
 
@@ -217,7 +220,7 @@ class EventValue(Value):
 
         @classmethod
         def __cdp_read__(cls, event: Event, /) -> Self:
-            """Read the event. Never raises outside strict mode."""
+            """Return the typed event. Never raises outside strict mode."""
             ...
 
     else:
@@ -225,7 +228,7 @@ class EventValue(Value):
 
 
 def _state(value: Value) -> Iterator[Any]:
-    """Every field in order, with marks for what is no value."""
+    """Yield every field in order, with NULL and MISSING for fields without a value."""
     nulls = value.__cdp_spec__.nulls(value)
     for name in value.__cdp_spec__.by_name:
         yield NULL if name in nulls else getattr(value, name, MISSING)
@@ -236,14 +239,14 @@ set_source: Final[Any] = Value._source.__set__  # type: ignore[attr-defined]  # 
 
 
 def make_value(kind: type[Value], source: object) -> Any:
-    """A value over a source."""
+    """Make a value over a source."""
     value = _new(kind)
     set_source(value, source)
     return value
 
 
 def make_values(kind: type[Value], sources: Iterable[object]) -> tuple[Any, ...]:
-    """Values over several sources."""
+    """Make values over several sources."""
     values: list[Any] = []
     for source in sources:
         value = _new(kind)
@@ -261,22 +264,22 @@ def _restore(kind: type[Value], fields: Json) -> Value:
 
 @attrs.frozen(repr=False)
 class Command(Generic[R_co]):
-    """A command is a value: what to call, with what, and how to read what comes back.
+    """A command as a value: its method, its params, and the parser of its result.
 
-    Made by the functions of the domains' modules: `page.navigate(url="https://example.com")`.
+    The functions of the domains' modules make commands: `page.navigate(url="https://example.com")`.
     """
 
     method: str
     params: tuple[tuple[str, Any], ...]
-    """What was given, in the protocol's names and order."""
+    """The given params, with the protocol's names, in its order."""
     _spec: CommandSpec = attrs.field(eq=False)
 
     def to_params(self) -> Json:
-        """The params as JSON. What was not given is left out, and never sent as null."""
+        """Return the params as JSON. A param that was not given is left out, and never sent as null."""
         return self._spec.to_params(self.params)
 
     def parse(self, result: Result | Json, /) -> R_co:
-        """Read what the browser answered; None where the command brings nothing. Drift is counted, not raised."""
+        """Return the typed result; None if the command has none. Drift is counted, not raised."""
         return self._spec.parse(result)  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
 
     def __repr__(self) -> str:

@@ -1,1 +1,1 @@
-"""Every decision of the engine, and nothing that waits: no clock, socket, task, chance or log in here."""
+"""The pure part of the engine: every decision, and no clock, socket, task, random number or log."""

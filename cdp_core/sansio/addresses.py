@@ -1,19 +1,19 @@
-"""Where a browser can be reached: addresses read, written, shown, and what its HTTP endpoint answers.
+"""The addresses of a browser: parsing, redaction, and the replies of its HTTP endpoint.
 
-* `parse_address` reads what people configure, `parse_devtools_active_port` the file that a browser writes, and
+* `parse_address` reads a configured address, `parse_devtools_active_port` the file that a browser writes, and
   `parse_version` and `parse_list` the JSON that it serves. All of them give `EndpointAddress` values.
-* **A ws:// or wss:// address is complete**: it is dialled as it stands, whatever its path. Chromium wants
-  `/devtools/browser/<id>`, vendors root theirs at `/` or `/?token=...`; a guess would cost a request, and each request
-  may cost a person an approval prompt.
-* **The address that was asked is the address that is dialled.** `/json/version` repeats the Host header or names the
-  browser's own interface, which is wrong behind a port forward or a proxy; so only path and query of its
-  `webSocketDebuggerUrl` are taken, and credentials are never sent to a host that an answer chose.
-* **What is shown is redacted.** A debugging address is the key to a whole browser: `str()` and `repr()` of an address,
-  and every error, hide credentials, query values and ids; only `url` and `target` tell them. Redaction knows the words
-  that may be shown and hides the rest, so that an unknown form of token is hidden too. No exception made here has one
-  of the standard library as its context, since those keep the text that they could not read.
+* **A ws:// or wss:// address is complete**: it is dialled unchanged, whatever its path. Chromium requires
+  `/devtools/browser/<id>`, vendors serve theirs at `/` or `/?token=...`; a guess would cost a request, and each
+  request may cost the user an approval prompt.
+* **The configured address is the address that is dialled.** `/json/version` repeats the Host header or names the
+  browser's own interface, which is wrong behind a port forward or a proxy; so only the path and the query of its
+  `webSocketDebuggerUrl` are used, and credentials are never sent to a host that a reply chose.
+* **Every shown address is redacted.** A debugging address is the key to a whole browser: `str()` and `repr()` of an
+  address, and every error, hide credentials, query values and ids; only `url` and `target` contain them. Redaction
+  keeps the words of an allow-list and hides the rest, so an unknown form of token is hidden too. No exception raised
+  here has one of the standard library as its context, since those keep the text that they could not read.
 
-Not known here: files, name resolution, sockets, TLS, time.
+Files, name resolution, sockets, TLS and time are outside this module.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from cdp_core.errors import DiscoveryError, InvalidArgument
 from cdp_core.sansio.messages import Json, TargetId, is_object
 
 MAX_ANSWER_BYTES: Final = 1 << 20
-"""What a browser answers is a few kilobytes; something else may answer without end."""
+"""Bytes of a reply. A browser's reply has a few kilobytes; another server may send without end."""
 
 MAX_PROTOCOL_BYTES: Final = 1 << 24
-"""Except its description of the protocol, which is about two megabytes long."""
+"""Bytes of the reply to `/json/protocol`, which has about two megabytes."""
 
 Resource = Literal["/json/version", "/json/list", "/json/protocol"]
 
@@ -52,7 +52,7 @@ def _lower(text: str) -> str:
 
 
 def _check(_address: object, field: attrs.Attribute[str], value: str) -> None:
-    """The rules of a URL's parts; messages never repeat a value, since it may be a secret in the wrong place."""
+    """Validate one part of a URL; the error never repeats the value, which may be a misplaced secret."""
     pattern, message = _RULES[field.name]
     if re.fullmatch(pattern, value) is None and not (field.name == "host" and "%" not in value and _ip(value)):
         raise InvalidArgument(message)
@@ -61,16 +61,17 @@ def _check(_address: object, field: attrs.Attribute[str], value: str) -> None:
 def _check_port(_address: object, _field: object, port: int) -> None:
     if not 0 < port < 1 << 16:
         raise InvalidArgument(
-            "The port of an address is a number from 1 to 65535; with --remote-debugging-port=0 the one that the browser "
-            "chose stands in its DevToolsActivePort file."
+            "The port of an address is a number from 1 to 65535; with --remote-debugging-port=0 the browser writes the "
+            "port that it chose into its DevToolsActivePort file."
         )
 
 
 @attrs.frozen(kw_only=True, repr=False)
 class EndpointAddress:
-    """One address of a browser. `str()` and `repr()` are redacted; `url` and `target` are not: never log them.
+    """One address of a browser.
 
-    `host` is lower case and without brackets; `query` without its `?`; `userinfo` still percent-encoded.
+    `str()` and `repr()` are redacted; `url` and `target` are not: never log them. `host` is lower case and without
+    brackets, `query` is without its `?`, `userinfo` is still percent-encoded.
     """
 
     scheme: str = attrs.field(validator=_check)
@@ -90,39 +91,39 @@ class EndpointAddress:
 
     @property
     def url(self) -> str:
-        """The whole address, with everything that is secret in it."""
+        """The whole address, secrets included."""
         credentials = f"{self.userinfo}@" if self.userinfo else ""
         return f"{self.scheme}://{credentials}{self.host_header}{self.target}"
 
     @property
     def target(self) -> str:
-        """Path and query, as they stand in a request."""
+        """The path and the query, as a request line has them."""
         return f"{self.path}?{self.query}" if self.query else self.path
 
     @property
     def browser_id(self) -> str | None:
-        """The id that a browser has in its own address, for as long as it runs; None where there is none."""
+        """The browser's id in the path, constant while the browser runs; None if the path has no id."""
         found = re.fullmatch(r"/devtools/browser/([\w-]+)", self.path)
         return None if found is None else found[1]
 
     @property
     def host_header(self) -> str:
-        """Host and port as the Host header has them: the port only where it is not the scheme's own."""
+        """The value of the Host header: the host, and the port unless it is the scheme's default."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def is_websocket(self) -> bool:
-        """Whether this can be dialled as a WebSocket as it stands."""
+        """True if the scheme is ws or wss, so the address can be dialled unchanged."""
         return self.scheme in ("ws", "wss")
 
     @property
     def is_secure(self) -> bool:
-        """Whether TLS is spoken."""
+        """True if the scheme uses TLS."""
         return self.scheme in ("wss", "https")
 
     def credential_headers(self) -> list[tuple[bytes, bytes]]:
-        """The Authorization header that user name and password stand for, if there are any."""
+        """Return the Authorization header for the user name and password; no header without them."""
         if not self.userinfo:
             return []
         user, _, password = self.userinfo.partition(":")
@@ -130,22 +131,22 @@ class EndpointAddress:
         return [(b"Authorization", b"Basic " + token)]
 
     def over_http(self) -> EndpointAddress:
-        """The HTTP side of a WebSocket address; an HTTP address itself."""
+        """Return the HTTP address of a WebSocket address, with path `/`; an HTTP address unchanged."""
         if not self.is_websocket:
             return self
         return attrs.evolve(self, scheme="https" if self.is_secure else "http", path="/")
 
 
 def parse_address(where: str) -> EndpointAddress:
-    """Read an address that somebody configured.
+    """Parse a configured address.
 
-    * `ws://host[:port][/path][?query]`, `wss://...`: complete, dialled as it stands.
-    * `http://host[:port]`, `https://...`: a browser to be asked for its WebSocket. A path is a prefix before `/json`; a
-      query goes along with each request; `/json/version` at the end is the same as nothing.
+    * `ws://host[:port][/path][?query]`, `wss://...`: complete, dialled unchanged.
+    * `http://host[:port]`, `https://...`: the HTTP endpoint of a browser, which names its WebSocket. A path is a prefix
+      before `/json`; the query is sent with each request; a trailing `/json/version` changes nothing.
     * `host:port`, `:port` and a bare port number are http too, the latter two on 127.0.0.1. Nothing else can be left
       out: a bare name might be a file or a host, and `host:port/path` might be either scheme.
 
-    `user:password@` may stand before a host; IPv6 addresses stand in brackets; surrounding white space is ignored.
+    `user:password@` may precede the host; IPv6 addresses need brackets; surrounding white space is ignored.
     Raises DiscoveryError(stage="address").
     """
     text = where.strip()
@@ -175,9 +176,9 @@ def parse_address(where: str) -> EndpointAddress:
 
 
 def looks_like_address(where: str) -> bool:
-    """Whether a text is meant as an address, readable or not; what is not is a path.
+    """Return True if a text has the form of an address, valid or not; any other text is a path.
 
-    A file whose name has such a form (`host:9222`, `9222`) is given as a `pathlib.Path`.
+    Pass a file whose name has such a form (`host:9222`, `9222`) as a `pathlib.Path`.
     """
     text = where.strip()
     return "://" in text or re.fullmatch(_BARE, text) is not None or re.match(_SCHEMELESS, text) is not None
@@ -186,10 +187,10 @@ def looks_like_address(where: str) -> bool:
 def parse_devtools_active_port(
     text: str, *, host: str = _LOOPBACK, source: str = "The DevToolsActivePort file"
 ) -> EndpointAddress:
-    """Read the file that a browser with a debugging port writes into its user data folder.
+    """Parse the file that a browser with a debugging port writes into its user data folder.
 
-    Line 1 is the port, line 2 the path of the WebSocket. Without line 2 the address is http, to be asked. `source` is
-    how errors name the text. Raises DiscoveryError(stage="address").
+    Line 1 is the port, line 2 the path of the WebSocket. Without line 2 the result is an http address. `source` is the
+    name of the text in errors. Raises DiscoveryError(stage="address").
     """
     lines = [line.strip() for line in text.strip().splitlines()]
     if not lines:
@@ -207,9 +208,9 @@ def parse_devtools_active_port(
 
 
 def redact(url: str) -> str:
-    """Show any text that may be an address: host, port and kind of path where it can be read, and no secret ever.
+    """Redact a text that may be an address: keep host, port and kind of path, and hide every secret.
 
-    `ws://127.0.0.1:9222/devtools/browser/…`, `wss://…@host/?token=…`; of what cannot be read only the scheme.
+    `ws://127.0.0.1:9222/devtools/browser/…`, `wss://…@host/?token=…`; of an invalid address only the scheme is kept.
     """
     try:
         return str(parse_address(url))
@@ -218,7 +219,7 @@ def redact(url: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is surely this machine, without asking a resolver."""
+    """Return True if a host is certainly this machine; no resolver is used."""
     address = _ip(host.strip("[]"))
     if address is None:
         return f".{host.lower().rstrip('.')}".endswith(".localhost")
@@ -226,7 +227,7 @@ def is_loopback(host: str) -> bool:
     return bool((mapped or address).is_loopback)
 
 
-# Patterns are text here, and compiled at their first use: an import need not pay for them.
+# The patterns are strings, compiled at their first use, to keep the import fast.
 _RULES: Final = {
     "scheme": ("wss?|https?", "An address begins with ws://, wss://, http:// or https://."),
     "host": (
@@ -265,14 +266,14 @@ def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 def _unreadable(text: str, advice: str) -> DiscoveryError:
     return DiscoveryError(
-        f"This is no address of a browser ({len(text)} characters): {advice}.",
+        f"This is not an address of a browser ({len(text)} characters): {advice}.",
         address=_scheme_only(text),
         stage="address",
     )
 
 
 def _scheme_only(text: str) -> str:
-    """Of a text that cannot be read nothing else is surely no secret: a password may stand where a host is expected."""
+    """Keep only the scheme of an invalid address: a password may be in the position of the host."""
     scheme = re.match(_SCHEME, text)
     return (scheme[0].lower() if scheme else "") + _HIDDEN
 
@@ -295,7 +296,7 @@ def _redact_query(query: str) -> str:
 
 
 def _redact_pair(pair: str) -> str:
-    """Keep a name; but a pair without a value may be all secret, and `=` may be the padding of base64."""
+    """Keep the name; a pair without a value may be a secret as a whole, and its `=` the padding of base64."""
     name, _, value = pair.partition("=")
     return f"{name}={_HIDDEN}" if value.strip("=") and re.fullmatch(_QUERY_NAME, name) else _HIDDEN
 
@@ -311,10 +312,10 @@ _OWN_HEADER: Final = (
 
 
 def check_headers(headers: Mapping[str, str]) -> dict[bytes, bytes]:
-    """Headers of a caller's, as they are written: names in lower case, each once.
+    """Check the caller's headers and encode them, with names in lower case.
 
-    Raises InvalidArgument for what HTTP cannot carry or what belongs to the connection; values, which may be tokens,
-    are not repeated.
+    Raises InvalidArgument for a header that HTTP cannot carry, that belongs to the connection, or that is given twice;
+    the error never repeats a value, which may be a token.
     """
     if not isinstance(headers, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a checker
         raise InvalidArgument(f"headers must be a mapping of names to values, not {type(headers).__name__}.")
@@ -323,7 +324,7 @@ def check_headers(headers: Mapping[str, str]) -> dict[bytes, bytes]:
     for name, value in items:
         if not isinstance(name, str) or re.fullmatch(_HEADER_NAME, name) is None or re.fullmatch(_OWN_HEADER, name):
             raise InvalidArgument(
-                "One of the headers has a name that is none, or that belongs to the connection itself; leave it out."
+                "One of the headers has an invalid name, or one that belongs to the connection itself; leave it out."
             )
         if not isinstance(value, str) or re.fullmatch(_HEADER_VALUE, value) is None:
             raise InvalidArgument(f"The value of the header {name} is not printable ASCII; encode it first.")
@@ -338,10 +339,9 @@ def check_headers(headers: Mapping[str, str]) -> dict[bytes, bytes]:
 def http_get_request(
     asked: EndpointAddress, resource: Resource, *, headers: Mapping[str, str]
 ) -> tuple[str, list[tuple[bytes, bytes]]]:
-    """The request target and the headers of one GET; a header of the caller's replaces the one made here.
+    """Return the request target and the headers of one GET; the caller's headers replace the defaults.
 
-    Raises InvalidArgument for headers that HTTP cannot carry or that belong to the connection; their values, which may
-    be tokens, are not repeated.
+    Raises InvalidArgument as `check_headers` does.
     """
     given = check_headers(headers)
     made = [(b"Host", asked.host_header.encode()), (b"Accept", b"application/json"), (b"Connection", b"close")]
@@ -352,7 +352,7 @@ def http_get_request(
 
 
 def check_status(status: int, *, asked: EndpointAddress, body: bytes, location: str | None) -> None:
-    """Judge the status of an answer. Raises DiscoveryError(stage="http") unless it is 200."""
+    """Raise DiscoveryError(stage="http") unless the status is 200."""
     if status == 200:
         return
     if status == 500 and b"Host header" in body:  # against DNS rebinding (fact 61)
@@ -363,18 +363,19 @@ def check_status(status: int, *, asked: EndpointAddress, body: bytes, location: 
             "address, or the path of its user data folder, which holds the DevToolsActivePort file"
         )
     elif status in (401, 403, 407):
-        text = f"did not let us in (HTTP {status}); give user:password@ in the address, its token, or the right headers"
+        text = f"refused access (HTTP {status}); give user:password@ in the address, its token, or the right headers"
     elif location is not None and 300 <= status < 400:
-        text = f"sends us on to {_redact_location(location, asked)}, and redirects are not followed; give that address"
+        text = f"redirects to {_redact_location(location, asked)}, and redirects are not followed; give that address"
     else:
         text = f"answered with HTTP {status} instead of 200; check that a browser listens there"
     raise DiscoveryError(f"{asked} {text}.", address=str(asked), stage="http", status=status)
 
 
 def parse_version(body: bytes, *, asked: EndpointAddress) -> EndpointAddress:
-    """Find the browser's WebSocket in what `/json/version` answered; host, port and credentials are those asked.
+    """Return the browser's WebSocket address from a `/json/version` reply.
 
-    Raises DiscoveryError: stage "http" where the answer is no JSON, "cdp" where it names no WebSocket.
+    Host, port and credentials are those of `asked`. Raises DiscoveryError: stage "http" if the reply is not JSON, "cdp"
+    if it names no WebSocket.
     """
     answer = _read_json(body, asked)
     found = _websocket_of(answer, asked) if is_object(answer) else None
@@ -387,9 +388,9 @@ def parse_version(body: bytes, *, asked: EndpointAddress) -> EndpointAddress:
 
 @attrs.frozen(kw_only=True)
 class ListedTarget:
-    """One target as `/json/list` tells it. Title and url are the page's own words, and are not in the repr.
+    """One target of a `/json/list` reply. `title` and `url` are page text, and are not in the repr.
 
-    `websocket` is None where the browser names none (old versions, while somebody else debugs the target).
+    `websocket` is None if the browser gives no address (old versions, while another client debugs the target).
     """
 
     target_id: TargetId
@@ -401,22 +402,22 @@ class ListedTarget:
 
 
 def parse_list(body: bytes, *, asked: EndpointAddress) -> tuple[ListedTarget, ...]:
-    """Read what `/json/list` answered; unknown members are ignored, only the id has to be there.
+    """Return the targets of a `/json/list` reply; only the id is required, unknown members are ignored.
 
-    Raises DiscoveryError: stage "http" where the answer is no JSON, "cdp" where it is no list of targets.
+    Raises DiscoveryError: stage "http" if the reply is not JSON, "cdp" if it is not a list of targets.
     """
     answer = _read_json(body, asked)
     targets = [_listed(entry, asked) for entry in cast("list[object]", answer)] if isinstance(answer, list) else [None]
     if None in targets:
-        raise _error(asked, "cdp", "is no list of targets; check that it is a browser")
+        raise _error(asked, "cdp", "is not a list of targets; check that it is a browser")
     return tuple(target for target in targets if target is not None)
 
 
 def parse_protocol(body: bytes, *, asked: EndpointAddress) -> Json:
-    """Read what `/json/protocol` answered. Raises DiscoveryError as `parse_list` does."""
+    """Return the description in a `/json/protocol` reply. Raises DiscoveryError as `parse_list` does."""
     answer = _read_json(body, asked)
     if not is_object(answer) or not isinstance(answer.get("domains"), list):
-        raise _error(asked, "cdp", "is no description of a protocol; check that it is a browser")
+        raise _error(asked, "cdp", "is not a protocol description; check that it is a browser")
     return answer
 
 
@@ -471,4 +472,4 @@ def _redact_location(location: str, asked: EndpointAddress) -> str:
 
 
 def _error(asked: EndpointAddress, stage: str, text: str) -> DiscoveryError:
-    return DiscoveryError(f"What {asked} answered {text}.", address=str(asked), stage=stage, answered="other")
+    return DiscoveryError(f"The reply of {asked} {text}.", address=str(asked), stage=stage, answered="other")

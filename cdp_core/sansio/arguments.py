@@ -1,4 +1,4 @@
-"""Checks of a caller's arguments, before anything is dialled, sent or registered."""
+"""Checks of the caller's arguments, made before a dial, a command or a registration uses them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from cdp_core.errors import InvalidArgument
 
 SMALLEST_LIMIT: Final = 1024
-"""Bytes of the smallest limit for a message: below it not even an error of the browser would fit."""
+"""Bytes. The smallest allowed message limit: a smaller one would not even fit an error of the browser."""
 
 _LARGEST: Final = nextafter(inf, 0.0)
 _ATOMS: Final = frozenset((str, int, bool, type(None)))
@@ -28,7 +28,7 @@ def check_limit(max_message_bytes: object) -> None:
 
 
 def plain_object(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Copy params as plain JSON. Raises InvalidArgument, naming the place, where they are not JSON."""
+    """Copy params as plain JSON. Raises InvalidArgument, naming the place, if they are not JSON."""
     if not isinstance(params, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
         raise InvalidArgument(f"params must be a mapping, not {type(params).__name__}.")
     plain: dict[str, Any] = _to_plain(params, "params")
@@ -56,7 +56,7 @@ def _to_plain(value: Any, path: str) -> Any:
         return value
     if isinstance(value, float):
         if not isfinite(value):
-            raise InvalidArgument(f"{path} is {value}, which JSON cannot say.")
+            raise InvalidArgument(f"{path} is {value}, which JSON cannot represent.")
         return float(value)
     if isinstance(value, str):
         return str.__str__(value)
@@ -73,4 +73,4 @@ def _to_plain(value: Any, path: str) -> Any:
     if isinstance(value, (list, tuple)):
         sequence = cast("Sequence[object]", value)
         return [_to_plain(item, f"{path}[{place}]") for place, item in enumerate(sequence)]
-    raise InvalidArgument(f"{path} is of type {type(value).__name__}, which JSON cannot say.")
+    raise InvalidArgument(f"{path} is of type {type(value).__name__}, which JSON cannot represent.")

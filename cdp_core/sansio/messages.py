@@ -1,24 +1,27 @@
-"""One JSON text of the protocol, there and back. Nothing else in this package parses or writes JSON envelopes.
+"""The JSON messages of the protocol: decoding and encoding.
 
-Inward, `decode(payload)` tells five kinds of message apart, and never raises on what a peer sent:
+No other module of this package parses or writes JSON envelopes.
 
-* `Event`: has a `method`; its params stay raw until somebody looks, since most events interest nobody.
-* `Result` and `Refusal`: answer one command, found by `id`.
-* `OrphanError`: an error with no id at all, Chromium's answer to a text that it could not even read (fact 53).
-* `Malformed`: none of these. It keeps a reason, the size, and the id where one could be read, so that the command that
-  was waiting for it fails instead of hanging. The text itself is not kept.
+Inward, `decode(payload)` distinguishes five kinds of message, and never raises on what the peer sent:
 
-The ladder of decoders: bytes that begin like an event go straight into an `Event`, others straight into a `Result`;
-whatever does not fit exactly goes to the standard library's decoder, which is slower and more tolerant: a page can make
-Chromium send lone surrogates, which strict decoders refuse (docs/cdp/messages-can-hold-lone-surrogates.md).
+* `Event`: has a `method`; its params stay raw until they are read, since most events have no reader.
+* `Result` and `Refusal`: end one command, found by `id`.
+* `OrphanError`: an error without an id, Chromium's reply to a text that it could not parse (fact 53).
+* `Malformed`: none of these. It keeps a reason, the size, and the id if it could be read, so that the waiting command
+  fails instead of hanging. The text itself is not kept.
 
-A payload is `bytes`, or, for a large message, a `memoryview` of a buffer that its transport will use again. Large
-messages are therefore decoded whole, at once, and nothing keeps a view of the buffer.
+The decoders in order: bytes that begin like an event are decoded straight into an `Event`, others straight into a
+`Result`; a payload that does not fit exactly goes to the standard library's decoder, which is slower and more
+tolerant: a page can make Chromium send lone surrogates, which strict decoders refuse
+(docs/cdp/messages-can-hold-lone-surrogates.md).
 
-Outward, `encode_command` writes one command and refuses what JSON cannot say (NaN, bytes, sets, keys that are no
-strings), naming the place; the C encoder alone would turn some of these into something else without a word.
+A payload is `bytes`, or, for a large message, a `memoryview` of a buffer that its transport will reuse. So a large
+message is decoded as a whole, at once, and nothing keeps a view of the buffer.
 
-Not known here: which sessions exist, which ids are waiting, whether an event is legal now. That is the router's.
+Outward, `encode_command` writes one command and refuses values that JSON cannot represent (NaN, bytes, sets, keys that
+are not strings), naming the place; the C encoder alone would silently convert some of them.
+
+Which sessions exist, which ids wait and whether an event is legal now is the router's knowledge, not this module's.
 """
 
 from __future__ import annotations
@@ -34,25 +37,25 @@ from cdp_core.sansio.redaction import shown_method
 from cdp_core.sansio.structs import DECODE_ERRORS, Raw, Struct, decoder, encode
 
 Json = dict[str, Any]
-"""Raw params and results: the one place where `Any` is public, since a cast at each use would say nothing more."""
+"""Raw params and results: the one public use of `Any`, since a cast at each use would add no safety."""
 
 Payload = bytes | bytearray | memoryview
-"""One message as a transport hands it over; a memoryview is valid until the next `receive()` only."""
+"""One message of a transport; a memoryview is valid only until the next `receive()`."""
 
 SessionId = NewType("SessionId", str)
-"""CDP's id of a session; None stands for the root session."""
+"""CDP's id of a session; None is the root session."""
 TargetId = NewType("TargetId", str)
 """CDP's id of a target; for a frame it is the frame's id too."""
 BrowserContextId = NewType("BrowserContextId", str)
-"""CDP's id of a browser context: a profile without a name."""
+"""CDP's id of a browser context, which is a profile without a name."""
 CommandId = NewType("CommandId", int)
-"""Ours: 1 and up, unique on its connection."""
+"""The id of a command: 1 and up, unique on its connection."""
 
 MAX_COMMAND_ID = 2**31 - 1
-"""Chromium reads ids as int32; a larger one is answered by an error without an id (fact 53)."""
+"""Chromium reads ids as int32, and answers a larger one with an error without an id (fact 53)."""
 
 EVENT_MARK = ord("m")
-"""Every browser writes events as `{"method":…` and replies as `{"id":…`; what is written otherwise is only slower."""
+"""The third byte of an event: browsers write `{"method":…` and replies `{"id":…`; other orders are only slower."""
 
 UNUSUAL: tuple[type[Exception], ...] = (*DECODE_ERRORS, IndexError)
 
@@ -67,7 +70,7 @@ class Event(
     forbid_unknown_fields=True,
     rename={"raw": "params", "session_id": "sessionId"},
 ):
-    """Something happened. `session_id` is None on the root session."""
+    """One event of the browser. `session_id` is None on the root session."""
 
     method: str
     raw: Raw = Raw(b"{}")
@@ -75,9 +78,9 @@ class Event(
 
     @property
     def params(self) -> Json:
-        """The params, decoded at each call: whoever needs them twice keeps them.
+        """The params, decoded at each access: keep the value if you need it twice.
 
-        Raises RemoteProtocolError where they are no JSON object.
+        Raises RemoteProtocolError if they are not a JSON object.
         """
         try:
             return _decode_object(self.raw)
@@ -86,12 +89,12 @@ class Event(
 
     @property
     def size(self) -> int:
-        """About how many bytes this keeps alive."""
+        """Approximate bytes of memory that the event keeps alive."""
         return len(self.raw)
 
 
 class WholeEvent(Event, frozen=True, kw_only=True):
-    """An event out of a large message, decoded at once; nothing of it is raw."""
+    """An event of a large message, decoded as a whole; `raw` is empty."""
 
     raw: Raw = Raw(b"")
     whole: Json
@@ -104,7 +107,7 @@ class WholeEvent(Event, frozen=True, kw_only=True):
 
     @property
     def size(self) -> int:
-        """How many bytes the message had."""
+        """The bytes of the message."""
         return self.octets
 
 
@@ -116,7 +119,7 @@ class Result(
     forbid_unknown_fields=True,
     rename={"raw": "result", "session_id": "sessionId"},
 ):
-    """The browser did what the command asked."""
+    """The browser's reply to a command that it carried out."""
 
     id: CommandId
     raw: Raw
@@ -124,7 +127,7 @@ class Result(
 
     @property
     def value(self) -> Json:
-        """The result, decoded at each call. Raises RemoteProtocolError where it is no JSON object."""
+        """The result, decoded at each access. Raises RemoteProtocolError if it is not a JSON object."""
         try:
             return _decode_object(self.raw)
         except DECODE_ERRORS:
@@ -132,7 +135,7 @@ class Result(
 
 
 class WholeResult(Result, frozen=True, kw_only=True):
-    """A result out of a large message, decoded at once; nothing of it is raw."""
+    """A result of a large message, decoded as a whole; `raw` is empty."""
 
     raw: Raw = Raw(b"")
     whole: Json
@@ -145,7 +148,7 @@ class WholeResult(Result, frozen=True, kw_only=True):
 
 @runtime_checkable
 class TypedCommand(Protocol[R_co]):
-    """A typed command is a value: it knows its method, its params, and how to read its result."""
+    """A typed command: a value with a method, params, and a parser for its result."""
 
     @property
     def method(self) -> str:
@@ -153,27 +156,27 @@ class TypedCommand(Protocol[R_co]):
         ...
 
     def to_params(self) -> Json:
-        """The params as JSON; what was not given is left out."""
+        """Return the params as JSON; omitted ones are left out."""
         ...
 
     def parse(self, result: Result, /) -> R_co:
-        """Read the result; `result.value` is its JSON."""
+        """Return the typed result; `result.value` is its JSON."""
         ...
 
 
 class TypedEvent(Protocol):
-    """A typed event class knows its method and how to read an event; such names clash with no field of the protocol."""
+    """A typed event class: its method, and a reader. The dunder names clash with no protocol field."""
 
     __cdp_method__: ClassVar[str]
 
     @classmethod
     def __cdp_read__(cls, event: Event, /) -> Any:
-        """Read the event."""
+        """Return the typed event."""
         ...
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
-    """The browser refused a command."""
+    """The browser's reply to a command that it refused."""
 
     id: CommandId
     code: int
@@ -183,7 +186,7 @@ class Refusal(Struct, frozen=True, kw_only=True):
 
 
 class OrphanError(Struct, frozen=True, kw_only=True):
-    """An error that names no command: the browser could not read what it was sent."""
+    """An error without an id: the browser could not parse a message."""
 
     code: int
     message: str
@@ -191,7 +194,7 @@ class OrphanError(Struct, frozen=True, kw_only=True):
 
 
 class Malformed(Struct, frozen=True, kw_only=True):
-    """Not a message of the protocol. `id` is the command that it seems to have answered."""
+    """A payload that is not a message of the protocol. `id` is the command that it appears to answer."""
 
     reason: str
     size: int
@@ -203,19 +206,19 @@ Incoming = Event | Result | Refusal | OrphanError | Malformed
 
 
 def is_object(value: object) -> TypeGuard[Json]:
-    """Whether a decoded value is a JSON object (its keys are strings then)."""
+    """Return True if a decoded value is a JSON object; its keys are strings then."""
     return isinstance(value, dict)
 
 
 def decode(payload: Payload) -> Incoming:
-    """Read one message. Never raises on what the peer sent.
+    """Decode one message. Never raises on what the peer sent.
 
-    Raises RemoteProtocolError where what a transport handed over are no bytes.
+    Raises RemoteProtocolError if the transport's payload is not bytes.
     """
     if type(payload) is not bytes:
         if isinstance(payload, memoryview):
             return _decode_whole(payload)
-        if not isinstance(payload, (bytes, bytearray)):  # pyright: ignore[reportUnnecessaryIsInstance] - a foreign transport's
+        if not isinstance(payload, (bytes, bytearray)):  # pyright: ignore[reportUnnecessaryIsInstance] - an embedder's transport
             raise RemoteProtocolError(
                 f"The transport gave a {type(payload).__name__} for a message, and messages are bytes; encode text as UTF-8."
             )
@@ -230,7 +233,7 @@ def decode(payload: Payload) -> Incoming:
 def encode_command(
     command_id: CommandId, method: str, params: Mapping[str, Any] | None, session_id: SessionId | None
 ) -> bytes:
-    """Write one command. Raises InvalidArgument, naming the place, where the params are not JSON."""
+    """Encode one command. Raises InvalidArgument, naming the place, if the params are not JSON."""
     envelope: Json = {"id": command_id, "method": method}
     try:
         if params is not None:
@@ -246,22 +249,22 @@ def encode_command(
         raise InvalidArgument("params are nested too deeply, or contain themselves.") from None
 
 
-# ── the strict rung ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── strict decoding ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 decode_event = decoder(Event)
-"""For a payload whose third byte is EVENT_MARK; raises one of UNUSUAL at anything that is not exactly an event."""
+"""Decode a payload whose third byte is EVENT_MARK; raises one of UNUSUAL if it is not exactly an event."""
 decode_result = decoder(Result)
-"""For every other payload; raises one of UNUSUAL at anything that is not exactly a result."""
+"""Decode any other payload; raises one of UNUSUAL if it is not exactly a result."""
 _decode_object: Callable[[object], Json] = decoder(dict[str, Any])
 
 
-# ── the tolerant rung ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── tolerant decoding ────────────────────────────────────────────────────────────────────────────────────────────────
 
 _LEADING_ID = rb'\A\{"id":\s*(-?[0-9]{1,10})\s*[,}]'
 
 
 def leading_id(head: bytes | bytearray) -> CommandId | None:
-    """The id of a reply, read from its first bytes, where it stands first, as browsers write it."""
+    """Return the id at the start of a reply, where browsers write it; None if the reply starts otherwise."""
     found = re.match(_LEADING_ID, head)
     return CommandId(int(found[1])) if found else None
 
@@ -271,12 +274,12 @@ def _decode_tolerantly(payload: bytes | bytearray, *, whole: bool = False) -> In
         return _classify(_load(str(payload, "utf-8")), len(payload), whole=whole)
     except UnicodeDecodeError:
         return _malformed("it is not UTF-8", payload)
-    except (ValueError, RecursionError):  # of the reading, or of the writing anew, which can be nested less deeply
+    except (ValueError, RecursionError):  # by json.loads, or by json.dumps, which allows less nesting
         return _malformed("it is not JSON", payload)
 
 
 def _load(text: str) -> object:
-    """The standard library's decoder, without what it takes beyond JSON: it would come back as numbers that are none."""
+    """Decode with the standard library, but refuse its extensions NaN and Infinity."""
     return json.loads(text, parse_constant=_refuse_constant)
 
 
@@ -292,19 +295,19 @@ def _decode_whole(view: memoryview) -> Incoming:
 
 
 def _classify(message: object, size: int, *, whole: bool) -> Incoming:
-    """Tell the kinds apart by their members, whatever their order and whatever stands beside them."""
+    """Find the kind of a message by its members, in any order, ignoring unknown members."""
     if not is_object(message):
-        return Malformed(reason="it is no JSON object", size=size)
+        return Malformed(reason="it is not a JSON object", size=size)
     fields = message
     session = fields.get("sessionId")
     if session is not None and not isinstance(session, str):
-        return Malformed(reason="its sessionId is no string", size=size, id=_id_of(fields))
+        return Malformed(reason="its sessionId is not a string", size=size, id=_id_of(fields))
     session_id = None if session is None else SessionId(session)
     command_id = _id_of(fields)
     if command_id is not None:
         return _classify_reply(fields, command_id, session_id, size, whole=whole)
     if fields.get("id") is not None:
-        return Malformed(reason="its id is no integer", size=size, session_id=session_id)
+        return Malformed(reason="its id is not an integer", size=size, session_id=session_id)
     method = fields.get("method")
     if isinstance(method, str):
         params = fields.get("params", {})
@@ -337,9 +340,9 @@ def _classify_reply(
 
 def _id_of(fields: Json) -> CommandId | None:
     value = fields.get("id")
-    if type(value) is int:  # bool is an int too, and no id
+    if type(value) is int:  # bool is a subclass of int, but True is not an id
         return CommandId(value)
-    if type(value) is float and value.is_integer():  # Chromium itself takes 7.0 for 7 (fact 53)
+    if type(value) is float and value.is_integer():  # Chromium itself accepts 7.0 as 7 (fact 53)
         return CommandId(int(value))
     return None
 
@@ -366,11 +369,11 @@ def _decode_object_tolerantly(raw: Raw, what: str) -> Json:
         value = _load(str(bytes(raw), "utf-8"))
     except (ValueError, RecursionError):
         raise RemoteProtocolError(
-            f"The browser sent {what} in a form that is not JSON; that one message is lost."
+            f"The browser sent {what} in a form that is not JSON; only this message is lost."
         ) from None
     if not is_object(value):
         raise RemoteProtocolError(
-            f"The browser sent {what} as something other than a JSON object; that one message is lost."
+            f"The browser sent {what} as something other than a JSON object; only this message is lost."
         ) from None
     return value
 
@@ -378,5 +381,5 @@ def _decode_object_tolerantly(raw: Raw, what: str) -> Json:
 def _encode_tolerantly(envelope: Json) -> bytes:
     try:
         return json.dumps(envelope, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
-    except ValueError:  # Python bounds the digits of an integer that it writes
-        raise InvalidArgument("params hold an integer of too many digits.") from None
+    except ValueError:  # Python limits the digits of an integer that it formats
+        raise InvalidArgument("params contain an integer with too many digits.") from None

@@ -1,7 +1,7 @@
-"""Words of a peer that errors and logs may show, cut and checked.
+"""Words of the peer in errors and logs, checked and cut.
 
-Names of events, types of targets and ids come from the browser or a page, so they can hold anything. Each is shown where it
-looks like what it should be, and replaced otherwise.
+Names of events, types of targets and ids are chosen by the browser or a page, so they can hold any text. Each is shown
+only if it has the usual form, and replaced otherwise.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ _ID_BEGINS = r"[A-Za-z0-9._-]{1,8}"
 
 
 def shown_method(method: str) -> str:
-    """A peer's name of an event, as errors and logs show it: what does not look like one may be anything."""
+    """Return an event's name for errors and logs, or a substitute if it does not look like a name."""
     return method if re.fullmatch(_METHOD, method) else "an event with an odd name"
 
 
 def shown_type(target_type: str) -> str:
-    """A peer's type of a target, likewise."""
+    """Return a target's type for errors and logs, or a substitute if it does not look like a type."""
     return target_type if re.fullmatch(_TYPE, target_type) else "target"
 
 
 def shown_id(identifier: str | None) -> str:
-    """A peer's id, likewise: its first eight characters."""
+    """Return the first eight characters of an id for errors and logs, or a substitute."""
     if not identifier:
         return "(root)" if identifier is None else "(none)"
     return identifier[:8] if re.fullmatch(_ID_BEGINS, identifier[:8]) else "(odd)"

@@ -1,25 +1,24 @@
-"""What each message means for the sessions and commands of one connection.
+"""The meaning of each message for the commands and sessions of one connection.
 
-The router is mutable, small and hot: every message touches it, one task owns it. It draws command ids, keeps the table
-of commands that wait and the tree of sessions, and says for each payload, in order, what happened. Its laws:
+The router is mutable, small and hot: every message passes through it, and one task owns it. It draws command ids,
+keeps the waiting commands and the tree of sessions, and turns each payload into outputs, in order. Its laws:
 
-* **Every command ends exactly once**: with its result, its refusal, the loss of what it needed, or undecodable. A caller
-  who stops waiting says `abandon`; then nothing more is said of it. Chromium leaves commands of ended sessions and
-  crashed targets unanswered for ever, so the router ends them (docs/cdp/detached-commands-never-answer.md). A crash is
-  told twice; what is sent after the first telling lives (docs/cdp/a-crash-is-reported-by-two-events.md).
-* **One id counter per connection, the session checked afterwards.** A refusal that a dead session caused comes without
-  `sessionId`; only a connection-wide id says whose it was. That refusal proves the session dead and ends it
-  (docs/cdp/replies-of-a-dead-session-have-no-sessionid.md).
+* **Every command ends exactly once**: with its result, its refusal, a loss, or a reply that cannot be read. A command
+  that its caller abandons gives no output. Chromium leaves commands of ended sessions and crashed targets unanswered
+  for ever, so the router ends them (docs/cdp/detached-commands-never-answer.md). The browser reports a crash with two
+  events; a command sent after the first survives the second (docs/cdp/a-crash-is-reported-by-two-events.md).
+* **One id counter per connection; the session is checked afterwards.** A refusal caused by a dead session has no
+  `sessionId`; only an id that is unique on the connection identifies its command. That refusal proves that the session
+  is dead, and ends it (docs/cdp/replies-of-a-dead-session-have-no-sessionid.md).
 * **Sessions open on the event, not on the reply** (docs/cdp/sessions-open-on-the-event.md), and close with their whole
   subtree: children of a detached session get no event of their own (docs/cdp/nested-sessions-die-silently.md).
-* **Order within one message**: tables first. An attach gives `SessionOpened`, then the event. A detach gives the event,
-  then each `CommandDone` of the subtree by id, then each `SessionClosed`, children before parents, siblings in opening
-  order (docs/cdp/a-detach-ends-commands-then-sessions.md). Whoever consumes `receive_all` has seen all of one message
-  before the next one is looked at.
-* **Nothing the peer sends raises.** What fits nowhere is an `Anomaly`, counted; a reply to a command that already
-  ended is `late`, counted. Unknown methods are events like any other (docs/cdp/nothing-the-peer-sends-raises.md).
+* **Order within one message**: tables first. An attach gives `SessionOpened`, then the event. A detach gives the
+  event, then each `CommandDone` of the subtree by id, then each `SessionClosed`, children before parents, siblings in
+  opening order (docs/cdp/a-detach-ends-commands-then-sessions.md). All outputs of a message precede the next.
+* **Nothing that the peer sends raises.** A message that fits nowhere is an `Anomaly`, counted; a reply to a command
+  that already ended is late, counted. Unknown methods are ordinary events (docs/cdp/nothing-the-peer-sends-raises.md).
 
-Not known here: what the domains mean, who listens, when anything happens.
+The router does not know what the domains mean, which listeners exist, or what time it is.
 """
 
 from __future__ import annotations
@@ -63,14 +62,14 @@ from cdp_core.sansio.redaction import shown_id, shown_method, shown_type
 from cdp_core.sansio.structs import Struct
 
 MAX_SEND_BYTES: Final = 100 * 2**20 - 64
-"""Chromium drops the whole socket at a message of 100 MiB (fact 57), so a larger one is refused before it is sent."""
+"""Bytes. Chromium drops the whole socket at a message of 100 MiB (fact 57), so a larger one is refused unsent."""
 
 SESSION_NOT_FOUND: Final = -32001
 LONGEST_ID: Final = 64
 
 
 class Loss(Struct, frozen=True, kw_only=True):
-    """Why a command or session ended without an answer: a plain record; each raise makes an exception of its own.
+    """Why a command or session ended without a reply: a plain record; each raise makes its own exception.
 
     `kind` is `"connection"`, `"session"` or `"crash"`; `reason` is a short fixed word; `detail` is one sentence.
     """
@@ -83,7 +82,7 @@ class Loss(Struct, frozen=True, kw_only=True):
     close_code: int | None = None
 
     def error(self) -> Gone:
-        """A fresh exception that says the same; where the peer broke the protocol, that is its cause."""
+        """Make a new exception for this loss; a breach of the protocol by the peer becomes its cause."""
         if self.kind == "connection" or self.session_id is None:
             lost = ConnectionLost(self.detail, reason=self.reason, close_code=self.close_code)
             if self.reason == "protocol_error":
@@ -98,7 +97,7 @@ Outcome = Result | Failure
 
 
 def failure_of(outcome: Failure, method: str, session_id: SessionId | None) -> CdpError:
-    """A fresh exception that says why a command has no result."""
+    """Make a new exception for a command that has no result."""
     if isinstance(outcome, Refusal):
         return CommandRefused(
             code=outcome.code, message=outcome.message, data=outcome.data, method=method, session_id=session_id
@@ -112,7 +111,7 @@ def failure_of(outcome: Failure, method: str, session_id: SessionId | None) -> C
 
 
 class CommandDone(Struct, frozen=True, kw_only=True):
-    """A command ended."""
+    """A command ended; `outcome` is how."""
 
     id: CommandId
     session_id: SessionId | None
@@ -121,7 +120,7 @@ class CommandDone(Struct, frozen=True, kw_only=True):
 
 
 class SessionOpened(Struct, frozen=True, kw_only=True):
-    """A session can be used from now on; `parent` is the session whose attach made it, None for the root."""
+    """A session opened, usable at once; `parent` is the session that announced it, None for the root."""
 
     session_id: SessionId
     target_id: TargetId
@@ -131,7 +130,7 @@ class SessionOpened(Struct, frozen=True, kw_only=True):
 
 
 class SessionClosed(Struct, frozen=True, kw_only=True):
-    """A session ended; its commands ended before."""
+    """A session ended; its commands have ended before it."""
 
     session_id: SessionId
     target_id: TargetId
@@ -140,7 +139,7 @@ class SessionClosed(Struct, frozen=True, kw_only=True):
 
 
 class Anomaly(Struct, frozen=True, kw_only=True):
-    """The peer sent what fits nowhere; nothing changed by it. `reason` is a fixed word, `detail` holds no payload."""
+    """A message that fits nowhere and changed nothing; `reason` is a fixed word, `detail` has no payload."""
 
     reason: str
     detail: str
@@ -149,11 +148,11 @@ class Anomaly(Struct, frozen=True, kw_only=True):
 
 
 Output = Event | CommandDone | SessionOpened | SessionClosed | Anomaly
-"""Something that happened, as the router tells it."""
+"""One output of the router; each payload gives none, one or several."""
 
 
 class RouterStatistics(Struct, frozen=True, kw_only=True):
-    """What passed through one connection so far."""
+    """Counters of one connection since its start."""
 
     commands: int
     in_flight: int
@@ -165,7 +164,7 @@ class RouterStatistics(Struct, frozen=True, kw_only=True):
 
 
 class _Session:
-    """One open session and what hangs below it; `crashed` while it has been told of a crash and of no reload since."""
+    """One open session and its children; `crashed` from its crash event to its reload event."""
 
     __slots__ = ("children", "crashed", "opened")
 
@@ -176,7 +175,7 @@ class _Session:
 
 
 class Router:
-    """Ids, waiting commands and sessions of one connection."""
+    """The command ids, the waiting commands and the sessions of one connection."""
 
     def __init__(self, *, first_command_id: int = 1, max_send_bytes: int = MAX_SEND_BYTES) -> None:
         if not 1 <= first_command_id <= MAX_COMMAND_ID:
@@ -190,15 +189,14 @@ class Router:
         self._abandoned = self._late = self._dead_by_refusal = 0
         self._anomalies: dict[str, int] = {}
 
-    # ── outward ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── to the browser ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def command(
         self, method: str, params: Mapping[str, Any] | None = None, session_id: SessionId | None = None
     ) -> tuple[CommandId, bytes]:
-        """Give a command its id and its text; it waits from now on, so the text must be sent.
+        """Register a command as waiting, and return its id and its text, which the caller must send.
 
-        Raises ConnectionLost or SessionGone where nothing can be sent any more, LocalProtocolError where this command
-        cannot be; in each case nothing has changed.
+        Raises ConnectionLost, SessionGone, or LocalProtocolError for this command alone; then no state has changed.
         """
         if self._loss is not None:
             raise self._loss.error()
@@ -209,7 +207,7 @@ class Router:
                 reason="not_open",
                 session_id=session_id or "",
             )
-        if type(method) is not str:  # a member of an enum is written by its value
+        if type(method) is not str:  # for a str enum member, take its value
             method = str.__str__(method) if isinstance(method, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
         if not method:
             raise InvalidArgument("A command's method must be a string such as 'Page.navigate'.")
@@ -228,22 +226,21 @@ class Router:
         return command_id, text
 
     def abandon(self, command_id: CommandId) -> bool:
-        """The caller stopped waiting: the command ends here, and a reply to it will be late. False if it has ended."""
+        """End a command whose caller stopped waiting; its reply will be late. Return False if it had ended."""
         if self._waiting.pop(command_id, None) is None:
             return False
         self._abandoned += 1
         return True
 
-    # ── inward ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── from the browser ─────────────────────────────────────────────────────────────────────────────────────────────
 
     def receive_all(self, payloads: Iterable[Payload]) -> Iterator[Output]:
-        """What the payloads mean, one after the other; a payload is looked at when all before it was consumed."""
+        """Yield the outputs of the payloads; decode a payload only when those before it are consumed."""
         sessions, session_events, waiting = self._sessions, _SESSION_EVENTS, self._waiting
         for payload in payloads:
             message: Incoming
             try:
-                # The two common cases without a call in between: an event of an open session that turns nothing, and
-                # a result where it is expected.
+                # The two common cases are inlined: an event that changes no table, the result of a waiting command.
                 if type(payload) is not bytes:
                     message = decode(payload)
                 elif payload[2] == EVENT_MARK:
@@ -263,11 +260,11 @@ class Router:
             yield from self._classify(message)
 
     def receive(self, payload: Payload) -> tuple[Output, ...]:
-        """What one payload means."""
+        """Return the outputs of one payload."""
         return tuple(self.receive_all((payload,)))
 
     def lost(self, loss: Loss) -> tuple[Output, ...]:
-        """The link ended: so does every command and session. Idempotent."""
+        """End every command and session, because the link ended. Idempotent."""
         if self._loss is not None:
             return ()
         self._loss = loss
@@ -275,31 +272,31 @@ class Router:
             key for key, session in self._sessions.items() if session is not None and session.opened.parent is None
         ]
         closing = [session for root in roots if root is not None for session in self._close(root)]
-        del self._sessions[None]  # nothing is deliverable any more, on the root session either
+        del self._sessions[None]  # the root session ends too
         return (*self._end_commands(lambda _session: loss), *(_closed(session, loss) for session in closing))
 
-    # ── what is known ────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── queries ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     @property
     def loss(self) -> Loss | None:
-        """Why the link ended, or None while it stands."""
+        """Why the link ended, or None while it is open."""
         return self._loss
 
     @property
     def in_flight(self) -> int:
-        """How many commands wait for their end."""
+        """The number of commands that have not ended."""
         return len(self._waiting)
 
     def method_of(self, command_id: int) -> str | None:
-        """What a waiting command asks for."""
+        """Return the method of a waiting command, or None."""
         return self._waiting.get(CommandId(command_id), (None, None))[1]
 
     def open_sessions(self) -> tuple[SessionOpened, ...]:
-        """Every open session, parents before children, in the order of opening."""
+        """Return every open session, parents before children, in the order of opening."""
         return tuple(session.opened for session in self._sessions.values() if session is not None)
 
     def statistics(self) -> RouterStatistics:
-        """Counts so far."""
+        """Return the counters."""
         return RouterStatistics(
             commands=self._last_id - self._first_id + 1,
             in_flight=len(self._waiting),
@@ -325,33 +322,26 @@ class Router:
 
     def _event(self, event: Event) -> Iterable[Output]:
         if event.session_id not in self._sessions:
-            return (
-                self._anomaly(
-                    "unknown_session", f"{shown_method(event.method)} on a session that is not open", event.session_id
-                ),
-            )
+            detail = f"{shown_method(event.method)} on a session that is not open"
+            return (self._anomaly("unknown_session", detail, event.session_id),)
         rule = _SESSION_EVENTS.get(event.method)
         if rule is None:
             return (event,)
         try:
             params = event.params
         except RemoteProtocolError:
-            return event, self._anomaly(
-                "unreadable_params", f"{shown_method(event.method)} cannot be read", event.session_id
-            )
+            detail = f"{shown_method(event.method)} cannot be read"
+            return event, self._anomaly("unreadable_params", detail, event.session_id)
         return rule(self, event, params)
 
     def _attached(self, event: Event, params: Json) -> Iterable[Output]:
         session_id, target = params.get("sessionId"), params.get("targetInfo")
         if not isinstance(session_id, str) or not session_id or not is_object(target):
-            return event, self._anomaly(
-                "unreadable_params", f"{shown_method(event.method)} names no session", event.session_id
-            )
+            detail = f"{shown_method(event.method)} names no session"
+            return event, self._anomaly("unreadable_params", detail, event.session_id)
         target_id, target_type = target.get("targetId"), target.get("type")
         if session_id in self._sessions:
-            return event, self._anomaly(
-                "session_open_already", "an attach names an open session", SessionId(session_id)
-            )
+            return event, self._anomaly("session_open_already", "an attach to an open session", SessionId(session_id))
         opened = SessionOpened(
             session_id=SessionId(session_id),
             target_id=TargetId(target_id if isinstance(target_id, str) else ""),
@@ -368,7 +358,7 @@ class Router:
     def _detached(self, event: Event, params: Json) -> Iterable[Output]:
         session_id = params.get("sessionId")
         if not isinstance(session_id, str) or session_id not in self._sessions:
-            # Normal: the session was ended before by its parent's end or by a refusal; its own event comes late.
+            # Normal: the end of its parent, or a refusal, has already closed the session.
             return (event,)
         return event, *self._end_session(SessionId(session_id), "detached", "the browser detached it")
 
@@ -389,8 +379,7 @@ class Router:
         hit = [
             session.opened.session_id
             for session in self._sessions.values()
-            # Where the session was told before, whatever waits there now was sent to the crashed target, and a reload
-            # is carried out.
+            # The waiting commands of a crashed session were sent after its own crash event; a reload is carried out.
             if session and session.opened.target_id == target_id and not session.crashed
         ]
         return event, *(output for session_id in hit for output in self._crash(session_id))
@@ -405,7 +394,7 @@ class Router:
                 assert session_id is not None
                 self._dead_by_refusal += 1
                 return self._end_session(session_id, "refused", "the browser does not know it any more")
-            detail = f"a reply to {method} came on another session than the command went to"
+            detail = f"a reply to {method} came on a different session from the command"
             return (self._anomaly("reply_on_other_session", detail, reply.session_id, reply.id),)
         del self._waiting[reply.id]
         return (CommandDone(id=reply.id, session_id=session_id, method=method, outcome=reply),)
@@ -448,7 +437,7 @@ class Router:
                 kind="session",
                 reason=reason if session.opened.session_id == session_id else "parent_ended",
                 detail=f"The session of the {_describe(session)} ended: "
-                + (why if session.opened.session_id == session_id else f"session {shown_id(session_id)} above it ended")
+                + (why if session.opened.session_id == session_id else f"its parent {shown_id(session_id)} ended")
                 + "; attach to the target again if it still exists.",
                 session_id=session.opened.session_id,
                 target_id=session.opened.target_id,
@@ -459,12 +448,12 @@ class Router:
         return *ended, *(_closed(session, losses[session.opened.session_id]) for session in closing)
 
     def _close(self, session_id: SessionId) -> list[_Session]:
-        """Take a session and all below it out of the tables; children before parents, siblings as they opened."""
+        """Remove a session and its subtree; return them, children before parents, siblings in opening order."""
         order: list[_Session] = []
         stack: list[SessionId] = [session_id]
         while stack:
             session = self._sessions.pop(stack.pop())
-            assert session is not None  # only the root session has no entry of its own
+            assert session is not None  # only the root session maps to None
             order.append(session)
             stack.extend(session.children)
         top = order[0].opened
@@ -488,7 +477,7 @@ class Router:
     ) -> Anomaly:
         self._anomalies[reason] = self._anomalies.get(reason, 0) + 1
         if session_id is not None:
-            session_id = SessionId(session_id[:LONGEST_ID])  # an id that is not ours may be of any length
+            session_id = SessionId(session_id[:LONGEST_ID])  # the peer may send an id of any length
         return Anomaly(reason=reason, detail=detail, session_id=session_id, id=command_id)
 
 
@@ -499,7 +488,7 @@ _SESSION_EVENTS: Final = {
     "Inspector.targetReloadedAfterCrash": Router._reloaded,
     "Target.targetCrashed": Router._some_target_crashed,
 }
-"""The events that change the tables; every other one passes through."""
+"""The events that change the tables; every other event passes through."""
 
 
 def _closed(session: _Session, loss: Loss) -> SessionClosed:

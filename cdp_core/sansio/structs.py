@@ -1,8 +1,8 @@
-"""Frozen records for values that are made once per message, and the JSON codec below them.
+"""Frozen records for values that are made once per message, and the JSON codec for them.
 
-`Struct` is msgspec's: it decodes straight from bytes into fields, without a dict in between, and leaves `Raw` parts undecoded.
-Every record is frozen and keyword-only. `amend` writes into a record that no other code has seen yet; only the function that
-made the record may call it, before it hands the record out.
+`Struct` is msgspec's: it decodes straight from bytes into fields, without a dict in between, and leaves `Raw` parts
+undecoded. Every record is frozen and keyword-only. `amend` writes into a record that no other code has seen yet; only
+the function that made the record may call it, before it returns the record.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["DECODE_ERRORS", "Raw", "Struct", "amend", "decoder", "encode", "repl
 T = TypeVar("T")
 
 DECODE_ERRORS: tuple[type[Exception], ...] = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What a strict decoder raises; RecursionError too, since 100,000 brackets in a payload must not end the reader."""
+"""The errors of a strict decoder. RecursionError: 100,000 brackets in a payload must not end the reader."""
 
 encode: Callable[[Any], bytes] = msgspec.json.Encoder().encode
-"""Write plain JSON."""
+"""Encode plain JSON."""
 
 
 def decoder(kind: type[T]) -> Callable[[Any], T]:
-    """Make a strict decoder for one type; what it declines (DECODE_ERRORS) may still be JSON."""
+    """Make a strict decoder for one type; a text that it declines (DECODE_ERRORS) may still be JSON."""
     return msgspec.json.Decoder(kind).decode

@@ -1,11 +1,12 @@
-"""Which targets the browser has, folded from its `Target.*` events.
+"""The targets of the browser, folded from its `Target.*` events.
 
-A target is a page, a frame in a process of its own, a worker, and so on. The table is exact once discovery is on: a
-target's creation is announced before anything else about it, its end last. Without discovery it knows what was attached.
+A target is a page, an iframe with a process of its own, a worker, and so on. The table is exact once discovery is on:
+the browser announces a target before any other event about it, and its end last. Without discovery the table has only
+the targets that were attached.
 
 Unknown and missing fields are normal: the browser is newer or older than this file.
 
-Not known here: sessions (the router's), who asked, what a target is for.
+Sessions are the router's; the table does not know which client asked, or what a target is for.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from cdp_core.sansio.structs import Struct, replace
 
 
 class TargetInfo(Struct, frozen=True, kw_only=True):
-    """What the browser says of a target; empty where it said nothing."""
+    """The browser's description of a target; a field that it did not send is empty."""
 
     target_id: TargetId
     type: str = ""
@@ -35,7 +36,7 @@ class TargetInfo(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, info: Json) -> TargetInfo | None:
-        """Read `targetInfo`; None where it names no target."""
+        """Read a `targetInfo` object; return None if it has no target id."""
 
         def text(name: str) -> str | None:
             value = info.get(name)
@@ -60,19 +61,19 @@ class TargetInfo(Struct, frozen=True, kw_only=True):
 
 
 class TargetCreated(Struct, frozen=True, kw_only=True):
-    """A target is there."""
+    """A new target exists."""
 
     target: TargetInfo
 
 
 class TargetChanged(Struct, frozen=True, kw_only=True):
-    """A target's info changed: its URL or title, or somebody attached or left."""
+    """A target's info changed: its URL, its title, or whether a client is attached."""
 
     target: TargetInfo
 
 
 class TargetDestroyed(Struct, frozen=True, kw_only=True):
-    """A target is gone; `target` is what was last known of it."""
+    """A target ended; `target` is its last known info."""
 
     target: TargetInfo
 
@@ -85,7 +86,7 @@ FILTER: Final[list[Json]] = [
     {"type": "browser_ui", "exclude": True},
     {},
 ]
-"""Everything but the browser's own interface, which can be evaluated in and closed like a page (fact 46)."""
+"""Every target except the browser's own interface, which could be evaluated in and closed like a page (fact 46)."""
 AUTO_ATTACH: Final[Json] = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, "filter": FILTER}
 DISCOVER: Final[Json] = {"discover": True, "filter": FILTER}
 
@@ -106,17 +107,17 @@ class TargetTable:
 
     @property
     def targets(self) -> Mapping[TargetId, TargetInfo]:
-        """Every live target by its id, in the order of their making."""
+        """Every live target by its id, in the order of creation."""
         return MappingProxyType(self._targets)
 
     def announcements(self) -> tuple[Event, ...]:
-        """The live targets, each as the event that would announce it now, in the order of their making."""
+        """Return a `Target.targetCreated` event for each live target, in the order of creation."""
         return tuple(
             Event(method="Target.targetCreated", raw=_raw({"targetInfo": info})) for info in self._target_infos.values()
         )
 
     def apply(self, event: Event) -> TargetEvent | None:
-        """Fold one event in; say what changed, None where nothing did or the event cannot be read."""
+        """Fold one event into the table; return the change, or None if nothing changed or it is unreadable."""
         try:
             params = event.params
         except RemoteProtocolError:
@@ -136,7 +137,7 @@ class TargetTable:
             return None
         known = self._targets.get(target.target_id)
         if known is not None and event.method == "Target.attachedToTarget" and not target.url:
-            # At the attach of a frame the browser does not know its URL yet (fact 40); what was known stays.
+            # At the attach of a frame the browser does not know its URL yet (fact 40), so the known one is kept.
             target = replace(target, url=known.url, title=target.title or known.title)
             info = {**info, "url": target.url, "title": target.title}
         self._targets[target.target_id] = target

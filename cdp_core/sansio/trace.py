@@ -1,24 +1,25 @@
-"""The trace of a link: what went over it and when, as lines of JSON that outlive the program.
+"""The trace of a link: its messages and their times, as lines of JSON that outlive the program.
 
-Line 1 is a header: format version, version of the library, perhaps of the protocol, and the wall time of the start. Each
-further line is one record. Its `t` counts the seconds since the start on a clock that never jumps; `conn` names the link,
-since one trace may hold several.
+Line 1 is a header: the format version, the version of the library, perhaps that of the protocol, and the wall time of
+the start. Each further line is one record. Its `t` counts the seconds since the start on a monotonic clock; `conn`
+names the link, since one trace may hold several.
 
-* `in` and `out`: one message, its text exactly as it was. A text that is no UTF-8 is kept as base64. A record never
-  pretends: a text that was cut says so and keeps the true size, one that a redaction hook changed says so, and `exact`
-  is true only for the very bytes of the wire. (A re-encoded object would prove nothing about surrogates and order.)
-* `link`: a link opened or closed, and why. `mark`: a note of whoever recorded.
-* Every other kind is kept as it is (`OtherRecord`): the layers above add their own, and older readers pass them on.
+* `in` and `out`: one message, with its text unchanged. A text that is not UTF-8 is kept as base64. A cut text is
+  marked and keeps the true size, a text changed by a redaction hook is marked, and `exact` is true only for the very
+  bytes of the wire. (A re-encoded object would prove nothing about surrogates and order.)
+* `link`: a link opened or closed, and why. `mark`: a note of the program that records.
+* Records of any other kind are kept unchanged (`OtherRecord`): the layers above add their own, and older readers pass
+  them on.
 
-Laws: what `TraceEncoder` writes, `TraceDecoder` reads back equal. A trace is a beginning of what happened, without gaps:
-once its size is reached, nothing more goes in but a last mark that counts what is missing. A last line that is torn is
-the normal end of a program that died, it is left out and `torn` tells; any other line that cannot be read is an error
-that names its number. The hook sees every message text before it is cut, and what it fails on is not recorded at all.
+Laws: `TraceDecoder` reads every record equal to the one that `TraceEncoder` wrote. A trace is a prefix of the run,
+without gaps: once its size is reached, only a last mark is added, which counts the missing records. A torn last line
+is the normal end of a program that died: it is left out and `torn` is true; any other unreadable line is an error with
+its number. The hook sees every message text before it is cut; if the hook raises, the text is not recorded at all.
 
-The older form, without a header, which keeps each message as a decoded object, is read too: the texts are made anew from
+The older form, without a header, which keeps each message as a decoded object, is read too: its texts are encoded from
 the objects and are not `exact`.
 
-Not known here: files, clocks, links. Times come in with the records.
+Files, clocks and links are outside this module: the caller passes the times in.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from cdp_core.sansio.messages import Json, Payload
 from cdp_core.sansio.structs import Struct, encode
 
 FORMAT_VERSION: Final = 1
-"""Fields are only ever added; a change that an older reader would misunderstand raises this number."""
+"""The version of the format. Adding a field keeps it; a change that an older reader would misread raises it."""
 
 MAX_MESSAGE_BYTES: Final = 16 << 20
 MAX_TRACE_BYTES: Final = 1 << 30
@@ -45,14 +46,14 @@ MAX_TRACE_BYTES: Final = 1 << 30
 Direction = Literal["in", "out"]
 LinkEvent = Literal["open", "close"]
 Redact = Callable[[str], str]
-"""Takes the text of a message, gives the text to record. To stay replayable it keeps shape, lengths and ids."""
+"""Maps a message text to the text to record. A replayable trace needs the same shape, lengths and ids."""
 
 
 # ── the records ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class TraceHeader(Struct, frozen=True, kw_only=True):
-    """What wrote the trace, and when `t` was 0 in wall time (seconds since 1970)."""
+    """The first record: what wrote the trace, and the wall time (seconds since 1970) of `t` = 0."""
 
     start: float
     library: str
@@ -63,8 +64,8 @@ class TraceHeader(Struct, frozen=True, kw_only=True):
 class MessageRecord(Struct, frozen=True, kw_only=True):
     """One message.
 
-    `text` is what was recorded of it and `size` how many bytes it had. `cut`: the text is only a beginning. `redacted`:
-    a hook changed it. `exact`: it is the very bytes of the wire.
+    `text` is the recorded text and `size` the bytes of the original. `cut`: the text is only a prefix. `redacted`: a
+    hook changed it. `exact`: it is the very bytes of the wire.
     """
 
     direction: Direction
@@ -79,7 +80,7 @@ class MessageRecord(Struct, frozen=True, kw_only=True):
 
 
 class LinkRecord(Struct, frozen=True, kw_only=True):
-    """A link opened or closed. `reason` is why, a short fixed word; `address` stands in the older form only."""
+    """A link opened or closed. `reason` is a short fixed word; only the older form has an `address`."""
 
     event: LinkEvent
     t: float
@@ -89,7 +90,7 @@ class LinkRecord(Struct, frozen=True, kw_only=True):
 
 
 class MarkRecord(Struct, frozen=True, kw_only=True):
-    """A note of whoever recorded. The last mark of a trace that became too large has both counts of what is missing."""
+    """A note of the program that records. The last mark of a full trace counts what is missing."""
 
     t: float
     note: str
@@ -99,7 +100,7 @@ class MarkRecord(Struct, frozen=True, kw_only=True):
 
 
 class OtherRecord(Struct, frozen=True, kw_only=True):
-    """A record of a kind that this module does not know: whatever else it holds is in `fields`."""
+    """A record of a kind that this module does not know; `fields` holds its other members."""
 
     kind: str
     t: float | None
@@ -114,11 +115,11 @@ KINDS: Final = frozenset(("header", "in", "out", "link", "mark"))
 COMMON: Final = frozenset(("kind", "t", "conn"))
 
 
-# ── outward ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def encode_record(record: TraceRecord) -> bytes:
-    """One line, its newline included."""
+    """Return the line of a record, including its newline."""
     if isinstance(record, MessageRecord):
         return _message_line(record)
     if isinstance(record, TraceHeader):
@@ -164,10 +165,10 @@ def _line(fields: Json, **optional: str | float | None) -> bytes:
 
 @attrs.frozen(kw_only=True)
 class TraceCounts:
-    """What went into a trace, and what did not.
+    """Counts of the records in a trace, and of those left out.
 
-    Bytes left out are those of message texts. `failed_redactions`: messages whose text the hook failed on, so that they
-    were recorded without it.
+    `left_out_bytes` counts message texts. `failed_redactions` counts messages recorded without text, because the hook
+    raised.
     """
 
     records: int
@@ -179,7 +180,7 @@ class TraceCounts:
 
 
 class TraceEncoder:
-    """Makes the lines of one trace, within its limits; an empty line means that the record was left out."""
+    """Makes the lines of one trace within its limits; an empty line means that the record was left out."""
 
     def __init__(
         self,
@@ -198,11 +199,11 @@ class TraceEncoder:
         self._left_out_records = self._left_out_bytes = 0
 
     def header(self, *, library: str, start: float, protocol: str | None = None) -> bytes:
-        """The first line; it goes in whatever the limit is."""
+        """Return the first line; the limit does not apply to it."""
         return self._count(encode_record(TraceHeader(library=library, start=start, protocol=protocol)))
 
     def message(self, direction: Direction, text: Payload, *, t: float, conn: str) -> bytes:
-        """The line of one message. A view is copied."""
+        """Return the line of one message. A view is copied."""
         if self._full:
             return self._leave_out(len(text))
         record = self._message(direction, text, t, conn)
@@ -212,27 +213,30 @@ class TraceEncoder:
         return line
 
     def link(self, event: LinkEvent, *, t: float, conn: str, reason: str | None = None) -> bytes:
-        """The line that says that a link opened or closed."""
+        """Return the line for the opening or closing of a link."""
         return self._within(encode_record(LinkRecord(event=event, t=t, conn=conn, reason=reason)))
 
     def mark(self, note: str, *, t: float, conn: str | None = None) -> bytes:
-        """The line of a note."""
+        """Return the line of a note."""
         return self._within(encode_record(MarkRecord(t=t, note=note, conn=conn)))
 
     def other(self, kind: str, fields: Mapping[str, object], *, t: float, conn: str | None = None) -> bytes:
-        """The line of a record of another kind; no hook sees it. Raises InvalidArgument where it cannot be written."""
+        """Return the line of a record of another kind; the hook does not see it.
+
+        Raises InvalidArgument if the record cannot be written.
+        """
         if kind in KINDS or not kind:
-            raise InvalidArgument(f"{kind!r} cannot be the kind of a record of your own.")
+            raise InvalidArgument(f"{kind!r} cannot be the kind of a custom trace record; choose another word.")
         try:
             plain: Json = _to_plain(fields, "fields")
         except RecursionError:
             raise InvalidArgument("fields are nested too deeply, or contain themselves.") from None
         if COMMON & plain.keys():
-            raise InvalidArgument("The fields kind, t and conn of a trace record are taken.")
+            raise InvalidArgument("The fields kind, t and conn of a trace record are reserved; rename yours.")
         return self._within(encode_record(OtherRecord(kind=kind, t=t, fields=plain, conn=conn)))
 
     def end(self, *, t: float) -> bytes:
-        """The last mark, if something was left out."""
+        """Return the last mark if records were left out, else an empty line."""
         if not self._left_out_records:
             return b""
         return encode_record(
@@ -245,7 +249,7 @@ class TraceEncoder:
         )
 
     def counts(self) -> TraceCounts:
-        """Counts so far."""
+        """Return the counts so far."""
         return TraceCounts(
             records=self._records,
             bytes=self._bytes,
@@ -258,7 +262,7 @@ class TraceEncoder:
     def _message(self, direction: Direction, text: Payload, t: float, conn: str) -> MessageRecord:
         size, limit = len(text), self._max_message_bytes
         if self._redact is None:
-            # What is beyond the limit is not even copied.
+            # The bytes beyond the limit are not copied.
             kept = bytes(text) if size <= limit else _head(bytes(text[:limit]))
             return MessageRecord(
                 direction=direction, t=t, conn=conn, text=kept, size=size, cut=size > limit, exact=size <= limit
@@ -267,7 +271,7 @@ class TraceEncoder:
         failed = False
         try:
             redacted = self._redact(original.decode(errors="replace")).encode(errors="replace")
-        except Exception:  # noqa: BLE001 - the hook is not ours, and what it failed on may hold what it should hide
+        except Exception:  # noqa: BLE001 - the hook is the caller's, and the text that it failed on may hold a secret
             self._failed_redactions += 1
             redacted, failed = b"", True
         cut = failed or len(redacted) > limit
@@ -300,7 +304,7 @@ class TraceEncoder:
 
 
 def _head(text: bytes) -> bytes:
-    """The cut text without the beginning of a character at its end; left as it is where it is no UTF-8 anyway."""
+    """Return a cut text without a partial character at its end; a text that is not UTF-8 is unchanged."""
     reader = getincrementaldecoder("utf-8")()
     try:
         reader.decode(text)

@@ -1,10 +1,10 @@
-"""Reading a trace: its lines become the records of `trace`, whichever version of the format wrote them.
+"""The reader of traces: it turns lines into the records of `trace`, for each version of the format.
 
-A last line that is torn is the normal end of a program that died: it is left out, and `torn` is true. Any other line that
-cannot be read is an error that names its number.
+A torn last line is the normal end of a program that died: it is left out, and `torn` is true. Any other unreadable
+line is an error with its number.
 
-The older form has no header and keeps each message as a decoded object; its texts are made anew from the objects, and are
-not `exact`.
+The older form has no header and keeps each message as a decoded object; its texts are encoded from the objects, and
+are not `exact`.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ LINK_EVENTS: Final[Mapping[str, LinkEvent]] = {"open": "open", "close": "close"}
 
 
 class TraceDecoder(Iterator[TraceRecord]):
-    """Reads the lines of a trace, each with its newline, as records, the header first.
+    """Iterates over the records of a trace, the header first, given its lines with their newlines.
 
-    Raises InvalidArgument (reason `"trace_malformed"`), naming the line, where it cannot be read. `torn` is true once
-    the last line turned out to be unfinished.
+    Raises InvalidArgument (reason `"trace_malformed"`), naming the line, if a line cannot be read. `torn` is true once
+    the last line proved to be unfinished.
     """
 
     def __init__(self, lines: Iterable[bytes]) -> None:
@@ -51,24 +51,24 @@ class TraceDecoder(Iterator[TraceRecord]):
     def __next__(self) -> TraceRecord:
         line = next(self._lines)
         self.line += 1
-        fields = _object(line)
+        fields = _json_object(line)
         if fields is None:
             if not line.endswith(b"\n") and next(self._lines, None) is None:
                 self.torn = True
                 raise StopIteration
-            self._malformed("is no JSON object")
+            self._malformed("is not a JSON object")
         if self._read is None:
-            self._read = self._form(fields)
+            self._read = self._reader_of(fields)
         try:
             return self._read(fields)
         except _Unreadable as error:
             self._malformed(str(error))
 
-    def _form(self, fields: Json) -> Callable[[Json], TraceRecord]:
+    def _reader_of(self, fields: Json) -> Callable[[Json], TraceRecord]:
         if fields.get("kind") == "header":
             return _record
         if "dir" not in fields:
-            self._malformed("is no header, so this is no trace")
+            self._malformed("is not a header, so this is not a trace")
         return _older_record
 
     def _malformed(self, what: str) -> NoReturn:
@@ -76,13 +76,13 @@ class TraceDecoder(Iterator[TraceRecord]):
 
 
 class _Unreadable(Exception):
-    """A record lacks what its kind needs."""
+    """A record lacks a field that its kind requires."""
 
 
 _decode_line = decoder(Json)
 
 
-def _object(line: bytes) -> Json | None:
+def _json_object(line: bytes) -> Json | None:
     try:
         return _decode_line(line)
     except DECODE_ERRORS:
@@ -101,7 +101,7 @@ def _record(fields: Json) -> TraceRecord:
     if kind == "link":
         event = _string(fields, "event")
         if event not in LINK_EVENTS:
-            raise _Unreadable("tells of a link what is neither open nor close")
+            raise _Unreadable("has a link event that is neither open nor close")
         return LinkRecord(
             event=LINK_EVENTS[event],
             t=_number(fields, "t"),
@@ -130,7 +130,7 @@ def _record(fields: Json) -> TraceRecord:
 def _header(fields: Json) -> TraceHeader:
     version = _count(fields, "format", 0)
     if not 1 <= version <= FORMAT_VERSION:
-        raise _Unreadable(f"tells format {version}, and this version of the library reads 1 to {FORMAT_VERSION}")
+        raise _Unreadable(f"has format {version}, and this version of the library reads 1 to {FORMAT_VERSION}")
     return TraceHeader(
         start=_number(fields, "start"),
         library=_string(fields, "library"),
@@ -161,7 +161,7 @@ def _octets(fields: Json) -> bytes:
             return b64decode(_string(fields, "base64"), validate=True)
         return _string(fields, "text").encode()
     except UnicodeEncodeError:
-        raise _Unreadable("holds a text that is no Unicode; such a text is written as base64") from None
+        raise _Unreadable("holds a text that is not Unicode; write such a text as base64") from None
     except Base64Error:
         raise _Unreadable("holds base64 that cannot be read") from None
 
@@ -222,7 +222,7 @@ def _number(fields: Json, name: str) -> float:
 def _count(fields: Json, name: str, default: int) -> int:
     value: object = fields.get(name, default)
     if type(value) is not int or value < 0:
-        raise _Unreadable(f"holds a {name!r} that is no count")
+        raise _Unreadable(f"holds a {name!r} that is not a count")
     return value
 
 
@@ -230,7 +230,7 @@ def _count(fields: Json, name: str, default: int) -> int:
 
 
 class CommandLabel(Struct, frozen=True, kw_only=True):
-    """What may be said of a command without telling its params; None where it has no such member."""
+    """The parts of a command that may be shown, without its params; None for a missing member."""
 
     method: str | None = None
     id: int | None = None
@@ -242,8 +242,8 @@ class CommandLabel(Struct, frozen=True, kw_only=True):
 
 
 def label_command(text: bytes) -> CommandLabel:
-    """Read the label of a command; what is no command at all has an empty one."""
-    fields = _object(text) or {}
+    """Read the label of a command; a text that is not a command has an empty label."""
+    fields = _json_object(text) or {}
     method, command_id, session_id = fields.get("method"), fields.get("id"), fields.get("sessionId")
     return CommandLabel(
         method=method if isinstance(method, str) else None,

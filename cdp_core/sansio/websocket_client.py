@@ -1,19 +1,20 @@
 """WebSocket data frames of a client: bytes in → whole messages, one message → a masked frame.
 
-`FrameReader` is fed whatever the stream brought and returns the messages that are now complete, as payloads of JSON
-text. What is not data it keeps apart for whoever speaks the rest of the protocol: control frames in `take_controls()`,
-a breach of the protocol in `violation`, after which nothing more is read. It never raises on what the peer sent.
+`FrameReader` takes the bytes of the stream and returns the messages that are complete, as payloads of JSON text. The
+transport gets the rest of the protocol separately: control frames from `take_controls()`, and a breach of the protocol
+in `violation`, after which nothing more is read. `FrameReader` never raises on what the peer sent.
 
-* A frame that began but is longer than what is here gets a buffer of its own, and `wanted()` names the part that is
-  still missing, so that a socket can be read straight into it: a large message is never copied. Buffers are used
-  again, hence a large payload is a `memoryview` that is valid until the reader is touched next
-  (docs/cdp/large-messages-are-decoded-once.md).
-* The size of a message is judged from its headers, before it is buffered (RFC 6455, 10.4); of one that is too big only
-  the first bytes are looked at, which tell what command it answers.
-* Text must be UTF-8 (8.1); frames from a server are never masked (5.1); control frames may stand between the fragments
-  of a message, and are whole and short themselves (5.4, 5.5). Extensions are never offered, so RSV bits are a breach.
+* An incomplete long frame gets a buffer of its own, and `wanted()` returns the missing part of it, so that a socket
+  can be read straight into it: a large message is never copied. Buffers are reused, so a large payload is a
+  `memoryview` that is valid until the next call of the reader (docs/cdp/large-messages-are-decoded-once.md).
+* The size of a message is taken from its headers, before it is buffered (RFC 6455, 10.4); of a message that is too big
+  only the first bytes are read, to find the command that it answers.
+* Text must be UTF-8 (8.1); frames from a server are never masked (5.1); control frames may arrive between the
+  fragments of a message, and are short and not fragmented themselves (5.4, 5.5). Extensions are never offered, so RSV
+  bits are a breach.
 
-Not known here: the handshake, what to answer to a ping, when to close, where bytes come from, what is random.
+The handshake, the reply to a ping, the moment of a close, the source of the bytes and random numbers are outside this
+module.
 """
 
 from __future__ import annotations
@@ -34,35 +35,36 @@ PING: Final = 0x9
 PONG: Final = 0xA
 
 LARGE: Final = 1 << 18
-"""Above this a payload is handed over as a view of a buffer that is used again, and decoded whole."""
+"""Bytes. A longer payload is passed on as a view of a reused buffer, and decoded as a whole."""
 OWN_BUFFER: Final = 1 << 16
-"""An unfinished frame above this gets a buffer of its own; a shorter one waits for the next bytes."""
+"""Bytes. A longer incomplete frame gets a buffer of its own; a shorter one is parsed again with the next bytes."""
 HEAD_BYTES: Final = 64
-"""So many bytes of a message that is too big are waited for; browsers write the id of a reply first."""
+"""Bytes to wait for of a message that is too big: browsers write the id of a reply first."""
 KEPT_BUFFER: Final = 32 << 20
-"""A larger buffer is given back after its message."""
+"""Bytes. A larger buffer is freed after its message."""
 
 _WHOLE_TEXT: Final = 0x80 | TEXT
 _SHORT: Final = _WHOLE_TEXT << 8
-"""How a whole text of up to 125 bytes begins; its length is added to it."""
+"""The first two bytes, without the length, of a whole text of up to 125 bytes."""
 _USUAL: Final = _SHORT | 126
-"""How one begins whose length follows in two bytes."""
+"""The first two bytes of a whole text whose length follows in two more bytes."""
 _LONGEST_USUAL: Final = 0xFFFF
 _two_numbers: Final = struct.Struct(">HH").unpack_from
 _LONGEST: Final = (1 << 63) - 1
 
 
 class ControlFrame(Struct, frozen=True, kw_only=True):
-    """A ping, pong or close, for whoever answers it; `octets` is the frame as it came."""
+    """A received ping, pong or close frame; `octets` is the whole frame, unchanged."""
 
     opcode: int
     octets: bytes
 
 
 class Violation(Struct, frozen=True, kw_only=True):
-    """The peer broke the protocol; `code` is the close code that says so, `what` a short fixed word.
+    """A breach of the protocol by the peer; `code` is its close code, `what` a short fixed word.
 
-    Of a message that is too big `announced` is its size, as far as it is known, and `command_id` what it answers.
+    For a message that is too big, `announced` is its size as far as it is known, and `command_id` the command that it
+    answers.
     """
 
     code: int
@@ -73,7 +75,7 @@ class Violation(Struct, frozen=True, kw_only=True):
 
 
 def too_big(size: int, limit: int, head: bytes | bytearray, *, at_least: bool = False) -> Violation:
-    """The violation of a message above the limit; `head` is how it begins."""
+    """Return the violation for a message above the limit; `head` is the start of the message."""
     return Violation(
         code=1009,
         what="too_big",
@@ -85,33 +87,33 @@ def too_big(size: int, limit: int, head: bytes | bytearray, *, at_least: bool = 
 
 
 class FrameReader:
-    """Takes bytes of server frames, gives whole text messages."""
+    """Turns the bytes of server frames into whole text messages."""
 
     def __init__(self, *, max_message_bytes: int) -> None:
         check_limit(max_message_bytes)
         self.violation: Violation | None = None
         self.large_messages = 0
         self.refused: Violation | None = None
-        """Of a message that is too big, and whose command may not be known yet."""
+        """The violation of a message that is too big, while its first bytes may still be missing."""
         self.controls: list[ControlFrame] = []
         self._limit = max_message_bytes
         self._rest = b""
         self._fragments: _Fragments | None = None
-        # The frame that is being received into its own buffer, and the buffer that is kept for the next one.
+        # The large frame that is being received, and its buffer, which is kept for the next one.
         self._buffer = bytearray()
         self._filled = 0
         self.large_frame = 0
-        """The length of the large frame that is being received, 0 where there is none."""
+        """The length of the large frame that is being received, or 0."""
         self._head = 0
         self._lent = False
 
     def feed(self, portion: bytes) -> list[Payload]:
-        """Take the next bytes, in any portion; return the messages that they completed."""
+        """Take the next bytes, in any portion; return the messages that they complete."""
         self._lent = False
         if self.violation is not None:
             return []
         if not (self._rest or self.large_frame or self._fragments):
-            # The usual case of a conversation: one short text, and nothing before or behind it.
+            # The usual case: the portion is exactly one short text, with nothing before or after it.
             start, length, size = 0, 0, len(portion)
             if 2 < size < 2 + 126:
                 start, length = 2, portion[1]
@@ -125,7 +127,7 @@ class FrameReader:
         if self.large_frame:
             taken = min(self.large_frame - self._filled, len(portion))
             self._buffer[self._filled : self._filled + taken] = portion[:taken]
-            messages = self._grow(taken)
+            messages = self._extend_large_frame(taken)
             if taken == len(portion) or self.violation is not None:
                 return messages
             portion = portion[taken:]
@@ -136,39 +138,39 @@ class FrameReader:
         return messages
 
     def wanted(self) -> memoryview | None:
-        """The missing part of a large frame, to be received into; None where any bytes will do."""
+        """Return the missing part of a large frame, to be received into; None outside a large frame."""
         if not self.large_frame:
             return None
         return memoryview(self._buffer)[self._filled : self.large_frame]
 
     def filled(self, count: int) -> list[Payload]:
-        """Say that `count` bytes were received into `wanted()`; return the message if that completed it."""
+        """Account for `count` bytes received into `wanted()`; return the message that they complete."""
         self._lent = False
-        return self._grow(count)
+        return self._extend_large_frame(count)
 
     @property
     def lent(self) -> bool:
-        """Whether what was returned last holds a view of the buffer, and would not survive the next call."""
+        """True if the last returned messages include a view of the buffer, invalid after the next call."""
         return self._lent
 
     @property
     def waits_for_close(self) -> bool:
-        """Whether a message is too big, and its first bytes, which name its command, are not here yet."""
+        """True if a message is too big, and its first bytes, which name its command, are still missing."""
         return self.refused is not None and self.violation is None
 
     def judge(self) -> None:
-        """Wait for these bytes no longer."""
+        """Stop waiting for the first bytes of a message that is too big: report its violation."""
         self.violation = self.violation or self.refused
 
     def take_controls(self) -> list[ControlFrame]:
-        """The control frames since the last call, in order."""
+        """Return the control frames since the last call, in order."""
         controls, self.controls = self.controls, []
         return controls
 
     # ── one portion of bytes ─────────────────────────────────────────────────────────────────────────────────────────
 
     def _parse(self, portion: bytes, messages: list[Payload]) -> None:
-        """Walk over the frames in `portion`. The inner half of this loop runs once for each event of the browser."""
+        """Parse the frames in `portion`. The inner loop runs once for each event of the browser."""
         append = messages.append
         position, end = 0, len(portion)
         while position >= 0:
@@ -198,26 +200,26 @@ class FrameReader:
             position = self._next_frame(portion, position, end, messages)
 
     def _next_frame(self, portion: bytes, position: int, end: int, messages: list[Payload]) -> int:
-        """One frame of whatever kind; where the next one begins, or -1 where there is no more to do now."""
+        """Parse one frame of any kind; return the position of the next one, or -1 if the parsing stops."""
         found = self._read_header(portion, position, end)
         if found is None:
             self._rest = portion[position:]
             return -1
         head, length, start = found
-        if self.violation is not None or not self._may_come(head, length):
+        if self.violation is not None or not self._header_allowed(head, length):
             return -1
-        if not head & 0x8 and length + self._begun() > self._limit:
-            return self._refuse(length + self._begun(), portion, position, start)
+        if not head & 0x8 and length + self._fragment_bytes() > self._limit:
+            return self._refuse(length + self._fragment_bytes(), portion, position, start)
         stop = start + length
         if stop > end:
             if length > OWN_BUFFER:
-                self._begin_own(head, length, portion, start)
+                self._begin_large_frame(head, length, portion, start)
             else:
                 self._rest = portion[position:]
             return -1
         payload = portion[start:stop]
         if head != _WHOLE_TEXT:
-            self._unusual(head, payload, portion[position:stop], messages)
+            self._take_frame(head, payload, portion[position:stop], messages)
         elif _is_utf8(payload):
             messages.append(payload)
         else:
@@ -225,7 +227,7 @@ class FrameReader:
         return -1 if self.violation is not None else stop
 
     def _read_header(self, portion: bytes, position: int, end: int) -> tuple[int, int, int] | None:
-        """First byte, length and start of the payload; None where the header is not whole yet."""
+        """Return the first byte, the payload's length and its start; None if the header is incomplete."""
         start = position + 2
         if start > end:
             return None
@@ -241,8 +243,8 @@ class FrameReader:
                 self._breach(1002, "length", "a frame's length is not written as the protocol demands")
         return head, length, start
 
-    def _may_come(self, head: int, length: int) -> bool:
-        """Judge the header of a frame that is not simply one whole text message."""
+    def _header_allowed(self, head: int, length: int) -> bool:
+        """Return True if the protocol allows this header here; set the violation otherwise."""
         opcode = head & 0x0F
         if head & 0x70:
             return self._breach(1002, "reserved_bits", "a frame has reserved bits set, and no extension was agreed")
@@ -257,10 +259,10 @@ class FrameReader:
         if (opcode == CONTINUATION) == (self._fragments is None):
             return self._breach(1002, "fragments", "the fragments of a message are out of order")
         if opcode == BINARY:
-            return self._breach(1003, "binary", "a binary message came, and the protocol of browsers is text")
+            return self._breach(1003, "binary", "a binary message arrived, and the protocol of browsers is text")
         return True
 
-    def _unusual(self, head: int, payload: bytes | bytearray, octets: bytes, messages: list[Payload]) -> None:
+    def _take_frame(self, head: int, payload: bytes | bytearray, octets: bytes, messages: list[Payload]) -> None:
         opcode = head & 0x0F
         if opcode & 0x8:
             self.controls.append(ControlFrame(opcode=opcode, octets=octets))
@@ -276,23 +278,23 @@ class FrameReader:
 
     # ── a frame with a buffer of its own ─────────────────────────────────────────────────────────────────────────────
 
-    def _begin_own(self, head: int, length: int, portion: bytes, start: int) -> None:
+    def _begin_large_frame(self, head: int, length: int, portion: bytes, start: int) -> None:
         if self._lent or len(self._buffer) < length:
-            # The next message is seldom of the same length: with some room to spare it needs no buffer of its own.
+            # The next message seldom has the same length: with some spare room it fits into this buffer.
             self._buffer = bytearray(max(length, min(length + length // 8, KEPT_BUFFER)))
         self._head, self.large_frame, self._filled = head, length, len(portion) - start
         self._buffer[: self._filled] = portion[start:]
 
-    def _grow(self, count: int) -> list[Payload]:
+    def _extend_large_frame(self, count: int) -> list[Payload]:
         self._filled += count
         if self._filled < self.large_frame:
             return []
         length, self.large_frame = self.large_frame, 0
         messages: list[Payload] = []
         if self._head != _WHOLE_TEXT:
-            self._unusual(self._head, self._buffer[:length], b"", messages)
+            self._take_frame(self._head, self._buffer[:length], b"", messages)
         elif not self._buffer.isascii() and not _is_utf8_in_parts(memoryview(self._buffer)[:length]):
-            # The whole buffer is looked at, stale tail included: a look costs a twentieth of the decoding.
+            # isascii() checks the whole buffer, stale tail included: it costs a twentieth of the decoding.
             self._breach(1007, "not_utf8", "a text message is not UTF-8")
         elif length > LARGE:
             self.large_messages += 1
@@ -304,12 +306,12 @@ class FrameReader:
             self._buffer = bytearray()
         return messages
 
-    def _begun(self) -> int:
-        """How much of a fragmented message is here."""
+    def _fragment_bytes(self) -> int:
+        """Return the received bytes of a fragmented message."""
         return 0 if self._fragments is None else len(self._fragments.octets)
 
     def _refuse(self, size: int, portion: bytes, position: int, start: int) -> int:
-        """See `_next_frame`: a message above the limit, once its first bytes are here."""
+        """Refuse a message above the limit once its first bytes are here; return what `_next_frame` returns."""
         head = b"" if self._fragments is None else bytes(self._fragments.octets[:HEAD_BYTES])
         head += portion[start : start + HEAD_BYTES - len(head)]
         self.refused = too_big(size, self._limit, head)
@@ -325,9 +327,9 @@ class FrameReader:
 
 
 class _Fragments:
-    """A fragmented message so far; each part is checked as it comes, so a fault is seen before the end.
+    """A fragmented message so far; each part is checked on arrival, so a fault is found before the end.
 
-    The parts are not kept apart: a peer may send as many as it likes, of one byte or none, and they cost what they hold.
+    The parts are joined: a peer may send any number of parts, of one byte or none, and they cost only their bytes.
     """
 
     def __init__(self) -> None:
@@ -344,7 +346,7 @@ class _Fragments:
 
 
 def frame_text(payload: bytes, mask: bytes) -> bytes:
-    """One text message as one masked frame (RFC 6455, 5.3); `mask` is four unpredictable bytes."""
+    """Return one text message as one masked frame (RFC 6455, 5.3); `mask` is four unpredictable bytes."""
     length = len(payload)
     if length < 126:
         head = bytes((_WHOLE_TEXT, 0x80 | length)) + mask
@@ -378,7 +380,7 @@ def _is_utf8(payload: bytes) -> bool:
 
 
 def _is_utf8_in_parts(view: memoryview) -> bool:
-    """The same in slices, so that no second copy of a large message is made."""
+    """Check in slices, so that no second copy of a large message is made."""
     check = codecs.getincrementaldecoder("utf-8")().decode
     try:
         for start in range(0, len(view), 1 << 20):

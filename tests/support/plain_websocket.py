@@ -45,7 +45,7 @@ class PlainWebSocketTransport(WebSocketTransport):
                 raise await self.end_by_violation(fault) from None
             raise self.end_by_peer(code) from None
         if isinstance(message, bytes):
-            raise await self.end_by_violation(Violation(code=1003, what="binary", text="a binary message came"))
+            raise await self.end_by_violation(Violation(code=1003, what="binary", text="a binary message arrived"))
         return [message.encode()]
 
     async def close_politely(self, websocket: trio_websocket.WebSocketConnection, code: int) -> None:

@@ -96,7 +96,7 @@ LOOP.append(LOOP)
         ),
         (
             lambda: emulation.set_cpu_throttling_rate(rate=float("nan")),
-            "emulation.set_cpu_throttling_rate(): rate is nan, which JSON cannot say.",
+            "emulation.set_cpu_throttling_rate(): rate is nan, which JSON cannot represent.",
         ),
         (
             lambda: emulation.set_cpu_throttling_rate(rate=True),
@@ -128,7 +128,7 @@ LOOP.append(LOOP)
         ),
         (
             lambda: overlay.highlight_quad(quad=[1, float("inf")]),
-            "overlay.highlight_quad(): quad[1] is inf, which JSON cannot say.",
+            "overlay.highlight_quad(): quad[1] is inf, which JSON cannot represent.",
         ),
         (
             lambda: fetch.enable(patterns=[page.FrameResized()]),
@@ -141,7 +141,7 @@ LOOP.append(LOOP)
         (lambda: runtime.CallArgument(value=object()), "CallArgument: value must be JSON, not object."),
         (
             lambda: runtime.CallArgument(value={"a": [float("-inf")]}),
-            "CallArgument: value.a[0] is -inf, which JSON cannot say.",
+            "CallArgument: value.a[0] is -inf, which JSON cannot represent.",
         ),
         (lambda: page.Viewport(x="1", y=2, width=3, height=4, scale=1), "Viewport: x must be a number, not str."),
         (
@@ -150,7 +150,7 @@ LOOP.append(LOOP)
         ),
         (
             lambda: runtime.CallArgument(value=LOOP),
-            "What CallArgument was given is nested too deeply, or contains itself.",
+            "The values given to CallArgument are nested too deeply, or contain themselves.",
         ),
     ],
 )

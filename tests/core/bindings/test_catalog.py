@@ -284,11 +284,11 @@ def test_what_is_no_module_of_bindings(vendor: object, domain_of_it: object) -> 
     before = domain_names()
     with pytest.raises(
         InvalidArgument,
-        match=r"pretender is no module of bindings; make one with python -m cdp_core\.bindings generate",
+        match=r"pretender is not a module of bindings; make one with python -m cdp_core\.bindings generate",
     ):
         register(module)
     module.DOMAIN = domain_of_it  # type: ignore[attr-defined]
-    with pytest.raises(InvalidArgument, match="pretender is no module of bindings"):
+    with pytest.raises(InvalidArgument, match="pretender is not a module of bindings"):
         register(module)
     assert domain_names() == before
 
@@ -301,7 +301,7 @@ class Anything:
 
 @pytest.mark.parametrize("given", [None, 7, "acme_cdp.acme", Anything, Anything(), page.DOMAIN, page.Frame])
 def test_what_is_no_module_at_all(vendor: object, given: Any) -> None:
-    with pytest.raises(InvalidArgument, match="is no module of bindings"):
+    with pytest.raises(InvalidArgument, match="is not a module of bindings"):
         register(given)
 
 
@@ -315,5 +315,5 @@ def test_a_domain_that_is_taken(acme: ModuleType, taken: str) -> None:
         register(acme)
     with pytest.raises(InvalidArgument) as caught:
         register(made(taken))
-    assert str(caught.value) == f"The domain {taken} is there already, in {owner.module}; register one of the two."
+    assert str(caught.value) == f"The domain {taken} exists already, in {owner.module}; register one of the two."
     assert domain_named(taken) is owner

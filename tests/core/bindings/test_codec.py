@@ -68,7 +68,7 @@ def test_names_of_arrays() -> None:
 
 @pytest.mark.parametrize("value", [None, [], "x", 5, True, [{"timestamp": 1}]])
 def test_what_is_no_object_is_no_value(value: Any) -> None:
-    with pytest.raises(InvalidArgument, match=r"^LoadEventFired is made of a JSON object, not of ") as caught:
+    with pytest.raises(InvalidArgument, match=r"^LoadEventFired is made from a JSON object, not from ") as caught:
         from_json(page.LoadEventFired, value)
     assert type(value).__name__ in str(caught.value)
 
@@ -173,16 +173,16 @@ def test_a_registered_domain_is_like_the_others(vendor: Any) -> None:
 
 
 def test_what_cannot_be_registered(vendor: Any) -> None:
-    with pytest.raises(InvalidArgument, match=r"^json is no module of bindings; "):
+    with pytest.raises(InvalidArgument, match=r"^json is not a module of bindings; "):
         register(sys.modules["json"])
     register(page)
     other = ModuleType("bindings_test_other_page")
     other.DOMAIN = Domain(  # type: ignore[attr-defined]
         other.__name__, "Page", "", names={}, enums={}, objects={}, commands={}, events={}
     )
-    with pytest.raises(InvalidArgument, match=r"^The domain Page is there already, in cdp_core\.bindings\.page"):
+    with pytest.raises(InvalidArgument, match=r"^The domain Page exists already, in cdp_core\.bindings\.page"):
         register(other)
     borrowed = ModuleType("bindings_test_borrowed")
     borrowed.DOMAIN = vendor.DOMAIN  # type: ignore[attr-defined]
-    with pytest.raises(InvalidArgument, match="is no module of bindings"):
+    with pytest.raises(InvalidArgument, match="is not a module of bindings"):
         register(borrowed)

@@ -127,7 +127,7 @@ def test_type_errors_name_what_is_wrong() -> None:
         TypeError, match=r"^page\.navigate\(\) has no 'frameId'; it has url, referrer, transition_type,"
     ):
         page.navigate(url="", frameId="F")
-    with pytest.raises(TypeError, match=r"^page\.stop_loading\(\) has no 'now'; it has nothing to give\.$"):
+    with pytest.raises(TypeError, match=r"^page\.stop_loading\(\) has no 'now'; it has no parameters\.$"):
         page.stop_loading(now=True)
     with pytest.raises(TypeError, match="positional"):
         page.navigate("about:blank")
@@ -173,9 +173,11 @@ def test_a_pickle_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
     written = pickle.dumps(page.stop_loading(), protocol=0)
     assert pickle.loads(written) == page.stop_loading()
     for other in (b"stop_dreaming", b"Frame", b"DOMAIN"):
-        with pytest.raises(InvalidArgument, match=rf"no command cdp_core\.bindings\.page\.{other.decode()} here"):
+        with pytest.raises(
+            InvalidArgument, match=rf"command cdp_core\.bindings\.page\.{other.decode()} does not exist here"
+        ):
             pickle.loads(written.replace(b"stop_loading", other))
-    with pytest.raises(InvalidArgument, match=r"no command cdp_core\.bindings\.dream\.stop_loading here"):
+    with pytest.raises(InvalidArgument, match=r"command cdp_core\.bindings\.dream\.stop_loading does not exist here"):
         pickle.loads(written.replace(b"bindings.page", b"bindings.dream"))
 
 

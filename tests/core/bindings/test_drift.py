@@ -348,7 +348,7 @@ class Stranger:
 @pytest.mark.parametrize("value", [{}, [1], "x"])
 def test_what_is_no_type_of_the_bindings(kind: Any, value: Any) -> None:
     with pytest.raises(
-        InvalidArgument, match=r"is no type of the bindings, such as page\.Frame or page\.FrameId\.$"
+        InvalidArgument, match=r"is not a type of the bindings, such as page\.Frame or page\.FrameId\.$"
     ) as caught:
         from_json(kind, value)
     assert len(str(caught.value)) < 200
@@ -357,7 +357,7 @@ def test_what_is_no_type_of_the_bindings(kind: Any, value: Any) -> None:
 def test_several_are_made_of_an_array() -> None:
     assert from_json(tuple[page.FrameId, ...], ["a", 5]) == ("a", 5)
     assert drift() == report(other_types={"Page.FrameId": 1})
-    with pytest.raises(InvalidArgument, match="is made of a JSON array, not of dict"):
+    with pytest.raises(InvalidArgument, match="is made from a JSON array, not from dict"):
         from_json(tuple[page.Frame, ...], {})
 
 

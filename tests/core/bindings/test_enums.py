@@ -66,7 +66,7 @@ def test_what_is_no_string_is_no_member(value: object) -> None:
     with pytest.raises(InvalidArgument, match="DialogType") as caught:
         from_json(DialogType, value)
     assert type(value).__name__ in str(caught.value)
-    with pytest.raises(InvalidArgument, match=r"^DialogType is made of a string, not of "):
+    with pytest.raises(InvalidArgument, match=r"^DialogType is made from a string, not from "):
         DialogType(value)  # type: ignore[arg-type]
 
 

@@ -194,13 +194,13 @@ def test_check_says_what_would_differ(run: Run, two_files: tuple[Path, Path], tm
     code, said, _ = run(*checking)
     assert code == 1
     assert said == (
-        f"{out} is not what first.json and second.json gives: _version.py, dom_thing.py, dom_thing.pyi, runtimes.py, "
+        f"{out} differs from the bindings of first.json and second.json: _version.py, dom_thing.py, dom_thing.pyi, runtimes.py, "
         "runtimes.pyi; run tools/gen_bindings.py\n"
     )
     assert not out.exists()
     run(*two_files, "--out", out)
     code, said, _ = run(*checking)
-    assert (code, said) == (0, f"{out} is what first.json and second.json gives (5 files)\n")
+    assert (code, said) == (0, f"{out} has the bindings of first.json and second.json (5 files)\n")
     (out / "runtimes.pyi").write_bytes((out / "runtimes.pyi").read_bytes().replace(b"\n", b"\r\n"))
     (out / "dom_thing.py").unlink()
     before = files_of(out)
@@ -304,7 +304,7 @@ def test_the_committed_bindings_are_what_their_own_tables_give(generator: Module
 def test_the_vendor_s_package_is_what_its_protocol_gives(run: Run) -> None:
     code, said, complaint = run(VENDOR / "acme.json", "--package", "acme_cdp", "--out", VENDOR / "acme_cdp", "--check")
     assert (code, complaint) == (0, ""), said
-    assert said.endswith("is what acme.json gives (4 files)\n")
+    assert said.endswith("has the bindings of acme.json (4 files)\n")
 
 
 def test_a_package_gets_the_folder_of_its_name(
@@ -402,13 +402,13 @@ def type_called(name: str) -> Json:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("[]", "a.json is no protocol description: it has no list of domains."),
-        (described(), "a.json is no protocol description: its list of domains is empty."),
+        ("[]", "a.json is not a protocol description: it has no list of domains."),
+        (described(), "a.json is not a protocol description: its list of domains is empty."),
         (
             described({"domain": "A" * 300}),
-            f"a.json: '{'A' * 47}...{'A' * 48}' is no name for a domain (number 0 of the list).",
+            f"a.json: '{'A' * 47}...{'A' * 48}' is not a name for a domain (number 0 of the list).",
         ),
-        (described(7), "a.json: domain 0 is no JSON object."),
+        (described(7), "a.json: domain 0 is not a JSON object."),
         (described(domain(), domain()), "a.json: the domain Aa is described twice."),
         (
             described({"domain": "DOMStorage"}, {"domain": "DomStorage"}),
@@ -424,30 +424,30 @@ def type_called(name: str) -> Json:
         ),
         (
             described(type_called("None")),
-            "a.json: Aa: 'None' becomes None, a name that Python or the module keeps for itself.",
+            "a.json: Aa: 'None' becomes None, a name that Python or the module reserves.",
         ),
         *(
             (
                 described(type_called(name)),
-                f"Aa.{name} has the name of something that stubs use; give it another one here.",
+                f"Aa.{name} has a name that stubs use themselves; rename it in the description.",
             )
             for name in ("Any", "Sequence", "Literal", "NewType", "attrs", "dict", "float")
         ),
         (
             described(domain(events=[{"name": "any"}])),
-            "Aa.Any has the name of something that stubs use; give it another one here.",
+            "Aa.Any has a name that stubs use themselves; rename it in the description.",
         ),
         *(
             (
                 described(domain(commands=[{"name": name}])),
-                f"Aa.{name} has the name of something that stubs use; give it another one here.",
+                f"Aa.{name} has a name that stubs use themselves; rename it in the description.",
             )
             for name in ("attrs", "deprecated")
         ),
         *(
             (
                 described({"domain": name}),
-                f"The domain {name} would be the module {module}, a name that cdp_core.bindings has already.",
+                f"The domain {name} would be the module {module}, a name that cdp_core.bindings uses already.",
             )
             for name, module in (("Drift", "drift"), ("ToJSON", "to_json"), ("Strict", "strict"))
         ),
@@ -463,7 +463,7 @@ def test_a_file_that_cannot_become_bindings(
 
 def test_a_file_that_is_not_json(refused: Callable[..., str], tmp_path: Path) -> None:
     path = write(tmp_path / "a.json", "{")
-    assert refused(path) == f"{path} is no protocol description: it is not JSON."
+    assert refused(path) == f"{path} is not a protocol description: it is not JSON."
 
 
 def test_a_file_that_is_missing(refused: Callable[..., str], tmp_path: Path) -> None:
@@ -496,14 +496,14 @@ def test_domains_that_are_not_there(refused: Callable[..., str], two_files: tupl
 
 
 def test_some_domains_of_the_bindings_themselves(refused: Callable[..., str], two_files: tuple[Path, Path]) -> None:
-    assert refused(*two_files, "--domains", "Runtimes").startswith("--domains goes with --package")
+    assert refused(*two_files, "--domains", "Runtimes").startswith("--domains needs another --package")
 
 
 @pytest.mark.parametrize("package", ["", "a..b", "a-b", "my.class", "../up", "a b", "/abs"])
 def test_a_package_that_cannot_be_imported(
     refused: Callable[..., str], two_files: tuple[Path, Path], package: str
 ) -> None:
-    assert refused(*two_files, "--package", package).startswith(f"--package {package!r} is no name of a package")
+    assert refused(*two_files, "--package", package).startswith(f"--package {package!r} is not a package name")
 
 
 def test_the_program_says_it_in_one_line(tmp_path: Path) -> None:
@@ -527,11 +527,11 @@ def test_the_name_of_a_file_breaks_no_module(run: Run, tmp_path: Path, name: str
 def test_a_source_that_lacks_domains_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
     alone = write(tmp_path / "alone.json", described({"domain": "Alone"}))
     assert refused(alone) == (
-        f"{alone} lacks DOMThing, Runtimes, which {tmp_path / 'out'} has; give all of the protocol, or --drop to delete them."
+        f"{alone} lacks DOMThing, Runtimes, which {tmp_path / 'out'} has; give the whole protocol, or --drop to delete them."
     )
     empty = write(tmp_path / "empty.json", described())
-    assert refused(alone, empty) == "empty.json is no protocol description: its list of domains is empty."
-    assert refused(empty, "--drop") == "empty.json is no protocol description: its list of domains is empty."
+    assert refused(alone, empty) == "empty.json is not a protocol description: its list of domains is empty."
+    assert refused(empty, "--drop") == "empty.json is not a protocol description: its list of domains is empty."
 
 
 def test_the_bindings_themselves_are_not_lost(script: ModuleType, run: Run, tmp_path: Path) -> None:
@@ -542,7 +542,7 @@ def test_the_bindings_themselves_are_not_lost(script: ModuleType, run: Run, tmp_
     assert (code, said) == (2, "")
     assert complaint.startswith(f"gen_bindings: {alone} lacks Accessibility, Ads, ")
     assert complaint.rstrip().endswith(
-        "and 47 more, which " + str(COMMITTED) + " has; give all of the protocol, or --drop to delete them."
+        "and 47 more, which " + str(COMMITTED) + " has; give the whole protocol, or --drop to delete them."
     )
     assert files_of(COMMITTED) == before
     assert script.BINDINGS == COMMITTED
@@ -593,9 +593,9 @@ def test_files_beside_another_package_are_named(run: Run, tmp_path: Path) -> Non
             "Chrome/156.0.1.2, protocol 1.3, revision @abcdef",
         ),
         ({"Browser": "Chrome/156.0.1.2"}, "Chrome/156.0.1.2"),
-        ({"Browser": 7}, "a browser that does not say which"),
-        ([], "a browser that does not say which"),
-        (None, "a browser that does not say which"),
+        ({"Browser": 7}, "a browser that does not name itself"),
+        ([], "a browser that does not name itself"),
+        (None, "a browser that does not name itself"),
     ],
 )
 def test_a_browser_is_named_by_its_product(
@@ -651,7 +651,7 @@ def test_the_command_of_the_package(
     before = files_of(COMMITTED)
     assert bindings_main(own) == 2
     assert capsys.readouterr().err == (
-        "cdp_core.bindings: cdp_core.bindings itself is written in a checkout, by tools/gen_bindings.py.\n"
+        "cdp_core.bindings: cdp_core.bindings itself is generated in a checkout; run tools/gen_bindings.py there.\n"
     )
     assert files_of(COMMITTED) == before
     with pytest.raises(SystemExit):
@@ -667,13 +667,13 @@ def test_without_ruff(
         return real([command[0], "-m", "no_such_ruff"] if "ruff" in command else command, **how)
 
     monkeypatch.setattr(_generate.subprocess, "run", run_without)
-    assert refused(*two_files).startswith("ruff could not format what was written: ")
+    assert refused(*two_files).startswith("ruff could not format the generated files: ")
     monkeypatch.setattr(
         _generate.subprocess,
         "run",
         lambda command, **how: subprocess.CompletedProcess(command, 1, "", f"{command[0]}: No module named ruff"),
     )
-    assert refused(*two_files) == "ruff, which formats what is written, is not installed; pip install ruff."
+    assert refused(*two_files) == "ruff, which formats the files, is not installed; pip install ruff."
 
 
 def test_the_script_needs_no_bindings_and_writes_none_before_it_has_all(tmp_path: Path) -> None:
@@ -827,11 +827,11 @@ def test_npm_brings_the_two_files(run: Run, npm: Npm, tmp_path: Path) -> None:
     assert "--fetch-retries=0" in called
     assert 'PROTOCOL = "devtools-protocol 0.0.7"' in (tmp_path / "out" / "_version.py").read_text()
     code, said, _ = run("--version", "0.0.7", "--out", tmp_path / "out", "--check")
-    assert (code, said) == (0, f"{tmp_path / 'out'} is what devtools-protocol 0.0.7 gives (5 files)\n")
+    assert (code, said) == (0, f"{tmp_path / 'out'} has the bindings of devtools-protocol 0.0.7 (5 files)\n")
     npm(archive=packed("0.0.8", browser_protocol=FIRST, js_protocol=SECOND))
     code, said, _ = run("--version", "0.0.8", "--out", tmp_path / "out", "--check")
     assert code == 1
-    assert "is not what devtools-protocol 0.0.8 gives" in said
+    assert "differs from the bindings of devtools-protocol 0.0.8" in said
 
 
 def test_the_pinned_version_is_the_one_that_is_fetched(
@@ -923,7 +923,7 @@ WHOLE = packed(browser_protocol=FIRST, js_protocol=SECOND)
 def test_npm_brings_what_is_no_archive(refused: Callable[..., str], npm: Npm, archive: bytes) -> None:
     npm(archive=archive)
     said = refused("--version", "0.0.7")
-    assert said == "What npm fetched for devtools-protocol@0.0.7 is no archive that can be read; try again."
+    assert said == "The file that npm fetched for devtools-protocol@0.0.7 is not a readable archive; try again."
 
 
 @pytest.mark.parametrize(
@@ -957,7 +957,7 @@ def test_npm_brings_a_folder_of_that_name(refused: Callable[..., str], npm: Npm)
 
 def test_npm_brings_no_protocol(refused: Callable[..., str], npm: Npm) -> None:
     npm(archive=packed(browser_protocol=[], js_protocol=SECOND))
-    assert refused() == "browser_protocol.json is no protocol description: it has no list of domains."
+    assert refused() == "browser_protocol.json is not a protocol description: it has no list of domains."
 
 
 # ── whatever names a protocol has ────────────────────────────────────────────────────────────────────────────────────

@@ -192,7 +192,7 @@ def test_what_is_not_kept_is_not_looked_at() -> None:
 
 
 def test_a_protocol_without_domains_is_none() -> None:
-    said = "is no protocol description: its list of domains is empty."
+    said = "is not a protocol description: its list of domains is empty."
     assert problem_of(("a.json", described())) == f"a.json {said}"
     assert problem_of(("a.json", described({"domain": "Aa"})), ("b.json", {"domains": []})) == f"b.json {said}"
 
@@ -367,45 +367,45 @@ def with_type(**kind: object) -> Json:
 
 STRING = {"type": "string"}
 BAD_DOMAINS: list[tuple[object, str]] = [
-    (7, "domain 0 is no JSON object"),
-    (None, "domain 0 is no JSON object"),
-    ({}, "None is no name for a domain"),
-    ({"domain": 5}, "5 is no name for a domain"),
-    ({"domain": "A b"}, "'A b' is no name for a domain"),
-    ({"domain": ""}, "'' is no name for a domain"),
-    ({"domain": "A\nb" + "c" * 5000}, "is no name for a domain"),
-    ({"domain": {"a": ["\n"] * 5000}}, "is no name for a domain"),
-    ({"domain": "Aa", "types": {}}, "Aa: the types are no list"),
-    ({"domain": "Aa", "commands": None}, "Aa: the commands are no list"),
-    ({"domain": "Aa", "events": "x"}, "Aa: the events are no list"),
-    ({"domain": "Aa", "types": [7]}, "Aa: 7 is no type"),
-    ({"domain": "Aa", "commands": [[]]}, "Aa: [] is no command"),
-    ({"domain": "Aa", "events": [None]}, "Aa: None is no event"),
-    ({"domain": "Aa", "types": [{"type": "string"}]}, "Aa: None is no name for a type"),
-    ({"domain": "Aa", "types": [{"id": "A-b", "type": "string"}]}, "Aa: 'A-b' is no name for a type"),
-    ({"domain": "Aa", "types": [{"id": ["T"], "type": "string"}]}, "Aa: ['T'] is no name for a type"),
-    ({"domain": "Aa", "commands": [{"name": "1a"}]}, "Aa: '1a' is no name for a command"),
-    ({"domain": "Aa", "events": [{"name": "_a"}]}, "Aa: '_a' is no name for an event"),
-    ({"domain": "Aa", "events": [{"name": "caf\u00e9"}]}, "Aa: 'caf\u00e9' is no name for an event"),
-    (with_fields({"name": "a b", **STRING}), "Aa: 'a b' is no name for a field of O"),
-    (with_fields({**STRING}), "Aa: None is no name for a field of O"),
-    (with_fields("x"), "Aa: 'x' is no field of O"),
-    ({"domain": "Aa", "commands": [{"name": "c", "parameters": 1}]}, "Aa: the parameters of c are no list"),
-    ({"domain": "Aa", "commands": [{"name": "c", "returns": {}}]}, "Aa: the returns of CResult are no list"),
-    (with_type(properties=None), "Aa: the properties of T are no list"),
+    (7, "domain 0 is not a JSON object"),
+    (None, "domain 0 is not a JSON object"),
+    ({}, "None is not a name for a domain"),
+    ({"domain": 5}, "5 is not a name for a domain"),
+    ({"domain": "A b"}, "'A b' is not a name for a domain"),
+    ({"domain": ""}, "'' is not a name for a domain"),
+    ({"domain": "A\nb" + "c" * 5000}, "is not a name for a domain"),
+    ({"domain": {"a": ["\n"] * 5000}}, "is not a name for a domain"),
+    ({"domain": "Aa", "types": {}}, "Aa: the types are not a list"),
+    ({"domain": "Aa", "commands": None}, "Aa: the commands are not a list"),
+    ({"domain": "Aa", "events": "x"}, "Aa: the events are not a list"),
+    ({"domain": "Aa", "types": [7]}, "Aa: 7 is not a type"),
+    ({"domain": "Aa", "commands": [[]]}, "Aa: [] is not a command"),
+    ({"domain": "Aa", "events": [None]}, "Aa: None is not an event"),
+    ({"domain": "Aa", "types": [{"type": "string"}]}, "Aa: None is not a name for a type"),
+    ({"domain": "Aa", "types": [{"id": "A-b", "type": "string"}]}, "Aa: 'A-b' is not a name for a type"),
+    ({"domain": "Aa", "types": [{"id": ["T"], "type": "string"}]}, "Aa: ['T'] is not a name for a type"),
+    ({"domain": "Aa", "commands": [{"name": "1a"}]}, "Aa: '1a' is not a name for a command"),
+    ({"domain": "Aa", "events": [{"name": "_a"}]}, "Aa: '_a' is not a name for an event"),
+    ({"domain": "Aa", "events": [{"name": "caf\u00e9"}]}, "Aa: 'caf\u00e9' is not a name for an event"),
+    (with_fields({"name": "a b", **STRING}), "Aa: 'a b' is not a name for a field of O"),
+    (with_fields({**STRING}), "Aa: None is not a name for a field of O"),
+    (with_fields("x"), "Aa: 'x' is not a field of O"),
+    ({"domain": "Aa", "commands": [{"name": "c", "parameters": 1}]}, "Aa: the parameters of c are not a list"),
+    ({"domain": "Aa", "commands": [{"name": "c", "returns": {}}]}, "Aa: the returns of CResult are not a list"),
+    (with_type(properties=None), "Aa: the properties of T are not a list"),
     (with_type(), "Aa: T is of the unknown type None"),
     (with_type(type="sting"), "Aa: T is of the unknown type 'sting'"),
     (with_type(type=["string"]), "Aa: T is of the unknown type ['string']"),
     (with_type(type={"a": 1}), "Aa: T is of the unknown type {'a': 1}"),
     (with_fields({"name": "f"}), "Aa: O.f is of the unknown type None"),
     (with_fields({"name": "f", "type": "str"}), "Aa: O.f is of the unknown type 'str'"),
-    (with_fields({"name": "f", "type": "array", "items": "x"}), "Aa: O.f is an array of 'x', which is no type"),
+    (with_fields({"name": "f", "type": "array", "items": "x"}), "Aa: O.f is an array of 'x', which is not a type"),
     (with_fields({"name": "f", "type": "array", "items": {}}), "Aa: O.f is of the unknown type None"),
-    (with_fields({"name": "f", "$ref": 5}), "Aa: O.f refers to 5, which is no type's name"),
-    (with_fields({"name": "f", "$ref": ""}), "Aa: O.f refers to '', which is no type's name"),
-    (with_fields({"name": "f", "$ref": "A.B.C"}), "Aa: O.f refers to 'A.B.C', which is no type's name"),
-    (with_fields({"name": "f", "$ref": ".O"}), "Aa: O.f refers to '.O', which is no type's name"),
-    (with_fields({"name": "f", "$ref": "int"}), "Aa: O.f refers to 'int', which is no type's name"),
+    (with_fields({"name": "f", "$ref": 5}), "Aa: O.f refers to 5, which is not the name of a type"),
+    (with_fields({"name": "f", "$ref": ""}), "Aa: O.f refers to '', which is not the name of a type"),
+    (with_fields({"name": "f", "$ref": "A.B.C"}), "Aa: O.f refers to 'A.B.C', which is not the name of a type"),
+    (with_fields({"name": "f", "$ref": ".O"}), "Aa: O.f refers to '.O', which is not the name of a type"),
+    (with_fields({"name": "f", "$ref": "int"}), "Aa: O.f refers to 'int', which is not the name of a type"),
     (with_fields({"name": "f", "$ref": "Gone"}), "Aa.O refers to Aa.Gone, which is described nowhere"),
     (with_fields({"name": "f", "$ref": "Bb.Gone"}), "Aa.O refers to Bb.Gone, which is described nowhere"),
     (with_type(type="array", items={"$ref": "Gone"}), "Aa.T refers to Aa.Gone, which is described nowhere"),
@@ -413,17 +413,17 @@ BAD_DOMAINS: list[tuple[object, str]] = [
         {"domain": "Aa", "commands": [{"name": "c", "returns": [{"name": "f", "$ref": "Gone"}]}]},
         "Aa.CResult refers to Aa.Gone, which is described nowhere",
     ),
-    (with_type(**{"$ref": "T"}), "Aa.T is described by nothing but itself"),
-    (with_type(type="array", items={"$ref": "Aa.T"}), "Aa.T is described by nothing but itself"),
+    (with_type(**{"$ref": "T"}), "Aa.T is only an alias of itself"),
+    (with_type(type="array", items={"$ref": "Aa.T"}), "Aa.T is only an alias of itself"),
     (
         {"domain": "Aa", "types": [{"id": "T", "$ref": "U"}, {"id": "U", "$ref": "V"}, {"id": "V", "$ref": "U"}]},
-        "Aa.T is described by nothing but itself",
+        "Aa.T is only an alias of itself",
     ),
-    (with_type(type="string", enum="ab"), "Aa: the members of T are no list of strings"),
-    (with_type(type="string", enum=["a", 1]), "Aa: the members of T are no list of strings"),
-    (with_type(type="integer", enum=[1, 2]), "Aa: the members of T are no list of strings"),
-    (with_type(type="string", enum=None), "Aa: the members of T are no list of strings"),
-    (with_fields({"name": "f", **STRING, "enum": [None]}), "Aa: the members of O.f are no list of strings"),
+    (with_type(type="string", enum="ab"), "Aa: the members of T are not a list of strings"),
+    (with_type(type="string", enum=["a", 1]), "Aa: the members of T are not a list of strings"),
+    (with_type(type="integer", enum=[1, 2]), "Aa: the members of T are not a list of strings"),
+    (with_type(type="string", enum=None), "Aa: the members of T are not a list of strings"),
+    (with_fields({"name": "f", **STRING, "enum": [None]}), "Aa: the members of O.f are not a list of strings"),
     (with_type(**STRING, enum=["a-b", "aB"]), "Aa: among the members of T, 'a-b' and 'aB' both become A_B"),
     (with_type(**STRING, enum=["a", "a"]), "Aa: among the members of T, 'a' and 'a' both become A"),
     (with_type(**STRING, enum=["\n" * 9000, " "]), "both become _"),
@@ -484,8 +484,8 @@ BAD_DOMAINS: list[tuple[object, str]] = [
     ({"domain": "Aa", "types": [{"id": "class", **STRING}]}, "'class' becomes class, a name that Python"),
     ({"domain": "Aa", "events": [{"name": "true"}]}, "'true' becomes True, a name that Python"),
     ({"domain": "Aa", "types": [{"id": "DOMAIN", **STRING}]}, "'DOMAIN' becomes DOMAIN, a name that Python"),
-    ({"domain": "Aa", "types": [{"id": "int", "type": "integer"}]}, "Aa: no type can be called int"),
-    ({"domain": "Aa", "types": [{"id": "any", "enum": ["a"]}]}, "Aa: no type can be called any"),
+    ({"domain": "Aa", "types": [{"id": "int", "type": "integer"}]}, "Aa: a type cannot be called int"),
+    ({"domain": "Aa", "types": [{"id": "any", "enum": ["a"]}]}, "Aa: a type cannot be called any"),
 ]
 
 
@@ -509,13 +509,15 @@ def test_what_is_wrong_is_said_in_one_line_with_its_place(bad: object, said: str
 
 @pytest.mark.parametrize("content", [None, 7, "domains", [], {}, {"domains": {}}, {"domains": None}, [{"domains": []}]])
 def test_a_file_that_is_no_description(content: object) -> None:
-    assert problem_of(("a.json", content)) == "a.json is no protocol description: it has no list of domains."
+    assert problem_of(("a.json", content)) == "a.json is not a protocol description: it has no list of domains."
 
 
 def test_the_file_is_named_where_it_is_the_second() -> None:
     good = ("a.json", described({"domain": "Aa"}))
-    assert problem_of(good, ("b.json", [])).startswith("b.json is no protocol")
-    assert problem_of(good, ("b.json", described({"domain": "Bb"}, 4))).startswith("b.json: domain 1 is no JSON object")
+    assert problem_of(good, ("b.json", [])).startswith("b.json is not a protocol")
+    assert problem_of(good, ("b.json", described({"domain": "Bb"}, 4))).startswith(
+        "b.json: domain 1 is not a JSON object"
+    )
     assert problem_of(good, ("b.json", described({"domain": "Bb", "types": 4}))).startswith("b.json: Bb: the types")
 
 

@@ -289,7 +289,7 @@ def test_what_cannot_be_made_says_why() -> None:
         page.JavascriptDialogOpening(frame_id="F", type="alert", message=None)
     with pytest.raises(TypeError, match=r"^LoadEventFired has no 'time'; it has timestamp\.$"):
         page.LoadEventFired(timestamp=1, time=1)
-    with pytest.raises(TypeError, match=r"^InterstitialShown has no 'x'; it has nothing to give\.$"):
+    with pytest.raises(TypeError, match=r"^InterstitialShown has no 'x'; it has no parameters\.$"):
         page.InterstitialShown(x=1)
     with pytest.raises(TypeError, match="positional"):
         page.LoadEventFired(1)

@@ -283,7 +283,7 @@ CHROMIUM_500 = http("500 Internal Server Error", b"Host header is specified and 
     [
         (http("404 Not Found"), "http", 404, "DevToolsActivePort"),
         (CHROMIUM_500, "http", 500, "give the IP address"),
-        (http("401 Unauthorized"), "http", 401, "did not let us in"),
+        (http("401 Unauthorized"), "http", 401, "refused access"),
         (
             http("302 Found", b"", f"Location: https://h.example/login?next={SECRET}"),
             "http",
@@ -348,7 +348,7 @@ async def test_what_is_neither_address_nor_file(where: str | Path, shown: str) -
     error = await refusal(lambda: find_websocket(where))
     assert (error.stage, error.address) == ("address", shown)
     assert "is neither an address" in str(error)
-    assert str(error).startswith("What was given" if shown == "…" else shown)
+    assert str(error).startswith("The given text" if shown == "…" else shown)
 
 
 async def test_a_folder_without_a_port_file(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_forms(text: str, parts: tuple[str, str, int, str, str]) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "no address of a browser"),
+        ("", "not an address of a browser"),
         ("localhost", "write it as ws://"),
         ("localhost:9222/devtools/browser/x", "put ws:// or http:// in front"),
         ("user:pass@localhost:9222", "put ws:// or http:// in front"),
@@ -271,7 +271,7 @@ def test_the_list_of_targets() -> None:
 def test_a_list_that_is_none(body: bytes) -> None:
     error = refusal(lambda: parse_list(body, asked=ASKED))
     assert error.stage == "cdp"
-    assert "is no list of targets" in str(error)
+    assert "is not a list of targets" in str(error)
 
 
 def test_the_description_of_the_protocol() -> None:
@@ -283,7 +283,7 @@ def test_the_description_of_the_protocol() -> None:
 def test_a_description_that_is_none(body: bytes) -> None:
     error = refusal(lambda: parse_protocol(body, asked=ASKED))
     assert error.stage == "cdp"
-    assert "is no description of a protocol" in str(error)
+    assert "is not a protocol description" in str(error)
 
 
 @pytest.mark.parametrize(
@@ -292,11 +292,11 @@ def test_a_description_that_is_none(body: bytes) -> None:
         (500, b"Host header is specified and is not an IP address or localhost.", None, "give the IP address"),
         (500, b"", None, "HTTP 500 instead of 200"),
         (404, b"", None, "DevToolsActivePort"),
-        (401, b"", None, "did not let us in (HTTP 401)"),
-        (403, b"", None, "did not let us in (HTTP 403)"),
-        (302, b"", "https://h2.example:8/login?next=s3cr3t", "sends us on to https://h2.example:8/login?next=…,"),
-        (307, b"", "/json/s3cr3t", "sends us on to http://127.0.0.1:9222/json/…,"),
-        (301, b"", "//s3cr3t/x", "sends us on to …,"),
+        (401, b"", None, "refused access (HTTP 401)"),
+        (403, b"", None, "refused access (HTTP 403)"),
+        (302, b"", "https://h2.example:8/login?next=s3cr3t", "redirects to https://h2.example:8/login?next=…,"),
+        (307, b"", "/json/s3cr3t", "redirects to http://127.0.0.1:9222/json/…,"),
+        (301, b"", "//s3cr3t/x", "redirects to …,"),
         (302, b"", None, "HTTP 302 instead of 200"),
         (503, b"s3cr3t", "s3cr3t", "HTTP 503 instead of 200"),
     ],

@@ -239,18 +239,18 @@ def test_what_is_odd_and_legal_is_read(message: dict[str, Any], expected: Meanin
 @pytest.mark.parametrize(
     ("message", "command_id", "session", "reason"),
     [
-        ({"id": True, "result": {}}, None, None, "its id is no integer"),
-        ({"id": 1.5, "result": {}, "sessionId": "S"}, None, "S", "its id is no integer"),
-        ({"id": "1", "method": "M.m"}, None, None, "its id is no integer"),
+        ({"id": True, "result": {}}, None, None, "its id is not an integer"),
+        ({"id": 1.5, "result": {}, "sessionId": "S"}, None, "S", "its id is not an integer"),
+        ({"id": "1", "method": "M.m"}, None, None, "its id is not an integer"),
         ({"id": 1}, 1, None, "it has an id but neither result nor error"),
         ({"id": 1, "method": "M.m", "sessionId": "S"}, 1, "S", "it has an id but neither result nor error"),
         ({"id": 1, "error": "no"}, 1, None, "it has an id but neither result nor error"),
-        ({"id": 1, "result": {}, "sessionId": 5}, 1, None, "its sessionId is no string"),
+        ({"id": 1, "result": {}, "sessionId": 5}, 1, None, "its sessionId is not a string"),
         ({"method": 5}, None, None, "it is neither an event nor a reply"),
         ({"params": {}, "sessionId": "S"}, None, "S", "it is neither an event nor a reply"),
-        ([], None, None, "it is no JSON object"),
-        ("text", None, None, "it is no JSON object"),
-        (None, None, None, "it is no JSON object"),
+        ([], None, None, "it is not a JSON object"),
+        ("text", None, None, "it is not a JSON object"),
+        (None, None, None, "it is not a JSON object"),
     ],
 )
 def test_what_is_no_message_says_why(message: Any, command_id: int | None, session: str | None, reason: str) -> None:

@@ -288,7 +288,7 @@ def test_a_text_that_is_no_utf8_passes_the_hook_too() -> None:
     [
         ("in", {}, "'in'"),
         ("", {}, "''"),
-        ("ask", {"t": 1}, "taken"),
+        ("ask", {"t": 1}, "reserved"),
         ("ask", {"a": {"b": float("nan")}}, "fields.a.b"),
         ("ask", {"a": b"bytes"}, "fields.a"),
         ("ask", {"a": [{1: 2}]}, "fields.a[0]"),

@@ -121,7 +121,7 @@ def test_a_torn_line_that_is_not_the_last_is_a_fault() -> None:
 
 @pytest.mark.parametrize("line", [b'{"kind":"mark","t":1,"note":"n"}\n', b'{"id":1}\n'])
 def test_a_trace_begins_with_its_header(line: bytes) -> None:
-    with pytest.raises(InvalidArgument, match=r"Line 1 .* no trace"):
+    with pytest.raises(InvalidArgument, match=r"Line 1 .* not a trace"):
         decode([line])
 
 
