@@ -1,16 +1,16 @@
-"""The pytest plugin of `cdp_core.testing`: a fake browser for a test, and its address for a client of any kind.
+"""The pytest plugin of `cdp_core.testing`: a fake browser for a test, and its address for any client.
 
     @pytest.mark.fake_script(Script(pages={"https://shop.example/": (Dialog("confirm", "Sure?"),)}))
     def test_mine(fake_browser_url: str, fake_browser: FakeBrowser) -> None:
         my_client(fake_browser_url).open("https://shop.example/")
         assert not fake_browser.truth().blocked
 
-`fake_browser` alone is a browser in memory, for `FakeTransport` or for no loop at all. With `fake_browser_url` in the same
-test it is the one at that address, in a thread of its own, and each question to it is asked there. The marker takes a
-`Script`, or its JSON, and what else `FakeBrowser` takes by name: `profile`, `seed`.
+`fake_browser` alone is a browser in memory, for `FakeTransport` or without an event loop. If the same test uses
+`fake_browser_url`, it is the browser at that address, in a thread of its own, and each call to it runs in that
+thread. The marker takes a `Script`, or its JSON, and two more arguments of `FakeBrowser` by name: `profile`, `seed`.
 
-Each test has its own; nothing is started that no test asks for. This module is imported in every run of pytest wherever
-the distribution is installed: it imports pytest and nothing else, and stands beside the packages, since who imports a
+Each test has its own browser; nothing starts that no test requests. pytest imports this module in every run if the
+distribution is installed: it imports pytest and nothing else, and is outside the packages, since the import of a
 module of a package imports the package first.
 """
 
@@ -29,7 +29,7 @@ __all__ = ["fake_browser", "fake_browser_endpoint", "fake_browser_url", "pytest_
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Register the marker `fake_script`."""
     config.addinivalue_line(
         "markers", "fake_script(script, **options): what the pages of the test's fake browser do (cdp_core.testing)"
     )
@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def fake_browser(request: pytest.FixtureRequest) -> FakeBrowser:
-    """A fake browser; where the test has its address too, the one that is there."""
+    """A fake browser; if the test uses its address too, the browser at that address."""
     served = {"fake_browser_endpoint", "fake_browser_url"}
     if served.isdisjoint(request.fixturenames):
         return _make(request)

@@ -1,8 +1,8 @@
-"""The Chrome DevTools Protocol over trio: one connection, its sessions, its targets, its events.
+"""The Chrome DevTools Protocol over trio: one link, its sessions, its targets, its events.
 
-Begin with `open_browser_session`; the names below are all that is public. Every one is defined in exactly one module,
-and the modules are read in the order in which one event passes them:
-`transports.tapped` → `sansio.wire` → `sansio.router` → `link` → `subscriptions`.
+Start with `open_browser_session`. The names below are the whole public surface. Each is defined in exactly one
+module, and an event passes these modules in this order: `transports.websocket.fast` → `sansio.router` → `link` →
+`subscriptions`.
 """
 
 import logging
@@ -163,7 +163,7 @@ __all__ = [
 
 logging.getLogger("cdp_core").addHandler(logging.NullHandler())
 
-_LATER = {
+_LAZY = {
     "Command": "cdp_core.bindings._values",
     "LinkRecord": "cdp_core.sansio.trace",
     "MarkRecord": "cdp_core.sansio.trace",
@@ -183,11 +183,11 @@ _LATER = {
     "memory_pair": "cdp_core.transports.memory",
     "read_trace": "cdp_core.tracing.file",
 }
-"""Names that most programs never use; their modules are imported at the first touch."""
+"""Names that most programs never use; the first access imports their module."""
 
 
 def __getattr__(name: str) -> Any:
-    module = _LATER.get(name)
+    module = _LAZY.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(module), name)

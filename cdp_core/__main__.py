@@ -1,4 +1,4 @@
-"""`python -m cdp_core demo`: see the engine at work, without a browser."""
+"""`python -m cdp_core demo`: run the engine on a fake browser in memory."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from cdp_core.demo import run_demo
 
 
 def main() -> None:
-    """Run the command that was named."""
+    """Parse the command line and run its command."""
     parser = argparse.ArgumentParser(prog="python -m cdp_core", description="The Chrome DevTools Protocol engine.")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("demo", help="the engine against a small browser in memory, every message shown")
+    commands.add_parser("demo", help="run the engine on a fake browser in memory and print every message")
     parser.parse_args()
     trio.run(run_demo)
 

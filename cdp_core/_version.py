@@ -1,6 +1,7 @@
-"""The version of the distribution, and of the protocol that its bindings are of, where everything can read them.
+"""The versions of the distribution and of the protocol that its typed bindings describe.
 
-`cdp_core.bindings.PROTOCOL` says the same (tests/shape/test_exports.py); who only writes it down need not import that.
+`cdp_core.bindings.PROTOCOL` is the same text (tests/shape/test_exports.py); this copy can be read without importing
+the bindings.
 """
 
 __version__ = "0.1.0"

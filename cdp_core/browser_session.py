@@ -1,4 +1,4 @@
-"""Opening a link to a browser, and what its root session can do."""
+"""`open_browser_session`, `open_pipe_session`, and the root session that they yield."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class BrowserSession(Session):
-    """The root session of a browser, and the way to all others."""
+    """The root session of a browser; every other session is reached from it."""
 
     def __init__(self, link: Link[PageSession]) -> None:
         super().__init__(link, None)
         self._targets = TargetBridge(link, self)
         self.browser_id: str | None = None
-        """What the browser calls itself in its address, as long as it runs; None where the address does not tell."""
+        """The id in the browser's WebSocket address, constant while the browser runs; None if the address has none."""
 
     @property
     def targets(self) -> TargetBridge:
-        """The browser's targets: list, attach, create, close, and be there from their first instruction."""
+        """The browser's targets: list, attach, create, close, and attach before their first instruction."""
         return self._targets
 
     @property
     def sessions(self) -> Mapping[SessionId, PageSession]:
-        """Every open session of this connection."""
+        """Every open session of this link, by sessionId, as a live read-only view."""
         return MappingProxyType(self._link.sessions)
 
     @overload
@@ -93,7 +93,10 @@ class BrowserSession(Session):
         max_bytes: int = MAX_BYTES,
     ) -> Subscription[Received[Any]]: ...
     def subscribe_all(self, *events: str | type[Any], capacity: int, max_bytes: int = MAX_BYTES) -> Subscription[Any]:
-        """Listen to events of every session, each with its session and its arrival time; else as `subscribe`."""
+        """Subscribe to events of every session; each arrives as `Received`, with its session and time.
+
+        Otherwise as `subscribe`.
+        """
         return self._subscribe_all(*events, capacity=capacity, max_bytes=max_bytes, overflow=Overflow.FAIL)
 
     @overload
@@ -135,7 +138,10 @@ class BrowserSession(Session):
     def subscribe_all_latest(
         self, *events: str | type[Any], capacity: int, max_bytes: int = MAX_BYTES
     ) -> Subscription[Any]:
-        """As `subscribe_all`, but a full queue drops its oldest events, and `Missed(count)` comes in their place."""
+        """Subscribe as `subscribe_all` does, but drop the oldest events of a full queue.
+
+        `Missed(count)` is delivered before the next event.
+        """
         return self._subscribe_all(*events, capacity=capacity, max_bytes=max_bytes, overflow=Overflow.DROP_OLDEST)
 
     def _subscribe_all(
@@ -151,20 +157,21 @@ class BrowserSession(Session):
 
     @contextmanager
     def tap(self, on_output: Tap, /) -> Generator[tuple[Output, ...], None, None]:
-        """See every output of the engine, before anyone else, for the block; yields what is there already.
+        """Call `on_output` with every output of the engine, before all other consumers, for the block.
 
-        That is a SessionOpened for each open session, then a `Target.targetCreated` event for each target that
-        `targets` knows: all of them, once discovery was used. A tap must be pure and quick. One that raises ends the link: see `open_browser_session`.
+        Yields the outputs that describe the present state: a SessionOpened for each open session, then a
+        `Target.targetCreated` event for each target that `targets` knows; once discovery was used, these are all
+        targets. A tap must be pure and quick. A tap that raises ends the link: see `open_browser_session`.
         """
         check_tap(on_output)
-        already = self._link.add_tap(on_output)
+        open_sessions = self._link.add_tap(on_output)
         try:
-            yield (*already, *self._targets._announcements())
+            yield (*open_sessions, *self._targets._announcements())
         finally:
             self._link.remove_tap(on_output)
 
     async def wait_closed(self) -> Gone:
-        """Wait for the end of the link; the answer, not raised, says why."""
+        """Wait for the end of the link and return its reason as an exception, without raising it."""
         await self._link.ended.wait()
         loss = self._link.router.loss
         assert loss is not None
@@ -172,11 +179,11 @@ class BrowserSession(Session):
 
     @property
     def batches(self) -> Batches:
-        """How often the reader was given something: to a tap, outputs of one batch came at one moment."""
+        """A counter of received batches: outputs at the same count arrived at the same moment."""
         return self._link.batches
 
     def statistics(self) -> LinkStatistics:
-        """What passed over this connection so far."""
+        """Return the counts of this link so far."""
         return self._link.statistics()
 
     def __repr__(self) -> str:
@@ -199,15 +206,15 @@ async def open_browser_session(
     trace: TraceWriter | Path | None = None,
     strict: bool = False,
 ) -> AsyncGenerator[BrowserSession, None]:
-    """Hold a link to a browser for the block.
+    """Open a link to a browser and hold it for the block.
 
-    * The body's exception leaves as it is.
-    * The end of the link is no exception of the block: it ends commands and subscriptions with ConnectionLost.
-    * A tap that raises ends the link, cancels the body, and leaves as TapFailed; if the body failed too, that leaves,
-      with a note.
-    * Use it in an async function or a pytest-trio fixture, never in an async generator of another kind.
+    * An exception of the body leaves the block unchanged.
+    * The end of the link does not raise in the block: it ends commands and subscriptions with ConnectionLost.
+    * A tap that raises ends the link and cancels the body, and the block raises TapFailed; if the body failed too,
+      the block raises the body's exception with a note.
+    * Use it in an async function or a pytest-trio fixture, never in another kind of async generator.
 
-    Raises DiscoveryError where no browser is reached, InvalidArgument where an argument is wrong.
+    Raises DiscoveryError if no browser is reached, InvalidArgument if an argument is invalid.
     """
     for name, seconds in (
         ("connect_timeout", connect_timeout),
@@ -221,7 +228,7 @@ async def open_browser_session(
     browser_id: str | None = None
     async with AsyncExitStack() as stack:
         if isinstance(where, (str, os.PathLike)):
-            from cdp_core.transports.websocket.open import open_websocket  # noqa: PLC0415 - not everyone dials: imports stay cheap
+            from cdp_core.transports.websocket.open import open_websocket  # noqa: PLC0415 - keeps the import of the package cheap
 
             address = await find_websocket(
                 where, headers=headers, ssl_context=ssl_context, connect_timeout=connect_timeout
@@ -259,11 +266,11 @@ async def open_pipe_session(
     trace: TraceWriter | Path | None = None,
     strict: bool = False,
 ) -> AsyncGenerator[BrowserSession, None]:
-    """Start a browser that speaks over a pipe (`--remote-debugging-pipe`), and hold the link for the block.
+    """Start a browser controlled over a pipe (`--remote-debugging-pipe`), and hold its link for the block.
 
-    The child ends with the block. Otherwise as `open_browser_session`.
+    The child process ends with the block. Otherwise as `open_browser_session`.
     """
-    from cdp_core.transports.pipe import open_pipe  # noqa: PLC0415 - not everyone starts a browser: imports stay cheap
+    from cdp_core.transports.pipe import open_pipe  # noqa: PLC0415 - keeps the import of the package cheap
 
     check_timeout("close_timeout", close_timeout)
     _check_options(taps=taps, trace=trace, strict=strict)
@@ -283,7 +290,7 @@ async def _run(
     strict: bool,
     close_timeout: float,
 ) -> AsyncGenerator[BrowserSession, None]:
-    """The engine around a transport, for the block."""
+    """Run the reader task and the writer task on a transport for the block."""
     with _tracing(transport, trace) as traced:
         link: Link[PageSession] = Link(
             traced,
@@ -302,7 +309,7 @@ async def _run(
             try:
                 with body:
                     yield BrowserSession(link)
-                    with trio.move_on_after(close_timeout):  # what was sent without waiting is still sent
+                    with trio.move_on_after(close_timeout):  # commands that were sent without waiting still go out
                         await link.flush()
             except BaseException as error:
                 body_error = error
@@ -316,18 +323,18 @@ async def _run(
 
 
 def _checked_transport(where: object) -> Any:
-    """What is no address must be able to do what a transport does: told before anything begins."""
+    """Raise InvalidArgument unless the object has the methods of a transport, before anything starts."""
     missing = [name for name in ("receive", "send", "aclose") if not callable(getattr(where, name, None))]
     if missing or isinstance(where, type):
         raise InvalidArgument(
-            "A browser is named by its address (a str or an os.PathLike), or reached by a transport, which can receive, "
-            f"send and aclose; a {type(where).__name__} is neither."
+            "Pass a browser's address (a str or an os.PathLike) or a transport (with the methods receive, send and "
+            f"aclose), not a value of type {type(where).__name__}."
         )
     return where
 
 
 def _check_options(*, ssl_context: object = None, taps: object, trace: object, strict: object) -> None:
-    """What a type checker would have told: told before anything is dialled or started."""
+    """Check what a type checker would check, before anything is dialled or started."""
     if ssl_context is not None and not isinstance(ssl_context, ssl.SSLContext):
         raise InvalidArgument(f"ssl_context must be an ssl.SSLContext, not {type(ssl_context).__name__}.")
     if not isinstance(taps, Sequence) or isinstance(taps, (str, bytes)):
@@ -335,7 +342,7 @@ def _check_options(*, ssl_context: object = None, taps: object, trace: object, s
     for tap in cast("Sequence[object]", taps):
         check_tap(tap)
     if trace is not None and not isinstance(trace, (str, os.PathLike)):
-        from cdp_core.tracing.file import TraceWriter  # noqa: PLC0415 - as below: imports stay cheap
+        from cdp_core.tracing.file import TraceWriter  # noqa: PLC0415 - keeps the import of the package cheap
 
         if not isinstance(trace, TraceWriter):
             raise InvalidArgument(f"trace must be a path or a TraceWriter, not {type(trace).__name__}.")
@@ -348,7 +355,7 @@ def _tracing(transport: Transport, trace: TraceWriter | Path | None) -> Generato
     if trace is None:
         yield transport
         return
-    from cdp_core.tracing.file import TraceWriter  # noqa: PLC0415 - not everyone records: imports stay cheap
+    from cdp_core.tracing.file import TraceWriter  # noqa: PLC0415 - keeps the import of the package cheap
     from cdp_core.tracing.tee import TeeTransport  # noqa: PLC0415
 
     if isinstance(trace, TraceWriter):

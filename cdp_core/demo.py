@@ -1,9 +1,9 @@
-"""The engine at work on the embedded fake browser, with every message shown, and no browser anywhere.
+"""A demonstration of the engine on the fake browser; it prints every message.
 
-A shop's page loads with two frames, one of them in a process of its own, which the engine attaches to before its first
-instruction; then its script asks something, and stops until it is answered (docs/cdp/closed-precedes-reply.md); then the
-link breaks under a command, which ends and says why. The fake behaves as Chromium does, so what you see is what goes
-over a real link.
+A shop's page loads with two frames. One frame runs in a process of its own, and the engine attaches to it before its
+first instruction. Then the page's script opens a dialog and stops until the dialog is answered
+(docs/cdp/closed-precedes-reply.md). Then the link breaks during a command, which ends with the reason. The fake
+browser behaves as Chromium does, so these are the messages of a real link.
 """
 
 from __future__ import annotations
@@ -31,31 +31,27 @@ PrintLine = Callable[[str], None]
 
 
 def _print(line: str) -> None:
-    print(line, flush=True)  # noqa: T201 - telling is what a demo is for
+    print(line, flush=True)  # noqa: T201 - a demo prints
 
 
 async def run_demo(print_line: PrintLine = _print) -> None:
-    """Tell the whole story, one line for each message."""
+    """Run the demo and print one line per message."""
     fake = FakeBrowser(SCRIPT)
-    print_line("An engine and a fake browser, connected in memory. → goes to the browser, ← comes from it.\n")
+    print_line("An engine and a fake browser, connected in memory. → to the browser, ← from the browser.\n")
     async with open_browser_session(_ShownTransport(fake, print_line)) as browser:
-        print_line(
-            "── watch every page and frame from its first instruction; the page that is open already is attached to"
-        )
+        print_line("── attach to the open page, and to every new page and frame before its first instruction")
         async with browser.targets.auto_attach(arm=lambda _session: [page.enable()], capacity=8) as sessions:
             tab = await sessions.receive()
             await _show_frames(tab, sessions, print_line)
             await _answer_dialog(tab, print_line)
             await _break_link(fake, tab, print_line)
             counts = browser.statistics().router
-    odd = sum(counts.anomalies.values())
-    print_line(
-        f"\nDone: {counts.commands} commands, {counts.in_flight} without an end, {odd} messages that fit nowhere."
-    )
+    anomalies = sum(counts.anomalies.values())
+    print_line(f"\nDone: {counts.commands} commands, {counts.in_flight} still in flight, {anomalies} anomalies.")
 
 
 async def _show_frames(tab: PageSession, sessions: Subscription[PageSession], print_line: PrintLine) -> None:
-    print_line("── load a page with two frames, one of them of another site: it comes as a session of its own")
+    print_line("── load a page with two frames; the frame of another site gets a session of its own")
     with tab.expect(page.LoadEventFired) as loaded:
         await tab.send(page.navigate(url=SHOP))
         await loaded.wait()
@@ -72,21 +68,21 @@ def _print_frame_events(tree: page.FrameTree, depth: int, print_line: PrintLine)
 
 
 async def _answer_dialog(tab: PageSession, print_line: PrintLine) -> None:
-    print_line("── a script asks something; the page is blocked until it is answered")
+    print_line("── a script opens a prompt; the page is blocked until the prompt is answered")
     with tab.subscribe(page.JavascriptDialogOpening, page.JavascriptDialogClosed, capacity=8) as dialogs:
         blocked = tab.send_nowait(runtime.evaluate(expression=CHECKOUT))
         opening = await dialogs.receive()
         assert isinstance(opening, page.JavascriptDialogOpening)
-        print_line(f"   seen: a {opening.type} that says {opening.message!r}")
+        print_line(f"   seen: a {opening.type} with the message {opening.message!r}")
         await tab.send(page.handle_java_script_dialog(accept=True, prompt_text="Ada"))
         closed = await dialogs.receive()
         assert isinstance(closed, page.JavascriptDialogClosed)
         print_line(f"   answered: {closed.user_input!r}; the closed event came before the reply")
-        print_line(f"   and the script goes on, with {(await blocked.wait()).result.value!r}")
+        print_line(f"   the script continues and returns {(await blocked.wait()).result.value!r}")
 
 
 async def _break_link(fake: FakeBrowser, tab: PageSession, print_line: PrintLine) -> None:
-    print_line("── it asks again, and the link breaks meanwhile")
+    print_line("── the script opens another prompt, and the link breaks before the answer")
     with tab.expect(page.JavascriptDialogOpening) as opening:
         blocked = tab.send_nowait(runtime.evaluate(expression=CHECKOUT))
         await opening.wait()
@@ -98,21 +94,19 @@ async def _break_link(fake: FakeBrowser, tab: PageSession, print_line: PrintLine
 
 
 class _ShownTransport(FakeTransport):
-    """Shows what passes."""
+    """A transport to the fake browser that prints each message."""
 
     def __init__(self, fake: FakeBrowser, print_line: PrintLine) -> None:
         super().__init__(fake)
         self._print_line = print_line
 
     async def receive(self) -> Sequence[bytes]:
-        """See Transport."""
         batch = await super().receive()
         for text in batch:
             self._show("←", text)
         return batch
 
     def send_now(self, text: bytes, /) -> bool:
-        """See DirectTransport."""
         self._show("→", text)
         return super().send_now(text)
 

@@ -1,16 +1,16 @@
-"""From what somebody configured to the WebSocket of a browser, and the one way in which this library dials.
+"""The way from a configured address to a browser's WebSocket, and the only code that dials.
 
-    ws://, wss://                        nothing to find out, no connection is made
-    DevToolsActivePort file, or folder   read; it usually names the WebSocket, and then no connection is made either
+    ws://, wss://                        used as they are; no connection is made
+    DevToolsActivePort file, or folder   read; it usually contains the WebSocket address, and then no connection is made
     http://, https://, host:port         one GET of /json/version
 
-Never more than one connection, since each may cost a person an approval prompt, and never to another host: a
-redirect is told, not followed. Proxy settings of the environment are not read, not even by accident: a debugging port
-is the key to a browser, and is not handed to a proxy that was configured for something else.
+At most one connection is made, since each may cost a person an approval prompt, and never to another host: a redirect
+is reported, not followed. Proxy settings of the environment are never read: a debugging port is the key to a browser,
+and must not be handed to a proxy that was configured for something else.
 
-Whatever goes wrong is a DiscoveryError that says how far the attempt came, within `connect_timeout` seconds for the
-whole of it. Cancellation passes through, and leaves no socket behind. What an address means, what may be
-shown of it, and what an answer says is decided in `cdp_core.sansio.addresses`.
+Every failure is a DiscoveryError with the stage that the attempt reached, within `connect_timeout` seconds for the
+whole attempt. Cancellation passes through and leaves no socket open. `cdp_core.sansio.addresses` decides what an
+address means, which part of it may be shown, and what an answer means.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ async def find_websocket(
     ssl_context: ssl.SSLContext | None = None,
     connect_timeout: float = 10.0,
 ) -> EndpointAddress:
-    """The WebSocket address of a browser; it is asked only where its address does not tell.
+    """Return the WebSocket address of a browser; ask the browser only if `where` is not one already.
 
-    `headers` go along with the question. Raises DiscoveryError.
+    `headers` are sent with the HTTP request. Raises DiscoveryError.
     """
     attempt = _Attempt(connect_timeout)
     with attempt.bounded():
@@ -89,9 +89,9 @@ async def list_targets_http(
     ssl_context: ssl.SSLContext | None = None,
     connect_timeout: float = 10.0,
 ) -> tuple[ListedTarget, ...]:
-    """Every target of a browser, asked over HTTP without opening a WebSocket; `where` may be a ws:// address too.
+    """Return every target of a browser, listed over HTTP without opening a WebSocket.
 
-    Raises DiscoveryError.
+    `where` may be a ws:// address too. Raises DiscoveryError.
     """
     attempt = _Attempt(connect_timeout)
     with attempt.bounded():
@@ -102,9 +102,9 @@ async def list_targets_http(
 
 
 async def fetch_protocol(where: Address, /, *, connect_timeout: float = 10.0) -> tuple[str, Json]:
-    """What a browser says of its own protocol, and its redacted address; `where` may be a ws:// address too.
+    """Return the redacted address of a browser, and its description of its own protocol.
 
-    Raises DiscoveryError.
+    `where` may be a ws:// address too. Raises DiscoveryError.
     """
     attempt = _Attempt(connect_timeout)
     with attempt.bounded():
@@ -116,9 +116,10 @@ async def fetch_protocol(where: Address, /, *, connect_timeout: float = 10.0) ->
 async def open_stream(
     address: EndpointAddress, *, ssl_context: ssl.SSLContext | None = None, connect_timeout: float = 10.0
 ) -> trio.SocketStream | trio.SSLStream[trio.SocketStream]:
-    """Connect, and speak the TLS handshake where the scheme says so; `connect_timeout` bounds both together.
+    """Connect, and do the TLS handshake if the scheme requires it.
 
-    Nagle's algorithm is off, as trio leaves it: commands are small and wait for each other. Raises DiscoveryError.
+    `connect_timeout` bounds both together. Nagle's algorithm is off, as trio leaves it: commands are small and wait
+    for each other. Raises DiscoveryError.
     """
     attempt = _Attempt(connect_timeout)
     with attempt.bounded():
@@ -129,7 +130,7 @@ async def open_stream(
 
 
 class _Attempt:
-    """How far it came, for the error that says so; `shown` is redacted."""
+    """The stage that one attempt has reached, for its error, and its time limit; `shown` is redacted."""
 
     def __init__(self, seconds: float) -> None:
         check_timeout("connect_timeout", seconds)
@@ -151,7 +152,7 @@ class _Attempt:
             )
 
     def error(self, text: str, *, answered: str | None = None) -> DiscoveryError:
-        subject = "What was given" if self.shown == "…" else self.shown
+        subject = "The given text" if self.shown == "…" else self.shown
         return DiscoveryError(f"{subject} {text}.", address=self.shown, stage=self.stage, answered=answered)
 
 
@@ -173,26 +174,30 @@ _ADVICE: Final = {
 
 
 async def _read_address(where: Address, attempt: _Attempt) -> EndpointAddress:
-    """Read an address, or the file at a path."""
+    """Parse an address, or read the DevToolsActivePort file at a path."""
     path = _path_of(where)
     if path is where and looks_like_address(path):
         return parse_address(path)
-    # What was meant as a path may be shown; a text that merely is no address may be one with a slip, token and all.
+    # The error may show a text that is clearly a path; any other text may be a mistyped address with a token in it.
     attempt.reach("address", path if path is not where or re.fullmatch(_ROOTED_PATH, path) else "…")
     try:
         source, text = await trio.to_thread.run_sync(_read_port_file, path, abandon_on_cancel=True)
-    except (OSError, ValueError, RuntimeError) as error:  # ValueError: a NUL in it; RuntimeError: no home for ~
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+    ) as error:  # ValueError: a NUL byte in it; RuntimeError: no home folder for ~
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "no path"
     else:
         return parse_devtools_active_port(text, source=source)
     raise attempt.error(
-        f"is neither an address (ws://host:port/path, http://host:port, host:port) nor a readable {PORT_FILE} file or its "
-        f"folder ({reason}); check it, and that the browser runs with its debugging port on"
+        "is neither an address (ws://host:port/path, http://host:port, host:port) "
+        f"nor a readable {PORT_FILE} file or its folder ({reason}); check it, and that the browser runs with its debugging port on"
     )
 
 
 def _path_of(where: Address) -> str:
-    """The text of an address or path: the very same object where it was a text."""
+    """Return the text of an address or path: the same object if it is a str."""
     try:
         path = cast("object", os.fspath(where))
     except TypeError:
@@ -206,7 +211,7 @@ _ROOTED_PATH: Final = r"(?s)(?!.*(?://|/devtools/))(?:[~.]*/|[A-Za-z]:[/\\]|\\\\
 
 
 def _read_port_file(path: str) -> tuple[str, str]:
-    """Runs in a thread: a folder may be on a slow disk."""
+    """Read the file, in a worker thread: its folder may be on a slow disk."""
     file = Path(path).expanduser()
     if file.is_dir():
         file /= PORT_FILE
@@ -235,17 +240,18 @@ async def _dial(
 
 
 def _widen(stream: trio.SocketStream) -> None:
-    """Let the kernel take more between two looks at the socket, up to what it permits.
+    """Let the kernel buffer more between two reads of the socket, up to its limit.
 
-    By itself it offers 64 KiB at first, and more only where it measures a need, which it often misses on the same
-    machine (docs/cdp/each-read-costs-a-scheduler-pass.md). To another machine its own measure is the better one, and stays.
+    Without this it offers 64 KiB at first, and more only if it measures a need, which it often misses on the same
+    machine (docs/cdp/each-read-costs-a-scheduler-pass.md). For another machine the kernel's own measure is better,
+    and stays.
     """
     with suppress(OSError):
         stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _LOOPBACK_BUFFER)
 
 
 def _reasons(error: OSError) -> str:
-    """Why each of the host's addresses was not reached: trio keeps them as the cause."""
+    """Return why each of the host's addresses was not reached: trio keeps the errors as the cause."""
     found = [leaf.errno for leaf in leaf_exceptions(error.__cause__ or error) if isinstance(leaf, OSError)]
     return ", ".join(dict.fromkeys(os.strerror(number) for number in found if number)) or "no connection"
 
@@ -253,10 +259,10 @@ def _reasons(error: OSError) -> str:
 def _unreached(address: EndpointAddress) -> str:
     if is_loopback(address.host):
         return (
-            "check that the browser runs with its debugging port on this one (a DevToolsActivePort file may be left over "
-            "from a browser that has ended)"
+            "check that the browser runs and that this is its debugging port "
+            "(a DevToolsActivePort file may be left over from a browser that has ended)"
         )
-    return "check host and port: a browser itself listens on loopback only, and needs a forwarded port"
+    return "check host and port: a browser listens on loopback only, so another machine needs a forwarded port"
 
 
 async def _speak_tls(
@@ -270,7 +276,7 @@ async def _speak_tls(
                 stream,
                 ssl_context or ssl.create_default_context(),
                 server_hostname=address.host,
-                # Else an end without close_notify, which is common, is an error, and closing waits for the peer.
+                # Otherwise an end without close_notify, which is common, is an error, and closing waits for the peer.
                 https_compatible=True,
             )
             await tls.do_handshake()
@@ -303,8 +309,8 @@ async def _get(
     attempt: _Attempt,
     max_bytes: int = MAX_ANSWER_BYTES,
 ) -> bytes:
-    """Ask for one resource. Raises DiscoveryError where the answer is not 200."""
-    from cdp_core.http_exchange import Fault, exchange  # noqa: PLC0415 - not everyone asks: imports stay cheap
+    """GET one resource. Raises DiscoveryError if the status is not 200."""
+    from cdp_core.http_exchange import Fault, exchange  # noqa: PLC0415 - keeps the import of the package cheap
 
     target, lines = http_get_request(address, resource, headers=headers)
     stream = await _dial(address, ssl_context, attempt)

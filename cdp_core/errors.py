@@ -1,19 +1,20 @@
-"""Everything that can go wrong, as one tree.
+"""The exceptions of this library, as one tree.
 
-Two questions decide which class an error has: whose fault is it, and what ended?
+Two questions decide the class of an error: which side is at fault, and what ended?
 
-* `LocalProtocolError`: the caller asked for something illegal now. Nothing was sent, nothing changed.
+* `LocalProtocolError`: the caller asked for something that is illegal now. Nothing was sent, nothing changed.
 * `RemoteProtocolError`: the peer sent what WebSocket or CDP does not allow.
-* `CommandRefused`: the browser answered, and the answer is no. Compare by `code`, never by text.
-* `Gone` and its children: what the call needed has ended; the class says what, `reason` says why.
-* `SubscriberLagged`: a subscription was read too slowly; it alone is told, with the count.
-* `DiscoveryError`: no browser could be reached; `stage` says how far the attempt came.
-* `BindingDrift`: the typed bindings and the browser disagree, and somebody asked for exactly that; the rest is usable.
+* `CommandRefused`: the browser answered a command with an error. Compare by `code`, never by text.
+* `Gone` and its children: what the call needed has ended; the class names it, `reason` is the cause.
+* `SubscriberLagged`: a subscription was read too slowly; only its consumer gets this error, with the count.
+* `DiscoveryError`: no browser could be reached; `stage` is how far the attempt came.
+* `BindingDrift`: the typed bindings and the browser disagree about exactly what the caller used; the rest is usable.
 * `TapFailed`: a tap raised; the cause is the tap's own exception.
 
-`str()` of each is one sentence that says what to do next, because programs hand it to people and agents. No error carries
-a payload, a token or page text. Each survives `pickle` and `copy` (exceptions cross processes in task queues and test
-runners), which is why the fields are set by hand here: exceptions made by attrs with keyword-only fields do not.
+`str()` of each is one sentence that includes what to do next, because programs show it to people and agents. No error
+contains a payload, a token or page text. Each survives `pickle` and `copy` (task queues and test runners send
+exceptions between processes), which is why the fields are set by hand here: exceptions made by attrs with
+keyword-only fields do not survive them.
 """
 
 from __future__ import annotations
@@ -21,17 +22,18 @@ from __future__ import annotations
 from typing import Any, Final
 
 LONGEST_QUOTE: Final = 200
+"""Characters of the peer's text that one error quotes."""
 
 
 class CdpError(Exception):
-    """Base of everything this library raises on purpose."""
+    """The base class of everything that this library raises on purpose."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (type(self), self.args, self.__dict__.copy())
 
 
 class LocalProtocolError(CdpError):
-    """You asked for something that is illegal now; nothing was sent and no state changed.
+    """The caller asked for something that is illegal now; nothing was sent and no state changed.
 
     `reason` is a short fixed word (`"closed"`, `"too_big"`, `"outbox_full"`, `"ids_exhausted"` ...).
     """
@@ -42,7 +44,7 @@ class LocalProtocolError(CdpError):
 
 
 class InvalidArgument(LocalProtocolError, ValueError):
-    """An argument is wrong in itself, whatever the state: also a builtin `ValueError`."""
+    """An argument is invalid, whatever the state: also a builtin `ValueError`."""
 
     def __init__(self, message: str, *, reason: str = "argument") -> None:
         super().__init__(message, reason=reason)
@@ -51,8 +53,8 @@ class InvalidArgument(LocalProtocolError, ValueError):
 class RemoteProtocolError(CdpError):
     """The peer sent what WebSocket or CDP does not allow.
 
-    `close_code` is the WebSocket close code that names the fault, or None where the fault is one message's own;
-    `command_id` the command that the message answered, where its beginning told.
+    `close_code` is the WebSocket close code for the fault, or None if the fault concerns one message only;
+    `command_id` is the command that the message answered, if the beginning of the message shows it.
     """
 
     def __init__(self, message: str, *, close_code: int | None = None, command_id: int | None = None) -> None:
@@ -62,7 +64,7 @@ class RemoteProtocolError(CdpError):
 
 
 class CommandRefused(CdpError):
-    """The browser answered a command with an error. Compare by `code`; the text changes between versions."""
+    """The browser answered a command with an error. Compare by `code`: the text changes between versions."""
 
     def __init__(self, *, code: int, message: str, data: str | None, method: str, session_id: str | None) -> None:
         detail = f"; {_cut(data)}" if data else ""
@@ -76,7 +78,7 @@ class CommandRefused(CdpError):
 
 
 class Gone(CdpError):
-    """What the call needed has ended; `reason` is a short fixed word."""
+    """The link, session or target that the call needed has ended; `reason` is a short fixed word."""
 
     def __init__(self, message: str, *, reason: str) -> None:
         super().__init__(message)
@@ -86,7 +88,7 @@ class Gone(CdpError):
 class ConnectionLost(Gone, ConnectionError):
     """The link to the browser ended: also a builtin `ConnectionError`.
 
-    `close_code` is the WebSocket close code where there was one; 1006 (no close frame) is how Chromium ends normally.
+    `close_code` is the WebSocket close code, if any; 1006 (no close frame) is how Chromium ends normally.
     """
 
     def __init__(self, message: str, *, reason: str, close_code: int | None = None) -> None:
@@ -112,7 +114,10 @@ class TargetGone(Gone):
 
 
 class TargetCrashed(Gone):
-    """The target's process died under the command; the session lives on, reload the page to use it again."""
+    """The target's renderer process died during the command.
+
+    The session stays open; reload the page to use it again.
+    """
 
     def __init__(self, message: str, *, reason: str, session_id: str, target_id: str | None = None) -> None:
         super().__init__(message, reason=reason)
@@ -123,7 +128,7 @@ class TargetCrashed(Gone):
 class SubscriberLagged(CdpError):
     """A subscription was read too slowly; `missed` events did not fit.
 
-    `max_bytes` is told where it was the bytes that were too many, and None where it was the events.
+    `max_bytes` is set if the limit in bytes was reached, and None if the limit in events was.
     """
 
     def __init__(self, *, missed: int, capacity: int, max_bytes: int | None = None) -> None:
@@ -143,8 +148,8 @@ class DiscoveryError(CdpError, ConnectionError):
     """No browser was reached: also a builtin `ConnectionError`.
 
     `address` is redacted. `stage` is how far the attempt came: `"address"`, `"resolve"`, `"tcp"`, `"tls"`, `"http"`,
-    `"upgrade"` or `"cdp"`. `answered` is what came back where somebody was there: `"http"` (its `status`), `"silence"`,
-    `"end"` (it hung up) or `"other"` (something that is not what was asked for); None where nobody was asked.
+    `"upgrade"` or `"cdp"`. `answered` is the answer of the peer: `"http"` (its `status`), `"silence"`, `"end"` (it
+    hung up) or `"other"` (an answer of another kind than requested); None if no peer was asked.
     """
 
     def __init__(
@@ -158,7 +163,10 @@ class DiscoveryError(CdpError, ConnectionError):
 
 
 class BindingDrift(CdpError):
-    """The browser and the typed bindings disagree about `field` of `item`: raised in the strict mode of tests only."""
+    """The browser and the typed bindings disagree about `field` of `item`.
+
+    Raised only in the strict mode of tests.
+    """
 
     def __init__(self, message: str, *, item: str, field: str) -> None:
         super().__init__(message)
@@ -167,11 +175,17 @@ class BindingDrift(CdpError):
 
 
 class MissingField(BindingDrift, AttributeError):
-    """A field was read that the browser did not send: also a builtin `AttributeError`, so `getattr(…, default)` works."""
+    """The caller read a field that the browser did not send: also a builtin `AttributeError`.
+
+    `getattr(…, default)` therefore works.
+    """
 
 
 class TapFailed(CdpError):
-    """A tap raised, so the link was ended; `__cause__` is the tap's exception. Taps must be pure and quick."""
+    """A tap raised, so the link was ended; `__cause__` is the tap's exception.
+
+    Taps must be pure and quick.
+    """
 
     def __init__(self, tap: str) -> None:
         super().__init__(
@@ -181,7 +195,7 @@ class TapFailed(CdpError):
 
 
 def _cut(text: str) -> str:
-    """A peer's words as a sentence can hold them."""
+    """Cut the peer's text to a length that fits into a sentence."""
     return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"
 
 

@@ -1,4 +1,4 @@
-"""One HTTP request over one stream, and its answer; whoever asks has dialled, and closes. h11 does the reading."""
+"""One HTTP GET over an open stream, read by h11; the caller opens and closes the stream."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import trio
 from cdp_core.sansio.structs import Struct
 
 CHUNK: Final = 1 << 16
+"""Bytes of one read."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What was answered."""
+    """The status, redirect location and body of an HTTP response."""
 
     status: int
     location: str | None
@@ -22,7 +23,10 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """Why there is no answer, and what came instead: `end`, `other` or `http`. Nothing of what the peer sent is in it."""
+    """Why no response could be read, and what came instead: `end`, `other` or `http`.
+
+    It contains nothing that the peer sent.
+    """
 
     problem: str
     answered: str
@@ -31,7 +35,7 @@ class Fault(Struct, frozen=True, kw_only=True):
 async def exchange(
     stream: trio.abc.Stream, target: str, lines: Sequence[tuple[bytes, bytes]], max_bytes: int
 ) -> Answer | Fault:
-    """Send a GET with these header lines, and read the answer."""
+    """Send a GET with these header lines, and read the response."""
     http = h11.Connection(our_role=h11.CLIENT)
     request = h11.Request(method="GET", target=target, headers=[*lines])
     try:
@@ -53,7 +57,7 @@ async def _read_answer(stream: trio.abc.Stream, http: h11.Connection, max_bytes:
         if event is h11.NEED_DATA:
             chunk = bytes(await stream.receive_some(CHUNK))
             opening = (opening + chunk[:5])[:5]
-            if not b"HTTP/".startswith(opening):  # an SSH banner, say: h11 would wait for the end of its head
+            if not b"HTTP/".startswith(opening):  # for example an SSH banner: h11 would wait for the end of its head
                 return Fault(problem="does not speak HTTP", answered="other")
             http.receive_data(chunk)
         elif isinstance(event, h11.Response):

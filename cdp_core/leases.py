@@ -1,13 +1,17 @@
-"""Counted leases of domains on one session.
+"""Counted leases of CDP domains on one session.
 
-`enable` is sent with the first holder and `disable` with the last. Neither is waited for: on a session whose page is
-blocked by a dialog both are answered only afterwards (fact 15), and what the page answers later stands behind them
-anyway. Not so what the browser answers by itself: a `Page.navigate` to another process overtakes an `enable` that is not
-answered yet, and the events of its load are lost; who waits for these first sends an `enable` of their own, and waits.
-An `enable` that was asked of a process that is gone was not done, and is asked again of the one in its place
-(docs/cdp/a-crash-ends-no-session.md); any other refusal is counted and logged, since nobody hears it.
-`Page.disable` is put off while a dialog of this session is open: a browser without a native handler would dismiss the
-dialog (fact 24), and one with a native handler would leave it up with nobody able to answer.
+The first holder of a domain sends `enable`, the last one sends `disable`. Neither waits for the reply: while a dialog
+blocks the session's page, both are answered only afterwards (fact 15), and everything that the page answers later is
+queued behind them anyway. Commands that the browser process answers are an exception: a `Page.navigate` to another
+process overtakes an unanswered `enable`, and the events of its load are lost. A caller that needs these events first
+sends an `enable` of its own and waits for its reply.
+
+An `enable` that was sent to a renderer process that is gone had no effect, and is sent again to the process that
+replaces it (docs/cdp/a-crash-ends-no-session.md). Any other refusal is counted and logged, since no caller waits for
+it.
+
+`Page.disable` is delayed while a dialog of this session is open: a browser without a native dialog handler would
+dismiss the dialog (fact 24), and a browser with one would leave it open with no session able to answer it.
 """
 
 from __future__ import annotations
@@ -29,25 +33,24 @@ from cdp_core.subscriptions import Sink
 _DOMAIN = "[A-Z][A-Za-z0-9]*"
 OPENING, CLOSED = "Page.javascriptDialogOpening", "Page.javascriptDialogClosed"
 PROCESS_GONE_MESSAGES: Final = frozenset({"Target crashed", "Inspected target navigated or closed"})
-"""What is said of a command whose process is gone, when there is another one (facts 49, 55)."""
+"""Error messages of a command whose process is gone and was replaced by another one (facts 49, 55)."""
 TRIES: Final = 3
-"""How often an `enable` is asked again, for a peer that says so each time."""
+"""How often an `enable` is sent again, if the peer answers each time that the process is gone."""
 
 
 class LeaseSession(Protocol):
-    """What leases need of their session."""
+    """The methods of a session that leases use."""
 
-    def send_nowait(self, command: str, params: None = None, /) -> PendingReply[Any]:
-        """See Session."""
-        ...
+    def send_nowait(self, command: str, params: None = None, /) -> PendingReply[Any]: ...
 
-    def listen(self, methods: tuple[str, ...], sink: Sink, /) -> None:
-        """See Session."""
-        ...
+    def listen(self, methods: tuple[str, ...], sink: Sink, /) -> None: ...
 
 
 class Leases:
-    """Who holds which domain of a session enabled; `report` is told of a refusal that nobody hears."""
+    """The domains of one session that are enabled, with the number of holders of each.
+
+    `report` is called with each refusal that no caller waits for.
+    """
 
     def __init__(self, session: LeaseSession, report: Callable[[str, Refusal], None]) -> None:
         self._session = session
@@ -58,7 +61,7 @@ class Leases:
 
     @asynccontextmanager
     async def hold(self, domains: tuple[str, ...]) -> AsyncGenerator[None, None]:
-        """For the block."""
+        """Hold domains enabled for the block."""
         domains = _check(domains)
         await checkpoint()
         release = self.take(domains)
@@ -68,7 +71,7 @@ class Leases:
             release()
 
     def take(self, domains: tuple[str, ...]) -> Callable[[], None]:
-        """From now on, until what is returned is called."""
+        """Hold domains enabled until the returned function is called."""
         domains = _check(domains)
         taken: list[str] = []
 
@@ -86,7 +89,7 @@ class Leases:
         return release
 
     def counts(self) -> Mapping[str, int]:
-        """Holders by domain."""
+        """Return the number of holders of each domain."""
         return dict(self._holders)
 
     def _take(self, domain: str) -> None:
@@ -104,7 +107,7 @@ class Leases:
         self._session.send_nowait(f"{domain}.enable").on_end(partial(self._answered, domain, tries))
 
     def _answered(self, domain: str, tries: int, outcome: Outcome) -> None:
-        if tries and domain in self._holders and _is_undone(outcome):
+        if tries and domain in self._holders and _renderer_is_gone(outcome):
             with suppress(Gone, LocalProtocolError):
                 self._enable(domain, tries - 1)
                 return
@@ -133,7 +136,6 @@ class Leases:
     # ── the sink for dialogs ─────────────────────────────────────────────────────────────────────────────────────────
 
     def push(self, event: Event, _at: float, /) -> None:
-        """See Sink."""
         if event.method == OPENING:
             self._open_dialogs += 1
             return
@@ -143,23 +145,25 @@ class Leases:
             self._disable("Page")
 
     def end(self, _error: Callable[[], BaseException], /) -> None:
-        """See Sink."""
         self._open_dialogs = 0
         self._disable_later = False
 
 
-def _is_undone(outcome: Outcome) -> bool:
-    """Whether the process that was asked is gone, and its page may get another one."""
+def _renderer_is_gone(outcome: Outcome) -> bool:
+    """Return True if the command's renderer process is gone and its page may get another one."""
     if isinstance(outcome, Loss):
         return outcome.kind == "crash"
     return isinstance(outcome, Refusal) and outcome.message in PROCESS_GONE_MESSAGES
 
 
 def _check(domains: tuple[str, ...]) -> tuple[str, ...]:
-    """The names as plain strings; a browser would only refuse what is no domain, and nobody waits for that refusal."""
+    """Return the names as plain strings, or raise InvalidArgument.
+
+    The browser would refuse an unknown domain too, but no caller waits for that refusal.
+    """
     if not domains:
         raise InvalidArgument("Name the domains to enable, as in enabled('Page', 'Network').")
     for domain in domains:
         if not isinstance(domain, str) or re.fullmatch(_DOMAIN, domain) is None:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidArgument(f"{domain!r} is no domain's name; it is written as in 'Page'.")
+            raise InvalidArgument(f"{domain!r} is not the name of a domain; write it as in 'Page'.")
     return tuple(str.__str__(domain) for domain in domains)

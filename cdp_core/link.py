@@ -1,18 +1,18 @@
-"""The engine under trio: one transport, one router, one reader task, one writer task.
+"""The engine on trio: one transport, one router, one reader task, one writer task.
 
     transport.receive() → router.receive_all() → for each output: taps, then command waiters, then subscriptions
 
-There is no `await` between a message and those who hear of it. State comes first (sessions open and close before anyone
-is told), user code other than taps and `where` never runs here, and the reader never waits for anybody but the transport
-(docs/cdp/taps-see-each-message-first.md).
+There is no `await` between a message and its consumers. The link updates its own state first: sessions open and close
+before any consumer is called. The only user code that runs here is taps and `where`. The reader task waits for the
+transport and for nothing else (docs/cdp/taps-see-each-message-first.md).
 
-Outward there is one outbox and one task that awaits the stream, so cancelling a caller never cuts a frame
-(docs/cdp/cancelling-a-caller-never-cuts-a-websocket-frame.md). A lone command goes out at once where the transport can do that; where
-several wait, one joined write takes them all.
+Outgoing messages pass one outbox, and only the writer task awaits the stream, so cancelling a caller never cuts a
+WebSocket frame (docs/cdp/cancelling-a-caller-never-cuts-a-websocket-frame.md). A lone command is written at once if
+the transport can do that; several waiting commands are joined into one write.
 
-The end of the link is state, not an exception: it ends every command, subscription and session with its reason, and the
-body that holds the link goes on (docs/cdp/link-loss-is-not-an-exception-of-the-block.md). Only a tap that raises cancels
-the body, since the embedder's own bookkeeping has failed.
+The end of the link is state, not an exception: it ends every command, subscription and session with its reason, and
+the body that holds the link continues (docs/cdp/link-loss-is-not-an-exception-of-the-block.md). Only a tap that
+raises cancels the body, since the embedder's own bookkeeping has failed.
 """
 
 from __future__ import annotations
@@ -45,45 +45,50 @@ from cdp_core.subscriptions import Routes
 from cdp_core.transports import DirectTransport, JoiningTransport, Transport
 
 Tap = Callable[[Output], object]
-"""Sees every output first and loses nothing; must be pure and quick. It may send and subscribe, never wait."""
+"""A function that is called with every output first and misses none. It must be pure and quick; it may send and
+subscribe, never wait."""
 
 MAX_OUTBOX_BYTES: Final = 64 * 2**20
+"""Bytes that may wait to be written; while there are more, commands are refused with the reason `outbox_full`."""
 EARLY: Final = 16
 EARLY_SHARE: Final = 8
-"""When so many wait in one pass, and that part of all that is in flight, they go out before the rest is written: the
-browser begins with them meanwhile."""
+"""When EARLY commands wait in one pass, and they are at least this part (an eighth) of all commands in flight, they
+are written before the rest is encoded: the browser begins with them meanwhile."""
 JOINED_WRITE: Final = 1 << 18
-"""A pong waits for no more than this, or one message."""
+"""Bytes of one joined write: a pong waits for no more than this, or for one message."""
 ENDED: Final = "The browser ended the connection; if it still runs, connect to it again."
 LONE: Final = 2
-"""Up to so many commands in flight, each is written at once; above, they are joined into one write per pass.
+"""Commands in flight up to which each is written at once; with more, they are joined into one write per pass.
 
-So are those that follow a batch of several replies: whoever waited for these is about to send again, all in one pass.
+Commands that follow a batch of several replies are joined too: the callers that waited for these replies are about to
+send again, all in one pass.
 """
 
 MAX_KNOWN_METHODS: Final = 4096
+"""More event methods than the protocol can have: a peer that invents methods fills no more memory than this."""
 
 log = logging.getLogger("cdp_core.link")
 
 known_methods: Final[set[str]] = set()
-"""Methods of events, of any link, that nobody needs to hear of again; every other one is told to `on_first_event`."""
+"""Event methods, of any link, that were seen before; `on_first_event` is called with every other one."""
 
 
 def remember(method: str) -> None:
-    """The method is familiar from now on; a peer that makes up more than the protocol can have is not remembered."""
+    """Add an event method to the known ones, up to MAX_KNOWN_METHODS."""
     if len(known_methods) < MAX_KNOWN_METHODS:
         known_methods.add(method)
 
 
 on_first_event: Callable[[str], None] = remember
-"""Whom `cdp_core.bindings` replaces, so that it can count what it does not know. Must be quick, and never raise."""
+"""Hook: called with each event method seen for the first time. `cdp_core.bindings` installs its drift counter here.
+It must be quick, and never raise."""
 
 
 class SessionHandle(Protocol):
-    """What the layer above keeps for a session."""
+    """The object that the layer above keeps for one session."""
 
     def closed(self, loss: Loss, /) -> None:
-        """The session ended."""
+        """Note that the session ended."""
         ...
 
 
@@ -91,23 +96,31 @@ S = TypeVar("S", bound=SessionHandle)
 
 
 class Waiter(Protocol):
-    """Who hears of the end of a command."""
+    """An object that receives the outcome of one command."""
 
     def settle(self, outcome: Outcome, /) -> None:
-        """The command ended."""
+        """Take the outcome of the command."""
         ...
 
 
 def check_tap(tap: object) -> None:
-    """Refuse what cannot be called, or would only give a coroutine that nobody awaits."""
+    """Raise InvalidArgument unless `tap` is a function that is not async.
+
+    An async function would only return a coroutine that no task awaits.
+    """
     if not callable(tap):
-        raise InvalidArgument(f"A tap must be a function of an output, not {type(tap).__name__}.")
-    if iscoroutinefunction(tap) or iscoroutinefunction(getattr(tap, "__call__", None)):  # noqa: B004 - its own, not whether
-        raise InvalidArgument("A tap must not be async: nothing waits between a message and its taps.")
+        raise InvalidArgument(
+            f"A tap must be a function that takes an output, not a value of type {type(tap).__name__}."
+        )
+    if iscoroutinefunction(tap) or iscoroutinefunction(getattr(tap, "__call__", None)):  # noqa: B004 - its kind matters
+        raise InvalidArgument("A tap must not be async: the reader task calls it and awaits nothing.")
 
 
 class LinkStatistics(Struct, frozen=True, kw_only=True):
-    """What passed over one link so far; `transport` is what its transport tells of itself, None where that is nothing."""
+    """What passed over one link so far.
+
+    `transport` is the statistics of its transport, or None if the transport has none.
+    """
 
     router: RouterStatistics
     batches: int
@@ -119,7 +132,7 @@ class LinkStatistics(Struct, frozen=True, kw_only=True):
 
 
 class Batches:
-    """What the transport gave at once, counted: where it is the same, no time has passed between two outputs."""
+    """A counter of received batches: no time passed between two outputs at the same count."""
 
     __slots__ = ("count",)
 
@@ -128,7 +141,7 @@ class Batches:
 
 
 class Link(Generic[S]):
-    """One connection to a browser, alive."""
+    """One link to a browser: its transport, router, sessions and listeners."""
 
     def __init__(
         self,
@@ -143,7 +156,7 @@ class Link(Generic[S]):
         self.sessions: dict[SessionId, S] = {}
         self.routes: dict[SessionId | None, Routes] = {}
         self.subscribed: set[str] = set()
-        """The methods that somebody listens to or did, on whichever session."""
+        """The methods that have or had a listener, on any session."""
         self.all_sessions = Routes(self.subscribed)
         self.unobserved_refusals = 0
         self.tap_failure: TapFailed | None = None
@@ -165,7 +178,7 @@ class Link(Generic[S]):
         self._replies_in_batch = 0
         self._drained: trio.Event | None = None
 
-    # ── outward ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── sending ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def command(
         self,
@@ -177,14 +190,16 @@ class Link(Generic[S]):
         joined: bool = False,
         bounded: bool = True,
     ) -> CommandId:
-        """Send a command without waiting; `waiter` hears of its end, once.
+        """Send a command without waiting; `waiter` receives its outcome, once.
 
-        `joined` is for what this library sends by itself, bounded by the targets: it is left to the next write, and is
-        never too much. What is not `bounded` here is bounded by its sender. Raises what Router.command raises, and LocalProtocolError where too much waits to be written.
+        `joined` marks commands that this library itself sends, bounded by the number of targets: they are left to the
+        next write and are never refused for the size of the outbox. A command that is not `bounded` here is bounded
+        by its sender. Raises what Router.command raises, and LocalProtocolError if too many bytes wait to be written.
         """
         if self._outbox_bytes > MAX_OUTBOX_BYTES and bounded and not joined:
             raise LocalProtocolError(
-                f"{method} was not sent: {self._outbox_bytes} bytes already wait to be written; wait for replies first.",
+                f"{method} was not sent: {self._outbox_bytes} bytes already wait to be written; "
+                "wait for replies first.",
                 reason="outbox_full",
             )
         command_id, text = self.router.command(method, params, session_id)
@@ -206,20 +221,20 @@ class Link(Generic[S]):
                 self._outbox_bytes += len(text)
                 if len(self._outbox) % EARLY or joined or not self._send_early():
                     self._wake_writer()
-        except BaseException:  # a foreign transport's: nobody will ever hear of this command
+        except BaseException:  # a foreign transport raised: the caller gets no reply object
             self._take_back(text)
             self.abandon(command_id)
             raise
         return command_id
 
     def _take_back(self, text: bytes) -> None:
-        """What was added last must not go out any more: its sender is told that it failed."""
+        """Remove the message that was added last: its sender gets an error, so it must not go out."""
         if self._outbox and self._outbox[-1] is text:
             self._outbox.pop()
             self._outbox_bytes -= len(text)
 
     def _send_early(self) -> bool:
-        """Whether all that waits is with the transport now."""
+        """Try to give the whole outbox to the transport; return True if nothing is left unsent."""
         if (
             self._joining is None
             or len(self._outbox) * EARLY_SHARE < len(self._waiters)
@@ -232,29 +247,29 @@ class Link(Generic[S]):
         return self._direct is None or not self._direct.unsent
 
     def abandon(self, command_id: CommandId) -> None:
-        """Nobody waits for this command any more."""
+        """Forget the waiter of a command; a reply that still comes is a late reply."""
         self._waiters.pop(command_id, None)
         self.router.abandon(command_id)
 
     async def write(self) -> None:
-        """The writer task: the only one that awaits the stream."""
+        """Run the writer task, the only one that awaits the stream."""
         try:
             while not self.ended.is_set():
                 while self._has_unsent():
                     await self._transport.send(self._take_batch())
                     if self._outbox:
-                        await trio.lowlevel.checkpoint()  # a transport may send without waiting
+                        await trio.lowlevel.checkpoint()  # the transport's send may not have waited
                 if self._drained is not None:
                     self._drained.set()
                 await self._park_writer()
         except (ConnectionLost, RemoteProtocolError, trio.BrokenResourceError, trio.ClosedResourceError, OSError):
-            # The reader has the better reason, and messages to read before it; it is given a moment to find it.
+            # The reader task finds a better reason, after the messages before it; give it a moment.
             with trio.move_on_after(self._close_timeout):
                 await self.ended.wait()
             self._lose(_broken())
 
     async def flush(self) -> None:
-        """Until all that was sent is with the transport, or the link has ended."""
+        """Wait until the transport has all that was sent, or the link has ended."""
         if (self._writer is None or self._has_unsent()) and not self.ended.is_set():
             self._drained = trio.Event()
             await self._drained.wait()
@@ -287,16 +302,17 @@ class Link(Generic[S]):
             task, self._writer = self._writer, None
             reschedule(task)
 
-    # ── inward ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── receiving ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def read(self) -> None:
-        """The reader task: ends when the link has ended; that is state, and not raised."""
+        """Run the reader task until the link has ended; the end is state and is not raised."""
         try:
             while not self.ended.is_set():
                 batch = await self._transport.receive()
-                if not isinstance(batch, (list, Sequence)):  # pyright: ignore[reportUnnecessaryIsInstance] - a foreign transport's
+                if not isinstance(batch, (list, Sequence)):  # pyright: ignore[reportUnnecessaryIsInstance] - a foreign transport
                     raise RemoteProtocolError(  # noqa: TRY301 - it ends the link as any other fault
-                        f"The transport's receive() gave no sequence of messages but a {type(batch).__name__}; mend it."
+                        f"The transport's receive() returned a {type(batch).__name__}, not a sequence of messages; "
+                        "fix the transport."
                     )
                 self.batches.count += 1
                 self._deliver(self.router.receive_all(batch))
@@ -314,10 +330,13 @@ class Link(Generic[S]):
             self._lose(Loss(kind="connection", reason="peer_closed", detail=ENDED))
 
     def _deliver(self, outputs: Iterable[Output]) -> None:
-        """Taps, waiters, subscriptions, for one output after the other. This loop runs once for each event."""
+        """Pass each output to taps, waiters and subscriptions, one output after the other.
+
+        This loop runs once for each event.
+        """
         routes, all_sessions, subscribed = self.routes, self.all_sessions.by_method, self.subscribed
         self._replies_in_batch = 0
-        at = 0.0  # one instant for the whole batch, asked for where somebody listens
+        at = 0.0  # one time for the whole batch, read when the first sink needs it
         for output in outputs:
             if type(output) is not Event and not isinstance(output, Event):
                 self._dispatch(output)
@@ -328,19 +347,19 @@ class Link(Generic[S]):
             for tap in self._taps:
                 try:
                     tap(output)
-                except Exception as error:  # noqa: BLE001 - what else came of this message still ends who waits for it
+                except Exception as error:  # noqa: BLE001 - the other outputs must still reach their waiters
                     self._tap_failed(tap, error)
             if method not in subscribed:
                 continue
             if (listening := routes.get(output.session_id)) is not None:
                 for sink in listening.by_method.get(method, ()):
-                    sink.push(output, at)  # to a sink of one session the time says nothing
+                    sink.push(output, at)  # a sink of one session ignores the time
             for sink in all_sessions.get(method, ()):
                 at = at or trio.current_time()
                 sink.push(output, at)
 
     def _dispatch(self, output: CommandDone | SessionOpened | SessionClosed | Anomaly) -> None:
-        """An output that changes something: our own state first, then the taps, then those concerned."""
+        """Handle an output that changes state: first the link's own state, then taps, then waiters."""
         session: S | None = None
         if type(output) is CommandDone:
             self._replies_in_batch += 1
@@ -351,7 +370,7 @@ class Link(Generic[S]):
         for tap in self._taps:
             try:
                 tap(output)
-            except Exception as error:  # noqa: BLE001 - the embedder's own code; those concerned hear of it all the same
+            except Exception as error:  # noqa: BLE001 - the embedder's own code; the waiter is served all the same
                 self._tap_failed(tap, error)
         if isinstance(output, CommandDone):
             waiter = self._waiters.pop(output.id, None)
@@ -370,12 +389,16 @@ class Link(Generic[S]):
             routes.end(closed.loss.error)
 
     def _on_anomaly(self, anomaly: Anomaly) -> None:
-        level = logging.DEBUG if anomaly.reason in self._logged_anomalies else logging.WARNING  # once, then counted
+        level = logging.DEBUG if anomaly.reason in self._logged_anomalies else logging.WARNING  # one warning per reason
         self._logged_anomalies.add(anomaly.reason)
         if log.isEnabledFor(level):
             where = shown_id(anomaly.session_id)
             log.log(
-                level, "the browser sent what fits nowhere (%s, session %s): %s", anomaly.reason, where, anomaly.detail
+                level,
+                "the browser sent a message that fits nowhere (%s, session %s): %s",
+                anomaly.reason,
+                where,
+                anomaly.detail,
             )
         if self._strict:
             self._lose(
@@ -385,7 +408,7 @@ class Link(Generic[S]):
     # ── listeners ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def routes_of(self, session_id: SessionId | None) -> Routes:
-        """The routes of one session. Raises its Gone where it has ended."""
+        """Return the routes of one session. Raises ConnectionLost if the link has ended."""
         if self.router.loss is not None:
             raise self.router.loss.error()
         found = self.routes.get(session_id)
@@ -394,12 +417,12 @@ class Link(Generic[S]):
         return found
 
     def add_tap(self, tap: Tap) -> tuple[Output, ...]:
-        """From the next output on the tap sees all; what is open already is returned."""
+        """Add a tap from the next output on; return outputs that describe what is open already."""
         self._taps = (*self._taps, tap)
         return self.router.open_sessions()
 
     def remove_tap(self, tap: Tap) -> None:
-        """The tap sees nothing more. Idempotent."""
+        """Remove a tap. Idempotent."""
         self._taps = tuple(each for each in self._taps if each is not tap)
 
     def _tap_failed(self, tap: Tap, error: Exception) -> None:
@@ -414,9 +437,9 @@ class Link(Generic[S]):
     # ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def aclose(self) -> None:
-        """End the link in bounded time; everything that waits hears of it. Idempotent."""
+        """End the link in bounded time; every waiter gets the reason. Idempotent."""
         self._lose(Loss(kind="connection", reason="closed", detail="The link was closed here."))
-        # A transport bounds itself; a foreign one may not.
+        # Our transports bound their own close; a foreign one may not.
         with trio.move_on_after(self._close_timeout + 1, shield=True):
             await self._transport.aclose()
 
@@ -439,7 +462,7 @@ class Link(Generic[S]):
         self.routes.clear()
 
     def statistics(self) -> LinkStatistics:
-        """Counts so far."""
+        """Return the counts so far."""
         loss = self.router.loss
         transport_statistics: Callable[[], object] | None = getattr(self._transport, "statistics", None)
         return LinkStatistics(

@@ -1,8 +1,9 @@
-"""Scopes that leave the body's exception as it is.
+"""Nurseries that leave the exception of the body unchanged.
 
 A context manager that owns a nursery turns `raise KeyError` in its body into `ExceptionGroup([KeyError])`, so that an
-`except` around it never matches. Ours run their background tasks in `background_tasks()`: these tasks report failures as
-state, never by raising, and what leaves is exactly what the body raised (docs/cdp/the-body-s-exception-is-never-wrapped-in-a-group.md).
+`except` around it never matches. The context managers of this library run their background tasks in
+`background_tasks()`: these tasks report failures as state and never raise, and the block raises exactly what its body
+raised (docs/cdp/the-body-s-exception-is-never-wrapped-in-a-group.md).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import trio
 
 @asynccontextmanager
 async def background_tasks() -> AsyncGenerator[trio.Nursery, None]:
-    """A nursery that is cancelled when the body ends, and lets the body's exception through unchanged."""
+    """Open a nursery that is cancelled when the body ends and passes the body's exception unchanged."""
     body_error: BaseException | None = None
     try:
         async with trio.open_nursery() as nursery:
@@ -24,7 +25,7 @@ async def background_tasks() -> AsyncGenerator[trio.Nursery, None]:
             except BaseException as error:  # noqa: BLE001 - raised again below, Cancelled and KeyboardInterrupt too
                 body_error = error
             nursery.cancel_scope.cancel()
-    except BaseException as error:  # what a task should not have raised, such as a KeyboardInterrupt that hit it
+    except BaseException as error:  # a task raised after all, for example a KeyboardInterrupt
         [*rest, last] = leaf_exceptions(error)
         if rest or last is error:
             raise
@@ -33,11 +34,11 @@ async def background_tasks() -> AsyncGenerator[trio.Nursery, None]:
         try:
             raise body_error
         finally:
-            del body_error  # no cycle through this frame
+            del body_error  # avoids a reference cycle through this frame
 
 
 def leaf_exceptions(error: BaseException) -> list[BaseException]:
-    """The exceptions in a group, or the one that is none."""
+    """Return the exceptions in a group; an exception that is not a group is returned alone."""
     inner: tuple[BaseException, ...] | None = getattr(error, "exceptions", None)
     if inner is None:
         return [error]
@@ -45,6 +46,6 @@ def leaf_exceptions(error: BaseException) -> list[BaseException]:
 
 
 def add_note(error: BaseException, note: str) -> None:
-    """PEP 678 for every supported Python."""
+    """Add a note to an exception (PEP 678) on every supported Python."""
     notes: list[str] = getattr(error, "__notes__", [])
     setattr(error, "__notes__", [*notes, note])  # noqa: B010 - the attribute is unknown to checkers before 3.11

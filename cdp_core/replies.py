@@ -1,4 +1,4 @@
-"""The end of one command, for whoever waits for it."""
+"""The outcome of one command, for the caller that waits for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log = logging.getLogger("cdp_core.session")
 
 @final
 class _Abandoned:
-    """The end of a command that was given up here; the engine tells none of it."""
+    """The outcome of a command that was abandoned here; the engine reports none for it."""
 
 
 ABANDONED: Final = _Abandoned()
@@ -30,7 +30,7 @@ UNSENT: Final = CommandId(0)
 
 
 class Reply(Generic[R]):
-    """A command that was sent, for the one who waits for it at once."""
+    """A command that was sent, for a caller that waits for it at once."""
 
     __slots__ = ("_link", "_outcome", "_parse", "_task", "id", "method", "session_id")
 
@@ -48,16 +48,16 @@ class Reply(Generic[R]):
         self._parse = parse
         self._outcome: Outcome | _Abandoned | None = None
         self._task: trio.lowlevel.Task | None = None
-        """Who sleeps until the end; `_on_cancel` is for its cancellation."""
+        """The task that waits for the outcome; `_on_cancel` runs if it is cancelled."""
 
     def unwrap(self) -> R:
-        """The result of a command that has ended; trio.WouldBlock where it has not."""
+        """Return the result of an ended command, or raise its error; trio.WouldBlock if it has not ended."""
         outcome = self._outcome
         if isinstance(outcome, Result):
             return outcome.value if self._parse is None else self._parse(outcome)  # type: ignore[return-value]  # R is Json there
         if isinstance(outcome, _Abandoned):
             raise LocalProtocolError(
-                f"{self.method} was given up here, so its end is not known; send it again if it is still wanted.",
+                f"{self.method} was abandoned here, so its outcome is unknown; send it again if it is still needed.",
                 reason="abandoned",
             )
         if outcome is not None:
@@ -65,7 +65,6 @@ class Reply(Generic[R]):
         raise trio.WouldBlock
 
     def settle(self, outcome: Outcome, /) -> None:
-        """The command ended (said by the link)."""
         self._end(outcome)
 
     def _end(self, outcome: Outcome | _Abandoned) -> None:
@@ -75,13 +74,13 @@ class Reply(Generic[R]):
             reschedule(task)
 
     def _on_cancel(self, _raise_cancel: object) -> Abort:
-        """The one who sleeps was cancelled, and nobody else will ask."""
+        """Abandon the command: its only waiter was cancelled."""
         self._link.abandon(self.id)
         return Abort.SUCCEEDED
 
 
 class PendingReply(Reply[R]):
-    """A command that was sent; `wait()` gives its end, now or later."""
+    """A command that was sent; `wait()` returns its result, now or later."""
 
     __slots__ = ("_observed", "_on_end")
 
@@ -93,39 +92,47 @@ class PendingReply(Reply[R]):
         self._observed = False
 
     def unwrap(self) -> R:
-        """See Reply; a refusal has been heard of then."""
+        """Return the result or raise the error as `wait` does, without waiting: else trio.WouldBlock.
+
+        A refusal counts as observed from then on.
+        """
         self._observed = self._observed or self._outcome is not None
         return super().unwrap()
 
     def settle(self, outcome: Outcome, /) -> None:
-        """See Reply."""
         super().settle(outcome)
         if self._on_end is not None:
             self._on_end(outcome)
 
     @property
     def ended(self) -> bool:
-        """Whether the command has ended, or was given up."""
+        """True once the command has ended or was abandoned."""
         return self._outcome is not None
 
     def on_end(self, act: Callable[[Outcome], None] = lambda _outcome: None) -> None:
-        """Act on the end in the reader, pure and quick, in place of waiting for it. A refusal is then not reported."""
+        """Call `act` with the outcome in the reader task, instead of waiting for it.
+
+        `act` must be pure and quick. A refusal is then not reported.
+        """
         self._observed = True
         self._on_end = act
         if self._outcome is not None and not isinstance(self._outcome, _Abandoned):
             act(self._outcome)
 
     def abandon(self) -> None:
-        """Give the command up: that is its end, and a reply that still comes is late. Idempotent.
+        """Abandon the command: that is its outcome, and a reply that still comes is late. Idempotent.
 
-        Whoever waits, now or later, gets LocalProtocolError (reason `"abandoned"`).
+        Every wait, present or later, raises LocalProtocolError (reason `"abandoned"`).
         """
         if self._outcome is None:
             self._link.abandon(self.id)
             self._end(ABANDONED)
 
     async def wait(self) -> R:
-        """The result, or the error that took its place. A wait that is cancelled may be begun again."""
+        """Wait for the result, or raise the error that replaces it.
+
+        A wait that was cancelled may be started again.
+        """
         if self._outcome is None:
             if self._task is not None:
                 raise trio.BusyResourceError("another task is waiting for this reply")
@@ -145,7 +152,7 @@ class PendingReply(Reply[R]):
 
 
 def report_refusal(link: Link[Any], session_id: SessionId | None, method: str, refusal: Refusal) -> None:
-    """Nobody heard that a command was refused: that is counted, and logged."""
+    """Count and log a refusal that no caller waited for."""
     link.unobserved_refusals += 1
     details = (method, shown_id(session_id), refusal.code)
-    log.warning("%s on session %s was refused (code %d), and nobody waited for the reply", *details)
+    log.warning("%s on session %s was refused (code %d), and no caller waited for the reply", *details)

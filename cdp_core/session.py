@@ -1,10 +1,11 @@
-"""What the root session and every page session can do: send, listen, and lease domains.
+"""The methods that the root session and every page session share: send, listen, lease domains.
 
-`send` ends exactly once: with the result, or with an exception that says why there is none. It has no timeout
-(`trio.fail_after` is the caller's); a `send` that is cancelled gives its command up, and a reply that comes after that
-is counted as late. Nothing is sent by a caller that is cancelled already.
+A `send` ends exactly once: with the result, or with an exception that gives the reason. It has no timeout (the caller
+uses `trio.fail_after`). A cancelled `send` abandons its command, and a reply that comes later is counted as a late
+reply. A caller that is already cancelled sends nothing.
 
-Typed commands and events are values of generated classes; a string names the same thing raw, and gives plain JSON.
+Typed commands and events are values of generated classes. A string names the same command or event untyped; its
+result or params are plain JSON.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ E2 = TypeVar("E2", bound=TypedEvent)
 E3 = TypeVar("E3", bound=TypedEvent)
 
 MAX_BYTES: Final = 64 * 2**20
-"""How much may wait in one subscription, unless it is told otherwise."""
+"""Bytes that may wait in one subscription, by default."""
 
 
 class SessionStatistics(Struct, frozen=True, kw_only=True):
-    """How a session fares."""
+    """The subscriptions and leases of one session, and why it closed."""
 
     subscriptions: int
     leases: Mapping[str, int]
@@ -43,7 +44,7 @@ class SessionStatistics(Struct, frozen=True, kw_only=True):
 
 
 class Session:
-    """One session of the browser: the root, or one target."""
+    """One CDP session: the root session, or a session on one target."""
 
     def __init__(self, link: Link[Any], session_id: SessionId | None) -> None:
         self._link = link
@@ -58,10 +59,10 @@ class Session:
     @overload
     async def send(self, command: str, params: Mapping[str, Any] | None = None, /) -> Json: ...
     async def send(self, command: TypedCommand[Any] | str, params: Mapping[str, Any] | None = None, /) -> Any:
-        """Send a command and wait for its end, whatever it is.
+        """Send a command and wait for its end: return the result or raise the error.
 
-        Raises CommandRefused where the browser says no; SessionGone, TargetCrashed or ConnectionLost where what the
-        command needed has ended; LocalProtocolError where it could not be sent, and then nothing was.
+        Raises CommandRefused if the browser answers with an error; SessionGone, TargetCrashed or ConnectionLost if
+        what the command needed has ended; LocalProtocolError if it could not be sent, and then nothing was sent.
         """
         await checkpoint_if_cancelled()
         reply: Reply[Any] = self._send(Reply, command, params, joined=False)
@@ -78,9 +79,10 @@ class Session:
     def send_nowait(
         self, command: TypedCommand[Any] | str, params: Mapping[str, Any] | None = None, /, *, bounded: bool = True
     ) -> PendingReply[Any]:
-        """Send a command now and wait later, or never: a refusal that nobody waits for is counted and logged.
+        """Send a command now and wait later, or never.
 
-        Where 64 MiB wait to be written it is refused (`outbox_full`), unless its sender has a bound of its own.
+        A refusal that no caller waits for is counted and logged. While 64 MiB wait to be written, the command is
+        refused here (`outbox_full`), unless its sender has a bound of its own.
         """
         return self._start(command, params, bounded=bounded)
 
@@ -113,8 +115,7 @@ class Session:
         else:
             if isinstance(command, type) or not callable(getattr(command, "to_params", None)):
                 raise InvalidArgument(
-                    "A command is a value of a typed command, or the name of one such as 'Page.navigate', "
-                    f"not {_describe(command)}."
+                    f"A command must be a typed command or a name such as 'Page.navigate', not {_describe(command)}."
                 )
             if params is not None:
                 raise InvalidArgument(
@@ -191,11 +192,11 @@ class Session:
         where: Callable[[Any], object] | None = None,
         max_bytes: int = MAX_BYTES,
     ) -> Subscription[Any]:
-        """Listen to events of this session, from now on; a consumer that is too slow gets SubscriberLagged.
+        """Subscribe to events of this session from now on; a consumer that is too slow gets SubscriberLagged.
 
         Up to `capacity` events of together `max_bytes` wait for the consumer. `where` selects events; it runs in the
-        reader task, so it must be pure and quick. Read the events with `async for` or `receive()`; when the session or
-        the link ends, that error is raised there.
+        reader task, so it must be pure and quick. Read the events with `async for` or `receive()`; when the session
+        or the link ends, its error is raised there.
         """
         return self._subscribe(
             event, *more, capacity=capacity, where=where, max_bytes=max_bytes, overflow=Overflow.FAIL
@@ -252,7 +253,10 @@ class Session:
         where: Callable[[Any], object] | None = None,
         max_bytes: int = MAX_BYTES,
     ) -> Subscription[Any]:
-        """As `subscribe`, but a full queue drops its oldest events, and `Missed(count)` comes in their place."""
+        """Subscribe as `subscribe` does, but drop the oldest events of a full queue.
+
+        `Missed(count)` is delivered before the next event.
+        """
         overflow = Overflow.DROP_OLDEST
         return self._subscribe(event, *more, capacity=capacity, where=where, max_bytes=max_bytes, overflow=overflow)
 
@@ -274,7 +278,7 @@ class Session:
     @overload
     def expect(self, event: type[E1], /, *, where: Callable[[E1], object] | None = None) -> Expectation[E1]: ...
     def expect(self, event: str | type[Any], /, *, where: Callable[[Any], object] | None = None) -> Expectation[Any]:
-        """The first matching event from now on: arm it, act, then `await` its `wait()`."""
+        """Expect the first matching event from now on: arm it, act, then `await` its `wait()`."""
         methods, read = event_readers(event)
         return self._routes().expectation(methods, read, where)
 
@@ -292,23 +296,25 @@ class Session:
     def enabled(self, *domains: str) -> AbstractAsyncContextManager[None]:
         """Hold domains enabled for the block.
 
-        Leases are counted: the first holder sends `enable`, the last one `disable`. Neither is waited for, since a
-        blocked renderer answers only when it is free again (fact 15); commands to the page are behind it in the
-        queue, but `Page.navigate` is not: see `cdp_core.leases`. `Page` is not disabled while a dialog is open: on one
-        kind of browser that would dismiss it (fact 24).
+        Leases are counted: the first holder sends `enable`, the last one sends `disable`. Neither waits for the
+        reply, since a blocked renderer answers only when it is free again (fact 15). Commands to the page are queued
+        behind them, but `Page.navigate` is not: see `cdp_core.leases`. `Page` is not disabled while a dialog is open:
+        a browser without a native dialog handler would dismiss the dialog (fact 24).
         """
         return self._leases.hold(domains)
 
     def lease(self, *domains: str) -> Callable[[], None]:
-        """As `enabled`, for who cannot wait, such as a tap: what is returned gives the leases back. Idempotent."""
+        """Hold domains enabled without waiting, for example in a tap.
+
+        The returned function ends the leases; it is idempotent.
+        """
         return self._leases.take(domains)
 
     def closed(self, loss: Loss, /) -> None:
-        """The session ended (said by the link)."""
         self._loss = loss
 
     def session_statistics(self) -> SessionStatistics:
-        """Counts of this session alone."""
+        """Return the counts of this session alone."""
         routes = self._link.routes.get(self._session_id)
         return SessionStatistics(
             subscriptions=0 if routes is None else len(routes.sinks()),
@@ -318,24 +324,25 @@ class Session:
 
 
 def _describe(value: object) -> str:
-    """What somebody gave, in an error that shows no more of it than its kind."""
+    """Describe the kind of a value for an error text, without showing the value."""
     return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
 
 
 def event_readers(*events: str | type[Any]) -> tuple[tuple[str, ...], Callable[[Event], Any] | None]:
-    """The methods that were asked for, and what makes an event what was asked for (None: it is that already)."""
+    """Return the methods of the given events, and the function that reads such an event.
+
+    None in place of the function: the events are delivered raw.
+    """
     readers: dict[str, Callable[[Event], Any] | None] = {}
     for event in events:
         if isinstance(event, str):
             if "." not in event:
-                raise InvalidArgument(
-                    f"{event!r} is no event's name; it is written 'Domain.event', as in 'Page.loadEventFired'."
-                )
+                raise InvalidArgument(f"{event!r} is not the name of an event; write it as in 'Page.loadEventFired'.")
             readers[str.__str__(event)] = None  # a member of an enum stands for its value
         elif hasattr(event, "__cdp_method__"):
             readers[event.__cdp_method__] = event.__cdp_read__
         else:
-            raise InvalidArgument(f"An event is named by its class or by a str, not by {_describe(event)}.")
+            raise InvalidArgument(f"An event must be given as its class or its name, not as {_describe(event)}.")
     methods, only = tuple(readers), next(iter(readers.values()), None)
     if len(readers) == 1 or not any(readers.values()):
         return methods, only

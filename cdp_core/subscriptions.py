@@ -1,19 +1,21 @@
-"""Who listens, how much may wait for them, and what happens when they are slow.
+"""Subscriptions and expectations: which events wait for which consumer, and how many may.
 
-The reader hands each event to its sinks with `push`, synchronously; nothing here ever makes the reader wait, because the
-one socket also carries the replies that a slow reader may itself be waiting for (docs/cdp/never-block-the-reader.md).
-So every subscription has a bound, in events and in bytes, and a policy for when it is reached:
+The reader task hands each event to its sinks with `push`, synchronously. Nothing here makes the reader task wait,
+because the one socket also carries the replies that a slow consumer may itself be waiting for
+(docs/cdp/never-block-the-reader.md). So every subscription has a bound, in events and in bytes, and a policy for a
+full queue:
 
 * `Overflow.FAIL` keeps what is queued, accepts nothing more, and, when the queue has been read, raises
-  `SubscriberLagged` once to that one reader.
+  `SubscriberLagged` once to that consumer.
 * `Overflow.DROP_OLDEST` drops from the front and delivers `Missed(count)` before the next event.
 
-A subscription exists from the moment it is made, so that "listen before you act" needs no discipline. It ends with the
-error that says why: the session or link that ended, its own `where` that raised. It never ends silently
-(docs/cdp/a-subscription-never-ends-silently.md).
+A subscription listens from the moment of its creation, so that "listen before you act" needs no discipline. It ends
+with the error that gives the reason: the end of its session or link, or the exception of its own `where`. It never
+ends silently (docs/cdp/a-subscription-never-ends-silently.md).
 
-No memory channel stands between: a deque and one parked task, woken once per batch (docs/cdp/a-memory-channel-costs-a-scheduler-pass-per-event.md).
-`where` is the one piece of user code beside taps that runs in the reader: it must be pure and quick.
+A subscription uses no memory channel, but a deque and one parked task that is woken once per batch
+(docs/cdp/a-memory-channel-costs-a-scheduler-pass-per-event.md). Apart from taps, `where` is the only user code that
+runs in the reader task: it must be pure and quick.
 """
 
 from __future__ import annotations
@@ -35,18 +37,19 @@ from cdp_core.sansio.structs import Struct
 T = TypeVar("T")
 
 MAX_ITEMS_PER_CHECKPOINT = 4096
-"""A consumer lets others run whenever its hand is empty, and after so many items at the latest.
+"""Items after which a consumer lets other tasks run; it also does so whenever its batch is empty.
 
-More often would be worse: in each turn that it leaves to the reader, the reader may bring a chunk of events, so a
-consumer that yields after fewer falls behind a flood for ever. Each item is a cancellation point all the same.
+A smaller number would be worse: in each pass that the consumer leaves to the reader task, the reader may bring a
+chunk of events, so a consumer that yields after fewer items falls behind a flood for ever. Each item is a
+cancellation point all the same.
 """
 
 ITEM_SIZE = 256
-"""What an item that is no raw event is reckoned to take."""
+"""Bytes that an item other than a raw event is assumed to take."""
 
 
 class Overflow(enum.Enum):
-    """What a full subscription does."""
+    """The policy of a full subscription."""
 
     FAIL = "fail"
     DROP_OLDEST = "drop oldest"
@@ -54,7 +57,7 @@ class Overflow(enum.Enum):
 
 @attrs.frozen
 class Missed:
-    """Here `count` events were dropped, because the subscription was full."""
+    """A marker in the queue: `count` events were dropped here, because the subscription was full."""
 
     count: int
 
@@ -68,7 +71,7 @@ class Received(Struct, Generic[T], frozen=True, kw_only=True):
 
 
 class SubscriptionStatistics(Struct, frozen=True, kw_only=True):
-    """How a subscription fared so far."""
+    """What waits in a subscription, what may wait in it, and what it missed so far."""
 
     waiting: int
     waiting_bytes: int
@@ -78,34 +81,44 @@ class SubscriptionStatistics(Struct, frozen=True, kw_only=True):
 
 
 class Sink(Protocol):
-    """Takes the events of the methods it was registered for. Neither method may raise or wait."""
+    """An object that takes the events of the methods it was registered for.
+
+    Its methods may neither raise nor wait.
+    """
 
     def push(self, event: Event, at: float, /) -> None:
-        """One event; `at` is when it arrived, for a sink of all sessions, and nothing for a sink of one."""
+        """Take one event.
+
+        `at` is its time of arrival for a sink of all sessions, and meaningless for a sink of one session.
+        """
         ...
 
     def end(self, error: Callable[[], BaseException], /) -> None:
-        """There will be no more; `error` makes a fresh exception that says why."""
+        """Note that no more events follow; `error` makes a fresh exception with the reason."""
         ...
 
 
 class Routes:
-    """Which sinks listen to which methods, in the order of their making. Tuples, so that a delivery sees one state."""
+    """The sinks of each event method, in the order of their creation.
+
+    They are kept in tuples, so that a delivery sees one state.
+    """
 
     def __init__(self, subscribed: set[str]) -> None:
         self.by_method: dict[str, tuple[Sink, ...]] = {}
         self._subscribed = subscribed
-        """The link's methods that ever had a sink, in any routes: most events have none. It only grows, since one too many
-        costs a look, and one too few, which a collected sink might leave behind at any moment, would cost events."""
+        """The link's methods that ever had a sink, in any routes: most events have none. The set only grows: a method
+        too many costs a lookup, but a missing one, which a garbage-collected sink could cause at any moment, would
+        cost events."""
 
     def add(self, methods: tuple[str, ...], sink: Sink) -> None:
-        """Register a sink for methods."""
+        """Register a sink for these methods."""
         for method in methods:
             self._subscribed.add(method)
             self.by_method[method] = (*self.by_method.get(method, ()), sink)
 
     def remove(self, methods: tuple[str, ...], sink: Sink) -> None:
-        """Forget a sink. Idempotent."""
+        """Remove a sink from these methods. Idempotent."""
         for method in methods:
             rest = tuple(each for each in self.by_method.get(method, ()) if each is not sink)
             if rest:
@@ -124,7 +137,7 @@ class Routes:
         where: Callable[[Any], object] | None = None,
         stamped: bool = False,
     ) -> Subscription[Any]:
-        """A subscription that listens from now on, until it is closed."""
+        """Create a subscription that listens from now on, until it is closed."""
         subscription: Subscription[Any] = Subscription(
             capacity=capacity,
             max_bytes=max_bytes,
@@ -143,7 +156,7 @@ class Routes:
         read: Callable[[Event], Any] | None,
         where: Callable[[Any], object] | None,
     ) -> Expectation[Any]:
-        """An expectation that is armed from now on."""
+        """Create an expectation that is armed from now on."""
         expectation: Expectation[Any] = Expectation(
             read=read, where=where, close=lambda sink: self.remove(methods, sink)
         )
@@ -158,7 +171,7 @@ class Routes:
             sink.end(error)
 
     def sinks(self) -> tuple[Sink, ...]:
-        """Every sink, each once, in the order of their making."""
+        """Return every sink, each once, in the order of their creation."""
         return tuple({id(sink): sink for several in self.by_method.values() for sink in several}.values())
 
 
@@ -176,9 +189,10 @@ class Subscription(Generic[T]):
         stamped: bool = False,
         close: Callable[[Sink], None],
     ) -> None:
-        """`read` makes an event what the caller asked for (None: it is that already), at the consumer where it can.
+        """Start the queue; `close` is called to unregister it.
 
-        `where` sees what was read; `stamped` puts it into `Received`.
+        `read` turns an event into the requested form (None: it has that form already), in the consumer's task if
+        possible. `where` gets what `read` returned; `stamped` wraps it in `Received`.
         """
         if type(capacity) is not int or capacity < 1:
             raise InvalidArgument(f"capacity must be at least 1 event, not {capacity!r}.")
@@ -186,12 +200,12 @@ class Subscription(Generic[T]):
             raise InvalidArgument(f"max_bytes must be at least 1 byte, not {max_bytes!r}.")
         if where is not None and not callable(where):
             raise InvalidArgument(f"where must be a function of an event, not {type(where).__name__}.")
-        # The reader fills the queue; the consumer takes it whole as its hand, and reads that item by item. `_room` is
-        # how many the queue may take: what is in hand counts too, and nothing has room once the end has come.
+        # The reader task fills the queue; the consumer takes the whole queue as its batch and reads that item by item.
+        # `_room` is how many items the queue may take: those in the batch count too, and after the end it is 0.
         self._queue: deque[Any] = deque()
-        self._hand: deque[Any] = deque()
+        self._batch: deque[Any] = deque()
         self._room = self._capacity = capacity
-        self._bytes = self._bytes_in_hand = 0
+        self._bytes = self._batch_bytes = 0
         self._max_bytes = max_bytes
         self._fails = overflow is Overflow.FAIL
         self._missed = self._missed_in_all = 0
@@ -205,7 +219,7 @@ class Subscription(Generic[T]):
         self._task: trio.lowlevel.Task | None = None
         self._receiving = self._bytes_were_short = False
 
-    # ── the consumer's side ──────────────────────────────────────────────────────────────────────────────────────────
+    # ── called by the consumer ───────────────────────────────────────────────────────────────────────────────────────
 
     def __enter__(self) -> Subscription[T]:
         return self
@@ -217,24 +231,24 @@ class Subscription(Generic[T]):
         return self
 
     async def receive(self) -> T:
-        """The next event, in order.
+        """Wait for the next event, in order.
 
-        Raises what ended the subscription once all that came before has been read: SubscriberLagged, SessionGone,
-        ConnectionLost, or the exception of its own `where`; trio.ClosedResourceError after `close()`, and
-        trio.BusyResourceError where another task waits here already.
+        Once all earlier events have been read, raises the reason of the end: SubscriberLagged, SessionGone,
+        ConnectionLost, or the exception of its own `where`; trio.ClosedResourceError after `close()`. Raises
+        trio.BusyResourceError if another task already waits here.
         """
-        hand = self._hand
+        batch = self._batch
         if self._receiving:
             raise trio.BusyResourceError("another task is waiting for this subscription's next event")
-        if len(hand) % MAX_ITEMS_PER_CHECKPOINT:
+        if len(batch) % MAX_ITEMS_PER_CHECKPOINT:
             await checkpoint_if_cancelled()
-            item = hand.popleft()
+            item = batch.popleft()
             return item if self._finish is None else self._finish(item)  # type: ignore[no-any-return]
         self._receiving = True
         try:
             if self._is_ready():
                 await checkpoint()
-            while not self._is_ready():  # what woke us may have been taken by a `receive_nowait`
+            while not self._is_ready():  # a `receive_nowait` may have taken the event that woke us
                 self._task = current_task()
                 await wait_task_rescheduled(self._unpark)
         finally:
@@ -244,14 +258,14 @@ class Subscription(Generic[T]):
     __anext__ = receive
 
     def receive_nowait(self) -> T:
-        """The next event if there is one, else trio.WouldBlock; otherwise as `receive`."""
-        if not self._hand:
+        """Return the next event if one waits, else raise trio.WouldBlock; otherwise as `receive`."""
+        if not self._batch:
             if self._missed:
                 missed, self._missed = Missed(self._missed), 0
                 return missed  # type: ignore[return-value]  # T includes Missed where the policy is DROP_OLDEST
             self._take_queue()
-        if self._hand:
-            item = self._hand.popleft()
+        if self._batch:
+            item = self._batch.popleft()
             return item if self._finish is None else self._finish(item)  # type: ignore[no-any-return]
         if self._error is None:
             raise trio.WouldBlock
@@ -261,41 +275,41 @@ class Subscription(Generic[T]):
         raise error
 
     def close(self) -> None:
-        """Listen no more and forget what is queued. Idempotent."""
+        """Stop listening and drop what is queued. Idempotent."""
         self._unregister(self)
         self._queue.clear()
-        self._hand.clear()
-        self._bytes = self._bytes_in_hand = self._missed = 0
+        self._batch.clear()
+        self._bytes = self._batch_bytes = self._missed = 0
         self.end(trio.ClosedResourceError)
         self._error = trio.ClosedResourceError
 
     def statistics(self) -> SubscriptionStatistics:
-        """Counts so far."""
+        """Return the counts so far."""
         return SubscriptionStatistics(
-            waiting=len(self._hand) + len(self._queue),
-            waiting_bytes=self._bytes - self._bytes_in_hand + sum(map(_size_of, self._hand)),
+            waiting=len(self._batch) + len(self._queue),
+            waiting_bytes=self._bytes - self._batch_bytes + sum(map(_size_of, self._batch)),
             capacity=self._capacity,
             max_bytes=self._max_bytes,
             missed=self._missed_in_all,
         )
 
     def _take_queue(self) -> None:
-        self._bytes -= self._bytes_in_hand  # the last hand has been read
-        self._bytes_in_hand = self._bytes
-        self._hand, self._queue = self._queue, self._hand
-        self._room = 0 if self._error is not None else self._capacity - len(self._hand)
+        self._bytes -= self._batch_bytes  # the last batch has been read
+        self._batch_bytes = self._bytes
+        self._batch, self._queue = self._queue, self._batch
+        self._room = 0 if self._error is not None else self._capacity - len(self._batch)
 
     def _is_ready(self) -> bool:
-        return bool(self._hand or self._queue or self._missed) or self._error is not None
+        return bool(self._batch or self._queue or self._missed) or self._error is not None
 
     def _unpark(self, _raise_cancel: object) -> Abort:
         self._task = None
         return Abort.SUCCEEDED
 
-    # ── the reader's side ────────────────────────────────────────────────────────────────────────────────────────────
+    # ── called by the reader task ────────────────────────────────────────────────────────────────────────────────────
 
     def push(self, item: Any, at: float = 0.0, /) -> None:
-        """See Sink; an item that is no event is queued as it is."""
+        """Queue one event; an item that is not an event is queued unchanged."""
         if self._filters:
             item = self._filter(item, at)
             if item is None:
@@ -311,16 +325,16 @@ class Subscription(Generic[T]):
             reschedule(task)
 
     def _filter(self, event: Event, at: float) -> Any:
-        """What is to be queued for an event; None for nothing."""
+        """Return the item to queue for an event, or None to queue nothing."""
         item: Any = event
         if self._where is not None:
             try:
                 if self._read is not None:
                     item = self._read(event)
-                # One that lags is asked still: what it would have taken is counted.
+                # After a lag `where` still runs: the events that it selects are counted as missed.
                 if self._error not in (None, self._lagged) or not self._where(item):
                     return None
-            except Exception as error:  # noqa: BLE001 - the user's own code: its error is its subscription's end
+            except Exception as error:  # noqa: BLE001 - the user's own code: its error ends the subscription
                 failure = error
                 self._unregister(self)
                 self.end(lambda: failure)
@@ -333,12 +347,12 @@ class Subscription(Generic[T]):
         return lambda item: Received(session_id=item.session_id, event=read(item.event), at=item.at)
 
     def _make_room(self, size: int) -> bool:
-        """Whether one more may be queued, by the policy, now that the quick look said no."""
+        """Return True if the policy lets one more item in, after the quick check found no room."""
         if self._error is None:
-            self._room = self._capacity - len(self._hand)
+            self._room = self._capacity - len(self._batch)
             if len(self._queue) < self._room and self._bytes + size <= self._max_bytes:
                 return True
-            self._put_hand_back()
+            self._put_batch_back()
             if len(self._queue) < self._room and self._bytes + size <= self._max_bytes:
                 return True
         if self._error is not None or self._fails:
@@ -353,14 +367,17 @@ class Subscription(Generic[T]):
             self._missed_in_all += 1
         return True
 
-    def _put_hand_back(self) -> None:
-        """One queue again: what was read out of the hand takes no bytes, and what is dropped is told before the rest."""
-        self._bytes += sum(map(_size_of, self._hand)) - self._bytes_in_hand
-        self._bytes_in_hand = 0
-        if self._hand:
-            self._hand.extend(self._queue)
+    def _put_batch_back(self) -> None:
+        """Put the rest of the batch and the queue together again.
+
+        Items that were read then take no bytes, and `Missed` is delivered before the rest.
+        """
+        self._bytes += sum(map(_size_of, self._batch)) - self._batch_bytes
+        self._batch_bytes = 0
+        if self._batch:
+            self._batch.extend(self._queue)
             self._queue.clear()
-            self._hand, self._queue = self._queue, self._hand
+            self._batch, self._queue = self._queue, self._batch
         self._room = self._capacity
 
     def _lagged(self) -> SubscriberLagged:
@@ -371,7 +388,6 @@ class Subscription(Generic[T]):
         )
 
     def end(self, error: Callable[[], BaseException]) -> None:
-        """See Sink."""
         if self._error is None:
             self._error = error
             self._room = 0
@@ -381,10 +397,10 @@ class Subscription(Generic[T]):
 
 
 class Expectation(Generic[T]):
-    """The first event that matches, from the moment this was made.
+    """A wait for the first event that matches, from the moment of its creation.
 
-    `await x.wait()` may come inside or after the `with`. An expectation that nobody holds any more listens no more; so
-    does one whose block was left by an exception.
+    `await x.wait()` may be inside or after the `with`. An expectation without references stops listening, and so does
+    one whose block was left by an exception.
     """
 
     def __init__(
@@ -398,7 +414,7 @@ class Expectation(Generic[T]):
 
     @property
     def sink(self) -> ExpectationBox[T]:
-        """What the reader pushes to; it does not hold the expectation itself."""
+        """The object that the reader task pushes to; it holds no reference to the expectation."""
         return self._box
 
     def __enter__(self) -> Expectation[T]:
@@ -412,7 +428,7 @@ class Expectation(Generic[T]):
         self._box.drop()
 
     async def wait(self) -> T:
-        """The event. Raises what ended its session, or the exception of `where`."""
+        """Wait for the event. Raises the error that ended its session, or the exception of `where`."""
         if self._box.answer is None:
             await self._box.arrived.wait()
         else:
@@ -422,14 +438,14 @@ class Expectation(Generic[T]):
 
 
 def _size_of(item: Any) -> int:
-    """About how many bytes a queued item keeps alive."""
+    """Estimate the bytes that a queued item keeps alive."""
     if isinstance(item, Received):
         return _size_of(item.event)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
     return item.size if isinstance(item, Event) else ITEM_SIZE
 
 
 class ExpectationBox(Generic[T]):
-    """The reader's side of an expectation."""
+    """The part of an expectation that the reader task holds."""
 
     def __init__(
         self,
@@ -442,33 +458,31 @@ class ExpectationBox(Generic[T]):
         self._read, self._where, self._unregister = read, where, close
 
     def push(self, event: Event, _at: float, /) -> None:
-        """See Sink."""
         try:
             value: Any = event if self._read is None else self._read(event)
-        except Exception as error:  # noqa: BLE001 - what cannot be read is the answer
+        except Exception as error:  # noqa: BLE001 - an unreadable event ends the wait with this error
             failure = error
             self._settle(_Answer(None, lambda: failure))
             return
         self.offer(value)
 
     def offer(self, value: T) -> None:
-        """One candidate as it is."""
+        """Settle the expectation with this value if it matches."""
         try:
             if self._where is not None and not self._where(value):
                 return
-        except Exception as error:  # noqa: BLE001 - the user's own code: its error is its expectation's answer
+        except Exception as error:  # noqa: BLE001 - the user's own code: its error ends the wait
             failure = error
             self._settle(_Answer(None, lambda: failure))
             return
         self._settle(_Answer(value, None))
 
     def end(self, error: Callable[[], BaseException], /) -> None:
-        """See Sink."""
         if self.answer is None:
             self._settle(_Answer(None, error))
 
     def drop(self) -> None:
-        """Nobody waits any more."""
+        """Stop listening, since no task waits any more."""
         self._unregister(self)
         self.end(trio.ClosedResourceError)
 

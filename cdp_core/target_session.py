@@ -15,15 +15,16 @@ from cdp_core.session import Session, SessionStatistics
 
 
 class PageSession(Session):
-    """One session on one target.
+    """A session on one target, whatever the target's type.
 
     It is usable from the moment the browser announced it, and ends with the target, with its parent session, with
-    `detach`, or with the link; what waits on it then ends with the reason.
+    `detach`, or with the link. Everything that waits on it then ends with the reason.
     """
 
     def __init__(self, link: Link[PageSession], opened: SessionOpened) -> None:
         super().__init__(link, opened.session_id)
-        # The bridge's book-keeping: who holds this session, and whether auto-attach made it, armed it, or must not.
+        # The bridge's bookkeeping: how many callers hold this session, and whether auto-attach made it, armed it, or
+        # must leave it alone.
         self.holders = 0
         self.automatic = self.armed = self.fresh = False
         self._opened = opened
@@ -31,53 +32,53 @@ class PageSession(Session):
 
     @property
     def session_id(self) -> SessionId:
-        """CDP's id of this session."""
+        """The protocol's sessionId of this session."""
         return self._opened.session_id
 
     @property
     def target_id(self) -> TargetId:
-        """The target's id; for a frame this is the frame's id too."""
+        """The targetId; for a frame this is also its frameId."""
         return self._opened.target_id
 
     @property
     def target_type(self) -> str:
-        """`"page"`, `"iframe"`, `"worker"`, ..."""
+        """The type of the target: `"page"`, `"iframe"`, `"worker"`, ..."""
         return self._opened.target_type
 
     @property
     def parent(self) -> SessionId | None:
-        """The session below which this one was opened; None for the root."""
+        """The sessionId of the session on which this one was opened; None for the root session."""
         return self._opened.parent
 
     @property
     def waiting_for_debugger(self) -> bool:
-        """Whether the target was paused at its first instruction and has not been resumed through here."""
+        """True if the target was paused at its first instruction and was not resumed on this session."""
         return self._waiting_for_debugger
 
     @property
     def open(self) -> bool:
-        """Whether commands can still be sent."""
+        """True while commands can be sent."""
         return self._loss is None
 
     def resume(self, *, joined: bool = False) -> None:
         """Let a paused target run.
 
-        Sent whether or not it said that it waits: a popup announced as running blocks its opener all the same until
-        this was sent (fact 7).
+        This is sent even if the target was not announced as paused: a popup announced as running blocks its opener
+        all the same until it was sent (fact 7).
         """
         self._waiting_for_debugger = False
         self._start("Runtime.runIfWaitingForDebugger", None, joined=joined).on_end()
 
     async def detach(self) -> None:
-        """Give up one hold on this session; the last holder ends it. A session of auto-attach is ended by its bridge.
+        """Give up one hold on this session; the last holder ends it. Idempotent.
 
-        Idempotent: a session that has ended already is what was wanted.
+        A session that auto-attach made is ended by its bridge. A session that has ended already raises nothing.
         """
         self.holders = max(self.holders - 1, 0)
         if self.holders or self.automatic or self._loss is not None:
             await trio.lowlevel.checkpoint()
             return
-        self.fresh = True  # nobody else is given a session that is about to end
+        self.fresh = True  # `attach` must not return a session that is about to end
         try:
             await self._parent_session().send("Target.detachFromTarget", {"sessionId": self.session_id})
         except (CommandRefused, Gone):
@@ -85,7 +86,7 @@ class PageSession(Session):
                 raise
 
     def statistics(self) -> SessionStatistics:
-        """Counts so far."""
+        """Return the counts so far."""
         return self.session_statistics()
 
     def _parent_session(self) -> Session:

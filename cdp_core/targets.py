@@ -1,15 +1,14 @@
-"""The browser's targets: which there are, attaching to them, and being there from their first instruction.
+"""The browser's targets: listing them, attaching, and auto-attach before their first instruction.
 
-The bridge alone sends `Target.setDiscoverTargets` and `Target.setAutoAttach`: on one connection the last call wins, so
-two callers would undo each other. Discovery begins with the first use of anything here that needs it.
+Only the bridge sends `Target.setDiscoverTargets` and `Target.setAutoAttach`: on one link the last call wins, so two
+callers would undo each other. Discovery begins with the first use that needs it.
 
-Auto-attach is recursive (each new session arms itself, fact 46), pauses every target before its first instruction, and
-leaves out the browser's own interface. For each new session the holders' commands, the recursion and the resume go out
-in one write, in this order, none of them awaited: a setup command may stay unanswered as long as a dialog is open
-(fact 15), and the resume must always come (fact 7). Targets of types that nobody asked for are resumed all the same.
+Auto-attach is recursive (each new session arms itself, fact 46), pauses every target before its first instruction,
+and leaves out the browser's own interface. For each new session the holders' commands, the recursion and the resume
+go out in one write, in this order, none awaited: a setup command may stay unanswered as long as a dialog is open
+(fact 15), and the resume must always be sent (fact 7). Targets of types that no holder asked for are resumed too.
 
-One session of ours per target: where the browser opens a second one on a target that has one, the second is resumed and
-ended again, or every event would come twice (fact 47).
+The bridge keeps one session per target: a second is resumed and ended, or every event would come twice (fact 47).
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ from cdp_core.target_session import PageSession
 
 ArmCommand = TypedCommand[Any] | str | tuple[str, Mapping[str, Any]]
 Arm = Callable[[PageSession], Iterable[ArmCommand]]
-"""The commands that a new session begins with: typed, named, or named with params. Pure and quick."""
+"""A function that returns the first commands of a new session: typed, named, or named with params. Pure and quick."""
 
 INVALID_PARAMS: Final = -32602
 NO_AUTO_ATTACH: Final[Json] = {"autoAttach": False, "waitForDebuggerOnStart": False, "flatten": True}
@@ -65,7 +64,7 @@ log = logging.getLogger("cdp_core.targets")
 
 
 class BridgeStatistics(Struct, frozen=True, kw_only=True):
-    """What the bridge knows and holds."""
+    """The counts of a bridge: known targets, auto-attach holders, second sessions that were ended."""
 
     discovering: bool
     targets: int
@@ -83,7 +82,7 @@ class TargetBridge:
         self._listening = False
         self._discovery: _SharedCommand | None = None
         self._auto_attach: _SharedCommand | None = None
-        self._known = False  # until the reply, every creation that is announced is an old one
+        self._known = False  # before the reply, every announced creation is an old target
         self._subscriptions: builtins.list[Subscription[Any]] = []
         self._expectations: builtins.list[ExpectationBox[TargetInfo]] = []
         self._locks: dict[TargetId, trio.Lock] = {}
@@ -91,22 +90,22 @@ class TargetBridge:
         self._holders: builtins.list[_Holder] = []
         self._duplicates_ended = 0
 
-    # ── which there are ──────────────────────────────────────────────────────────────────────────────────────────────
+    # ── listing ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def list(self, *, type: str | None = "page") -> tuple[TargetInfo, ...]:  # noqa: A002 - the protocol's word
-        """The live targets of one type, or of every type (None), oldest first."""
+        """Return the live targets of one type, or of every type (None), oldest first."""
         await self._begin_discovery().wait()
         return tuple(target for target in self._table.targets.values() if type is None or target.type == type)
 
     def subscribe(self, capacity: int) -> Subscription[TargetCreated | TargetChanged | TargetDestroyed]:
-        """Listen to every change from now on; targets that exist already are not announced again.
+        """Subscribe to every change from now on; existing targets are not announced again.
 
-        Where the browser refuses to report its targets, the subscription ends with that CommandRefused.
+        If the browser refuses to report its targets, the subscription ends with that CommandRefused.
         """
         return self._subscribe(capacity, Overflow.FAIL)
 
     def subscribe_latest(self, capacity: int) -> Subscription[TargetCreated | TargetChanged | TargetDestroyed | Missed]:
-        """As `subscribe`, but a full queue drops its oldest changes, and `Missed(count)` comes in their place."""
+        """As `subscribe`, but a full queue drops its oldest changes and delivers `Missed(count)`."""
         return self._subscribe(capacity, Overflow.DROP_OLDEST)
 
     def _subscribe(self, capacity: int, overflow: Overflow) -> Subscription[Any]:
@@ -123,7 +122,7 @@ class TargetBridge:
         return subscription
 
     def expect_new(self, where: Callable[[TargetInfo], object] | None = None) -> Expectation[TargetInfo]:
-        """The first target that appears from now on and matches: arm it, act, then `await` its `wait()`."""
+        """Expect the first matching target that appears from now on: arm, act, `await` its `wait()`."""
         self._begin_discovery()
         expectation: Expectation[TargetInfo] = Expectation(
             where=where, close=lambda box: _discard(self._expectations, box)
@@ -132,16 +131,15 @@ class TargetBridge:
         return expectation
 
     async def wait_new(self, where: Callable[[TargetInfo], object] | None = None) -> TargetInfo:
-        """Wait for the first target that appears from now on. To act first, use `expect_new`."""
+        """Wait for the first matching target that appears from now on. To act first, use `expect_new`."""
         return await self.expect_new(where).wait()
 
     # ── attaching ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def attach(self, target_id: TargetId | str, *, fresh: bool = False) -> PageSession:
-        """A session on the target: the one this connection has (counted), or a new one.
+        """Return a session on the target: the one of this link (counted), or with `fresh` always a new one.
 
-        With `fresh` a session of its own, whose events come beside those of the other. Raises TargetGone where the
-        browser has no such target.
+        The events of a fresh session come in addition to the other's. Raises TargetGone if the target does not exist.
         """
         target = TargetId(target_id)
         lock = self._locks.setdefault(target, trio.Lock())
@@ -159,7 +157,7 @@ class TargetBridge:
     async def create(
         self, url: str, *, background: bool = True, context: BrowserContextId | None = None
     ) -> PageSession:
-        """A new page, and a session on it. In the background it takes no focus from the user's page."""
+        """Create a page and attach to it. In the background it takes no focus from the user's page."""
         params: Json = {"url": url, "background": background}
         if context is not None:
             params["browserContextId"] = context
@@ -167,13 +165,13 @@ class TargetBridge:
         return await self.attach(TargetId(_required_id(created, "targetId")))
 
     async def close(self, target_id: TargetId | str) -> None:
-        """Close a target; no `beforeunload` dialog comes up (fact 21). Raises TargetGone where there is none."""
+        """Close a target without a `beforeunload` dialog (fact 21). Raises TargetGone if none exists."""
         with _translate_unknown_target(target_id):
             await self._root.send("Target.closeTarget", {"targetId": target_id})
 
     @asynccontextmanager
     async def open_context(self, *, proxy_server: str | None = None) -> AsyncGenerator[BrowserContextId, None]:
-        """A browser context of its own (cookies, storage, proxy), disposed with its pages at the end of the block."""
+        """Create a browser context (cookies, storage, proxy); dispose it and its pages after the block."""
         params: Json = {"disposeOnDetach": True}
         if proxy_server is not None:
             params["proxyServer"] = proxy_server
@@ -185,24 +183,24 @@ class TargetBridge:
             with trio.move_on_after(DISPOSE_TIMEOUT, shield=True):
                 try:
                     await self._root.send("Target.disposeBrowserContext", {"browserContextId": context})
-                except CdpError:  # the body's own exception leaves, and the browser disposes it with the link
+                except CdpError:  # the body's exception is kept; the browser disposes the context with the link
                     log.debug("a browser context could not be disposed")
 
-    # ── being there from the first instruction ───────────────────────────────────────────────────────────────────────
+    # ── auto-attach ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     @asynccontextmanager
     async def auto_attach(
         self, *, types: Collection[str] | None = None, arm: Arm = lambda _session: (), capacity: int
     ) -> AsyncGenerator[Subscription[PageSession], None]:
-        """Attach to every target of the given types (None: all), those that exist and those to come, at any depth.
+        """Attach to every target of these types (None: all), present and future, at any depth.
 
-        Each session is armed with the commands that `arm` names, then resumed, before its target's first instruction;
-        then it comes out of the subscription. At the end of the block the browser ends these sessions.
+        Each session is armed with the commands that `arm` returns, then resumed, before its target's first
+        instruction; then the subscription delivers it. At the end of the block the browser ends these sessions.
         """
         if isinstance(types, str):
-            raise InvalidArgument(f"types is a collection of names, as in ({types!r},); None stands for all.")
+            raise InvalidArgument(f"types must be a collection of names, as in ({types!r},), or None for all types.")
         if not callable(arm):
-            raise InvalidArgument("arm is a function of a session that names the commands to begin with.")
+            raise InvalidArgument("arm must be a function that takes a session and returns its first commands.")
         holder = _Holder(
             types=None if types is None else frozenset(types),
             arm=arm,
@@ -223,9 +221,9 @@ class TargetBridge:
             self._release_holder(holder)
 
     def hold_auto_attach(self) -> Callable[[], None]:
-        """As `auto_attach`, for a tap that arms the sessions itself when it hears of them; returns what ends it.
+        """As `auto_attach`, for a tap that arms the sessions itself; the returned function ends it.
 
-        What a tap sends on a session at its `Target.attachedToTarget` goes out before the recursion and the resume.
+        What a tap sends on a session at its `Target.attachedToTarget` precedes the recursion and the resume.
         """
         sessions: Subscription[PageSession] = Subscription(
             capacity=1, max_bytes=MAX_BYTES, overflow=Overflow.FAIL, read=None, where=None, close=lambda _sink: None
@@ -249,7 +247,7 @@ class TargetBridge:
         return self._auto_attach
 
     def _auto_attach_refused(self, refused: _SharedCommand) -> None:
-        """Nobody is given a session by it: every holder hears why, and the next one asks again."""
+        """End every holder with the refusal; the next holder sends the command again."""
         if self._auto_attach is refused:
             self._auto_attach = None
             holders, self._holders = self._holders, []
@@ -265,7 +263,7 @@ class TargetBridge:
                 self._end_auto_attach()
 
     def statistics(self) -> BridgeStatistics:
-        """Counts so far."""
+        """Return the counts so far."""
         return BridgeStatistics(
             discovering=self._discovery is not None,
             targets=len(self._table.targets),
@@ -273,10 +271,9 @@ class TargetBridge:
             duplicates_ended=self._duplicates_ended,
         )
 
-    # ── what the reader says ─────────────────────────────────────────────────────────────────────────────────────────
+    # ── called by the reader task ────────────────────────────────────────────────────────────────────────────────────
 
     def push(self, event: Event, _at: float, /) -> None:
-        """See Sink: one `Target.*` event of any session."""
         change = self._table.apply(event)
         if change is not None and self._known:
             self._announce(change)
@@ -284,13 +281,12 @@ class TargetBridge:
             return
         try:
             session = self._link.sessions.get(SessionId(str(event.params.get("sessionId"))))
-        except RemoteProtocolError:  # it opened no session, which the router has told
+        except RemoteProtocolError:  # it opened no session; the router reported that
             return
         if session is not None and not session.armed:
             self._on_session(session)
 
     def end(self, error: Callable[[], BaseException], /) -> None:
-        """See Sink: the link ended."""
         for subscription in self._subscriptions:
             subscription.end(error)
         for box in tuple(self._expectations):
@@ -323,7 +319,6 @@ class TargetBridge:
                 self._arm(other)
 
     def _arm(self, session: PageSession) -> None:
-        """One write: what the holders want, the recursion, the resume."""
         session.armed = True
         for holder in self._holders:
             holder.prepare(session)
@@ -350,7 +345,7 @@ class TargetBridge:
             with _translate_unknown_target(target):
                 attached = await reply.wait()
         except trio.Cancelled:
-            reply.on_end(self._detach_orphan)  # nobody will hold the session that is about to come
+            reply.on_end(self._detach_orphan)  # the session that is about to open has no holder
             raise
         finally:
             if fresh:
@@ -361,7 +356,7 @@ class TargetBridge:
             session = self._session_on(target)
         if session is None:
             raise SessionGone(
-                f"The session on target {shown_id(target)} ended as soon as it was opened; look at the targets again.",
+                f"The session on target {shown_id(target)} ended as soon as it was opened; list the targets again.",
                 reason="detached",
                 session_id=session_id,
                 target_id=target,
@@ -373,7 +368,7 @@ class TargetBridge:
         if isinstance(outcome, Result):
             session = self._link.sessions.get(SessionId(str(outcome.value.get("sessionId"))))
             if session is not None and not session.holders and not session.automatic:
-                session.fresh = True  # nobody else is given a session that is about to end
+                session.fresh = True  # `attach` must not return a session that is about to end
                 self._root._start("Target.detachFromTarget", {"sessionId": session.session_id}, joined=True).on_end()
 
     def _session_on(self, target: TargetId, *, besides: PageSession | None = None) -> PageSession | None:
@@ -383,7 +378,7 @@ class TargetBridge:
         return None
 
     def _listen(self) -> None:
-        self._root._routes()  # raises where the link has ended
+        self._root._routes()  # raises if the link has ended
         if not self._listening:
             self._listening = True
             self._link.all_sessions.add(TARGET_METHODS, self)
@@ -399,7 +394,7 @@ class TargetBridge:
         self._known = True
 
     def _discovery_refused(self, refused: _SharedCommand) -> None:
-        """Nothing will be announced: whoever waits for it hears why, and the next use asks again."""
+        """End every subscription and expectation with the refusal; the next use sends the command again."""
         self._discovery = None
         subscriptions, self._subscriptions = self._subscriptions, []
         for subscription in subscriptions:
@@ -408,12 +403,11 @@ class TargetBridge:
             box.end(refused.error)
 
     def _announcements(self) -> tuple[Event, ...]:
-        """The known targets, each as the event that announces it."""
         return self._table.announcements()
 
 
 class _SharedCommand:
-    """A command that settles something for several, who may wait for its end together."""
+    """A command whose outcome several callers wait for together."""
 
     def __init__(
         self,
@@ -428,12 +422,10 @@ class _SharedCommand:
         reply.on_end(self._settle)
 
     async def wait(self) -> None:
-        """Until it is settled. Raises what took the place of a result."""
         await self._ended.wait()
         self._reply.unwrap()
 
     def error(self) -> CdpError:
-        """A fresh exception that says why there was no result."""
         assert self._failure is not None
         return failure_of(self._failure, self._reply.method, None)
 
@@ -458,7 +450,7 @@ class _Holder:
         return self.types is None or session.target_type in self.types
 
     def prepare(self, session: PageSession) -> None:
-        """Send what this holder wants first; its mistakes end its own subscription and nothing else."""
+        """Send this holder's first commands; an error ends its own subscription and nothing else."""
         if not self.wants(session):
             return
         try:
@@ -478,8 +470,8 @@ class _Holder:
         self.hand_out(session)
 
 
-class _translate_unknown_target:  # noqa: N801 - a context manager, used as a word
-    """Chromium says -32602 for a target that does not exist; the other params are ours and right."""
+class _translate_unknown_target:  # noqa: N801 - a context manager, used like a function
+    """Raise TargetGone for -32602, Chromium's error for an unknown target; our other params are right."""
 
     def __init__(self, target_id: str) -> None:
         self._target_id = target_id
@@ -499,7 +491,7 @@ class _translate_unknown_target:  # noqa: N801 - a context manager, used as a wo
 def _required_id(result: Json, name: str) -> str:
     value = result.get(name)
     if not isinstance(value, str):
-        raise RemoteProtocolError(f"The browser's answer names no {name}; what was asked for may have been made.")
+        raise RemoteProtocolError(f"The browser's reply has no {name}; the command may have taken effect.")
     return value
 
 

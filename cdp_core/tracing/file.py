@@ -1,13 +1,13 @@
-"""A trace on disk.
+"""Trace files: `TraceWriter` writes one, `read_trace` reads one.
 
-`TraceWriter` appends records to a file that only its owner may read, since a trace holds whatever went over the wire.
-Writing never disturbs what it records: where the disk is full or gone, recording stops, `statistics()` and one warning
-tell it, and the messages go on. Lines are written in portions; a program that dies loses the last portion at most, and a
-line that is torn by that is what `TraceDecoder` takes for normal.
+`TraceWriter` writes records to a file that only its owner may read, since a trace holds whatever went over the link.
+Writing never disturbs what it records: if the disk is full or gone, recording stops, `statistics()` and one warning
+report it, and the messages go on. Lines are written in portions; a program that dies loses the last portion at most,
+and `TraceDecoder` accepts a line that is torn by that.
 
-The first record is the instant 0 of the trace, whatever clock the instants come from; all links and machines that share
-a writer must share that clock. One thread uses a writer. Its writes block: they go into the system's cache, and a file
-on a slow network share is not the place for a trace.
+The first record is the instant 0 of the trace, whatever clock the instants come from; all links and state machines
+that share a writer must share that clock. One thread uses a writer. Its writes block: they go into the system's
+cache, and a slow network share is not a place for a trace.
 """
 
 from __future__ import annotations
@@ -39,18 +39,20 @@ from cdp_core.sansio.trace import (
 from cdp_core.sansio.trace_reading import TraceDecoder
 
 FLUSH_RECORDS: Final = 32
-"""At most so many records wait for their way to the disk, and are lost if the program dies."""
+"""Records that wait at most before they are written; they are lost if the program dies."""
 FLUSH_BYTES: Final = 1 << 16
+"""Bytes that wait at most before they are written."""
 
 log = logging.getLogger("cdp_core.trace")
 
 
 @attrs.frozen(kw_only=True)
 class TraceStatistics:
-    """What a writer did.
+    """What a writer recorded, and what it lost.
 
-    `counts` is what went through the limits. `stopped` is why nothing more is recorded (a short text), or None while
-    it goes on; `lost_records` counts what came after that, or was on its way to the disk when it failed.
+    `counts` is what passed the size limits. `stopped` is why nothing more is recorded (a short text), or None while
+    recording goes on; `lost_records` counts the records after that, and those that were not yet written when the disk
+    failed.
     """
 
     counts: TraceCounts
@@ -61,11 +63,12 @@ class TraceStatistics:
 
 @final
 class TraceWriter:
-    """Records into a file, which is emptied first. Raises OSError where it cannot be opened, and not afterwards.
+    """A writer of one trace file, which is emptied first. Raises OSError only if it cannot be opened.
 
-    `redact` sees each message text and gives what is recorded of it; texts above `max_message_bytes` are cut; after
-    `max_bytes` nothing more is recorded, and the last line says how much that was. Instants `at` come from one clock.
-    `protocol` is for the header: the protocol that who records goes by, and that is the one of the bindings.
+    `redact` gets each message text and returns the text to record; texts above `max_message_bytes` are cut; after
+    `max_bytes` nothing more is recorded, and the last line counts what was left out. Instants `at` come from one
+    clock. `protocol` is for the header: the protocol that the recording program uses, by default that of the
+    bindings.
     """
 
     def __init__(
@@ -92,31 +95,34 @@ class TraceWriter:
         self._file = FileIO(path, "wb", opener=_open_private)
 
     def message(self, direction: Direction, text: Payload, *, at: float, conn: str = "A") -> None:
-        """Record one message, before anybody acts on it."""
-        t = self._tell(at)
+        """Record one message, before any code acts on it."""
+        t = self._time_of(at)
         if t is not None:
             self._add(self._encoder.message(direction, text, t=t, conn=conn))
 
     def link(self, event: LinkEvent, *, at: float, conn: str = "A", reason: str | None = None) -> None:
         """Record that a link opened or closed."""
-        t = self._tell(at)
+        t = self._time_of(at)
         if t is not None:
             self._add(self._encoder.link(event, t=t, conn=conn, reason=reason))
 
     def mark(self, note: str, *, at: float, conn: str | None = None) -> None:
-        """Record a note of your own."""
-        t = self._tell(at)
+        """Record a note of the caller."""
+        t = self._time_of(at)
         if t is not None:
             self._add(self._encoder.mark(note, t=t, conn=conn))
 
     def other(self, kind: str, fields: Mapping[str, object], *, at: float, conn: str | None = None) -> None:
-        """Record something of a kind of your own; `redact` does not see it. Raises InvalidArgument if it is no JSON."""
-        t = self._tell(at)
+        """Record something of the caller's own kind; `redact` does not see it.
+
+        Raises InvalidArgument if it is not JSON.
+        """
+        t = self._time_of(at)
         if t is not None:
             self._add(self._encoder.other(kind, fields, t=t, conn=conn))
 
     def flush(self) -> None:
-        """Hand everything to the system now."""
+        """Write everything that waits to the system now."""
         if self._stopped is not None:
             return
         portion = memoryview(b"".join(self._lines))
@@ -131,7 +137,7 @@ class TraceWriter:
         self._lines, self._waiting = [], 0
 
     def close(self) -> None:
-        """Write what is left and close the file. Idempotent; what comes afterwards is only counted."""
+        """Write what waits and close the file. Idempotent; later records are only counted."""
         if self._stopped is not None:
             return
         self._begin(0.0)
@@ -141,7 +147,7 @@ class TraceWriter:
             return
         try:
             self._file.close()
-        except OSError as error:  # some file systems tell only now
+        except OSError as error:  # some file systems report an error only now
             self._stop(error)
         else:
             self._stopped = "closed"
@@ -155,7 +161,7 @@ class TraceWriter:
         self.close()
 
     def statistics(self) -> TraceStatistics:
-        """Counts so far."""
+        """Return the counts so far."""
         return TraceStatistics(
             counts=self._encoder.counts(),
             bytes_written=self._written,
@@ -163,8 +169,8 @@ class TraceWriter:
             stopped=self._stopped,
         )
 
-    def _tell(self, at: float) -> float | None:
-        """The time of a record, or None where nothing is recorded any more."""
+    def _time_of(self, at: float) -> float | None:
+        """Return the time of a record in the trace, or None if nothing more is recorded."""
         if self._stopped is not None:
             self._lost += 1
             return None
@@ -172,7 +178,7 @@ class TraceWriter:
         return self._t
 
     def _begin(self, at: float) -> float:
-        """The instant 0: now, if there was none before, so that the wall time in the header belongs to it."""
+        """Return the instant 0: the first call sets it, so that the wall time in the header belongs to it."""
         if self._start is None:
             self._start = at
             header = self._encoder.header(library=__version__, start=self._wall_clock(), protocol=self._protocol)
@@ -197,9 +203,10 @@ class TraceWriter:
 
 
 def read_trace(path: str | os.PathLike[str]) -> TraceDecoder:
-    """The records of a trace file, one after the other; after the last one, `torn` tells whether it was unfinished.
+    """Read the records of a trace file, one after the other.
 
-    Raises InvalidArgument, naming the line, where the trace cannot be read; OSError where the file cannot.
+    After the last one, `torn` is True if it was unfinished. Raises InvalidArgument, with the line number, if the
+    trace cannot be read; OSError if the file cannot.
     """
     return TraceDecoder(_lines_of(path))
 
@@ -213,7 +220,7 @@ def _open_private(path: str, flags: int) -> int:
     descriptor = os.open(path, flags, 0o600)
     try:
         if hasattr(os, "fchmod") and S_ISREG(os.fstat(descriptor).st_mode):
-            os.fchmod(descriptor, 0o600)  # an older file keeps its mode otherwise
+            os.fchmod(descriptor, 0o600)  # otherwise an existing file keeps its mode
     except BaseException:
         os.close(descriptor)
         raise

@@ -1,7 +1,7 @@
-"""A transport that records what passes through it.
+"""A transport that records its messages.
 
-`TeeTransport` wraps any transport and records every message as it was: incoming messages before any code acts on them,
-outgoing ones before the peer can have seen them, so that a reply never stands before its command.
+`TeeTransport` wraps any transport and records every message unchanged: incoming messages before any code acts on
+them, outgoing ones before the peer can have seen them, so that a reply never precedes its command.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from cdp_core.transports import DirectTransport, Transport
 
 
 class TeeTransport:
-    """Records everything that passes through `inner`, under the label `conn`.
+    """A transport that records everything that passes through `inner`, under the label `conn`.
 
-    It sends at once what the inner transport can send at once. One clock serves all who share the writer.
+    It sends at once what the inner transport can send at once. All transports that share the writer use one clock.
     """
 
     def __init__(
@@ -38,21 +38,19 @@ class TeeTransport:
         writer.link("open", at=clock(), conn=conn)
 
     async def receive(self) -> Sequence[Payload]:
-        """See Transport."""
         try:
             batch = await self._inner.receive()
         except Exception as error:
             self._note_end(error)
             raise
         at = self._clock()
-        if isinstance(batch, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance] - a foreign transport's, told above
+        if isinstance(batch, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance] - a foreign transport; the link reports it
             for text in batch:
                 if isinstance(text, (bytes, bytearray, memoryview)):  # pyright: ignore[reportUnnecessaryIsInstance]
                     self._writer.message("in", text, at=at, conn=self._conn)
         return batch
 
     async def send(self, batch: Sequence[bytes], /) -> None:
-        """See Transport."""
         if self._open:
             at = self._clock()
             for text in batch:
@@ -64,7 +62,7 @@ class TeeTransport:
             raise
 
     def send_now(self, text: bytes, /) -> bool:
-        """See DirectTransport; never at once where the inner transport cannot."""
+        """Send one message at once; always False if the inner transport cannot do that."""
         if self._direct is None or not self._direct.send_now(text):
             return False
         self._writer.message("out", text, at=self._clock(), conn=self._conn)
@@ -72,22 +70,21 @@ class TeeTransport:
 
     @property
     def unsent(self) -> bool:
-        """See DirectTransport."""
         return self._direct is not None and self._direct.unsent
 
     async def aclose(self) -> None:
-        """See Transport. The writer stays open: others may record into it."""
+        """Close the inner transport. The writer stays open: other transports may record into it."""
         self._note("closed")
         await self._inner.aclose()
 
     def statistics(self) -> object:
-        """Those of the inner transport; None where it has none."""
-        tell: Callable[[], object] | None = getattr(self._inner, "statistics", None)
-        return None if tell is None else tell()
+        """Return the statistics of the inner transport, or None if it has none."""
+        inner_statistics: Callable[[], object] | None = getattr(self._inner, "statistics", None)
+        return None if inner_statistics is None else inner_statistics()
 
     def _note_end(self, error: Exception) -> None:
         if isinstance(error, LocalProtocolError):
-            return  # our own mistake ended nothing
+            return  # a mistake of the caller does not end the link
         if isinstance(error, ConnectionLost):
             self._note(error.reason)
         elif isinstance(error, RemoteProtocolError):

@@ -1,4 +1,4 @@
-"""What carries the messages: every kind of link to a browser looks the same from above.
+"""The protocols of transports: every kind of link to a browser looks the same to the engine.
 
 A transport moves whole JSON texts. It knows nothing of ids, sessions or events, and never drops, splits, joins or
 reorders a message. Exactly one task receives, exactly one task sends, any task closes.
@@ -13,14 +13,13 @@ from cdp_core.sansio.messages import Payload
 
 
 class Transport(Protocol):
-    """A link that carries whole messages. Bring your own: these three methods are all that a session needs."""
+    """A carrier of whole messages. Bring your own: a session needs nothing but these three methods."""
 
     async def receive(self) -> Sequence[Payload]:
         """Wait for messages; return every one that this wake-up brought, in order, at least one.
 
-        A `memoryview` among them is valid until the next call. Raises ConnectionLost when the link has ended, in
-        every call from then on; trio's ClosedResourceError, BrokenResourceError and EndOfChannel are understood as
-        the same.
+        A `memoryview` among them is valid until the next call. Once the link has ended, every call raises
+        ConnectionLost; trio's ClosedResourceError, BrokenResourceError and EndOfChannel have the same meaning.
         """
         ...
 
@@ -29,16 +28,16 @@ class Transport(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """End the link, in bounded time whatever the peer does. Idempotent; wakes a waiting `receive`."""
+        """End the link in bounded time, whatever the peer does. Idempotent; wakes a waiting `receive`."""
         ...
 
 
 @runtime_checkable
 class JoiningTransport(Protocol):
-    """A direct transport that takes several messages at once just as well, in one write."""
+    """A direct transport that can also send several messages at once, in one write."""
 
     def send_joined_now(self, batch: Sequence[bytes], /) -> bool:
-        """Send messages in order if nothing stands in their way. False: nothing was sent, use `send`."""
+        """Send messages in order if that needs no waiting. False: nothing was sent, use `send`."""
         ...
 
 
@@ -47,10 +46,10 @@ class DirectTransport(Protocol):
     """A transport that can often send without waiting, which saves a scheduler pass for each lone command."""
 
     def send_now(self, text: bytes, /) -> bool:
-        """Send one message if nothing stands in its way. False: nothing was sent, use `send`."""
+        """Send one message if that needs no waiting. False: nothing was sent, use `send`."""
         ...
 
     @property
     def unsent(self) -> bool:
-        """Whether a part of what `send_now` took still waits; any `send`, an empty one too, sends it first."""
+        """True while a part of what `send_now` took waits; any `send`, even an empty one, sends it first."""
         ...

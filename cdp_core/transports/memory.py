@@ -1,13 +1,13 @@
-"""A link without a wire: a connected pair of transports inside one trio run.
+"""An in-memory link: a connected pair of transports inside one trio run.
 
-What one end sends, the other receives, in order, in the batches in which it gathered. It behaves as a socket whose
-buffer has no end, and that on purpose: both ends live in one program and answer each other, so a limit would let each
-wait for room at the other, and neither would ever get it. Bounds belong to the layers above, which know what may be
-dropped; `statistics()` shows how much waits.
+What one end sends, the other receives, in order, in the batches in which it gathered. The pair behaves as a socket
+with an unlimited buffer, on purpose: both ends live in one program and answer each other, so with a limit each could
+wait for ever for room at the other. Bounds belong to the layers above, which know what may be dropped; `statistics()`
+shows how much waits.
 
-After one end is closed, the other still receives everything that was sent before, then its link is lost too.
+After one end is closed, the other still receives everything that was sent before; then its link is lost too.
 
-`Inbox` is the half that waits: messages and one task that is parked until there are some. A wake-up carries no message,
+`Inbox` is the receiving half: messages, and one task that is parked until some arrive. A wake-up carries no message,
 so cancelling a `take` at any moment loses none.
 """
 
@@ -22,7 +22,7 @@ from cdp_core.sansio.router import Loss
 
 
 class Inbox:
-    """Messages that wait for one task; at its end it loses the link in every further call."""
+    """Messages that wait for one task; once all are taken after the end, it raises ConnectionLost."""
 
     def __init__(self) -> None:
         self._messages: list[bytes] = []
@@ -34,7 +34,7 @@ class Inbox:
 
     @property
     def loss(self) -> Loss | None:
-        """Why nothing more comes in, or None."""
+        """The reason why no more messages arrive, or None."""
         return self._loss
 
     def put(self, messages: Sequence[bytes]) -> None:
@@ -44,21 +44,21 @@ class Inbox:
             self._wake()
 
     def end(self, loss: Loss) -> None:
-        """Nothing more comes in; what is here is still taken first. The first reason counts."""
+        """Accept no more messages; those that wait are still taken first. The first reason counts."""
         if self._loss is None:
             self._loss = loss
             self._wake()
 
     def close(self, loss: Loss) -> None:
-        """End it from this side: what is here is not wanted any more."""
+        """End the inbox from this side: the messages that wait are dropped."""
         self._loss, self._messages = loss, []
         self._wake()
 
     async def take(self) -> list[bytes]:
-        """Wait until something is here, and take all of it. Raises ConnectionLost after the end."""
+        """Wait until messages are available, and take all of them. Raises ConnectionLost after the end."""
         if self._messages or self._loss is not None:
             await trio.lowlevel.checkpoint()
-        # The world may move on while a woken task waits for its turn: `close` takes the messages away.
+        # `close` may drop the messages after this task was woken and before it runs.
         while not self._messages and self._loss is None:
             if self._parked is not None:
                 raise trio.BusyResourceError("another task receives already")
@@ -82,7 +82,7 @@ class Inbox:
 
 @attrs.frozen(kw_only=True)
 class MemoryStatistics:
-    """What passed through one end; `waiting` was sent by the other end and is not received yet."""
+    """The counts of one end; `waiting` was sent by the other end and is not received yet."""
 
     sent: int
     received: int
@@ -90,7 +90,7 @@ class MemoryStatistics:
 
 
 class MemoryTransport:
-    """One end of a pair."""
+    """One end of a connected pair of transports."""
 
     def __init__(self) -> None:
         self._inbox = Inbox()
@@ -98,20 +98,18 @@ class MemoryTransport:
         self._sent = self._received = 0
 
     async def receive(self) -> Sequence[bytes]:
-        """See Transport."""
         batch = await self._inbox.take()
         self._received += len(batch)
         return batch
 
     async def send(self, batch: Sequence[bytes], /) -> None:
-        """See Transport. Never waits for the peer; a cancelled send has sent nothing."""
+        """Send messages without waiting for the peer; a cancelled send has sent nothing."""
         await trio.lowlevel.checkpoint()
-        if self._inbox.loss is not None:  # a peer that closed is known here at once
+        if self._inbox.loss is not None:  # the peer's close is known here at once
             raise self._inbox.loss.error()
         self._deliver(batch)
 
     def send_now(self, text: bytes, /) -> bool:
-        """See DirectTransport."""
         if self._inbox.loss is not None:
             return False
         self._deliver((text,))
@@ -119,11 +117,10 @@ class MemoryTransport:
 
     @property
     def unsent(self) -> bool:
-        """See DirectTransport: a message is delivered whole or not at all."""
+        """Always False: a message is delivered whole or not at all."""
         return False
 
     async def aclose(self) -> None:
-        """See Transport."""
         self._inbox.close(Loss(kind="connection", reason="closed", detail="The link was closed here."))
         self._peer._inbox.end(
             Loss(kind="connection", reason="peer_closed", detail="The other end of the link was closed.")
@@ -131,7 +128,7 @@ class MemoryTransport:
         await trio.lowlevel.checkpoint()
 
     def statistics(self) -> MemoryStatistics:
-        """Counts so far."""
+        """Return the counts so far."""
         return MemoryStatistics(sent=self._sent, received=self._received, waiting=len(self._inbox))
 
     def _deliver(self, batch: Sequence[bytes]) -> None:
@@ -140,7 +137,7 @@ class MemoryTransport:
 
 
 def memory_pair() -> tuple[MemoryTransport, MemoryTransport]:
-    """Two transports: what one sends, the other receives."""
+    """Create two transports: what one sends, the other receives."""
     one, other = MemoryTransport(), MemoryTransport()
     one._peer, other._peer = other, one
     return one, other

@@ -1,19 +1,20 @@
-"""A browser as a child of this program, spoken to over its file descriptors 3 and 4 (`--remote-debugging-pipe`).
+"""A browser as a child process, controlled over two pipes (`--remote-debugging-pipe`).
 
-No port, no handshake, nobody else can talk to it, and its life is bound to ours: the browser exits when our end of the
-pipe closes (fact 60), however we end. The child reads from 3 and writes to 4, texts that end with a NUL byte
-(`sansio.framing`).
+There is no port and no handshake, no other program can connect, and the browser's life is bound to ours: it exits
+when our end of the pipe closes (fact 60), however we end. The child reads from file descriptor 3 and writes to 4;
+each text ends with a NUL byte (`sansio.pipe_framing`).
 
-* Start: the two ends reach the shell as standard input and output, and the shell moves them to 3 and 4 before it becomes
-  the program. `pass_fds` cannot renumber, and a `preexec_fn` is neither safe beside threads nor quick; subprocess and
-  the shell do all of this outside of Python.
-* A child that is gone within `start_grace`, without a word, could not be started: DiscoveryError with its exit code and
-  the end of what it wrote to standard error. Chromium needs longer for its first answer anyway.
-* The end of the child is seen in two ways, since helpers that outlive it may hold the pipe open: by the end of the pipe,
-  and by its exit. What it wrote before is still received.
-* End: close the pipe, wait, terminate, wait, kill; each step bounded, the child reaped, its descriptors closed.
+* Start: the shell gets the two ends as standard input and output, and moves them to 3 and 4 before it becomes the
+  program. `pass_fds` cannot renumber, and a `preexec_fn` is neither safe with threads nor quick; subprocess and the
+  shell do all of this outside of Python.
+* A child that is gone within `start_grace`, without output on the pipe, could not be started: DiscoveryError with its
+  exit code and the end of its standard error. Chromium needs longer for its first answer anyway.
+* The end of the child is detected in two ways, since helper processes that outlive it may hold the pipe open: by the
+  end of the pipe, and by its exit. What it wrote before is still received.
+* End: close the pipe, wait, terminate, wait, kill; each step is bounded, the child is reaped, its descriptors are
+  closed.
 
-Reading is lean, since each event of the browser passes here: one wake-up reads what is there, in pieces that the
+Reading is lean, since each event of the browser passes here: one wake-up reads what is available, in pieces that the
 allocator has at hand (pieces of 256 KiB and more cost twenty times as much as small ones: fresh pages each time).
 """
 
@@ -60,6 +61,7 @@ if sys.platform != "win32":
     import fcntl
 
 SHORTEST_SECRET: Final = 6
+"""Characters; the error text shows a shorter argument of the program if standard error contains it."""
 _SHELL: Final = "/bin/sh"
 _BECOME_PROGRAM: Final = 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null'
 
@@ -74,16 +76,17 @@ async def open_pipe(
     close_timeout: float = 2.0,
     start_grace: float = 0.1,
 ) -> AsyncGenerator[PipeTransport, None]:
-    """Start a program and hold the link to it for the body; with the body, the program ends.
+    """Start a program and hold the link to it for the body; the program ends with the body.
 
-    `argv[0]` is looked up in the PATH of `env`. `close_timeout` is how long the program may take to exit by itself.
+    `argv[0]` is looked up in the PATH of `env`. `close_timeout` is how long the program may take to exit after its
+    pipe was closed.
 
-    Raises DiscoveryError where the program does not exist (stage `"address"`) or is gone within `start_grace` without
-    a word (stage `"cdp"`).
+    Raises DiscoveryError if the program does not exist (stage `"address"`) or is gone within `start_grace` without
+    output on the pipe (stage `"cdp"`).
     """
     if sys.platform == "win32":
         raise LocalProtocolError(
-            "A browser cannot be spoken to over a pipe on this system; start it with --remote-debugging-port.",
+            "A browser cannot be controlled over a pipe on this system; start it with --remote-debugging-port.",
             reason="unsupported",
         )
     check_timeout("close_timeout", close_timeout)
@@ -103,7 +106,7 @@ async def open_pipe(
 
 @attrs.frozen(kw_only=True)
 class PipeStatistics:
-    """What passed through one pipe. `returncode` is None while the program runs."""
+    """The counts of one pipe. `returncode` is None while the program runs."""
 
     sent: int
     received: int
@@ -114,7 +117,7 @@ class PipeStatistics:
 
 
 class PipeTransport:
-    """The link to a child. `open_pipe` makes it."""
+    """The transport to a child process; `open_pipe` makes it."""
 
     def __init__(self, child: _Child, reader: PipeReader, *, close_timeout: float) -> None:
         self._child = child
@@ -128,13 +131,13 @@ class PipeTransport:
         self._sent = self._received = self._wake_ups = 0
         self._loss: Loss | None = None
         self._closing: trio.Event | None = None
-        # Shielded: while the program is being ended, it must be attended to, whatever is cancelled around it.
+        # Shielded: `attend` must run while the program is being ended, whatever is cancelled around it.
         self._attending = trio.CancelScope(shield=True)
 
     # ── receiving ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def receive(self) -> Sequence[Payload]:
-        """See Transport. Raises RemoteProtocolError after a message above the limit."""
+        """Receive messages. Raises RemoteProtocolError after a message above the size limit."""
         while True:
             if self._early:
                 await trio.lowlevel.checkpoint()
@@ -148,10 +151,10 @@ class PipeTransport:
                 return messages
             if self._eof and self._loss is None:
                 loss = await self._peer_loss()
-                self._loss = self._loss or loss  # the first reason counts, and a close may have come meanwhile
+                self._loss = self._loss or loss  # the first reason counts; a close may have come meanwhile
 
     def _read(self) -> list[Payload]:
-        """What is there now, within reason; notes the end."""
+        """Read what is available, up to a limit; note the end of the pipe."""
         messages: list[Payload] = []
         if self._eof or self._read_fd < 0:
             return messages
@@ -161,7 +164,7 @@ class PipeTransport:
             try:
                 data = os.read(self._read_fd, READ_BYTES)
             except BlockingIOError:
-                self._eof = self._exited  # helpers of the program may hold the pipe open, but they say nothing
+                self._eof = self._exited  # helper processes may hold the pipe open, but they send nothing
                 break
             if not data:
                 self._eof = True
@@ -180,14 +183,14 @@ class PipeTransport:
         if self._exited:
             await trio.lowlevel.checkpoint()
             return
-        # Closed: here, which `_check` tells, or the program exited, and there may be something left of it.
+        # ClosedResourceError: closed here, which `_check` reports, or the program exited and may have left data.
         with contextlib.suppress(trio.ClosedResourceError):
             await trio.lowlevel.wait_readable(self._read_fd)
 
     # ── sending ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def send(self, batch: Sequence[bytes], /) -> None:
-        """See Transport: one joined write."""
+        """Send the batch in one joined write."""
         octets = b"".join([frame_pipe(text) for text in batch])
         await trio.lowlevel.checkpoint()
         self._check()
@@ -201,13 +204,12 @@ class PipeTransport:
         self._sent += len(batch)
 
     def send_now(self, text: bytes, /) -> bool:
-        """See DirectTransport."""
         if self._tail or self._writing or self._write_fd < 0 or len(text) > DIRECT_LIMIT:
             return False
         octets = frame_pipe(text)
         try:
             sent = os.write(self._write_fd, octets)
-        except OSError:  # not now, or not ever: `send` will find out
+        except OSError:  # temporary or final: `send` finds out
             return False
         self._tail = octets[sent:]
         self._sent += 1
@@ -215,7 +217,6 @@ class PipeTransport:
 
     @property
     def unsent(self) -> bool:
-        """See DirectTransport."""
         return bool(self._tail)
 
     async def _write(self, octets: memoryview) -> None:
@@ -230,7 +231,7 @@ class PipeTransport:
             raise (await self._peer_loss()).error() from None
         except BaseException:
             if written and self._loss is None:
-                # A text was cut in its middle, and whatever came next would be read as its rest.
+                # A text was cut in its middle, and the next one would be read as its rest.
                 self._lose("write_cut", "A message was cut in the middle of being sent, so the link was ended.")
             raise
         self._tail = b""
@@ -240,12 +241,12 @@ class PipeTransport:
             await trio.lowlevel.wait_writable(self._write_fd)
         self._check()
         if self._exited:
-            raise BrokenPipeError  # whether or not a helper of the program holds the pipe open
+            raise BrokenPipeError  # even if a helper process holds the pipe open
 
     # ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def aclose(self) -> None:
-        """See Transport: the program ends too, by itself or by force. A second caller waits for the first."""
+        """End the link and the program, by force if necessary. A second caller waits for the first."""
         if self._closing is not None:
             await self._closing.wait()
             return
@@ -259,7 +260,7 @@ class PipeTransport:
             self._closing.set()
 
     def statistics(self) -> PipeStatistics:
-        """Counts so far."""
+        """Return the counts so far."""
         return PipeStatistics(
             sent=self._sent,
             received=self._received,
@@ -290,7 +291,7 @@ class PipeTransport:
         self._shut()
 
     def _shut(self) -> None:
-        """Close our ends, which makes a browser exit, and wake whoever waits on them. Idempotent."""
+        """Close our ends, which makes a browser exit, and wake every task that waits on them. Idempotent."""
         descriptors, self._read_fd, self._write_fd = (self._read_fd, self._write_fd), -1, -1
         for descriptor in descriptors:
             if descriptor >= 0:
@@ -298,20 +299,20 @@ class PipeTransport:
                 os.close(descriptor)
 
     async def _peer_loss(self) -> Loss:
-        """What became of the program, now that its end of the pipe is closed."""
+        """Return what became of the program, now that its end of the pipe is closed."""
         with trio.move_on_after(EXIT_NOTICE):
             await self._child.process.wait()
         where = " in the middle of a message" if self._reader.unfinished else ""
         if self._child.process.returncode is None:
             detail = f"{self._child.name} closed its end of the pipe{where}, but still runs; end it and start it again."
             return Loss(kind="connection", reason="peer_closed", detail=detail)
-        detail = f"{self._child.name} {self._child.fate()}{where}; start it again."
+        detail = f"{self._child.name} {self._child.describe_end()}{where}; start it again."
         return Loss(kind="connection", reason="process_exited", detail=detail)
 
     # ── the program ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def attend(self) -> None:
-        """Watch over the program until the link is closed: notice its exit, and keep its standard error flowing."""
+        """Watch the program until the link is closed: notice its exit and drain its standard error."""
         with self._attending:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._child.drain)
@@ -322,7 +323,7 @@ class PipeTransport:
                         trio.lowlevel.notify_closing(descriptor)
 
     async def wait_started(self, grace: float) -> None:
-        """Give it a moment. Raises DiscoveryError if it spends it on leaving."""
+        """Wait for the first output, up to `grace` seconds. Raises DiscoveryError if the program ends."""
         with trio.move_on_after(grace):
             await self._wait_readable()
         self._early = self._read()
@@ -332,7 +333,7 @@ class PipeTransport:
 
 
 class _Child:
-    """The program: its life, and the last of what it says on standard error."""
+    """The child process, and the end of its standard error."""
 
     def __init__(self, process: trio.Process, name: str, arguments: Sequence[str], fds: tuple[int, int, int]) -> None:
         self.process = process
@@ -341,8 +342,8 @@ class _Child:
         self._arguments = arguments
         self._errors = b""
 
-    def fate(self) -> str:
-        """How it ended, in words."""
+    def describe_end(self) -> str:
+        """Describe how the program ended."""
         code = self.process.returncode
         if code is None:
             return "closed its end of the pipe"
@@ -354,21 +355,25 @@ class _Child:
             return f"was killed by signal {-code}"
 
     def not_started(self) -> DiscoveryError:
-        """It left at once."""
+        """Return the error for a program that ended at once."""
         with contextlib.suppress(BlockingIOError):
             for _ in range(STDERR_READS):
                 self._read_errors()
-        said = self._last_words()
+        stderr_text = self._stderr_tail()
         return DiscoveryError(
-            f"{self.name} could not be started: it {self.fate()} without a word on the pipe"
-            + (f"; the last it wrote to standard error: {said}" if said else "; it wrote nothing to standard error."),
+            f"{self.name} could not be started: it {self.describe_end()} without output on the pipe"
+            + (
+                f"; the end of its standard error: {stderr_text}"
+                if stderr_text
+                else "; it wrote nothing to standard error."
+            ),
             address=self.name,
             stage="cdp",
             answered="end",
         )
 
     async def drain(self) -> None:
-        """Read standard error to its end: a program whose output nobody takes stands still."""
+        """Read standard error to its end: a program stops when its output is not read."""
         with contextlib.suppress(trio.ClosedResourceError):
             while self._error_fd >= 0:
                 await trio.lowlevel.wait_readable(self._error_fd)
@@ -376,18 +381,18 @@ class _Child:
                     if not self._read_errors():
                         return
 
-    async def end(self, patience: float) -> None:
-        """See that it ends: by itself, asked to, forced to. Bounded."""
+    async def end(self, exit_timeout: float) -> None:
+        """Wait for the exit, then terminate, then kill; each step is bounded."""
         try:
-            with trio.move_on_after(patience):
+            with trio.move_on_after(exit_timeout):
                 await self.process.wait()
             if self.process.returncode is None:
                 self.process.terminate()
                 with trio.move_on_after(TERMINATE_TIMEOUT):
                     await self.process.wait()
             if self.process.returncode is None:
-                # It leads a group of its own, so its helpers go with it.
-                with contextlib.suppress(ProcessLookupError, PermissionError):  # it was faster
+                # It leads a process group of its own, so its helper processes are killed too.
+                with contextlib.suppress(ProcessLookupError, PermissionError):  # it exited meanwhile
                     os.killpg(self.process.pid, signal.SIGKILL)
                 with trio.move_on_after(KILL_TIMEOUT):
                     await self.process.wait()
@@ -397,15 +402,15 @@ class _Child:
             os.close(descriptor)
 
     def _read_errors(self) -> bool:
-        """Take what is there. False at its end. Raises BlockingIOError where there is nothing now."""
-        if self._error_fd < 0:  # closed while the reader waited for its turn; the number may be another file's by now
+        """Read what is available; return False at the end. Raises BlockingIOError if nothing is available."""
+        if self._error_fd < 0:  # closed before this task ran again; the number may belong to another file by now
             return False
         data = os.read(self._error_fd, READ_BYTES)
         self._errors = (self._errors + data)[-STDERR_BYTES:]
         return bool(data)
 
-    def _last_words(self) -> str:
-        """What it wrote, without the arguments it was given, which may hold tokens."""
+    def _stderr_tail(self) -> str:
+        """Return the end of standard error without the program's arguments, which may hold tokens."""
         text = self._errors.decode(errors="replace")
         if len(self._errors) == STDERR_BYTES:  # the first line is cut, perhaps in the middle of an argument
             text = text.partition("\n")[2]
@@ -416,11 +421,11 @@ class _Child:
         return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
-# ── starting it ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── starting the program ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _find(argv: Sequence[str], env: Mapping[str, str] | None) -> str:
-    # Callers without a type checker give one text, or no sequence at all.
+    # Callers without a type checker pass one string, or a value that is not a sequence.
     if isinstance(argv, (str, bytes)) or not hasattr(argv, "__getitem__") or not argv or not argv[0]:
         raise InvalidArgument("argv must be a sequence of strings: the program and its arguments.")
     given = cast("Sequence[object]", argv)
@@ -429,7 +434,7 @@ def _find(argv: Sequence[str], env: Mapping[str, str] | None) -> str:
     program = shutil.which(argv[0], path=None if env is None else env.get("PATH", os.defpath))
     if program is None:
         raise DiscoveryError(
-            f"There is no program {argv[0]} that can be run; give its path, or see that PATH names its folder.",
+            f"The program {argv[0]} was not found or cannot be executed; give its path, or add its folder to PATH.",
             address=argv[0],
             stage="address",
         )
@@ -447,7 +452,7 @@ async def _start(command: Sequence[str], name: str, env: Mapping[str, str] | Non
         _widen(write_fd)
         _widen(read_fd)
         try:
-            # In a session of its own, a Ctrl-C at the terminal is for us to act on, and the group can be killed whole.
+            # In a session of its own it gets no Ctrl-C of the terminal, and its whole group can be killed.
             process = await trio.lowlevel.open_process(
                 [_SHELL, "-c", _BECOME_PROGRAM, _SHELL, *command],
                 stdin=child_in,
@@ -467,7 +472,7 @@ async def _start(command: Sequence[str], name: str, env: Mapping[str, str] | Non
 
 
 def _widen(descriptor: int) -> None:
-    """Make room for a whole batch, where the system can and lets us: fewer turns of two processes per message."""
+    """Enlarge the pipe to hold a whole batch if the system allows it: fewer process switches."""
     set_size: int | None = getattr(fcntl, "F_SETPIPE_SZ", None)
     if set_size is not None:
         with contextlib.suppress(OSError):

@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Final
 
 MAX_MESSAGE_BYTES: Final = 256 * 2**20
-"""Bytes of one message. Chromium's own limit for what it sends; 1 MiB, the default of trio-websocket, is less than a screenshot."""
+"""Bytes of one message. This is Chromium's own limit for what it sends; 1 MiB, the default of trio-websocket, is less
+than a screenshot."""
 
 READ_BYTES: Final = 1 << 16
-"""Bytes of one read. For larger buffers the allocator asks the kernel for fresh pages each time, which costs more than a round trip."""
+"""Bytes of one read. For larger buffers the allocator asks the kernel for fresh pages each time, which costs more
+than a round trip."""
 YIELD_BYTES: Final = 1 << 18
 """Bytes to read at most before other tasks run. A reader that drains a socket without a pause starves its consumers."""
 LARGE_READ_BYTES: Final = 1 << 20
@@ -19,7 +21,8 @@ LARGE_READ_BYTES: Final = 1 << 20
 LARGE_READS_PER_YIELD: Final = 4
 """Reads of a large message before other tasks run: no consumer has anything to do until it is complete."""
 DIRECT_LIMIT: Final = 1 << 16
-"""Bytes of a command that is written at once; more does not fit into an empty socket buffer, so it goes to the writer task."""
+"""Bytes of a command that is written at once; more does not fit into an empty socket buffer, so it goes to the writer
+task."""
 
 MAX_HEAD_BYTES: Final = 1 << 16
 """Bytes of the answer to a WebSocket handshake. Chromium's has less than 200."""

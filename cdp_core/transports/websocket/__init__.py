@@ -1,1 +1,1 @@
-"""WebSocket links: `open` connects, `connection` is what both paths share, `fast` reads data frames by itself."""
+"""WebSocket links: `open` connects, `connection` is the base class, `fast` reads data frames."""

@@ -1,13 +1,15 @@
-"""What every WebSocket link shares: the handshake, one gate for all writes, and a close in bounded time.
+"""The base class of WebSocket transports: the handshake, one gate for all writes, a bounded close.
 
-trio-websocket speaks the handshake, answers pings and closes. It can wait for ever (docs/cdp/trio-websocket-can-wait-for-ever.md):
-when the stream ends in the middle of the handshake, when a refusal has no length, when the peer never answers a close.
-And what it raises comes as a group out of a nursery. So it runs in a nursery of its own here, its handshake is raced
-against failure and a deadline, its close is bounded and followed by force, and all it says becomes our own errors.
+trio-websocket does the handshake, answers pings and closes. It can wait for ever
+(docs/cdp/trio-websocket-can-wait-for-ever.md): when the stream ends in the middle of the handshake, when a refusal
+has no length, when the peer never answers a close. It also raises its errors as a group out of a nursery. So it runs
+in a nursery of its own here, its handshake is raced against failure and a deadline, its close is bounded and followed
+by force, and all its errors become our own.
 
-One gate per stream: whoever writes (commands, pong, close, handshake) holds it for whole frames. On a plain socket a
-lone command may be written at once (`send_now`) if the gate is free; what the kernel did not take goes out first, under
-the gate. A write that is cut in the middle poisons the stream, which is then closed without a word.
+Each stream has one gate: every writer (commands, pong, close, handshake) holds it for whole WebSocket frames. On a
+plain socket a lone command may be written at once (`send_now`) if the gate is free; the part that the kernel did not
+take goes out first, under the gate. A write that is cut in the middle poisons the stream, which is then closed
+without a close frame.
 """
 
 from __future__ import annotations
@@ -33,15 +35,15 @@ from cdp_core.transports.tuning import DIRECT_LIMIT
 BROKEN: Final = "The connection to the browser broke; if it still runs, connect to it again."
 
 _ADVICE: Final = {
-    200: "a page is served there and no WebSocket: look the ws:// address up, or give the http:// address",
-    401: "it wants credentials, in the address or in headers=",
-    403: "Chromium refuses foreign origins: send no Origin header, or start it with --remote-allow-origins",
+    200: "a page is served there, not a WebSocket: look the ws:// address up, or give the http:// address",
+    401: "it requires credentials, in the address or in headers=",
+    403: "Chromium refuses foreign origins: send no Origin header, or start Chromium with --remote-allow-origins",
     404: "the path is wrong or names a browser that has ended: look the address up again",
-    407: "a proxy in between wants credentials: give an address that needs none",
+    407: "a proxy in between requires credentials: give an address that needs none",
     410: "this browser has ended",
     426: "it speaks another version of WebSocket: check that it is a browser's DevTools endpoint",
     429: "there are too many connections: wait, or close some",
-    500: "the path names no target of this browser, or the Host header is no IP address and not localhost",
+    500: "the path names no target of this browser, or the Host header is neither an IP address nor localhost",
 }
 
 
@@ -49,7 +51,7 @@ def _refusal_advice(status: int) -> str:
     if 300 <= status < 400:
         return _ADVICE.get(status, "redirects are not followed: give the address that it leads to")
     if status > 500:
-        return "what stands before the browser cannot reach it: check that it runs, or try again in a moment"
+        return "a proxy in front of the browser cannot reach it: check that it runs, or try again in a moment"
     return _ADVICE.get(status, "check that it is a browser's DevTools endpoint")
 
 
@@ -57,7 +59,7 @@ log = logging.getLogger("cdp_core.websocket")
 
 
 class Refused(Exception):
-    """The handshake was answered with a status other than 101."""
+    """The peer answered the handshake with a status other than 101."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -66,7 +68,7 @@ class Refused(Exception):
 
 @attrs.frozen(kw_only=True)
 class WebSocketOptions:
-    """What one link keeps to."""
+    """The options of one WebSocket link."""
 
     max_message_bytes: int
     close_timeout: float
@@ -74,7 +76,7 @@ class WebSocketOptions:
 
 
 class WebSocketStatistics(Struct, frozen=True, kw_only=True):
-    """How a WebSocket link fares."""
+    """The state of a WebSocket link: what it dropped, what is unsent, and why it ended."""
 
     dropped_after_close: int
     unsent_bytes: int
@@ -82,7 +84,7 @@ class WebSocketStatistics(Struct, frozen=True, kw_only=True):
 
 
 class WebSocketTransport:
-    """A stream that trio-websocket upgraded. The two kinds differ in who reads it."""
+    """A stream that trio-websocket upgraded; a subclass decides how the stream is read."""
 
     def __init__(
         self,
@@ -103,8 +105,8 @@ class WebSocketTransport:
         self._masks = _MaskPool()
         self._ended: ConnectionLost | RemoteProtocolError | None = None
         self._closing: trio.Event | None = None
-        # Who is cancelled still closes politely, for which trio-websocket has to live: it ends with `aclose`.
-        self._speaking = trio.CancelScope(shield=True)
+        # A cancelled caller still does the close handshake, so trio-websocket must run until `aclose` ends it.
+        self._protocol_scope = trio.CancelScope(shield=True)
         # A second object for the same descriptor, for non-blocking calls of our own; it never closes it.
         self._socket: socket.socket | None = None
         self._tail = b""
@@ -113,51 +115,53 @@ class WebSocketTransport:
             self._socket.setblocking(False)
 
     async def receive(self) -> Sequence[Payload]:
-        """See Transport."""
         raise NotImplementedError
 
     def stream_below(self) -> trio.abc.Stream:
-        """The stream that trio-websocket is given."""
+        """Return the stream that trio-websocket gets."""
         raise NotImplementedError
 
     # ── the handshake ────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def shake_hands(self, nursery: trio.Nursery, headers: Mapping[bytes, bytes], seconds: float) -> None:
-        """Upgrade the stream; `headers` are checked. Raises DiscoveryError(stage="upgrade") within `seconds`."""
+        """Upgrade the stream within `seconds`. Raises DiscoveryError(stage="upgrade").
+
+        The caller has checked `headers`.
+        """
         lines = {name.lower(): value for name, value in self._address.credential_headers()} | dict(headers)
-        host = lines.pop(b"host", self._address.host_header.encode()).decode()  # trio-websocket writes it by itself
-        nursery.start_soon(self._speak, host, list(lines.items()))
+        host = lines.pop(b"host", self._address.host_header.encode()).decode()  # trio-websocket writes this header
+        nursery.start_soon(self._run_trio_websocket, host, list(lines.items()))
         with trio.move_on_after(seconds):
             await self.await_handshake()
         if self._failure is not None or self._websocket is None:
-            self._speaking.cancel()  # there is nothing to close politely
+            self._protocol_scope.cancel()  # without a handshake no close handshake is possible
             raise self._handshake_error(seconds)
 
     async def await_handshake(self) -> None:
-        """Until it succeeded or failed."""
+        """Wait until the handshake succeeded or failed."""
         await self._settled.wait()
 
     def fail_handshake(self, error: BaseException) -> None:
-        """Say that there will be no handshake; the first word counts, and none after the handshake."""
+        """Report that the handshake failed. The first report counts, and none after the handshake."""
         if not self._settled.is_set():
             self._failure = error
             self._settled.set()
 
-    async def _speak(self, host: str, headers: list[tuple[bytes, bytes]]) -> None:
-        """Run trio-websocket in a nursery of its own, and keep what it raises: none of it may reach the caller's."""
+    async def _run_trio_websocket(self, host: str, headers: list[tuple[bytes, bytes]]) -> None:
+        """Run trio-websocket in a nursery of its own; none of its errors may reach the caller's nursery."""
         try:
-            with self._speaking:
+            with self._protocol_scope:
                 await self._upgrade(host, headers)
-        except Exception as error:  # noqa: BLE001 - every kind, single or grouped, becomes an error of ours
+        except Exception as error:  # noqa: BLE001 - every error, single or grouped, becomes one of ours
             log.debug("trio-websocket raised %s", type(leaf_exceptions(error)[0]).__name__)
             self.fail_handshake(leaf_exceptions(error)[0])
-            await self.shut_stream()  # after the handshake this is what wakes our reader
+            await self.shut_stream()  # after the handshake this wakes our reader
 
     async def _upgrade(self, host: str, headers: list[tuple[bytes, bytes]]) -> None:
         async with trio.open_nursery() as nursery:
             self._websocket = await trio_websocket.wrap_client_stream(
                 nursery,
-                cast("trio.SocketStream", self.stream_below()),  # it names two classes, and uses the interface
+                cast("trio.SocketStream", self.stream_below()),  # annotated with two classes, but any stream works
                 host,
                 self._address.target,
                 extra_headers=headers,
@@ -191,20 +195,18 @@ class WebSocketTransport:
     # ── sending ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def send(self, batch: Sequence[bytes], /) -> None:
-        """See Transport: one joined write."""
+        """Send the batch in one joined write."""
         self._check_open()
         await self.write(self._framed(batch))
 
     def send_now(self, text: bytes, /) -> bool:
-        """See DirectTransport."""
         if self._socket is None or self._tail or self._gate.held or len(text) > DIRECT_LIMIT:
             return False
         if self._closing is not None or self._ended is not None:
-            return False  # `send` says why
+            return False  # `send` raises the reason
         return self._send_octets(self._socket, frame_text(text, self._masks.next()))
 
     def send_joined_now(self, batch: Sequence[bytes], /) -> bool:
-        """See JoiningTransport."""
         if (
             self._socket is None
             or self._tail
@@ -227,11 +229,10 @@ class WebSocketTransport:
 
     @property
     def unsent(self) -> bool:
-        """See DirectTransport."""
         return bool(self._tail)
 
     def statistics(self) -> WebSocketStatistics:
-        """Counts so far; what came and went is counted by the session above."""
+        """Return the counts so far; messages are counted by the session above."""
         ended = None if self._ended is None else getattr(self._ended, "reason", "protocol_error")
         return WebSocketStatistics(
             dropped_after_close=self.dropped_after_close,
@@ -240,11 +241,11 @@ class WebSocketTransport:
         )
 
     async def wait_writable(self) -> None:
-        """See trio.abc.SendStream."""
+        """Wait until a write might not block."""
         await self.stream.wait_send_all_might_not_block()
 
     async def write(self, octets: bytes) -> None:
-        """Whole frames through the gate, whoever made them. Raises trio.BrokenResourceError."""
+        """Write whole WebSocket frames of any writer through the gate. Raises trio.BrokenResourceError."""
         async with self._gate:
             if self._poisoned:
                 raise trio.BrokenResourceError("an earlier write was cut in the middle of a frame")
@@ -255,7 +256,7 @@ class WebSocketTransport:
                 try:
                     await self.stream.send_all(octets)
                 except BaseException:
-                    self._poisoned = True  # a part of it may be out
+                    self._poisoned = True  # a part of it may have been sent
                     raise
 
     def _check_open(self) -> None:
@@ -267,7 +268,7 @@ class WebSocketTransport:
     # ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def aclose(self, code: int = 1000) -> None:
-        """See Transport."""
+        """End the link, with this WebSocket close code."""
         if self._closing is not None:
             await self._closing.wait()
             return
@@ -279,33 +280,33 @@ class WebSocketTransport:
         finally:
             with trio.CancelScope(shield=True):
                 await self.shut_stream()
-            self._speaking.cancel()
+            self._protocol_scope.cancel()
             self._closing.set()
 
     async def close_politely(self, websocket: trio_websocket.WebSocketConnection, code: int) -> None:
-        """The close handshake; whoever calls bounds it and closes by force afterwards."""
+        """Do the close handshake; the caller bounds it and closes by force afterwards."""
         try:
             await websocket.aclose(code)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the stream is closed by force next
+        except Exception as error:  # noqa: BLE001 - the stream is closed by force next
             log.debug("the close handshake failed: %s", type(error).__name__)
-        async with self._gate:  # a close frame that answers the peer's may still be on its way out
+        async with self._gate:  # a close frame that answers the peer's may still be in the gate
             pass
 
     async def shut_stream(self) -> None:
-        """Close without a word, and wake whoever waits on it. Idempotent."""
+        """Close the stream without a close frame, and wake every task that waits on it. Idempotent."""
         if self._socket is not None:
             self._socket.detach()
             self._socket = None
         await trio.aclose_forcefully(self.stream)
 
     def end(self, reason: str, text: str, close_code: int | None = None) -> ConnectionLost | RemoteProtocolError:
-        """Note why the link ended, unless that is known already; return it as a fresh exception."""
+        """Note why the link ended, if that is not known already; return the reason as a fresh exception."""
         if self._ended is None:
             self._ended = ConnectionLost(text, reason=reason, close_code=close_code)
         return self.again()
 
     def end_by_peer(self, code: int | None) -> ConnectionLost | RemoteProtocolError:
-        """The peer ended it, with a close frame or (None) without one."""
+        """Note that the peer ended the link, with the code of its close frame or None without one."""
         if self._closing is not None:
             return self.end("closed", "The link was closed here.")
         if code is None:
@@ -315,7 +316,7 @@ class WebSocketTransport:
         return self.end("peer_closed", text, code)
 
     async def end_by_violation(self, violation: Violation) -> ConnectionLost | RemoteProtocolError:
-        """Close with the code that names the fault."""
+        """End the link with the close code of a protocol violation."""
         self._ended = RemoteProtocolError(
             f"The peer broke the WebSocket protocol: {violation.text}; "
             f"the connection was closed with code {violation.code}.",
@@ -326,7 +327,10 @@ class WebSocketTransport:
         return self.again()
 
     def again(self) -> ConnectionLost | RemoteProtocolError:
-        """A fresh exception each time: one instance raised often grows a traceback without end."""
+        """Return the reason of the end as a fresh exception.
+
+        One instance that is raised often would grow a traceback without end.
+        """
         ended = self._ended
         assert ended is not None
         if isinstance(ended, RemoteProtocolError):
@@ -335,7 +339,7 @@ class WebSocketTransport:
 
 
 def _send_some(raw: socket.socket, octets: bytes) -> int:
-    """What the kernel takes at once; a fault is left to the stream, which says it in trio's words."""
+    """Send what the kernel takes at once; on an error nothing, since the stream then raises trio's own."""
     try:
         return raw.send(octets)
     except OSError:
@@ -343,9 +347,10 @@ def _send_some(raw: socket.socket, octets: bytes) -> int:
 
 
 class _Gate:
-    """One writer at a time, in the order of asking: it is handed from one to the next, and never free in between.
+    """A lock for one writer at a time, in the order of asking.
 
-    trio.Lock does as much, and costs more; here two tasks meet once in a while, over a pong.
+    It is handed from one writer to the next, and never free in between. trio.Lock does as much, and costs more; here
+    two tasks meet only now and then, over a pong.
     """
 
     def __init__(self) -> None:
@@ -354,7 +359,7 @@ class _Gate:
 
     async def __aenter__(self) -> None:
         if self.held:
-            await self._lot.park()  # whoever wakes us leaves it held, for us
+            await self._lot.park()  # the task that wakes us leaves it held, for us
         self.held = True
 
     async def __aexit__(self, *_exc: object) -> None:
@@ -365,9 +370,9 @@ class _Gate:
 
 
 class _MaskPool:
-    """Four unpredictable bytes at a time (RFC 6455, 5.3), drawn from the system in larger portions.
+    """Masks of four unpredictable bytes (RFC 6455, 5.3), drawn from the system in larger portions.
 
-    No generator: an interrupt in the middle of one would end it for ever.
+    This is not a generator: an interrupt in the middle of one would end it for ever.
     """
 
     def __init__(self) -> None:

@@ -3,13 +3,13 @@
     socket ── our reader: FrameReader ── data messages → the session
                      └── handshake, pings, closes → the inbox of TapStream ── trio-websocket, by its public API
 
-trio-websocket spends its time per data frame in parsing objects, a memory channel and a scheduler pass. Here one reader
-task of ours owns reading: `receive()` reads the real stream, parses, and returns every message that the wake-up brought.
-What is not data goes into the inbox of `TapStream`; trio-websocket's own reader parks on that inbox and sees nothing
-else. Nobody else calls the real stream's `receive_some`.
+For each data frame, trio-websocket needs time for parsing objects, a memory channel and a scheduler pass. Here one
+reader task of ours reads the real stream: `receive()` reads, parses, and returns every message that the wake-up
+brought. Everything but data goes into the inbox of `TapStream`; trio-websocket's own reader parks on that inbox and
+sees nothing else. No other code calls the real stream's `receive_some`.
 
-Before the end of a 101 every byte goes to the inbox; the first byte after it is ours. The inbox holds at most one
-unanswered ping, the newest (RFC 6455, 5.5.3), and one close, so a flood of pings stays bounded.
+Every byte up to the end of a 101 response goes to the inbox; the first byte after it is ours. The inbox holds at most
+one unanswered ping, the newest (RFC 6455, 5.5.3), and one close, so a flood of pings stays bounded.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ from cdp_core.transports.tuning import (
 from cdp_core.transports.websocket.connection import BROKEN, Refused, WebSocketOptions, WebSocketTransport
 
 CLOSE_CODES: Final = frozenset((*range(1000, 1004), *range(1007, 1014), *range(3000, 5000)))
+"""The close codes that a peer may send in a close frame."""
 
 
 class FastWebSocketTransport(WebSocketTransport):
-    """Our reader reads; trio-websocket sees the handshake and control frames."""
+    """A WebSocket link that reads data itself; trio-websocket sees the handshake and control frames."""
 
     def __init__(self, stream: trio.abc.Stream, address: EndpointAddress, options: WebSocketOptions) -> None:
         super().__init__(stream, address, options)
@@ -49,15 +50,13 @@ class FastWebSocketTransport(WebSocketTransport):
         self._early: list[Payload] = []
         self._receiving = False
         self._fault: OSError | None = None
-        """What reading met behind messages that were still to be handed out."""
+        """An error that reading met after messages that are still to be delivered."""
         self._peer_close: int | None = None
 
     def stream_below(self) -> trio.abc.Stream:
-        """See WebSocketTransport."""
         return self._tap
 
     async def receive(self) -> Sequence[Payload]:
-        """See Transport."""
         self._receiving = True
         try:
             while True:
@@ -67,8 +66,8 @@ class FastWebSocketTransport(WebSocketTransport):
                 try:
                     raw = self._socket
                     if raw is None or self._early or self._fault or frames.refused:
-                        messages = await self._read_otherwise()
-                    else:  # the usual case, in this frame: each one between the task and its trap costs every wake-up
+                        messages = await self._read_slow_path()
+                    else:  # the usual case, inline: each call between the task and its trap costs time at every wake-up
                         await wait_readable(raw)
                         messages = self._read_socket(raw)
                 except (EOFError, OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
@@ -83,7 +82,7 @@ class FastWebSocketTransport(WebSocketTransport):
             self._receiving = False
 
     async def _end_with_close_frame(self) -> None:
-        """Raise the end that is known; what was whole before a fault or a close is delivered first."""
+        """Raise the known end of the link; messages that were whole before it are delivered first."""
         if self._ended is not None:
             raise self.again()
         if self._closing is not None or self._early:
@@ -96,7 +95,7 @@ class FastWebSocketTransport(WebSocketTransport):
     # ── the handshake ────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def await_handshake(self) -> None:
-        """See WebSocketTransport: read until the head is whole, and hand it over."""
+        """Read until the head of the response is whole, and give it to trio-websocket."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._read_head)
             await self._settled.wait()
@@ -123,8 +122,12 @@ class FastWebSocketTransport(WebSocketTransport):
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def _read_otherwise(self) -> list[Payload]:
-        """What came with the handshake; a fault; what a stream gives; or the rest of a message that is too big."""
+    async def _read_slow_path(self) -> list[Payload]:
+        """Handle every case of reading but a plain socket without leftovers.
+
+        These are messages that came with the handshake, a stored fault, a stream that is not a plain socket, and the
+        rest of a message that is too big.
+        """
         if self._early:
             messages, self._early = self._early, []
             return messages
@@ -132,7 +135,7 @@ class FastWebSocketTransport(WebSocketTransport):
             raise self._fault
         if not self._frames.waits_for_close:
             return await self._read()
-        # The header has told all but which command it was; who sent it owes the rest, but is not waited for long.
+        # The message is known to be too big; its beginning may still show its command, so wait briefly for more.
         with trio.move_on_after(CLOSE_GRACE):
             return await self._read()
         self._frames.judge()
@@ -146,13 +149,13 @@ class FastWebSocketTransport(WebSocketTransport):
         return self._read_socket(raw)
 
     def _end_by(self, error: Exception) -> None:
-        """Raise the end of the link as reading told it; of a message that is too big only the first bytes mattered."""
+        """Raise the end of the link after a read error; of a message that is too big, judge what arrived."""
         if isinstance(error, EOFError) and self._frames.waits_for_close:
             self._frames.judge()
         elif isinstance(error, trio.ClosedResourceError):
             if self._closing is not None:
                 raise self.end("closed", "The link was closed here.") from None
-            # trio-websocket closes the stream by itself when a control frame breaks the protocol.
+            # trio-websocket closes the stream when a control frame breaks the protocol.
             text = "The peer sent a control frame that breaks the WebSocket protocol."
             raise self.end("protocol_error", text, 1002) from None
         else:
@@ -170,7 +173,7 @@ class FastWebSocketTransport(WebSocketTransport):
         return self._frames.feed(data)
 
     def _read_socket(self, raw: socket.socket) -> list[Payload]:
-        """Piece after piece while there is more, for one chunk before others may run."""
+        """Read pieces while more is available, up to one chunk before other tasks may run."""
         frames = self._frames
         if frames.large_frame:
             return self._read_large(raw)
@@ -187,17 +190,17 @@ class FastWebSocketTransport(WebSocketTransport):
                 data = raw.recv(READ_BYTES)
             except BlockingIOError:
                 break
-            except OSError as error:  # the kernel tells it once
+            except OSError as error:  # the kernel reports it once
                 self._fault = error
                 break
             messages += frames.feed(data)
             size += len(data)
         if frames.large_frame and not messages:
-            return self._read_large(raw)  # most of it is here already
+            return self._read_large(raw)  # most of it has arrived already
         return messages
 
     def _read_large(self, raw: socket.socket) -> list[Payload]:
-        """Straight into the large frame's own buffer, for a few megabytes before others may run."""
+        """Read into the large frame's own buffer, up to a few megabytes before other tasks may run."""
         for _step in range(LARGE_READS_PER_YIELD):
             wanted = self._frames.wanted()
             if wanted is None:
@@ -228,19 +231,19 @@ class FastWebSocketTransport(WebSocketTransport):
     # ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def close_politely(self, websocket: trio_websocket.WebSocketConnection, code: int) -> None:
-        """See WebSocketTransport; reads on meanwhile, or the peer's answer would never be seen."""
+        """Do the close handshake while reading on: otherwise the peer's answer would never be seen."""
         self._tap.forget_pings()
-        await trio.lowlevel.checkpoint()  # a reader that was cancelled together with us has its turn, and leaves
+        await trio.lowlevel.checkpoint()  # lets a reader that was cancelled together with us run and leave
         async with trio.open_nursery() as nursery:
             if not self._receiving:
                 nursery.start_soon(self._drain)
             if self._peer_close is not None:
-                await self._tap.close_answered.wait()  # or our own close would overtake the answer
+                await self._tap.close_answered.wait()  # otherwise our own close would overtake the answer
             await super().close_politely(websocket, code)
             nursery.cancel_scope.cancel()
 
     async def end_by_violation(self, violation: Violation) -> ConnectionLost | RemoteProtocolError:
-        """See WebSocketTransport; what follows a fault cannot be read, so no answer to the close is awaited."""
+        """End the link without waiting for an answer to the close: nothing after a fault can be read."""
         self._tap.end_after_send()
         return await super().end_by_violation(violation)
 
@@ -255,7 +258,7 @@ class FastWebSocketTransport(WebSocketTransport):
 
 
 def _fault_in_close(body: bytes) -> Violation | None:
-    """What is wrong with the body of a close frame (RFC 6455, 5.5.1 and 7.4); it may be empty."""
+    """Return what is wrong with the body of a close frame (RFC 6455, 5.5.1 and 7.4), which may be empty."""
     if body and (len(body) == 1 or int.from_bytes(body[:2], "big") not in CLOSE_CODES):
         return Violation(code=1002, what="close_frame", text="a close frame has a code that may not be sent")
     try:
@@ -266,7 +269,7 @@ def _fault_in_close(body: bytes) -> Violation | None:
 
 
 def _fault_in_head(head: bytes, *, ended: bool) -> Exception | None:
-    """Why this is no upgrade, as far as it has come."""
+    """Return why the received part of a response head is not an upgrade, or None."""
     if ended:
         return EOFError()
     if head[:9] not in (b"HTTP/1.1 "[: len(head)], b"HTTP/1.0 "[: len(head)]) or len(head) > MAX_HEAD_BYTES:
@@ -290,37 +293,36 @@ class TapStream(trio.abc.Stream):
         self.close_answered = trio.Event()
 
     def put(self, head: bytes) -> None:
-        """The handshake's answer."""
+        """Add the head of the handshake's response."""
         self._head += head
         self._arrived.set()
 
     def put_control(self, control: ControlFrame) -> None:
-        """A ping or close; pongs answer nothing of ours and are dropped. A newer ping replaces one not yet seen."""
+        """Add a ping or close. Drop a pong, since we send no pings; a newer ping replaces an unseen one."""
         if control.opcode in self._wanted:
             self._controls.pop(control.opcode, None)
             self._controls[control.opcode] = control.octets
             self._arrived.set()
 
     def forget_pings(self) -> None:
-        """Our close begins: trio-websocket breaks on a ping after that, and the peer has no use for a pong."""
+        """Drop pings once our close begins: trio-websocket breaks on a ping then, and the peer needs no pong."""
         self._wanted = (CLOSE,)
         self._controls.pop(PING, None)
 
     def end(self) -> None:
-        """Nothing more will come."""
+        """Note that nothing more will arrive."""
         self._ended = True
         self._arrived.set()
 
     def end_after_send(self) -> None:
-        """The close that is written next is the last."""
+        """Note that the close frame that is written next is the last."""
         self._last_send = True
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:  # noqa: ARG002 - frames are handed over whole
-        """See trio.abc.ReceiveStream."""
         if self._close_given:
-            self.close_answered.set()  # or found to be no close: the reader comes back when it has dealt with it
+            self.close_answered.set()  # trio-websocket reads on once it has answered or rejected the close
         await self._arrived.wait()
-        while not (self._head or self._controls or self._ended):  # a ping was taken back
+        while not (self._head or self._controls or self._ended):  # `forget_pings` removed a ping
             self._arrived = trio.Event()
             await self._arrived.wait()
         data = self._head + b"".join(self._controls.values())
@@ -332,21 +334,18 @@ class TapStream(trio.abc.Stream):
         return data
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """See trio.abc.SendStream."""
         try:
             await self._transport.write(bytes(data))
         finally:
-            if data[0] == 0x80 | CLOSE:  # a pong may go before it
+            if data[0] == 0x80 | CLOSE:  # not a pong, which may be written before it
                 self.close_answered.set()
                 if self._last_send:
                     self.end()
 
     async def wait_send_all_might_not_block(self) -> None:
-        """See trio.abc.SendStream."""
         await self._transport.wait_writable()
 
     async def aclose(self) -> None:
-        """See trio.abc.AsyncResource."""
         self.end()
         self._transport.fail_handshake(ValueError("the answer to the handshake is wrong"))
         await self._transport.shut_stream()

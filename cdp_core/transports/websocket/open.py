@@ -1,4 +1,4 @@
-"""Opening a WebSocket link to a browser."""
+"""`open_websocket`: connect to an address, upgrade the stream, and hold the link."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ async def open_websocket(
     `kind` is the class of the link; tests pass an oracle. `direct=False` never writes to the socket below the stream.
     Compression is never offered (docs/cdp/compression-costs-more-than-it-saves.md).
 
-    Raises DiscoveryError where no WebSocket came about; its stage says how far the attempt got.
+    Raises DiscoveryError if no WebSocket could be opened; its stage is how far the attempt came.
     """
     address = parse_address(where) if isinstance(where, str) else where
     if not address.is_websocket:
-        raise InvalidArgument(f"{address} is no ws:// or wss:// address.")
+        raise InvalidArgument(f"{address} is not a ws:// or wss:// address.")
     check_timeout("connect_timeout", connect_timeout)
     check_timeout("handshake_timeout", handshake_timeout)
     check_timeout("close_timeout", close_timeout)

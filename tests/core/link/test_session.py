@@ -439,7 +439,7 @@ async def test_a_refusal_that_nobody_hears_is_counted_and_logged(peer: Any, capl
         assert browser.statistics().unobserved_refusals == 1
     records = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert [record.getMessage() for record in records] == [
-        "A.refused on session (root) was refused (code -32601), and nobody waited for the reply"
+        "A.refused on session (root) was refused (code -32601), and no caller waited for the reply"
     ]
 
 
