@@ -122,7 +122,11 @@ _SECONDS: Final = _Form(_write_number, _read_number_or_none)
 
 RECORDED_TYPES: Final[Mapping[type, str]] = {RequestReceived: "Ask", RequestCancelled: "AskDropped"}
 """Names of input types in traces, where they differ from the class names: traces of every version stay readable."""
-RECORDED_FIELDS: Final[Mapping[str, str]] = {"request_id": "ask_id", "remedy": "cure"}
+RECORDED_FIELDS: Final[Mapping[str, str]] = {
+    "request_id": "ask_id",
+    "remedy": "cure",
+    "waiting_for_debugger": "waiting",
+}
 """Names of fields in traces, likewise."""
 
 
@@ -138,7 +142,7 @@ INPUTS: Final[Mapping[str, tuple[Any, Mapping[str, _Form]]]] = {
         (
             SessionOpened,
             dict.fromkeys(("session_id", "target_id", "target_type"), _TEXT)
-            | {"parent": _TEXT_OR_NONE, "waiting": _FLAG},
+            | {"parent": _TEXT_OR_NONE, "waiting_for_debugger": _FLAG},
         ),
         (SessionClosed, {"session_id": _TEXT, "reason": _TEXT}),
         (RequestCancelled, {"request_id": _COUNT}),

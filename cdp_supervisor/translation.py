@@ -7,6 +7,7 @@ from typing import Any
 
 from cdp_core.sansio.messages import SessionId
 from cdp_core.sansio.router import SessionClosed, SessionOpened
+from cdp_core.sansio.structs import asdict
 from cdp_core.sansio.target_table import AUTO_ATTACH, DISCOVER
 from cdp_supervisor.sansio import inputs
 from cdp_supervisor.sansio.effects import AutoAttach, Detach, Discover, Effect, Enable, Release, Resume
@@ -19,15 +20,7 @@ Command = tuple[str, Mapping[str, Any] | None, SessionId | None]
 
 def opened_input(opened: SessionOpened, at: Instant, generation: int) -> Input:
     """Make the input for a session that opened."""
-    return inputs.SessionOpened(
-        at=at,
-        generation=generation,
-        session_id=opened.session_id,
-        target_id=opened.target_id,
-        target_type=opened.target_type,
-        parent=opened.parent,
-        waiting=opened.waiting_for_debugger,
-    )
+    return inputs.SessionOpened(at=at, generation=generation, **asdict(opened))
 
 
 def closed_input(closed: SessionClosed, at: Instant, generation: int) -> Input:

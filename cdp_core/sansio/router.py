@@ -125,8 +125,8 @@ class SessionOpened(Struct, frozen=True, kw_only=True):
     session_id: SessionId
     target_id: TargetId
     target_type: str
-    parent: SessionId | None
-    waiting_for_debugger: bool
+    parent: SessionId | None = None
+    waiting_for_debugger: bool = False
 
 
 class SessionClosed(Struct, frozen=True, kw_only=True):

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import asdict, replace
 from msgspec.structs import force_setattr as amend
-from msgspec.structs import replace
 
-__all__ = ["DECODE_ERRORS", "Raw", "Struct", "amend", "decoder", "encode", "replace"]
+__all__ = ["DECODE_ERRORS", "Raw", "Struct", "amend", "asdict", "decoder", "encode", "replace"]
 
 T = TypeVar("T")
 

@@ -1,15 +1,15 @@
-"""Tools for those who test against the protocol: a fake browser, five ways to reach it, and scripts for what it does.
+"""Tools for testing CDP clients: a fake browser, five ways to reach it, and scripts for its pages.
 
     with start_fake_browser(FakeBrowser(Script(timeline=(steps.Dialog("alert", "Hello"),)))) as endpoint:
         ...  # any client, at endpoint.ws_url
 
-In the same thread without a loop: `FakeBrowser.connect()`. Under trio: `FakeTransport`, `serve_fake_browser`. For anything
-else: `start_fake_browser`, and `python -m cdp_core.testing serve`, over a port or a pipe. `check_transport` is the
-conformance test for a transport of your own.
+In the same thread without an event loop: `FakeBrowser.connect()`. Under trio: `FakeTransport`, `serve_fake_browser`. For
+other programs: `start_fake_browser`, and `python -m cdp_core.testing serve`, over a port or a pipe. `check_transport` is
+the conformance test for a transport of your own.
 
-`Pump` runs clients without sockets under a `Schedule`, or a seed; `faults` are what goes wrong on purpose; `hunt` looks for
-what a client does wrong, and `python -m cdp_core.testing fuzz` does so for programs. `cdp_core.testing.strategies` makes
-scripts, schedules and faults for Hypothesis; nothing here imports that, or pytest.
+`Pump` runs clients without sockets under a `Schedule` or a seed; `faults` has the faults to inject; `hunt` searches for
+laws that a client breaks, and `python -m cdp_core.testing fuzz` does so for programs. `cdp_core.testing.strategies` makes
+scripts, schedules and faults for Hypothesis; importing this package imports neither Hypothesis nor pytest.
 """
 
 from importlib import import_module
@@ -76,10 +76,10 @@ _MODULE_OF = {
     "serve_fake_browser": "endpoint",
     "start_fake_browser": "thread",
 }
-"""Where each name comes from when it is first used: who imports this package may want one thing of it."""
+"""The module of each public name, imported at the first use of the name: most importers need only a few of them."""
 
 _MODULES = ("faults", "schedules", "steps", "strategies")
-"""Values by the dozen: who wants them takes the module; `strategies` needs the extra, and says so where that is missing."""
+"""Modules that are public as a whole; importing `strategies` without Hypothesis raises an error that names the extra."""
 
 
 def __getattr__(name: str) -> Any:

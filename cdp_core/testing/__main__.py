@@ -1,4 +1,4 @@
-"""`python -m cdp_core.testing serve` and `fuzz`: see `serve_command` and `fuzz_command`."""
+"""`python -m cdp_core.testing`: the commands `serve` (serve_command.py) and `fuzz` (fuzz/command.py)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from cdp_core.testing.serve_command import OneLineParser, add_serve
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command that was named; the result is the exit code."""
-    parser = OneLineParser(prog="python -m cdp_core.testing", description="A fake browser, to test clients with.")
+    """Run the command that the arguments name; return the exit code."""
+    parser = OneLineParser(prog="python -m cdp_core.testing", description="A fake browser for testing CDP clients.")
     commands = parser.add_subparsers(required=True, metavar="{serve,fuzz}", parser_class=OneLineParser)
     add_serve(commands)
     add_fuzz(commands)

@@ -1,21 +1,21 @@
-"""A fake browser at a real address: HTTP and WebSocket on one port of this machine, for any client of any kind.
+"""A fake browser at a real address: HTTP and WebSocket on one port of this machine, for any client.
 
     async with serve_fake_browser(FakeBrowser()) as endpoint:
         async with open_browser_session(endpoint.ws_url) as browser: ...
 
-What a client can tell from Chromium's own port is as Chromium has it: what HTTP is answered with is decided in
-`http_rules`, what a WebSocket's octets mean in `websocket_peer`, and
+The port behaves as Chromium's does: `http_rules` decides the HTTP answers, `websocket_peer` reads the octets of a
+WebSocket, and
 
-* a link ends without a close frame, whoever's doing it is: 1006 is the normal end (fact 58). Only a client's own close
-  frame is answered, always with 1000;
-* what is no text ends the link without a word (fact 53), and so does a text of 100 MiB (fact 57);
-* a connection that says nothing is left alone, and one that does not read delays nobody: what waits for it is kept, up
-  to `MAX_BACKLOG_BYTES`, and then its link breaks.
+* a link ends without a close frame, whichever side ends it: 1006 is the normal close code (fact 58). Only a close frame
+  from the client is answered, always with 1000;
+* a message that is not text ends the link without a close frame (fact 53), and so does a text of 100 MiB (fact 57);
+* a connection that sends nothing stays open, and one that does not read delays no other: its messages are kept, up to
+  `MAX_BACKLOG_BYTES`, and then its link breaks.
 
-Virtual time follows the real clock, from the moment of serving. Where time was let pass by hand, the clock goes on from
-there.
+Virtual time follows the real clock from the moment of serving. If the test advances virtual time, the clock continues
+from there.
 
-A script that cannot be played is its author's mistake: InvalidArgument leaves the block.
+A script that cannot be played is a mistake in the test: the block raises InvalidArgument.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from cdp_core.testing.websocket_peer import EndReason, WebSocketPeer
 
 LOOPBACK: Final = "127.0.0.1"
 LINGER: Final = 1.0
-"""How long a client may take to read what was said before the end."""
+"""Seconds for a client to read the last messages after the end of its link."""
 _CHUNK: Final = 1 << 16
 _REQUEST_START: Final = re.compile(rb"[\r\n]*[A-Za-z]{0,15}( .*)?", re.DOTALL)
-"""How a request begins."""
+"""The possible first bytes of an HTTP request."""
 _REQUEST_START_BYTES: Final = 16
 _BROKEN: Final = (trio.BrokenResourceError, trio.ClosedResourceError)
 
 
 @attrs.frozen
 class FakeEndpoint:
-    """Where a fake browser can be reached, and the fake itself."""
+    """The addresses of a served fake browser, and the fake browser itself."""
 
     ws_url: str
     http_url: str
@@ -61,54 +61,54 @@ class FakeEndpoint:
 async def serve_fake_browser(
     fake: FakeBrowser | None = None, /, *, port: int = 0, control: bool = False, order: Order = "arising"
 ) -> AsyncGenerator[FakeEndpoint, None]:
-    """Serve a fake browser on this machine for the body; port 0 is any that is free.
+    """Serve a fake browser on this machine while the block runs; port 0 takes any free port.
 
-    With `control`, clients may also ask and tell the fake what a browser has no words for, under `/fake/`. `order` is how
-    messages may cross over on their way to a client: by chance, which the fake's seed decides.
+    With `control`, clients can inspect and control the fake browser under `/fake/` (http_rules.py). `order` is the order in
+    which messages may reach a client; the seed of the fake browser decides where it leaves a choice.
 
-    Raises OSError where the port is taken, InvalidArgument where it is none.
+    Raises OSError if the port is taken, InvalidArgument if the port or the order is invalid.
     """
     async with open_server(FakeBrowser() if fake is None else fake, port=port, control=control, order=order) as server:
         yield server.endpoint
 
 
 class ConnectedClient(Protocol):
-    """One client, as its link sees it."""
+    """What the server calls for each connected client."""
 
     @property
     def stream(self) -> ByteStream:
-        """In which pieces it is written to."""
+        """The faults of its byte stream: they decide in which pieces it is written to."""
         ...
 
     def receive(self, text: bytes, /) -> None:
-        """The client sent a text."""
+        """Take a message from the client."""
         ...
 
     def lost(self) -> None:
-        """The client has gone. Idempotent."""
+        """Note that the client has disconnected. Idempotent."""
         ...
 
     async def send_messages(self) -> None:
-        """Write what there is for it, until its connection has ended."""
+        """Write the messages for the client until its connection has ended."""
         ...
 
 
 Join = Callable[[Write, str], ConnectedClient]
-"""Takes up a client that has come: how it is written to, and to which path it has come."""
+"""Makes the `ConnectedClient` of a new WebSocket from a function that writes to it and the path it connected to."""
 
 
 @asynccontextmanager
 async def open_server(
     fake: FakeBrowser, *, port: int, control: bool, order: Order = "arising", join: Join | None = None
 ) -> AsyncGenerator[FakeServer, None]:
-    """The same, for who wants to know when the browser was closed, or to `join` clients in a way of its own.
+    """Serve a fake browser as `serve_fake_browser` does; yield the server itself.
 
-    Then time is that of whoever joins them, too.
+    With `join`, the caller connects the clients and lets virtual time pass: the server runs no clock.
     """
     if type(port) is not int or not 0 <= port < 1 << 16:
-        raise InvalidArgument(f"A port is a number from 0 to 65535, not {port!r}.")
+        raise InvalidArgument(f"port must be a number from 0 to 65535, not {port!r}.")
     if order not in ORDERS:
-        raise InvalidArgument(f"{order!r} is no order; there are {', '.join(ORDERS)}.")
+        raise InvalidArgument(f"order must be one of {', '.join(ORDERS)}, not {order!r}.")
     [listener] = await trio.open_tcp_listeners(port, host=LOOPBACK)
     async with background_tasks() as nursery:
         clock = RealClock(fake) if join is None else None
@@ -138,9 +138,9 @@ class FakeServer:
     ) -> None:
         self.fake = fake
         self.connections = 0
-        """How many WebSockets there were."""
+        """The number of WebSockets opened so far."""
         self.ended: Counter[EndReason] = Counter()
-        """How clients ended theirs, where it was their doing."""
+        """How many WebSockets ended for each reason on the client's side."""
         self._clock = clock
         self._join = join
         self._closed = trio.Event()
@@ -154,17 +154,17 @@ class FakeServer:
 
     @property
     def endpoint(self) -> FakeEndpoint:
-        """Where it is reached."""
+        """The addresses, and the fake browser."""
         at = f"{LOOPBACK}:{self._port}"
         return FakeEndpoint(f"ws://{at}{self.fake.path}", f"http://{at}", self.fake)
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port that it listens on."""
         return self._port
 
     async def wait_ended(self) -> None:
-        """Until a client has closed the browser, and every client was told what it is to be told."""
+        """Wait until a client has closed the browser and every client was sent its last messages."""
         await self._closed.wait()
         with trio.move_on_after(2 * LINGER):
             while self._open_links:
@@ -172,11 +172,11 @@ class FakeServer:
                 await self._link_closed.wait()
 
     def stop_listening(self) -> None:
-        """Nobody more can come: the browser has gone."""
+        """Accept no more connections."""
         self._listen_scope.cancel()
 
     async def listen(self, nursery: trio.Nursery) -> None:
-        """Attend to whoever comes. When the browser is closed nobody can, but to ask the fake where that was wanted."""
+        """Serve connections until `stop_listening`, or, without `control`, until the browser is closed."""
         with self._listen_scope:
             await trio.serve_listeners(self._handle_connection, [self._listener], handler_nursery=nursery)
 
@@ -190,7 +190,7 @@ class FakeServer:
             await trio.aclose_forcefully(stream)
 
     async def _answer(self, stream: trio.SocketStream) -> tuple[Upgrade, bytes] | None:
-        """Answer over HTTP, until a WebSocket is granted; with what has come of it already."""
+        """Answer HTTP requests until one opens a WebSocket; return that upgrade and the octets read beyond it."""
         http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
         with trio.CancelScope() as scope:
             self._http_scopes.add(scope)
@@ -212,7 +212,7 @@ class FakeServer:
         return None
 
     async def _serve_websocket(self, stream: trio.SocketStream, granted: Upgrade, early: bytes) -> None:
-        """Be the browser's side of a WebSocket until it ends."""
+        """Serve one WebSocket until it ends."""
         peer = WebSocketPeer(granted.deflate)
         wire = _Wire(stream, peer)
         client = self._join(wire.send_messages, granted.path)
@@ -221,7 +221,7 @@ class FakeServer:
         self.connections += 1
         try:
             async with background_tasks() as nursery:
-                # A scope of its own: what a nursery cancels in its own body would leave it, and end much more.
+                # A scope of its own: a nursery that is cancelled in its own body lets the cancellation out, and ends more.
                 with trio.CancelScope() as link_scope:
                     await wire.write(granted.octets)
                     nursery.start_soon(self._send_until_end, client, wire, link_scope)
@@ -256,15 +256,15 @@ class FakeServer:
                 http_scope.cancel()
             if not self._control:
                 self._listen_scope.cancel()
-        # What was not read here would break the connection before the client has read what was said.
+        # Closing with unread octets resets the connection, and the client loses messages that it has not read yet.
         with suppress(*_BROKEN):
             await wire.end()
-            await trio.sleep(LINGER)  # the reader ends all this when the client has gone
+            await trio.sleep(LINGER)  # the reader task ends the block when the client disconnects
         link_scope.cancel()
 
 
 async def _read_request(stream: trio.abc.Stream, http: h11.Connection) -> HttpRequest | None:
-    """The next request with its body; None at the end, and where what came is none."""
+    """Read the next request with its body; return None at the end, or if the octets are not a request."""
     head, body = h11.Request(method=b"GET", target=b"/", headers=[("Host", "")]), bytearray()
     opening = b""
     try:
@@ -273,7 +273,7 @@ async def _read_request(stream: trio.abc.Stream, http: h11.Connection) -> HttpRe
             if event is h11.NEED_DATA:
                 chunk = bytes(await stream.receive_some(_CHUNK))
                 opening = (opening + chunk)[:_REQUEST_START_BYTES]
-                if not _REQUEST_START.fullmatch(opening):  # of TLS, say: the parser would wait for the end of a line
+                if not _REQUEST_START.fullmatch(opening):  # for example TLS: h11 would wait for the end of a line
                     break
                 http.receive_data(chunk)
             elif isinstance(event, h11.Request):
@@ -297,7 +297,7 @@ async def _read_request(stream: trio.abc.Stream, http: h11.Connection) -> HttpRe
 
 
 def _start_next_request(http: h11.Connection) -> bool:
-    """Tell the parser that the request was answered; whether another may come on this connection."""
+    """Mark the request as answered in h11; return whether the connection may carry another one."""
     http.send(h11.Response(status_code=404, headers=[("Content-Length", "0")]))
     http.send(h11.EndOfMessage())
     if http.our_state is not h11.DONE:
@@ -312,7 +312,7 @@ async def _wait_eof(stream: trio.abc.Stream) -> None:
 
 
 class _Wire:
-    """The socket of one client, written to by whole frames only."""
+    """The socket of one client; frames are written whole."""
 
     def __init__(self, stream: trio.SocketStream, peer: WebSocketPeer) -> None:
         self._stream = stream
@@ -321,17 +321,17 @@ class _Wire:
         self.pieces: Callable[[list[bytes]], Iterable[bytes]] = ByteStream((), 1).pieces
 
     async def send_messages(self, texts: list[bytes]) -> None:
-        """Send texts."""
+        """Send messages, each in a frame of its own."""
         async with self._lock:
             for piece in self.pieces([*map(self._peer.frame, texts)]):
                 await self._stream.send_all(piece)
 
     async def write(self, octets: bytes) -> None:
-        """Send what is no text."""
+        """Send octets as they are."""
         async with self._lock:
             await self._stream.send_all(octets)
 
     async def end(self) -> None:
-        """Say that nothing more will come, without a close frame."""
+        """End the sending direction without a close frame."""
         async with self._lock:
             await self._stream.send_eof()

@@ -1,12 +1,12 @@
-"""What goes wrong on purpose: values that say which message is lost, late, doubled or refused, and where a link breaks.
+"""Faults: which message is lost, late, doubled or refused on purpose, and where a link breaks.
 
-    legal     it happens with real browsers and real networks: a refusal, a slow link, a cut, a silent peer, other chunks
-    hostile   nothing forbids it, and a browser was seen to do it elsewhere: an answer that never comes, or comes twice;
-              what the protocol of a newer browser has (docs/cdp/drift-is-counted-not-raised.md)
+    legal     it happens with real browsers and networks: a refusal, a slow link, a cut, a silent peer, other chunks
+    hostile   nothing forbids it, and a browser was seen to do it elsewhere: a reply that never comes, or comes twice;
+              something that the protocol of a newer browser has (docs/cdp/drift-is-counted-not-raised.md)
     illegal   no browser does it: an event that is lost or doubled
 
-Faults count for each connection by itself, in the order in which a browser hears commands and says events, so that a fault
-strikes the same message under every schedule; those of a link's direction count what was really delivered.
+Faults count per connection, in the order in which the browser consumes commands and creates events, so that a fault hits
+the same message under every schedule. The faults of a link direction count the messages that were really delivered.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ __all__ = [
 
 Legality = Literal["legal", "hostile", "illegal"]
 LEGALITIES: Final[tuple[Legality, ...]] = ("legal", "hostile", "illegal")
-"""From what everybody must live with to what nobody does."""
+"""In ascending order: a search for one of them includes those before it."""
 Direction = Literal["in", "out"]
-"""`in` is what the client writes, `out` what the browser says."""
+"""`in` is from the client to the browser, `out` from the browser to the client."""
 
 
 def is_event(method: str) -> bool:
-    """Whether the protocol has an event of that name; a command never has the name of one."""
+    """Return whether the protocol has an event of this name; no command has the name of an event."""
     domain, _, name = method.partition(".")
     found = _catalog.domain_named(domain)
     return found is not None and name in found.table.events
@@ -77,17 +77,17 @@ class Drop(LiteralValue):
     method: str = attrs.field(validator=a_name)
     nth: int = attrs.field(default=1, validator=a_number(1))
     client: int = attrs.field(default=0, validator=a_number())
-    """The client's number, from 1; 0 is each of them."""
+    """The client's number, from 1; 0 means every client."""
 
     @property
     def legality(self) -> Legality:
-        """An answer may be missing, an event may not."""
+        """Hostile for a command, whose reply may be missing; illegal for an event."""
         return "illegal" if is_event(self.method) else "hostile"
 
 
 @attrs.frozen(repr=False)
 class Delay(LiteralValue):
-    """The n-th call of a method, or the n-th event, comes so much later, and all behind it on the connection as well."""
+    """The n-th call of a method, or the n-th event, comes `seconds` later, and so does all that follows."""
 
     method: str = attrs.field(validator=a_name)
     seconds: float = attrs.field(validator=a_duration)
@@ -96,13 +96,13 @@ class Delay(LiteralValue):
 
     @property
     def legality(self) -> Legality:
-        """Links are slow."""
+        """Legal: links are slow."""
         return "legal"
 
 
 def _a_command(_fault: object, _field: object, method: Any) -> None:
     if not isinstance(method, str) or not method or is_event(method):
-        raise InvalidArgument(f"Only a command can be refused, and {method!r} is none.")
+        raise InvalidArgument(f"Only a command can be refused, and {method!r} is not one; give the name of a command.")
 
 
 @attrs.frozen(repr=False)
@@ -117,13 +117,13 @@ class Refuse(LiteralValue):
 
     @property
     def legality(self) -> Legality:
-        """A browser may refuse anything."""
+        """Legal: a browser may refuse any command."""
         return "legal"
 
 
 @attrs.frozen(repr=False)
 class Duplicate(LiteralValue):
-    """The n-th call of a method is answered twice with the same; the n-th event is sent twice."""
+    """The n-th call of a method gets its reply twice; the n-th event is sent twice."""
 
     method: str = attrs.field(validator=a_name)
     nth: int = attrs.field(default=1, validator=a_number(1))
@@ -131,7 +131,10 @@ class Duplicate(LiteralValue):
 
     @property
     def legality(self) -> Legality:
-        """Chromium was seen to answer twice, when a page changed its process (wire_ids)."""
+        """Illegal for an event. Hostile for a command: Chromium was seen to reply twice.
+
+        That happened when a page changed its process (wire_ids).
+        """
         return "illegal" if is_event(self.method) else "hostile"
 
 
@@ -146,13 +149,13 @@ class Cut(LiteralValue):
 
     @property
     def legality(self) -> Legality:
-        """Links break."""
+        """Legal: links break."""
         return "legal"
 
 
 @attrs.frozen(repr=False)
 class Silence(LiteralValue):
-    """From the n-th message of a direction on nothing comes through, and the link does not break."""
+    """From the n-th message of a direction on nothing arrives, and the link stays open."""
 
     nth: int = attrs.field(default=1, validator=a_number(1))
     direction: Direction = attrs.field(default="out", validator=one_of(("in", "out")))
@@ -160,47 +163,47 @@ class Silence(LiteralValue):
 
     @property
     def legality(self) -> Legality:
-        """Links are half open."""
+        """Legal: links become half open."""
         return "legal"
 
 
 @attrs.frozen(repr=False)
 class Split(LiteralValue):
-    """What goes over a byte stream comes in pieces of at most so many octets."""
+    """The messages to the client go over a byte stream in pieces of at most `octets` octets."""
 
     octets: int = attrs.field(default=1, validator=a_number(1))
     client: int = attrs.field(default=0, validator=a_number())
 
     @property
     def legality(self) -> Legality:
-        """A stream has no borders."""
+        """Legal: a byte stream keeps no message boundaries."""
         return "legal"
 
 
 @attrs.frozen(repr=False)
 class Merge(LiteralValue):
-    """What goes over a byte stream comes so many messages at once, where there are as many."""
+    """The messages to the client go over a byte stream `messages` at once, if that many are ready."""
 
     messages: int = attrs.field(default=2, validator=a_number(2))
     client: int = attrs.field(default=0, validator=a_number())
 
     @property
     def legality(self) -> Legality:
-        """A stream has no borders."""
+        """Legal: a byte stream keeps no message boundaries."""
         return "legal"
 
 
 NEW_EVENT: Final = "Future.happened"
 NEW_VALUE: Final = "somethingNew"
 EVENTS_WITH_OPEN_TYPE: Final = ("Page.javascriptDialogOpening", "Runtime.consoleAPICalled")
-"""The events whose member `type` may have another value tomorrow, without that anything else would be another."""
+"""The events whose `type` may get a new value in a newer browser without any other change of the event."""
 
 
 @attrs.frozen(repr=False)
 class Novelty(LiteralValue):
-    """With the n-th event of a method, or the n-th reply to one, comes what the protocol does not have today.
+    """The n-th event of a method, or the n-th reply to it, brings something unknown to the protocol.
 
-    A `field` more, another `value` of an enumeration, or an `event` before it.
+    `field` adds a field, `value` changes an enumeration's value, `event` sends an unknown event before the message.
     """
 
     method: str = attrs.field(validator=a_name)
@@ -213,16 +216,17 @@ class Novelty(LiteralValue):
     def __attrs_post_init__(self) -> None:
         if self.what == "value" and self.method not in EVENTS_WITH_OPEN_TYPE:
             raise InvalidArgument(
-                f"{self.method!r} has no value to be another; {', '.join(EVENTS_WITH_OPEN_TYPE)} have one."
+                f"A Novelty cannot change a value of {self.method!r}; "
+                f"take one of {', '.join(EVENTS_WITH_OPEN_TYPE)}, or what='field'."
             )
 
     @property
     def legality(self) -> Legality:
-        """Protocols grow."""
+        """Hostile: newer browsers have a larger protocol."""
         return "hostile"
 
     def apply(self, message: Json) -> Json:
-        """A message with what is new in it; of an `event`, the whole of it, on a session."""
+        """Return the message with the new part; for `event`, return an unknown event on the message's session."""
         if self.what == "event":
             return {"method": NEW_EVENT, "params": {"why": NEW_VALUE}, **message}
         part = "params" if "params" in message else "result"
@@ -232,81 +236,81 @@ class Novelty(LiteralValue):
 
 Fault = Drop | Delay | Refuse | Duplicate | Novelty | Cut | Silence | Split | Merge
 Counted = Drop | Delay | Refuse | Duplicate | Novelty
-"""Those that count calls or events of a method."""
+"""The faults that count the calls or events of a method."""
 KINDS: Final[Mapping[str, type[Fault]]] = {kind.__name__: kind for kind in get_args(Fault)}
 
 
 def checked_faults(given: Iterable[Fault]) -> tuple[Fault, ...]:
-    """Faults, and nothing else. Raises InvalidArgument."""
+    """Return the faults as a tuple. Raises InvalidArgument if one of the values is not a fault."""
     made: tuple[Any, ...] = (given,) if isinstance(given, str) else tuple(given)
     for each in made:
         if type(each) not in KINDS.values():
-            raise InvalidArgument(f"{each!r} is no fault; there are {', '.join(KINDS)}.")
+            raise InvalidArgument(f"{each!r} is not a fault; the faults are {', '.join(KINDS)}.")
     return made
 
 
 def faults_to_json(faults: Iterable[Fault]) -> list[Json]:
-    """Faults as JSON."""
+    """Return faults as JSON."""
     return [to_json(fault, "fault") for fault in faults]
 
 
 def faults_from_json(content: Iterable[object]) -> tuple[Fault, ...]:
-    """Read faults. Raises InvalidArgument that names the place."""
+    """Read faults from JSON. Raises InvalidArgument with the path of the wrong part."""
     return tuple(from_json(each, "fault", KINDS, f"faults[{number}]") for number, each in enumerate(content))
 
 
 @attrs.frozen
 class FaultReport:
-    """What became of the faults of one connection: for who judges its client (allowances.py)."""
+    """The faults of one connection that took effect; allowances.py derives the allowances from it."""
 
     faults: tuple[Fault, ...] = ()
-    """Those that met their message, in that order."""
+    """The faults that matched a message, in the order of matching."""
     refused: frozenset[tuple[str | None, str]] = frozenset()
-    """The calls that were refused, each by its session and method."""
+    """The session and method of each command that was refused."""
     dropped: frozenset[tuple[str | None, str]] = frozenset()
-    """Those that were never answered."""
+    """The session and method of each command that gets no reply."""
 
 
 # ── one connection ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class LinkFaults:
-    """The faults of one connection: what each message meets. It counts; others act."""
+    """Counts the messages of one connection and matches its faults; the caller applies the faults."""
 
     def __init__(self, faults: Iterable[Fault], client: int) -> None:
         own = [fault for fault in faults if fault.client in (0, client)]
         self.matched_faults: list[Fault] = []
-        """Those that met their message, in that order."""
+        """The faults that matched a message, in the order of matching."""
         self._skipped: dict[type[Fault], set[tuple[str | None, str]]] = {Refuse: set(), Drop: set()}
         self._calls = _by_method(own, events=False)
         self._events = _by_method(own, events=True)
         self._replies: Counter[str] = Counter()
-        """How many answers to a method are to be doubled."""
+        """For each method: how many of its next replies must be doubled."""
         self._link_faults = [fault for fault in own if isinstance(fault, (Cut, Silence))]
         self._counts: Counter[str] = Counter()
         self.silent: set[Direction] = set()
 
     @property
     def any(self) -> bool:
-        """Whether there are any that a message could meet."""
+        """Whether any fault could match a message."""
         return bool(self._calls or self._events or self._link_faults)
 
     def for_command(self, method: str) -> list[Fault]:
-        """The browser heard a call of this method: the faults that it meets."""
+        """Count a command of this method that the browser consumed; return the faults that match it."""
         matched = self._match(self._calls, method)
         self._replies[f"reply to {method}"] += sum(isinstance(fault, Duplicate) for fault in matched)
         return matched
 
     def note_skipped(self, fault: Refuse | Drop, session_id: str | None, method: str) -> None:
-        """A call on that session did nothing, for this fault."""
+        """Note that this fault kept a command on this session from taking effect."""
         self._skipped[type(fault)].add((session_id, method))
 
     def report(self) -> FaultReport:
-        """What became of them."""
+        """Return the faults that took effect so far."""
         return FaultReport(tuple(self.matched_faults), frozenset(self._skipped[Refuse]), frozenset(self._skipped[Drop]))
 
     def for_message(self, what: str) -> list[Fault]:
-        """The browser says this event or reply: the faults that it meets."""
+        """Count an event or reply that the browser creates; return the faults that match it."""
         matched = self._match(self._events, what)
         if self._replies[what]:
             self._replies[what] -= 1
@@ -323,7 +327,7 @@ class LinkFaults:
         return matched
 
     def survives(self, direction: Direction, when: Literal["before", "after"], number: int) -> bool:
-        """Whether the link survives this message of the direction, before or after it."""
+        """Return whether the link survives message `number` of the direction, before or after it."""
         for fault in self._link_faults:
             if fault.direction != direction or fault.nth != number or fault in self.matched_faults:
                 continue

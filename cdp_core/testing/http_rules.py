@@ -1,17 +1,17 @@
-"""What each HTTP request to a browser's debugging port is answered with; a request in, an answer out.
+"""The rules of a browser's debugging port: the answer to each HTTP request.
 
-Word for word as Chromium 156 answers (fact 61), headers and refusals included:
+The answers copy Chromium 156 word for word (fact 61), headers and refusals included:
 
-    any path          the Host must be an IP address, localhost or below it, else 500; the Origin does not matter
-    WebSocket         then the Origin: none, or http://127.0.0.1:PORT itself, else 403; then the path: the browser's own,
-                      which may have more behind it (else 404), or a page's, which may not (else 500)
+    any path          the Host must be an IP address, localhost or a name below it, else 500; the Origin does not matter
+    WebSocket         then the Origin must be absent, or http://127.0.0.1:PORT itself, else 403; then the path must be the
+                      browser's own, possibly with more behind it (else 404), or exactly a page's (else 500)
     /json/…           version, list, protocol, activate, close by any verb, new by PUT only (else 405)
-    /fake/…           what only a fake can say: its truth, the commands it got, its verdict; steps and time to be played;
-                      where it was asked for, and not for a page of some browser (an Origin is refused)
+    /fake/…           what only a fake browser has: its truth, the commands it received, its verdict; POST steps to play or
+                      time to advance. Only with `control`, and not from a web page (a request with an Origin is refused)
 
-The addresses in the answers are made of the Host that was asked, since that is how the asker got here.
+The addresses in the answers contain the Host of the request, since the client reached the port by that name.
 
-Not known here: sockets, the clock, how a request is read. A request that acts, acts on the fake browser it is given.
+This module does not know sockets, the clock, or how a request is read; a request acts on the fake browser it is given.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ from cdp_core.testing.protocol_json import describe_protocol
 from cdp_core.testing.websocket_peer import Deflate, negotiate_deflate
 
 MAX_HEAD_BYTES: Final = 1 << 20
-"""A request that has not ended by then is not answered at all: the connection ends."""
+"""Bytes of a request's head; a longer head ends the connection without an answer."""
 MAX_BODY_BYTES: Final = 1 << 24
+"""Bytes of a request's body; a longer body ends the connection without an answer."""
 
 REVISION: Final = "@a21ce95c24ce3964416f09ae1862f53f319eb4d0"
 FRONTEND: Final = f"https://chrome-devtools-frontend.appspot.com/serve_rev/{REVISION}/inspector.html"
@@ -56,7 +57,7 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:.")
 
 @attrs.frozen(kw_only=True)
 class HttpRequest:
-    """One request; the names of headers are in lower case."""
+    """One HTTP request; header names are in lower case."""
 
     method: str
     target: str
@@ -65,29 +66,29 @@ class HttpRequest:
 
     @property
     def host(self) -> str:
-        """The Host it was sent to, with its port."""
+        """The Host header, with its port; empty if there is none."""
         return self.headers.get("host", "")
 
     @property
     def path(self) -> str:
-        """The path alone."""
+        """The path without query and fragment."""
         return self.target.partition("#")[0].partition("?")[0]
 
     @property
     def query(self) -> str:
-        """What is behind the question mark."""
+        """The part after the question mark."""
         return self.target.partition("#")[0].partition("?")[2]
 
     @property
     def wants_websocket(self) -> bool:
-        """Whether it is the beginning of a WebSocket."""
+        """Whether the request asks for a WebSocket."""
         connection = [word.strip().lower() for word in self.headers.get("connection", "").split(",")]
         return self.headers.get("upgrade", "").lower() == "websocket" and "upgrade" in connection
 
 
 @attrs.frozen
 class HttpAnswer:
-    """One answer, and how it stands on the wire."""
+    """One HTTP answer, and its octets."""
 
     status: int
     body: bytes = b""
@@ -96,7 +97,7 @@ class HttpAnswer:
 
     @property
     def octets(self) -> bytes:
-        """As it is sent: Chromium puts no space behind the colons."""
+        """The answer on the wire: Chromium puts no space behind the colons."""
         lines = [
             f"HTTP/1.1 {self.status} {_REASONS[self.status]}",
             *self.headers,
@@ -108,16 +109,16 @@ class HttpAnswer:
 
 @attrs.frozen(kw_only=True)
 class Upgrade:
-    """The request is granted: from here on it is a WebSocket."""
+    """The answer that grants a WebSocket."""
 
     path: str
-    """What the fake browser knows it by."""
+    """The path to give to `FakeBrowser.connect`."""
     accept: str
     deflate: Deflate | None = None
 
     @property
     def octets(self) -> bytes:
-        """The head of the answer, as Chromium writes it."""
+        """The head of the answer on the wire, as Chromium writes it."""
         deflate = "" if self.deflate is None else f"Sec-WebSocket-Extensions: {self.deflate}\r\n"
         return (
             "HTTP/1.1 101 WebSocket Protocol Handshake\r\nUpgrade: WebSocket\r\nConnection: Upgrade\r\n"
@@ -126,7 +127,7 @@ class Upgrade:
 
 
 def answer(fake: FakeBrowser, request: HttpRequest, *, port: int, control: bool = False) -> HttpAnswer | Upgrade:
-    """Answer one request to the endpoint at this port. `control`: whether `/fake/…` is there."""
+    """Answer one request to the endpoint at this port; `control` adds the paths under `/fake/`."""
     if not _is_local(request.host):
         return HttpAnswer(500, b"Host header is specified and is not an IP address or localhost.")
     if request.wants_websocket:
@@ -144,7 +145,7 @@ def answer(fake: FakeBrowser, request: HttpRequest, *, port: int, control: bool 
 
 
 def _is_local(host: str) -> bool:
-    """Whether a Host names this machine without asking anybody; none at all will do (fact 61)."""
+    """Return whether a Host names this machine without name resolution; an absent Host does (fact 61)."""
     if host.startswith("["):
         address, closed, port = host[1:].partition("]")
         return bool(closed) and port[:1] in ("", ":") and _is_address(address)
@@ -237,7 +238,10 @@ def _version(fake: FakeBrowser, request: HttpRequest) -> HttpAnswer:
 
 
 def _list(fake: FakeBrowser, request: HttpRequest) -> HttpAnswer:
-    """The newest first, and workers last: they are never looked at, and that is what Chromium orders by."""
+    """List the newest target first and workers last.
+
+    Chromium orders by when a target was last shown, and a worker never is.
+    """
     newest_first = [*fake._world.targets.values()][::-1]
     seen = sorted(newest_first, key=lambda target: target.type not in ("page", "iframe"))
     listed = ", ".join(_pretty(_listed(target, request.host)) for target in seen)
@@ -315,13 +319,14 @@ def _quoted(text: str) -> str:
 
 def _control(fake: FakeBrowser, request: HttpRequest) -> HttpAnswer:
     if "origin" in request.headers:
-        return _control_answer(403, {"error": "A page has no business here."})
+        return _control_answer(403, {"error": "Web pages may not use this path; send the request without an Origin."})
     found = _CONTROLS.get(request.path)
     if found is None:
-        return _control_answer(404, {"error": f"There is no {request.path}; there are {', '.join(_CONTROLS)}."})
+        error = f"The path {request.path} does not exist; use one of {', '.join(_CONTROLS)}."
+        return _control_answer(404, {"error": error})
     verb, run = found
     if request.method != verb:
-        return _control_answer(405, {"error": f"{request.path} is asked with {verb}."})
+        return _control_answer(405, {"error": f"{request.path} does not take {request.method}; use {verb}."})
     try:
         return _control_answer(200, run(fake, request.body))
     except InvalidArgument as error:
@@ -354,7 +359,7 @@ def _play(fake: FakeBrowser, body: bytes) -> Json:
         script = kinds.Script.from_json(content)
         fake.play(script)
         return {"played": len(script.timeline)}
-    steps = kinds._steps_from_json(content, "steps")  # their labels may be those of the fake's own script
+    steps = kinds._steps_from_json(content, "steps")  # not a Script: they may use labels of the fake's own script
     fake.play(*steps)
     return {"played": len(steps)}
 
@@ -363,7 +368,7 @@ def _advance(fake: FakeBrowser, body: bytes) -> Json:
     content = _read(body)
     seconds: object = content.get("seconds") if is_object(content) else None
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds < float("inf"):
-        raise InvalidArgument('How far to advance is said as {"seconds": 1.5}, and time does not run backwards.')
+        raise InvalidArgument('The body must be like {"seconds": 1.5}, with a number that is not negative.')
     fake.advance(fake.now + seconds)
     return {"now": fake.now}
 
@@ -372,7 +377,7 @@ def _read(body: bytes) -> object:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
-        raise InvalidArgument("The body is no JSON.") from None
+        raise InvalidArgument("The body must be JSON.") from None
 
 
 _CONTROLS: Final[Mapping[str, tuple[str, Callable[[FakeBrowser, bytes], Any]]]] = {

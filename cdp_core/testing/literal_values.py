@@ -1,8 +1,8 @@
-"""Values that print as the Python that makes them, and survive JSON: what scripts, schedules and faults are made of.
+"""Literal values, the base of steps, turns, faults and decisions: values that print as Python.
 
-A value of these prints its required fields in order, and of the others those that differ from their defaults, by name:
-`AddFrame('ad', parent='shop')`. In JSON it is an object whose member `kind` names the class. What does not fit is refused
-with the place where it stands.
+A literal value prints its required fields in order, then by name the other fields that differ from their defaults:
+`AddFrame('ad', parent='shop')`. In JSON it is an object with one member that names its class (`step`, `turn`, `fault` or
+`decision`). JSON that does not fit is refused with the path of the wrong part.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 class LiteralValue:
-    """What such values have in common."""
+    """Base class of values whose repr is the Python that makes them."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """The Python that makes it."""
+        """Return the Python that makes the value."""
         arguments: list[str] = []
         by_name = False
         for field in _fields(type(self)):
@@ -43,7 +43,7 @@ class LiteralValue:
         return f"{type(self).__name__}({', '.join(arguments)})"
 
     def _repr_pretty_(self, printer: Any, _cycle: object) -> None:
-        """The same for Hypothesis and IPython, which would print the fields."""
+        """Print the repr in Hypothesis and IPython, which would otherwise print the fields."""
         printer.text(repr(self))
 
 
@@ -53,7 +53,7 @@ def _fields(kind: type[Any]) -> tuple[Field, ...]:
 
 
 def _shown(given: Any) -> str:
-    """A mapping that cannot change prints as the dict that it is made of."""
+    """Return the repr of a field's value; a frozen mapping prints as a dict."""
     is_mapping = isinstance(given, Mapping)
     return repr(dict(given) if is_mapping else given)  # pyright: ignore[reportUnknownArgumentType]
 
@@ -66,7 +66,7 @@ def _same(given: Any, default: Any) -> bool:
 
 
 class FrozenMapping(Mapping[str, T_co]):
-    """A mapping that does not change, and can be hashed and pickled; in the order of making."""
+    """An immutable mapping that keeps its order and can be hashed and pickled."""
 
     __slots__ = ("_mapping",)
 
@@ -99,22 +99,22 @@ class FrozenMapping(Mapping[str, T_co]):
 
 
 def to_json(value: Any, kind: str) -> Json:
-    """A value as JSON; `kind` is the member that names its class."""
+    """Return a value as JSON; `kind` is the member that names its class."""
     return {kind: type(value).__name__, **attrs.asdict(value, recurse=False)}
 
 
 def from_json(content: object, kind: str, kinds: Mapping[str, type[T]], where: str) -> T:
-    """The value that `to_json` made this of. Raises InvalidArgument that names the place."""
+    """Read a value that `to_json` wrote; `where` is its path. Raises InvalidArgument with that path."""
     fields = dict(content) if is_object(content) else {}
     named = fields.pop(kind, None)
     made = kinds.get(named) if isinstance(named, str) else None
     if made is None:
-        raise InvalidArgument(f"{where} is no {kind}; there are {', '.join(kinds)}.")
+        raise InvalidArgument(f"{where} is not a {kind}; the {kind}s are {', '.join(kinds)}.")
     return member_from_json(made, fields, where)
 
 
 def member_from_json(made: type[T], content: object, where: str) -> T:
-    """A value of that class. Raises InvalidArgument that names the place."""
+    """Read a value of a known class; `where` is its path. Raises InvalidArgument with that path."""
     if not is_object(content):
         raise InvalidArgument(f"{where} must be an object.")
     fields = dict(content)
@@ -122,72 +122,72 @@ def member_from_json(made: type[T], content: object, where: str) -> T:
         return made(**fields)
     except TypeError:
         wanted = ", ".join(field.name for field in _fields(made))
-        raise InvalidArgument(f"{where} does not fit: {made.__name__} has {wanted or 'no fields'}.") from None
+        raise InvalidArgument(
+            f"{where} has missing or unknown members; {made.__name__} takes {wanted or 'none'}."
+        ) from None
     except InvalidArgument as error:
         raise InvalidArgument(f"{where}: {error}") from None
 
 
 def parse_object(content: object, what: str, members: Iterable[str]) -> Json:
-    """A JSON text or value that must be an object with these members at most. Raises InvalidArgument."""
+    """Read a JSON text or value that must be an object with no other members. Raises InvalidArgument."""
     try:
         found: object = json.loads(content) if isinstance(content, (str, bytes)) else content
     except (ValueError, RecursionError):
         found = None
     known = tuple(members)
     if not is_object(found):
-        raise InvalidArgument(f"A {what} is a JSON object with {', '.join(known)}.")
+        raise InvalidArgument(f"A {what} must be a JSON object with {', '.join(known)}.")
     odd = sorted(map(str, found.keys() - set(known)))
     if odd:
-        raise InvalidArgument(f"A {what} has {', '.join(known)}, and no {odd[0]!r}.")
+        raise InvalidArgument(f"A {what} has no member {odd[0]!r}; its members are {', '.join(known)}.")
     return found
 
 
-# ── what a field may be ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── field validators ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def a_text(_value: object, field: Field, given: object) -> None:
-    """A string."""
+    """Accept a string. Raises InvalidArgument."""
     if not isinstance(given, str):
         raise InvalidArgument(f"{field.name} must be a text, not {given!r}.")
 
 
 def a_name(_value: object, field: Field, given: object) -> None:
-    """A string with something in it."""
+    """Accept a string that is not empty. Raises InvalidArgument."""
     if not isinstance(given, str) or not given:
         raise InvalidArgument(f"{field.name} must be a text that is not empty, not {given!r}.")
 
 
 def a_flag(_value: object, field: Field, given: object) -> None:
-    """True or False."""
+    """Accept True or False. Raises InvalidArgument."""
     if not isinstance(given, bool):
         raise InvalidArgument(f"{field.name} must be true or false, not {given!r}.")
 
 
 def a_duration(_value: object, field: Field, given: object) -> None:
-    """A duration."""
+    """Accept a finite number of seconds that is not negative. Raises InvalidArgument."""
     if not isinstance(given, (int, float)) or isinstance(given, bool) or not 0 <= given < float("inf"):
         raise InvalidArgument(f"{field.name} must be a number of seconds, not {given!r}.")
 
 
 @attrs.frozen
-class a_number:  # noqa: N801 - used as the functions beside it
-    """An integer, from `least` on."""
+class a_number:  # noqa: N801 - used like the functions above
+    """Accepts an integer that is at least `least`; raises InvalidArgument for other values."""
 
     least: int = 0
 
     def __call__(self, _value: object, field: Field, given: object) -> None:
-        """See the class."""
         if type(given) is not int or given < self.least:
-            raise InvalidArgument(f"{field.name} must be an integer from {self.least} on, not {given!r}.")
+            raise InvalidArgument(f"{field.name} must be an integer of at least {self.least}, not {given!r}.")
 
 
 @attrs.frozen
-class one_of:  # noqa: N801 - used as the functions beside it
-    """One of a few texts."""
+class one_of:  # noqa: N801 - used like the functions above
+    """Accepts one of a few texts; raises InvalidArgument for other values."""
 
     texts: tuple[str, ...]
 
     def __call__(self, _value: object, field: Field, given: object) -> None:
-        """See the class."""
         if given not in self.texts:
-            raise InvalidArgument(f"{given!r} is no {field.name}; there are {', '.join(self.texts)}.")
+            raise InvalidArgument(f"{field.name} must be one of {', '.join(self.texts)}, not {given!r}.")

@@ -1,8 +1,8 @@
-"""A fake browser at the far end of a pipe: what `--remote-debugging-pipe` is to a browser.
+"""A fake browser at the far end of a pipe, as a browser started with `--remote-debugging-pipe`.
 
-Texts that end with a NUL byte come in on one descriptor and go out on another. They are split and merged at will; a
-newline separates nothing; an empty text is refused as no JSON, and the talk goes on (fact 60). When the client closes its
-end, or closes the browser, the browser exits; what the pipe still held without its NUL was never said.
+Messages that end with a NUL byte come in on one descriptor and go out on another. Reads may split and merge them; a newline
+does not separate messages; an empty message is refused as invalid JSON, and the link stays open (fact 60). When the client
+closes its end, or closes the browser, the browser exits; a last message without its NUL byte is ignored.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _CHUNK: Final = 1 << 16
 async def serve_pipe(
     fake: FakeBrowser, *, read_fd: int = COMMANDS_FD, write_fd: int = MESSAGES_FD, order: Order = "arising"
 ) -> None:
-    """Be the browser of whoever is at the other end, until there is nobody, or it has closed the browser.
+    """Serve the client at the other end until it closes its end or closes the browser.
 
-    Both descriptors are closed then. Raises OSError where they are none.
+    Both descriptors are closed then. Raises OSError if they are not open descriptors.
     """
     async with trio.lowlevel.FdStream(read_fd) as commands, trio.lowlevel.FdStream(write_fd) as messages:
 

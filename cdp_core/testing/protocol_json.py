@@ -1,8 +1,8 @@
-"""A protocol description made of the bindings' tables: what a fake browser serves at `/json/protocol`.
+"""The protocol description at a fake browser's `/json/protocol`, made from the bindings' tables.
 
-The inverse of `cdp_core.bindings._tables.read_protocol`: what is written here reads back as the same tables. Tables keep
-names, types and marks, so descriptions are absent, and `binary` is a string. An enumeration that stands inside its one
-field is written there, as the protocol does, and not as a type of its own.
+It is the inverse of `cdp_core.bindings._tables.read_protocol`: the description reads back as the same tables. Tables keep
+names, types and marks only, so descriptions are absent, and `binary` is a string. An enumeration that one field uses is
+written in that field, as the protocol does, and not as a type.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _PLAIN: Mapping[str, str] = {ours: theirs for theirs, ours in PLAIN_TYPES.items(
 
 @cache
 def describe_protocol() -> Json:
-    """The protocol of the bindings."""
+    """Return the description of all domains of the bindings."""
     domains = filter(None, map(domain_named, domain_names()))
     return write_protocol(domain.table for domain in domains)
 
 
 def write_protocol(tables: Iterable[Table]) -> Json:
-    """The description of these domains."""
+    """Return the description of the domains with these tables."""
     return {"version": {"major": "1", "minor": "3"}, "domains": [_Writer(table).domain() for table in tables]}
 
 
 class _Writer:
-    """Writes one domain."""
+    """Writes the description of one domain."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -44,10 +44,10 @@ class _Writer:
             and not table.enums[kind][0]
             and uses.count(kind) == 1
         }
-        """The enumerations that go where they are used; one with marks, or of two fields, can only be a type."""
+        """The enumerations that are written in their field; one with marks, or with two uses, must be a type."""
 
     def domain(self) -> Json:
-        """The domain, as the protocol has it."""
+        """Return the domain in the layout of the protocol."""
         table = self._table
         domain: Json = {"domain": table.name, **_marks(table.marks)}
         types = [*self._types()]
@@ -105,7 +105,7 @@ def _marks(marks: str) -> Json:
 
 
 def _typed_fields(table: Table) -> Iterator[tuple[str, str, str]]:
-    """Each field's owner, name and type, without the brackets of an array."""
+    """Yield each field's owner, name and type, without the brackets of an array."""
     owners: list[tuple[str, Texts]] = [
         *((name, tuple(fields)) for name, (_, *fields) in (*table.objects.items(), *table.events.items())),
         *((name, params) for name, (_, params, _) in table.commands.items()),

@@ -1,7 +1,7 @@
-"""The pytest plugin by its name inside the package, for `-p cdp_core.testing.pytest_plugin`: see `cdp_core_pytest`.
+"""A second name of the pytest plugin, for `-p cdp_core.testing.pytest_plugin`.
 
-pytest finds the plugin there by itself, outside the packages, so that a run that asks for no fake browser loads none of
-them.
+The plugin is `cdp_core_pytest`. pytest loads it automatically, and it is outside the packages, so that a test run that uses
+no fake browser imports none of them.
 """
 
 from __future__ import annotations

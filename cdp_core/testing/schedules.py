@@ -1,17 +1,18 @@
-"""Schedules: who is told what, and when what a client wrote is heard, as an explicit list that can be run again.
+"""Schedules: the explicit order of a run as a list of turns, which can be run again.
 
-A run of a fake browser and its clients is a row of turns, and nothing else decides about it:
+The turns alone determine a run of a fake browser and its clients:
 
     Deliver(client, number)   one message of the browser reaches a client, which may write at once
-    Consume(client, commands) the browser hears what the client wrote, in its order
+    Consume(client, commands) the browser consumes commands of the client, in the order of writing
     Advance(seconds)          time passes, and what is due happens
-    Ask(client, question)     somebody asks the client something, and it may write
+    Ask(client, question)     a user asks the client something, and it may write
 
-`simulation.py` takes the turns. A turn that cannot be taken is passed over, and after the last one everything goes its default
-way: any list of turns is a schedule, and a shorter list is a simpler one.
+`simulation.py` takes the turns. A turn that cannot be taken is skipped, and after the last turn the run continues in the
+default order: any list of turns is a schedule, and a shorter list is a simpler one.
 
-`edges` says which orders there may be at all: `observed` those that Chromium was seen to send, `causal` every one in which
-causes precede effects, which is hostile, and legal (fake/delivery_order.py, docs/cdp/sessions-overtake-each-other.md).
+`edges` limits the order of messages: `observed` allows the orders that Chromium was seen to send, `causal` every order in
+which causes precede effects, which is hostile, and legal (fake/delivery_order.py,
+docs/cdp/sessions-overtake-each-other.md).
 """
 
 from __future__ import annotations
@@ -44,37 +45,37 @@ __all__ = [
 
 @attrs.frozen(repr=False)
 class Deliver(LiteralValue):
-    """One message reaches a client: that of this number, else that of this rank among those which may come next.
+    """One message reaches a client: the message with this number, or the one of this rank.
 
-    A rank counts from the oldest, and goes round: there is always one of any rank, where there is one at all.
+    A rank counts the messages that may come next from the oldest, modulo their number.
     """
 
     client: int = attrs.field(default=1, validator=a_number(1))
     number: int = attrs.field(default=0, validator=a_number())
-    """The message's place in the order of arising, from 1; 0 where the rank decides."""
+    """The message's place in the order in which the browser created the messages, from 1; 0 to use the rank."""
     rank: int = attrs.field(default=0, validator=a_number())
 
 
 @attrs.frozen(repr=False)
 class Consume(LiteralValue):
-    """The browser hears so many commands of a client, and so many octets beyond them."""
+    """The browser consumes this many commands of a client, and this many octets beyond them."""
 
     client: int = attrs.field(default=1, validator=a_number(1))
     commands: int = attrs.field(default=1, validator=a_number())
     octets: int = attrs.field(default=0, validator=a_number())
-    """A command is heard with its last octet."""
+    """A command is consumed with its last octet."""
 
 
 @attrs.frozen(repr=False)
 class Advance(LiteralValue):
-    """Time passes."""
+    """Virtual time passes."""
 
     seconds: float = attrs.field(validator=a_duration)
 
 
 @attrs.frozen(repr=False)
 class Ask(LiteralValue):
-    """Somebody asks a client something; the question is the client's own business, and JSON."""
+    """A user asks a client something; the question is JSON that only the client interprets."""
 
     client: int = attrs.field(default=1, validator=a_number(1))
     question: Any = attrs.field(default=None, hash=False)
@@ -88,24 +89,24 @@ def _to_turns(turns: Iterable[Turn]) -> tuple[Turn, ...]:
     made = tuple(turns)
     for each in made:
         if type(each) not in KINDS.values():
-            raise InvalidArgument(f"{each!r} is no turn of a schedule; there are {', '.join(KINDS)}.")
+            raise InvalidArgument(f"{each!r} is not a turn of a schedule; the turns are {', '.join(KINDS)}.")
     return made
 
 
 @attrs.frozen(repr=False)
 class Schedule(LiteralValue):
-    """Turns in their order, and which orders of messages there may be."""
+    """A list of turns, and the edges that limit the order of messages."""
 
     turns: tuple[Turn, ...] = attrs.field(default=(), converter=_to_turns)
     edges: Edges = attrs.field(default="observed", validator=one_of(EDGES))
 
     def to_json(self) -> Json:
-        """The schedule as JSON."""
+        """Return the schedule as JSON."""
         return {"turns": [to_json(turn, "turn") for turn in self.turns], "edges": self.edges}
 
     @classmethod
     def from_json(cls, content: str | bytes | Json) -> Schedule:
-        """Read a schedule. Raises InvalidArgument that names the place."""
+        """Read a schedule from JSON. Raises InvalidArgument with the path of the wrong part."""
         found = parse_object(content, "schedule", ("turns", "edges"))
         turns: object = found.get("turns", [])
         if not isinstance(turns, list):
@@ -118,27 +119,27 @@ class Schedule(LiteralValue):
 
 
 def checked_schedule(given: Schedule) -> Schedule:
-    """A schedule, and nothing else. Raises InvalidArgument."""
-    if not isinstance(given, Schedule):  # pyright: ignore[reportUnnecessaryIsInstance] - of those who are not checked
-        raise InvalidArgument(f"{given!r} is no schedule; give Schedule(turns), or its edges to connect().")
+    """Return the value if it is a schedule. Raises InvalidArgument."""
+    if not isinstance(given, Schedule):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be unchecked
+        raise InvalidArgument(f"{given!r} is not a schedule; give Schedule(turns), or its edges to connect().")
     return given
 
 
 def checked_edges(given: Edges) -> Edges:
-    """Edges that there are. Raises InvalidArgument."""
+    """Return the value if it is a kind of edges. Raises InvalidArgument."""
     if given not in EDGES:
-        raise InvalidArgument(f"{given!r} is no edges; there are {', '.join(EDGES)}.")
+        raise InvalidArgument(f"edges must be one of {', '.join(EDGES)}, not {given!r}.")
     return given
 
 
 class SeededRandom:
-    """Numbers out of a seed, the same on every Python: splitmix64."""
+    """Random numbers from a seed, the same on every Python version: splitmix64."""
 
     def __init__(self, seed: int) -> None:
         self._state = seed % 2**64
 
     def below(self, bound: int) -> int:
-        """One of 0 … bound-1."""
+        """Return a random number from 0 to bound-1."""
         self._state = (self._state + 0x9E3779B97F4A7C15) % 2**64
         mixed = self._state
         mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9 % 2**64

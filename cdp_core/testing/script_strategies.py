@@ -1,4 +1,4 @@
-"""Hypothesis strategies for scripts: what the pages of a fake browser do. The public names are those of `strategies`."""
+"""Hypothesis strategies for scripts; `strategies` exports the public names."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ PLAIN_URLS: Final = (
     "https://pay.example/",
     "https://gone.invalid/",
 )
-"""Documents without a script of their own; of two sites, and thus processes; the last cannot be had."""
+"""Documents without a script of their own, on two sites and thus in two processes; the last one fails to load."""
 DOCUMENTS: Final = ("https://ads.example/1", "https://shop.example/2", "https://pay.example/3")
-"""Documents that may have one. Each brings only documents further on: none brings itself."""
+"""Documents that may have a script. Each loads only later documents of this list, so none loads itself."""
 WORKER_SCRIPTS: Final = ("worker.js", "https://shop.example/worker.js")
-"""What workers do, of documents without an address and of those of a site."""
+"""The script URLs of workers, for documents without a URL of their own and for those of a site."""
 EXPRESSIONS: Final = ("act()", "ask()")
 LARGE: Final = 1 << 20
 """Characters of a message that is larger than 1 MiB."""
@@ -61,9 +61,9 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
 def is_race_free(script: Script) -> bool:
-    """Whether the truth at the end is the same under every schedule that lets time pass only when it is quiet.
+    """Return whether every schedule in which time passes only when it is quiet leads to the same truth.
 
-    So it is where each step of the timeline has a wait before it, and documents only add frames, log, and start workers.
+    This holds if each step of the timeline has a wait before it, and documents only add frames, log, and start workers.
     """
     allowed = (AddFrame, Console, ScriptError, Worker)
     waited = all(
@@ -78,7 +78,7 @@ def _is_long(step: Step) -> bool:
 
 
 def scripts(*, max_steps: int = 8, race_free: bool | None = None) -> st.SearchStrategy[Script]:
-    """Scripts; race-free ones or others as asked for, both where nothing is."""
+    """Return a strategy for scripts: race-free ones (True), others (False), or both (None)."""
     allowed = st.sampled_from((False, True, True)) if race_free is None else st.just(race_free)
     return allowed.flatmap(lambda each: _scripts(max_steps, each))
 
@@ -113,7 +113,7 @@ def _scripts(draw: Draw, max_steps: int, race_free: bool) -> Script:
     scenarios: list[_Scenario] = draw(_RACE_FREE_CHOSEN if race_free else _CHOSEN)
     pages.update((url, steps) for scenario in scenarios for url, steps in scenario.pages.items() if draw(_KEPT))
     scenario_steps = [step for scenario in scenarios for step in scenario.steps if draw(_KEPT)]
-    # Of one list Hypothesis draws a third empty; of three, few, and each shrinks by itself.
+    # One list would be empty in a third of the draws; three lists seldom are, and each shrinks independently.
     part = st.lists(_DRAFT, max_size=(max_steps + 1) // 2)
     timeline = _timeline([*scenario_steps, *draw(part), *draw(part), *draw(part)][:max_steps], race_free)
     if draw(_SELDOM):
@@ -122,7 +122,7 @@ def _scripts(draw: Draw, max_steps: int, race_free: bool) -> Script:
 
 
 def _document(draw: Draw, index: int, race_free: bool) -> list[Step]:
-    """A document's own script: it adds, and touches nothing that another could take away."""
+    """Draw a document's own script: it only adds things, and uses nothing that another step could remove."""
     made: list[Step] = [AddFrame(f"d{index}{number}", draw(_LATER_URLS[index])) for number in range(draw(_FEW))]
     made += [_own_step(draw, draw(_RACE_FREE_KINDS), f"w{index}{number}") for number in range(draw(_FEW))]
     if not race_free and draw(_FLAG):
@@ -131,7 +131,7 @@ def _document(draw: Draw, index: int, race_free: bool) -> list[Step]:
 
 
 def _own_step(draw: Draw, kind: type[Step], label: str) -> Step:
-    """A step that needs no more than the document whose script it is."""
+    """Draw a step that needs only the document whose script it is."""
     if kind is Console:
         return Console(draw(TEXTS), draw(_LEVEL))
     if kind is Dialog:
@@ -144,7 +144,10 @@ def _own_step(draw: Draw, kind: type[Step], label: str) -> Step:
 
 
 def _timeline(drawn: list[tuple[bool, Step]], race_free: bool) -> list[Step]:
-    """The steps that are drawn, each made to be about what is there; a part of them is a timeline again."""
+    """Bind each drawn step to things that exist at that moment.
+
+    Any part of the drawn steps gives a valid timeline again.
+    """
     stage = _Stage()
     made: list[Step] = []
     loading: set[str] = set()
@@ -152,7 +155,7 @@ def _timeline(drawn: list[tuple[bool, Step]], race_free: bool) -> list[Step]:
         step = stage.play(each)
         if step is None:
             continue
-        # What is put into a document before it is there is gone with the empty one.
+        # A thing added before the new document is loaded is lost with the initial empty document.
         early = isinstance(step, (AddFrame, PushState, Worker)) and _frame_of(step) in loading
         if race_free or waits or early:
             made.append(Wait(1))
@@ -168,11 +171,11 @@ def _frame_of(step: AddFrame | PushState | Worker) -> str:
 
 
 _INDEX: Final = st.integers(0, 5).map(str)
-"""The n-th of what is there, the page first, and round again."""
+"""A number for one of the things that exist: the page is the first; it counts modulo their number."""
 _NEW: Final = st.just("new")
 _DELTA: Final = st.sampled_from([-1, 1])
 _SELDOM_DRAWN: Final[tuple[tuple[Any, int], ...]] = ((EndWorker, 1), (Discard, 1), (Prerender, 3))
-"""With how many of label, URL and place they have."""
+"""Each step, and how many of the fields label, URL and place it has, counted from the end."""
 
 
 def _build(kind: tuple[Any, int], *fields: str) -> Any:
@@ -203,7 +206,7 @@ _DRAFT: Final = st.tuples(_FLAG, _DRAFT_STEP)
 
 @attrs.frozen
 class _Scenario:
-    """A few steps that chance brings together too seldom, and that many clients are caught in; more steps follow."""
+    """A few steps that random draws seldom combine and many clients handle wrongly; more steps follow."""
 
     steps: tuple[tuple[bool, Step], ...] = ()
     pages: dict[str, tuple[Step, ...]] = attrs.Factory(dict["str", "tuple[Step, ...]"])
@@ -214,23 +217,23 @@ def _scenario(*rough: tuple[bool, Step], pages: dict[str, list[Step]] | None = N
 
 
 _SHOP, _HELP, _PAY = PLAIN_URLS[1:4]
-# A frame of its page's own process that goes elsewhere in its document: one event tells, and no target changes.
+# A same-process frame that navigates within its document: one event reports it, and no target changes.
 _PUSHED: Final = _scenario(
     (True, Navigate(_SHOP, "0")), (True, AddFrame("new", _HELP, "0")), (True, PushState("new", "1"))
 )
-# A document that comes back with frames of which nothing is said (fact 43).
+# A document restored from the back/forward cache with frames that no event reports (fact 43).
 _RESTORED: Final = _scenario(
     (True, Navigate(_SHOP, "0")), (True, AddFrame("new", _HELP, "0")), (True, Navigate(_PAY, "0")), (True, Go(-1, "0"))
 )
 _RACE_FREE_SCENARIOS: Final = (
     _scenario(),
-    # Frames out of process within each other: a session that ends takes those below it with it (fact 50).
+    # Nested out-of-process frames: a session that ends also ends the sessions below it (fact 50).
     _scenario((True, AddFrame("new", _PAY, "0")), (True, AddFrame("new", _SHOP, "1"))),
     _scenario((True, AddFrame("new", _PAY, "0")), (True, Worker("new", frame="1"))),
     _scenario((True, Worker("new", frame="0")), (True, EndWorker("0"))),
     *2 * (_PUSHED,),
     *2 * (_RESTORED,),
-    # More than many WebSockets take (fact 57).
+    # A message larger than many WebSocket clients accept (fact 57).
     _scenario((True, Console("x", frame="0", times=LARGE))),
 )
 _SCENARIOS: Final = (
@@ -253,33 +256,33 @@ _SCENARIOS: Final = (
         (True, Dialog("confirm", "a", frame="0")),
         pages={DOCUMENTS[2]: [Wait(1), Dialog("confirm", "b")]},
     ),
-    # One of a frame out of process, which its page answers for (fact 2).
+    # A dialog of an out-of-process frame, which the page's session must answer (fact 2).
     _scenario((True, AddFrame("new", DOCUMENTS[2], "0")), pages={DOCUMENTS[2]: [Dialog("confirm", "b")]}),
-    # A popup that asks before it has been listened to for long (fact 40).
+    # A popup that opens a dialog as soon as its document runs (fact 40).
     _scenario((True, Popup("new", DOCUMENTS[1], "0")), pages={DOCUMENTS[1]: [Dialog("confirm", "c")]}),
 )
 _KEPT: Final = st.integers(0, 15).map(bool)
-"""So that a snare can shrink, too."""
+"""Whether a step of a scenario is kept: False seldom, so that scenarios can shrink, too."""
 _CHOSEN: Final = st.lists(st.sampled_from(_SCENARIOS), min_size=1, max_size=3)
 _RACE_FREE_CHOSEN: Final = st.lists(st.sampled_from(_RACE_FREE_SCENARIOS), min_size=1, max_size=3)
 
 
 class _Stage:
-    """What is there while a timeline is made."""
+    """The pages, frames and workers that exist while a timeline is made."""
 
     def __init__(self) -> None:
         self._pages = [MAIN]
         self._frames: dict[str, str] = {}
-        """Frame → the frame or page above."""
+        """Each frame's parent frame or page."""
         self._urls: dict[str, str] = {}
-        """Where they are, but for what they went to by pushState."""
+        """The URL of each frame and page, without the changes by pushState."""
         self._crashed: set[str] = set()
-        """And those that were discarded: nothing happens in them by itself."""
+        """The crashed and discarded pages: they have no script that could act."""
         self._workers: list[str] = []
         self._named = 0
 
     def play(self, step: Step) -> Step | None:
-        """The step, about what is there; None where there is nothing of the kind."""
+        """Bind the step to something that exists and apply its effect; return None if nothing fits."""
         alive = [page for page in self._pages if page not in self._crashed]
         if isinstance(step, (Navigate, Go, Prerender, Discard, Crash, Close)):
             return self._play_page(step, self._pages if isinstance(step, Close) else alive)
@@ -287,7 +290,7 @@ class _Stage:
         if isinstance(step, (RemoveFrame, MoveFrame, NavigateFrame)):
             if self._frames:
                 return self._play_frame(step, list(self._frames))
-            step = AddFrame("new", parent=step.label)  # so that there is one for the next
+            step = AddFrame("new", parent=step.label)  # so that the next such step has a frame
         if isinstance(step, AddFrame) and documents:
             self._frames[self._name()] = parent = _nth(documents, step.parent)
             self._urls[f"x{self._named}"] = step.url
@@ -326,7 +329,7 @@ class _Stage:
         elif isinstance(step, (Crash, Discard)):
             self._crashed.add(page)
         elif isinstance(step, Go):
-            self._urls[page] = ""  # wherever that is
+            self._urls[page] = ""  # unknown: the history is not tracked
         else:
             self._urls[page] = step.url
         return attrs.evolve(step, page=page)
@@ -341,7 +344,7 @@ class _Stage:
         return attrs.evolve(step, label=label)
 
     def _push(self, document: str) -> Step | None:
-        """No document may have an address of another origin; one without an address of its own has none to go to."""
+        """Make a PushState to a URL of the document's origin; return None if it has no such origin."""
         url = self._urls.get(document, "")
         if not url.startswith("https://") or url == PLAIN_URLS[-1]:
             return None
@@ -362,7 +365,7 @@ def _nth(items: list[str], index: str) -> str:
 
 
 def steps() -> st.SearchStrategy[Step]:
-    """Any step by itself, whether it can be played or not."""
+    """Return a strategy for any single step, whether or not it can be played."""
     names = st.sampled_from([MAIN, "ad", "é"])
     return st.one_of(
         st.one_of([st.builds(kind, names, TEXTS) for kind in (AddFrame, Popup, Prerender, Worker, NavigateFrame)]),

@@ -1,7 +1,7 @@
-"""Another client that was there before: somebody who has the first page open in a tool of their own, say.
+"""A second client that connected before the tested one, as a developer tool on the first page would.
 
-It saw a dialog open there, and answers when it likes. Who comes meanwhile is told nothing of that dialog but its end, cannot
-answer it, and has its `Page.enable` answered only then (fact 18).
+It saw a dialog open on that page, and answers it at any later moment. A client that connects in between receives only the
+end of that dialog, cannot answer it, and gets the reply to its `Page.enable` only then (fact 18).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from cdp_core.testing.schedules import Ask
 from cdp_core.testing.simulation import Pump
 
 CHECKS: Final = 6
-"""How often it looks whether there is a dialog to answer, before it answers at once."""
+"""How many questions it gets; each answers at most one dialog, the last one all that are open or open later."""
 
 
 def add_second_client(pump: Pump) -> list[Ask]:
-    """Let it come, and see a dialog if there will be one; then it is to be asked these things, each when all is quiet.
+    """Connect a second client, and let it see a dialog if one opens; return the asks for it.
 
-    Nobody comes where there is no page.
+    Each ask makes it answer, and must be asked when all is quiet. If there is no page, no client connects.
     """
     pages = pump.fake.truth().pages
     if not pages:
@@ -32,11 +32,11 @@ def add_second_client(pump: Pump) -> list[Ask]:
 
 
 class _SecondClient:
-    """One session on one page; it does nothing but answer the dialogs that it saw, one at a time."""
+    """One session on one page, which answers the dialogs that it saw, one at a time."""
 
     def __init__(self, page: str) -> None:
         self.open: list[str] = []
-        """The frames that asked, in that order, and have no answer."""
+        """The frames of the dialogs without an answer, in the order of opening."""
         self._page = page
         self._session = ""
         self._last = self._checked = 0
@@ -69,7 +69,7 @@ class _SecondClient:
         return answered
 
     def _answer(self) -> list[bytes]:
-        """Each opening has one answer (docs/cdp/of-two-dialogs-one-cannot-be-answered.md)."""
+        """Answer the oldest dialog, once (docs/cdp/of-two-dialogs-one-cannot-be-answered.md)."""
         if not self.open:
             return []
         self.open.pop(0)

@@ -2,11 +2,11 @@
 
     python -m cdp_core.testing serve --script shop.json --port 9222
 
-It prints its ws:// address, and nothing else, and serves until the browser is closed, or SIGINT or SIGTERM comes: the end
-is 0. With `--pipe` it prints nothing and speaks over its descriptors 3 and 4, so it can be started in place of a browser.
-With `--control` it stays when a client closes the browser, and tells afterwards how it was left.
+It prints its ws:// address and nothing else, and serves until the browser is closed, or until SIGINT or SIGTERM; the exit
+code is 0. With `--pipe` it prints nothing and uses its descriptors 3 and 4, so that it can be started in place of a
+browser. With `--control` it stays after a client closed the browser, and `/fake/verdict` shows what was left behind.
 
-What is wrong is said in one line on standard error, and the end is 2.
+An error is one line on standard error, with the exit code 2.
 """
 
 from __future__ import annotations
@@ -36,34 +36,36 @@ from cdp_core.testing.steps import Script
 PROGRAM: Final = "cdp_core.testing"
 SCHEDULES: Final = "observed, hostile, or a FILE with a schedule"
 EDGES_OF: Final[dict[str, Edges]] = {"observed": "observed", "hostile": "causal"}
-"""What may cross over: what Chromium was seen to do, or all that causes allow."""
+"""The edges for each name of `--schedule`: the orders that Chromium was seen to send, or all that causes allow."""
 ORDER_OF: Final[dict[Edges, Order]] = {"observed": "observed", "causal": "hostile"}
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """Says what is wrong with arguments in one line."""
+    """An argument parser that prints an error as one line."""
 
     def error(self, message: str) -> NoReturn:
-        """End with 2."""
+        """Print the error, and exit with 2."""
         self.exit(2, f"{PROGRAM}: {message}; see {self.prog} --help.\n")
 
 
 def add_serve(commands: argparse._SubParsersAction[OneLineParser]) -> None:
-    """The arguments of `serve`."""
+    """Add the parser of `serve`."""
     parser = commands.add_parser("serve", help="serve a fake browser at a ws:// address, or over a pipe")
-    parser.add_argument("--port", type=int, help="on this port; default: any that is free")
-    parser.add_argument("--script", metavar="FILE", help="what its pages do, as JSON")
-    parser.add_argument("--profile", choices=PROFILES, default="headless-new", help="which browser it is like")
-    parser.add_argument("--seed", type=int, default=0, help="what its ids, and chance, are made of")
-    parser.add_argument("--schedule", metavar="HOW", help=f"{SCHEDULES}; default: as they arise")
+    parser.add_argument("--port", type=int, help="listen on this port; default: any free port")
+    parser.add_argument("--script", metavar="FILE", help="a script, as JSON: what the pages do")
+    parser.add_argument(
+        "--profile", choices=PROFILES, default="headless-new", help="the browser to model (%(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="the seed of ids and random choices (%(default)s)")
+    parser.add_argument("--schedule", metavar="HOW", help=f"{SCHEDULES}; default: send messages in order of creation")
     way = parser.add_mutually_exclusive_group()
-    way.add_argument("--pipe", action="store_true", help="over descriptors 3 and 4, in place of a browser")
-    way.add_argument("--control", action="store_true", help="with /fake/truth, commands, verdict, play and advance")
+    way.add_argument("--pipe", action="store_true", help="use descriptors 3 and 4, in place of a browser")
+    way.add_argument("--control", action="store_true", help="serve /fake/truth, commands, verdict, play and advance")
     parser.set_defaults(run=run_serve)
 
 
 def run_serve(options: argparse.Namespace) -> int:
-    """Serve; the result is the exit code."""
+    """Serve until the end; return the exit code."""
     try:
         edges, schedule = read_schedule(options.schedule)
         script = _read_script(options.script)
@@ -79,7 +81,7 @@ def run_serve(options: argparse.Namespace) -> int:
 
 
 class _Trouble(Exception):
-    """Something is wrong; the text is the one line that says what."""
+    """The command cannot be carried out; the text is the line to print."""
 
 
 def _read_script(name: str | None) -> Script | None:
@@ -88,34 +90,39 @@ def _read_script(name: str | None) -> Script | None:
     try:
         text = Path(name).read_text(encoding="utf-8")
     except OSError as error:
-        raise _Trouble(f"{name!r} cannot be read ({error.strerror}).") from None
+        raise _Trouble(f"the script {name!r} cannot be read ({error.strerror}); give another file.") from None
     except ValueError:  # not UTF-8, or a NUL in its name
-        raise _Trouble(f"{name!r} is no text in UTF-8.") from None
+        raise _Trouble(f"the script {name!r} is not UTF-8 text; a script is JSON (Script.to_json).") from None
     return Script.from_json(text)
 
 
 def read_schedule(how: str | None) -> tuple[Edges | None, Schedule | None]:
-    """What `--schedule` says, of this command and of `fuzz`: which edges, and the turns of a file. Raises InvalidArgument."""
+    """Read the value of `--schedule`: the edges, and the schedule if it names a file.
+
+    Raises InvalidArgument.
+    """
     if how is None or how in EDGES_OF:
         return None if how is None else EDGES_OF[how], None
     try:
         schedule = Schedule.from_json(Path(how).read_text(encoding="utf-8"))
     except OSError as error:
-        raise InvalidArgument(f"{how!r} is no schedule ({error.strerror}); there are {SCHEDULES}.") from None
+        raise InvalidArgument(f"{how!r} is not a schedule ({error.strerror}); give {SCHEDULES}.") from None
     except UnicodeDecodeError:
-        raise InvalidArgument(f"{how!r} is no text in UTF-8; a schedule is JSON (Schedule.to_json).") from None
+        raise InvalidArgument(f"{how!r} is not UTF-8 text; a schedule is JSON (Schedule.to_json).") from None
     return schedule.edges, schedule
 
 
 def _check_pipe(options: argparse.Namespace) -> None:
-    """Before trio opens descriptors of its own, which would get these numbers."""
+    """Check the descriptors before trio opens some of its own, which would get the same numbers."""
     if options.port is not None:
-        raise _Trouble("--pipe has no port; leave --port out, or --pipe.")
+        raise _Trouble("--pipe and --port exclude each other; leave one of them out.")
     for descriptor in (COMMANDS_FD, MESSAGES_FD):
         try:
             os.fstat(descriptor)
         except OSError:
-            raise _Trouble(f"descriptor {descriptor} is not open; start it as a browser with a pipe is.") from None
+            raise _Trouble(
+                f"descriptor {descriptor} is not open; start this command as you start a browser with a pipe."
+            ) from None
 
 
 async def _serve(fake: FakeBrowser, options: argparse.Namespace) -> None:
@@ -142,7 +149,7 @@ async def _serve_port(fake: FakeBrowser, options: argparse.Namespace) -> None:
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else str(error)
             raise _Trouble(
-                f"port {options.port} cannot be had ({reason}); give another, or none for any that is free."
+                f"port {options.port} cannot be used ({reason}); give another port, or none for any free port."
             ) from None
         print(server.endpoint.ws_url, flush=True)  # noqa: T201
         if options.control:

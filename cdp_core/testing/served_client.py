@@ -1,10 +1,11 @@
-"""One client of a fake browser that is served: what it sends goes to the fake at its time, what there is for it goes out.
+"""One client of a served fake browser: reading its commands, and writing the messages for it.
 
-Virtual time follows the real clock, from the moment of serving. Where time was let pass by hand, the clock goes on from
-there.
+Virtual time follows the real clock from the moment of serving. If the test advances virtual time, the clock continues
+from there.
 
-Messages are taken when they may be delivered, so that they can be counted: who does not read is cut off when too much
-waits. Faults of byte streams (`faults.Split`, `faults.Merge`) say in which pieces they are written.
+Messages are taken from the fake browser as soon as they may be delivered, so that their size is known: a client that does
+not read is cut off when too much waits for it. Byte stream faults (`faults.Split`, `faults.Merge`) decide in which pieces
+messages are written.
 """
 
 from __future__ import annotations
@@ -23,17 +24,16 @@ from cdp_core.testing.fake.delivery_order import Edges
 from cdp_core.testing.simulation import DeliveryOrder
 
 MAX_BACKLOG_BYTES: Final = 64 << 20
-"""What waits for a client that does not read."""
+"""Bytes that may wait for a client that does not read."""
 PATIENCE: Final = 1.0
-"""How long a schedule waits for a client that sends nothing of what it wants first."""
+"""Seconds that a schedule waits for the commands that it needs from the client."""
 BATCH_DELAY: Final = 0.02
-"""How long messages that are to come together wait for each other."""
+"""Seconds that the messages of one batch wait for each other."""
 BROKEN: Final = (trio.BrokenResourceError, trio.ClosedResourceError)
 
 Order = Literal["arising", "observed", "hostile"]
 ORDERS: Final[tuple[Order, ...]] = ("arising", "observed", "hostile")
-"""In which order a client is told things: as they arise, or as they may cross over on their way, as far as was ever seen
-of a browser, or as far as could be at all."""
+"""The order of the messages to a client: the order of creation, a random observed order, or a random causal order."""
 Write = Callable[[list[bytes]], Awaitable[None]]
 
 
@@ -41,7 +41,7 @@ Write = Callable[[list[bytes]], Awaitable[None]]
 
 
 class RealClock:
-    """Lets a fake's virtual time follow trio's."""
+    """Makes the virtual time of a fake browser follow trio's clock."""
 
     def __init__(self, fake: FakeBrowser) -> None:
         self._fake = fake
@@ -50,7 +50,7 @@ class RealClock:
         self._advancing = False
 
     async def run(self) -> None:
-        """Let happen what is due, when it is due."""
+        """Advance virtual time whenever something is due."""
         clocks = self._fake._world.clocks
         clocks.append(self)
         try:
@@ -64,7 +64,7 @@ class RealClock:
             clocks.remove(self)
 
     def catch_up(self) -> None:
-        """Let the time pass that has passed; what was let pass by hand has passed too."""
+        """Advance virtual time to trio's time; if the test advanced it further, continue from there."""
         elapsed = trio.current_time() - self._time_origin
         if elapsed > self._fake.now:
             self._advancing = True
@@ -74,8 +74,7 @@ class RealClock:
             self._time_origin -= self._fake.now - elapsed
 
     def time_changed(self) -> None:
-        """See Clock."""
-        if not self._advancing:  # the clock itself knows what it has done
+        if not self._advancing:  # not for the clock's own advance
             self._changed.set()
 
 
@@ -83,7 +82,7 @@ class RealClock:
 
 
 class Outbox:
-    """What is to be written to one client, until nothing more will come."""
+    """The queue of messages to write to one client."""
 
     def __init__(self, end: ClientEnd, batch_size: int = 0) -> None:
         self._end = end
@@ -94,10 +93,10 @@ class Outbox:
         self._complete = False
         self._writing = trio.CancelScope()
         self.idle = True
-        """Whether everything is written that was to be."""
+        """Whether every queued message is written."""
 
     def put(self, texts: list[bytes]) -> None:
-        """Have these written. A client for whom too much waits is cut off."""
+        """Queue messages; cut the client off if more than MAX_BACKLOG_BYTES wait."""
         self._waiting += texts
         self._size += sum(map(len, texts))
         self.idle = self.idle and not texts
@@ -107,12 +106,12 @@ class Outbox:
             self._writing.cancel()
 
     def complete(self) -> None:
-        """Nothing more will come."""
+        """End the queue: no more messages follow."""
         self._complete = True
         self._filled.set()
 
     async def write_out(self, write: Write) -> None:
-        """Write until all is written, or it cannot be."""
+        """Write the queue until it is complete and empty, or until the connection breaks."""
         with self._writing, suppress(*BROKEN):
             while self._waiting or not self._complete:
                 if not self._waiting:
@@ -134,7 +133,10 @@ class Outbox:
 
 
 class ServedClient:
-    """One client and its link. A schedule of the fake's is enforced, as long as the client sends what it wants first."""
+    """One client and its link; it enforces the schedule of the fake browser.
+
+    If the client does not send the commands that the schedule needs within PATIENCE, the rest of the schedule is dropped.
+    """
 
     def __init__(
         self,
@@ -157,18 +159,18 @@ class ServedClient:
         self._end.on_message(self._wake)
 
     def receive(self, text: bytes) -> None:
-        """The client sent a text."""
+        """Hand a message of the client to the fake browser."""
         self._clock.catch_up()
         self._order.sent(len(text))
         self._end.receive(text)
         self._wake()
 
     def lost(self) -> None:
-        """The client has gone. Idempotent."""
+        """Disconnect the client in the fake browser. Idempotent."""
         self._end.lost()
 
     async def send_messages(self) -> None:
-        """Write what there is, until its connection has ended; then all was written."""
+        """Write messages until the connection has ended and all of them are written."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._fill_outbox)
             await self._outbox.write_out(self._write)

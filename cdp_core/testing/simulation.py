@@ -1,10 +1,10 @@
-"""Runs a fake browser and clients without sockets, turn by turn, and writes down what it did.
+"""Runs of a fake browser and clients without sockets, turn by turn; the turns taken are recorded.
 
-`Pump` takes the turns of a schedule, or those that a seed chooses, and then the rest in the default order, until nothing is
-left to do: consume at once, deliver the oldest, ask when quiet, let time pass when there is nothing else. What it took is a
-schedule again, exact: the same turns give the same run.
+`Pump` takes the turns of a schedule, or turns that a seed chooses, and then the rest in the default order until nothing is
+left to do: consume at once, deliver the oldest message, ask when quiet, let time pass when nothing else is possible. The
+recorded turns are an exact schedule: the same turns give the same run.
 
-`DeliveryOrder` is the same for who cannot be pumped: a transport or an endpoint that asks what it may send now.
+`DeliveryOrder` does the same for a client that cannot be pumped: its transport or endpoint asks what it may send now.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from cdp_core.testing.schedules import Advance, Ask, Consume, Deliver, Schedule,
 
 MAX_TURNS: Final = 100_000
 INTERRUPTION: Final = 24
-"""Once in so many turns somebody may ask in between."""
+"""With `interrupt`, one turn in this many may ask before everything is quiet."""
 
 
 # ── the clients ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class PureClient(Protocol):
-    """A client without a socket: what it is told comes in, what it writes goes out."""
+    """A client without a socket: it takes the browser's messages and returns the messages that it writes."""
 
     def receive(self, payload: bytes, /) -> Iterable[bytes]:
-        """The browser said this; what is written because of it."""
+        """Take a message from the browser; return the messages to write."""
         ...
 
 
@@ -43,30 +43,30 @@ class StartingClient(Protocol):
     """A client that writes first."""
 
     def start(self) -> Iterable[bytes]:
-        """It is connected; what is written at once."""
+        """Return the messages to write right after connecting."""
         ...
 
 
 @runtime_checkable
 class AskableClient(Protocol):
-    """A client that can be asked something."""
+    """A client that takes questions, as from its user."""
 
     def ask(self, question: Any, /) -> Iterable[bytes]:
-        """Somebody asks; what is written because of it."""
+        """Take a question; return the messages to write."""
         ...
 
 
 @attrs.define(eq=False)
 class _PumpedClient:
-    """A client, its end at the browser, and what it wrote and was not heard."""
+    """A client, its end at the browser, and its messages that the browser has not consumed."""
 
     client: PureClient
     end: ClientEnd
     written: deque[bytes] = attrs.Factory(deque["bytes"])
     knew: deque[int] = attrs.Factory(deque["int"])
-    """How much it had been told when it wrote each of them."""
+    """For each message in `written`: how many messages the client had received when it wrote it."""
     octets: int = 0
-    """Of the first that is written, how much was heard."""
+    """How many octets of the first message in `written` the browser has consumed."""
 
     def write(self, payloads: Iterable[bytes]) -> None:
         self.written.extend(payloads)
@@ -75,20 +75,20 @@ class _PumpedClient:
 
 @attrs.frozen(kw_only=True)
 class Run:
-    """What became of a run."""
+    """The record of a run."""
 
     schedule: Schedule
-    """The turns that were taken: run again with these, everything is the same."""
+    """The turns that were taken: a run with this schedule is the same."""
     delivered: tuple[tuple[int, bytes], ...] = attrs.field(repr=False)
     """Every message that was delivered, with the number of the client."""
     received: tuple[tuple[int, bytes], ...] = attrs.field(repr=False)
-    """Every message that the browser heard."""
+    """Every message that the browser consumed, with the number of the client."""
     hostile: int
-    """How many messages came before one that a browser was always seen to send earlier."""
+    """How many messages were delivered before one that a browser was always seen to send earlier."""
     passed_over: int
-    """Turns of the schedule that could not be taken."""
+    """How many turns of the schedule could not be taken."""
     quiet: bool
-    """Whether it came to rest; if not, the turns ran out."""
+    """Whether the run came to rest; False if it reached `max_turns`."""
 
 
 # ── the pump ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -100,9 +100,9 @@ class Pump:
         run = Pump(FakeBrowser(script), [client], seed=7).run()
         again = Pump(FakeBrowser(script), [another], schedule=run.schedule, exact=True).run()
 
-    With a `seed`, chance chooses among all turns that can be taken; time passes only when it is quiet, unless `hurry`.
-    `asks` are asked in their order, when it is quiet, or with `interrupt` also in between. With a `schedule` (else that of
-    the browser) its turns come first, its asks among them. `watch` is called after each turn.
+    With a `seed`, each turn is chosen at random among those that can be taken; time passes only when it is quiet, or at any
+    moment with `hurry`. The `asks` come in their order when it is quiet, with `interrupt` at any moment. The turns of the
+    `schedule` (default: the schedule of the browser) come first, its asks included. `watch` is called after each turn.
     """
 
     def __init__(
@@ -121,13 +121,13 @@ class Pump:
         max_turns: int = MAX_TURNS,
     ) -> None:
         if schedule is not None and (seed is not None or edges is not None):
-            raise InvalidArgument("A pump takes a schedule, or a seed with its edges; give one of the two.")
+            raise InvalidArgument("A pump takes a schedule, or a seed and edges; give only one of the two.")
         self.fake = fake
         self._schedule = schedule if schedule is not None else None if seed is not None else fake.schedule
         self._edges: Edges = edges or ("observed" if self._schedule is None else self._schedule.edges)
         self._random = None if seed is None else SeededRandom(seed)
         self._scheduled = deque(() if self._schedule is None or self._random is not None else self._schedule.turns)
-        """The turns of the schedule that were not tried yet."""
+        """The turns of the schedule that have not been tried yet."""
         self._asks = deque(asks)
         self._exact = exact
         self._hurry = hurry
@@ -143,7 +143,7 @@ class Pump:
             self.join(client)
 
     def join(self, client: PureClient, path: str | None = None) -> ClientEnd:
-        """Connect one client more."""
+        """Connect a client."""
         end = self.fake.connect(path, edges=self._edges)
         pumped = self._pumped[end.number] = _PumpedClient(client, end)
         if isinstance(client, StartingClient):
@@ -156,11 +156,11 @@ class Pump:
         return tuple(pumped.end for pumped in self._pumped.values())
 
     def ask(self, asks: Iterable[Ask]) -> None:
-        """Ask these things, too, in their order."""
+        """Add these asks to the end of the queue."""
         self._asks.extend(asks)
 
     def run(self, *, until: Callable[[], bool] | None = None) -> Run:
-        """Take turns until nothing is left to do, or `until` holds; then it can be gone on with."""
+        """Take turns until nothing is left to do or `until` returns True; the next call continues the run."""
         quiet = True
         for turn in self._turns():
             quiet = self._run_turn(turn)
@@ -182,8 +182,8 @@ class Pump:
                 yield turn
             elif self._exact:
                 raise LocalProtocolError(
-                    f"Turn {len(self._taken) + 1} of the schedule cannot be taken: {turn!r}; the clients or the script "
-                    "are not those that it was recorded with.",
+                    f"Turn {len(self._taken) + 1} of the schedule cannot be taken: {turn!r}. Run it with the clients and "
+                    "the script that it was recorded with, or without exact=True.",
                     reason="schedule",
                 )
             else:
@@ -233,14 +233,14 @@ class Pump:
             if index < count:
                 return Deliver(number, end.ready_at(index).number)
             index -= count
-        raise AssertionError("a place beyond all there is")
+        raise AssertionError("the index is larger than the number of ready messages")
 
     def _next_time(self) -> Turn | None:
         at, now = self.fake.next_time(), self.fake.now
         if at is None:
             return None
         seconds = at - now
-        while now + seconds < at:  # a difference is rounded, and what is due must be
+        while now + seconds < at:  # the difference was rounded down: time must reach `at`
             seconds = math.nextafter(seconds, math.inf)
         return Advance(seconds)
 
@@ -270,7 +270,7 @@ class Pump:
         return _at_rank(pumped.end, turn)
 
     def _take(self, turn: Turn) -> Turn:
-        """Take it. The answer is the turn, exact."""
+        """Take the turn; return it in its exact form."""
         if isinstance(turn, Advance):
             self.fake.advance(self.fake.now + turn.seconds)
             return turn
@@ -307,20 +307,23 @@ class Pump:
         return Consume(turn.client, consumed)
 
 
-# ── for who cannot be pumped ─────────────────────────────────────────────────────────────────────────────────────────
+# ── clients that cannot be pumped ────────────────────────────────────────────────────────────────────────────────────
 
 
 class DeliveryOrder:
-    """What one client is told next, for a transport or an endpoint that brings it there.
+    """The order of the messages to one client, for the transport or endpoint that sends them.
 
-    `take()` is a batch that may be sent now. A schedule is enforced: where it wants more of the client's commands first,
-    nothing is given out, and `waits_for_client` is true; `give_up()` gives the rest of it up, for a client that does not
-    behave as when the schedule was made. Time and asks are the program's own there, and passed over.
+    `take()` returns a batch that may be sent now. A schedule is enforced: if its next turn consumes commands that the
+    client has not sent yet, `take()` returns nothing and `waits_for_client` is True; `give_up()` drops the rest of the
+    schedule, for a client that behaves differently from the recorded one. Advance and Ask turns are skipped: time and
+    questions belong to the program.
     """
 
     def __init__(self, end: ClientEnd, *, schedule: Schedule | None = None, seed: int | None = None) -> None:
         if schedule is not None and seed is not None:
-            raise InvalidArgument("The order of delivery is a schedule's or a seed's; give one of the two.")
+            raise InvalidArgument(
+                "The order of delivery comes from a schedule or from a seed; give only one of the two."
+            )
         self._end = end
         given = schedule if schedule is not None else end.fake.schedule if seed is None else None
         turns = () if given is None else given.turns
@@ -329,25 +332,25 @@ class DeliveryOrder:
         )
         self._random = None if seed is None else SeededRandom(seed)
         self._commands = self._octets = 0
-        """What the client sent, beyond what the schedule has consumed."""
+        """The commands and octets that the client sent and the schedule has not consumed."""
 
     def sent(self, octets: int) -> None:
-        """The client sent a command of this size."""
+        """Count a command of this many octets from the client."""
         self._commands += 1
         self._octets += octets
 
     @property
     def waits_for_client(self) -> bool:
-        """Whether there is something to deliver, and the schedule wants commands first."""
+        """Whether a message is ready, and the schedule needs commands of the client first."""
         self._skip_consumed()
         return bool(self._turns) and not isinstance(self._turns[0], Deliver) and self._end.first() is not None
 
     def give_up(self) -> None:
-        """Keep to the schedule no longer."""
+        """Drop the rest of the schedule."""
         self._turns.clear()
 
     def take(self) -> list[bytes]:
-        """What may be sent now; nothing where nothing may."""
+        """Return the messages that may be sent now; the list may be empty."""
         taken: list[bytes] = []
         while True:
             self._skip_consumed()
@@ -359,7 +362,7 @@ class DeliveryOrder:
                 return taken
 
     def _skip_consumed(self) -> None:
-        """Leave the turns behind that need nothing any more."""
+        """Remove the Consume turns at the front that the client has already satisfied."""
         while self._turns:
             turn = self._turns[0]
             if not isinstance(turn, Consume) or self._commands < turn.commands or self._octets < turn.octets:

@@ -1,8 +1,8 @@
-"""What a page does, as values: the steps of a script.
+"""Scripts: what the pages of a fake browser do, as a list of steps per document.
 
-A step names the things it makes and uses by labels of the script's own: `AddFrame("ad", url=…)` makes a frame called `ad`,
-`Dialog("confirm", "sure?", frame="ad")` is raised in it. A page is called by the label it was opened under; the first one
-is `main`. A frame that is not named is the page's own.
+A step names the things that it makes and uses by labels of the script: `AddFrame("ad", url=…)` makes a frame labelled `ad`,
+and `Dialog("confirm", "sure?", frame="ad")` opens a dialog in it. The label of a page is the one it was opened with; the
+first page is `main`. A page's label used as a frame means its main frame.
 
 Steps print as the Python that makes them, compare by value, and survive JSON (`Script.to_json`, `Script.from_json`).
 """
@@ -69,13 +69,13 @@ MAIN: Final = "main"
 WORKERS: Final = ("dedicated", "shared", "service")
 DIALOGS: Final = ("alert", "confirm", "prompt", "beforeunload")
 UNLOAD_EVENTS: Final = ("", "beforeunload", "pagehide", "visibilitychange", "unload")
-"""When a script does something: now, or when its document is left."""
+"""When a script acts: now (""), or at this event while its document is left."""
 CONSOLE: Final = ("log", "debug", "info", "warning", "error")
 
 
 @attrs.frozen(repr=False)
 class Navigate(LiteralValue):
-    """The page goes to another document by itself."""
+    """A page navigates itself to another document."""
 
     url: str = attrs.field(validator=a_text)
     page: str = attrs.field(default=MAIN, validator=a_name)
@@ -83,7 +83,7 @@ class Navigate(LiteralValue):
 
 @attrs.frozen(repr=False)
 class AddFrame(LiteralValue):
-    """A script adds an iframe; it is out of process where its site is another one."""
+    """A script adds an iframe; it is out of process if its site differs from its parent's."""
 
     label: str = attrs.field(validator=a_name)
     url: str = attrs.field(default="about:blank", validator=a_text)
@@ -92,7 +92,7 @@ class AddFrame(LiteralValue):
 
 @attrs.frozen(repr=False)
 class NavigateFrame(LiteralValue):
-    """An iframe goes to another document; to another site, it changes its process."""
+    """An iframe navigates to another document; if the site differs, it changes its process."""
 
     label: str = attrs.field(validator=a_name)
     url: str = attrs.field(validator=a_text)
@@ -100,7 +100,7 @@ class NavigateFrame(LiteralValue):
 
 @attrs.frozen(repr=False)
 class PushState(LiteralValue):
-    """A script gives its document another address, as `history.pushState` does: nothing is loaded."""
+    """A script changes the URL of its document with `history.pushState`; nothing is loaded."""
 
     url: str = attrs.field(validator=a_text)
     frame: str = attrs.field(default=MAIN, validator=a_name)
@@ -108,7 +108,7 @@ class PushState(LiteralValue):
 
 @attrs.frozen(repr=False)
 class Go(LiteralValue):
-    """A script goes back in the history of its page, or forward, as `history.go` does."""
+    """A script moves back or forward in the history of its page with `history.go`."""
 
     delta: int = attrs.field(default=-1, validator=a_number(-50))
     page: str = attrs.field(default=MAIN, validator=a_name)
@@ -123,17 +123,17 @@ class RemoveFrame(LiteralValue):
 
 @attrs.frozen(repr=False)
 class MoveFrame(LiteralValue):
-    """A script moves an iframe's element: it loads anew, as another frame (fact 44)."""
+    """A script moves an iframe's element: the iframe loads again, as a new frame (fact 44)."""
 
     label: str = attrs.field(validator=a_name)
 
 
 @attrs.frozen(repr=False)
 class Dialog(LiteralValue):
-    """A script calls alert, confirm or prompt; the steps after it come when it was answered.
+    """A script calls alert, confirm or prompt; the steps after it run once the dialog is closed.
 
-    With the type `beforeunload` the document will ask before it is left, if a user, or a command in the name of one, has
-    done something in it by then. `at` is a moment of its leaving at which the dialog is opened, in place of now.
+    With the type `beforeunload` the document asks before it is left, if by then a user, or a command with a user gesture,
+    has interacted with it. `at` names an event of leaving the document; the dialog then opens at that event.
     """
 
     type: str = attrs.field(default="alert", validator=one_of(DIALOGS))
@@ -151,14 +151,14 @@ class Console(LiteralValue):
     type: str = attrs.field(default="log", validator=a_text)
     frame: str = attrs.field(default=MAIN, validator=a_name)
     times: int = attrs.field(default=1, validator=a_number(1))
-    """How often the text stands there: how large messages are told in few words."""
+    """How often the text is repeated in the one message: a short way to write large messages."""
     at: str = attrs.field(default="", validator=one_of(UNLOAD_EVENTS))
-    """A moment of the document's leaving, in place of now."""
+    """The event of leaving the document at which the script writes; "" is now."""
 
 
 @attrs.frozen(repr=False)
 class ScriptError(LiteralValue):
-    """A script throws, and nobody catches it."""
+    """A script throws an exception that nothing catches."""
 
     message: str = attrs.field(validator=a_text)
     frame: str = attrs.field(default=MAIN, validator=a_name)
@@ -166,10 +166,10 @@ class ScriptError(LiteralValue):
 
 @attrs.frozen(repr=False)
 class Request(LiteralValue):
-    """A script asks for something, by XMLHttpRequest, and writes to the console what came: status and body, or `failed`.
+    """A script sends an XMLHttpRequest and writes the result to the console: status and body, or `failed`.
 
-    It asks when it is over; with `sync` it asks at once and waits for it, and so does its whole process. Where it is
-    `quiet`, nothing is written.
+    The request is sent when the script is over; with `sync` it is sent at once, and the whole process waits for the
+    response. With `quiet` nothing is written.
     """
 
     url: str = attrs.field(validator=a_text)
@@ -190,10 +190,10 @@ class Popup(LiteralValue):
 
 @attrs.frozen(repr=False)
 class Worker(LiteralValue):
-    """A script starts a worker: a dedicated one, or one that is shared, or a service worker, which there may be already.
+    """A script starts a worker: dedicated, shared, or a service worker. The last two may exist already.
 
-    What its own script does are the steps that `pages` has by its address: of these it writes to the console, throws, and
-    waits. So it does where a later step names its label as the frame.
+    The steps of the worker's own script are those that `pages` has under its URL; a worker performs Console, ScriptError
+    and Wait only. A later Console or ScriptError may name the worker's label as its frame.
     """
 
     label: str = attrs.field(validator=a_name)
@@ -204,17 +204,17 @@ class Worker(LiteralValue):
 
 @attrs.frozen(repr=False)
 class EndWorker(LiteralValue):
-    """A worker ends: a dedicated one is terminated by who made it, another one closes itself."""
+    """A worker ends: a dedicated one is terminated by its document, another one closes itself."""
 
     label: str = attrs.field(validator=a_name)
 
 
 @attrs.frozen(repr=False)
 class Prerender(LiteralValue):
-    """A document has another one of its origin rendered in advance, as speculation rules do (fact 45).
+    """A document prerenders another document of its origin, as speculation rules do (fact 45).
 
-    It is there for clients that are attached to pages through their tabs. The page is that one when it goes there, by a
-    step of it.
+    Only clients that attached to pages through their tabs see it. When a step navigates the page to that URL, the
+    prerendered document becomes the page's document.
     """
 
     label: str = attrs.field(validator=a_name)
@@ -224,14 +224,14 @@ class Prerender(LiteralValue):
 
 @attrs.frozen(repr=False)
 class Discard(LiteralValue):
-    """The browser discards a tab: its page is there as another target, without a process, until somebody goes there."""
+    """The browser discards a tab: its page is then a new target without a process, until it is navigated."""
 
     page: str = attrs.field(default=MAIN, validator=a_name)
 
 
 @attrs.frozen(repr=False)
 class Crash(LiteralValue):
-    """The renderer of a page dies."""
+    """The renderer process of a page crashes."""
 
     page: str = attrs.field(default=MAIN, validator=a_name)
 
@@ -250,7 +250,7 @@ class Cut(LiteralValue):
 
 @attrs.frozen(repr=False)
 class Wait(LiteralValue):
-    """Nothing happens for so long, in virtual time."""
+    """The script pauses for `seconds` of virtual time."""
 
     seconds: float = attrs.field(validator=a_duration)
 
@@ -285,12 +285,12 @@ def _labels(steps: Iterable[Step]) -> list[str]:
 
 
 def labels_made(steps: Iterable[Step]) -> set[str]:
-    """The labels of what these steps make."""
+    """Return the labels of the things that these steps make."""
     return set(_labels(steps))
 
 
 def labels_used(steps: Iterable[Step]) -> set[str]:
-    """The labels of what must be there for these steps to do anything."""
+    """Return the labels of the things that these steps use."""
     used: set[str] = set()
     for step in steps:
         if isinstance(step, (NavigateFrame, RemoveFrame, MoveFrame, EndWorker)):
@@ -300,20 +300,20 @@ def labels_used(steps: Iterable[Step]) -> set[str]:
 
 
 def checked_steps(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """Steps, and nothing else. Raises InvalidArgument."""
+    """Return the steps as a tuple. Raises InvalidArgument if one of the values is not a step."""
     given: Any = steps
     if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
-        raise InvalidArgument(f"Steps are given as a list of them, not as {steps!r}.")
+        raise InvalidArgument(f"The steps must be a list of steps, not {steps!r}.")
     made = tuple(steps)
     for each in made:
         if type(each) not in KINDS.values():
-            raise InvalidArgument(f"{each!r} is no step; there are {', '.join(KINDS)}.")
+            raise InvalidArgument(f"{each!r} is not a step; the steps are {', '.join(KINDS)}.")
     return made
 
 
 @attrs.frozen(repr=False)
 class Answer(LiteralValue):
-    """What `Runtime.evaluate` of a known expression does, and then brings."""
+    """The steps that `Runtime.evaluate` of a known expression performs, and the value it then returns."""
 
     value: Any = attrs.field(default=None, hash=False)
     steps: tuple[Step, ...] = attrs.field(default=(), converter=checked_steps)
@@ -321,10 +321,10 @@ class Answer(LiteralValue):
 
 @attrs.frozen(repr=False)
 class Served(LiteralValue):
-    """What the server says of a document, and how long it takes for it.
+    """The headers that a server sends with a document, and how long it takes.
 
-    `content` is its Content-Security-Policy, `permissions` its Permissions-Policy; of both, what is about requests of
-    scripts is heeded (fact 27).
+    `content` is the Content-Security-Policy, `permissions` the Permissions-Policy; the fake browser heeds the parts of both
+    that concern requests of scripts (fact 27).
     """
 
     content: str = attrs.field(default="", validator=a_text)
@@ -334,11 +334,11 @@ class Served(LiteralValue):
 
 @attrs.frozen(repr=False)
 class Override(LiteralValue):
-    """What a client's script for new documents puts in the place of alert, confirm and prompt.
+    """What a client's init script puts in place of alert, confirm and prompt.
 
-    Each asks an address, and waits for the answer: JSON whose members `accept` and `text` are what the dialog brings. In
-    `url` stand `{type}`, `{message}` and `{default}` for what it is asked with. Where no answer comes, the call throws
-    what XMLHttpRequest throws.
+    Each call sends a request to `url`, in which `{type}`, `{message}` and `{default}` become the arguments of the dialog,
+    and waits for the response: JSON whose members named by `accept` and `text` are the answer to the dialog. If no response
+    comes, the call throws what XMLHttpRequest throws.
     """
 
     url: str = attrs.field(validator=a_text)
@@ -368,7 +368,7 @@ def _members_of(given: Mapping[str, T], part: str, kind: type[T]) -> FrozenMappi
 def _a_mapping(given: object, part: str) -> Mapping[Any, Any]:
     mapping = cast("Mapping[Any, Any]", given)
     if not isinstance(given, Mapping) or not all(isinstance(known, str) for known in mapping):
-        raise InvalidArgument(f"{part} of a script is a mapping by texts, not {given!r}.")
+        raise InvalidArgument(f"{part} of a script must be a mapping with text keys, not {given!r}.")
     return mapping
 
 
@@ -384,12 +384,13 @@ def _to_pages(pages: Mapping[str, Iterable[Step]]) -> Mapping[str, tuple[Step, .
 
 @attrs.frozen(kw_only=True, repr=False)
 class Script(LiteralValue):
-    """What pages do: when they load, by themselves, and when an expression is evaluated in them.
+    """What the pages of a fake browser do.
 
-    `pages` has the steps of a document's own script by its URL, `timeline` what happens from the start on, `answers` what
-    expressions do, `served` what servers say of documents, `overrides` what those scripts for new documents do in whose
-    source a text stands. A step about something that has gone meanwhile does nothing; one about something that no step makes is
-    an error here. Pages that clients open are called `page 2`, `page 3` …, by the number of labels there are.
+    `pages` has the steps of a document's own script by its URL, `timeline` the steps from the start of the browser on,
+    `answers` the effects of evaluated expressions, `served` the headers of documents by URL, and `overrides` the effects of
+    init scripts by a text that their source contains. A step that uses a thing which is gone by then does nothing; a step
+    that uses a label which no step makes is an error here. Pages that clients open get the labels `page 2`, `page 3` …, by
+    the number of labels so far.
     """
 
     pages: Mapping[str, tuple[Step, ...]] = attrs.field(default=FrozenMapping(), converter=_to_pages)
@@ -407,22 +408,24 @@ class Script(LiteralValue):
         made = {MAIN, *labels_made(steps)}
         odd = sorted(label for label in labels_used(steps) - made if not label.startswith(("page ", "popup ")))
         if odd:
-            raise InvalidArgument(f"No step of the script makes {odd[0]!r}; there are {', '.join(sorted(made))}.")
+            raise InvalidArgument(
+                f"No step of the script makes {odd[0]!r}; use one of these labels: {', '.join(sorted(made))}."
+            )
 
     def steps(self) -> tuple[Step, ...]:
-        """All of them, wherever they stand."""
+        """Return all steps of the timeline, the pages and the answers."""
         return tuple(step for steps in self._step_lists().values() for step in steps)
 
     def _step_lists(self) -> dict[str, tuple[Step, ...]]:
-        """Each list of steps, by where it stands."""
+        """Return each list of steps by its path in the script."""
         pages = {f"pages[{url!r}]": steps for url, steps in self.pages.items()}
         answers = {f"answers[{known!r}]": answer.steps for known, answer in self.answers.items()}
         return {**pages, "The timeline": self.timeline, **answers}
 
     def merged(self, other: Script) -> Script:
-        """This script and what another one knows besides, which stands in place of what has the same name.
+        """Return this script with the parts of another one added; for equal keys the other one wins.
 
-        Of its timeline are there the labels that it gives, for others to use.
+        Of the other timeline only the steps that make new labels are added, so that other steps can use those labels.
         """
         given = labels_made(self.timeline)
         parts = ("pages", "answers", "served", "overrides")
@@ -431,7 +434,7 @@ class Script(LiteralValue):
         return attrs.evolve(self, timeline=(*self.timeline, *further), **known)
 
     def to_json(self) -> Json:
-        """The script as JSON."""
+        """Return the script as JSON."""
         return {
             "pages": {url: _steps_to_json(steps) for url, steps in self.pages.items()},
             "timeline": _steps_to_json(self.timeline),
@@ -444,7 +447,7 @@ class Script(LiteralValue):
 
     @classmethod
     def from_json(cls, content: str | bytes | Json) -> Script:
-        """Read a script. Raises InvalidArgument that names the place."""
+        """Read a script from JSON. Raises InvalidArgument with the path of the wrong part."""
         script = parse_object(content, "script", ("pages", "timeline", "answers", "served", "overrides"))
         pages, answers, served, overrides = (
             _member(script, part) for part in ("pages", "answers", "served", "overrides")
@@ -461,9 +464,9 @@ class Script(LiteralValue):
 
 
 def checked_script(given: Script) -> Script:
-    """A script, and nothing else. Raises InvalidArgument."""
-    if not isinstance(given, Script):  # pyright: ignore[reportUnnecessaryIsInstance] - of those who are not checked
-        raise InvalidArgument(f"{given!r} is no script; JSON becomes one by Script.from_json.")
+    """Return the value if it is a script. Raises InvalidArgument."""
+    if not isinstance(given, Script):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be unchecked
+        raise InvalidArgument(f"{given!r} is not a script; make one from JSON with Script.from_json.")
     return given
 
 

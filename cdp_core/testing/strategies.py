@@ -1,16 +1,16 @@
-"""Hypothesis strategies for scripts, schedules and faults: what a client can meet, and shrinks to the least of it.
+"""Hypothesis strategies for scripts, schedules and faults.
 
     @given(script=scripts(), seed=st.integers(0, 2**32))
     def test_my_client(script, seed): ...
 
-Scripts can always be played: a label is there when it is used, a frame goes once, nothing happens in a page that is gone.
-At least half of them are race-free: what a page does by itself comes when everything is quiet, so that the truth at the end
-is the same under every schedule (`is_race_free`). They shrink to few steps, few frames, short texts.
+Scripts can always be played: a label exists when it is used, a frame is removed once, no step acts in a page that is gone.
+At least half of them are race-free: the pages act when everything is quiet, so that the truth at the end is the same under
+every schedule (`is_race_free`). They shrink to few steps, few frames and short texts.
 
-Schedules are of ranks, not numbers, so that they fit every script; what cannot be taken is passed over. Faults are those of
-the legality that is asked for.
+Schedules use ranks, not numbers, so that they fit every script; a turn that cannot be taken is skipped. Faults have the
+legality that the caller asks for.
 
-Hypothesis is not among what this package needs: it is imported here and nowhere else.
+Hypothesis is optional for this package: importing this module without it raises an ImportError that names the extra.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ON: Final = st.sampled_from((1, 0, 2, 1))
 
 
 def questions(*, max_questions: int = 6) -> st.SearchStrategy[tuple[Any, ...]]:
-    """What a client may be asked at any moment (search.py)."""
+    """Return a strategy for the questions to a client (search.py)."""
     return _BOOLEAN.flatmap(
         lambda asked: st.lists(_QUESTION, min_size=asked, max_size=max_questions if asked else 0).map(tuple)
     )
@@ -83,7 +83,7 @@ _QUESTION: Final[st.SearchStrategy[Any]] = st.builds(
 def schedules(
     script: Script | None = None, *, clients: int = 1, max_turns: int = 24, edges: Edges = "observed"
 ) -> st.SearchStrategy[turn_types.Schedule]:
-    """Schedules for a script; time passes out of turn only where the script is not race-free."""
+    """Return a strategy for schedules; they contain Advance turns only if the script is not race-free."""
     client = st.integers(1, clients)
     chosen: list[st.SearchStrategy[Any]] = [
         st.builds(turn_types.Deliver, client, rank=st.integers(0, 7)),
@@ -124,14 +124,15 @@ EVENTS: Final = (
 def faults(
     *legalities: fault_types.Legality, max_faults: int = 3, streams: bool = False
 ) -> st.SearchStrategy[tuple[fault_types.Fault, ...]]:
-    """A few faults of these legalities, `legal` where none is named; with `streams`, also those of byte streams.
+    """Return a strategy for up to `max_faults` faults of these legalities (default: `legal`).
 
-    A link that breaks, or falls silent, is the first: who comes again finds a better one.
+    With `streams`, they include the faults of byte streams. Only the first link breaks or falls silent: a client that
+    connects again gets a good link. Raises InvalidArgument.
     """
     wanted = legalities or ("legal",)
     odd = [each for each in wanted if each not in fault_types.LEGALITIES]
     if odd:
-        raise InvalidArgument(f"{odd[0]!r} is no legality; there are {', '.join(fault_types.LEGALITIES)}.")
+        raise InvalidArgument(f"{odd[0]!r} is not a legality; use {', '.join(fault_types.LEGALITIES)}.")
     nth, soon = st.sampled_from((1, 1, 2, 3, 4)), st.sampled_from((1, 1, 1, 2))
     command, event = st.sampled_from(COMMANDS), st.sampled_from(EVENTS)
     index, direction = st.integers(1, 40), st.sampled_from(["out", "in"])
@@ -145,7 +146,7 @@ def faults(
         "hostile": [
             st.builds(fault_types.Drop, command, nth),
             st.builds(fault_types.Duplicate, command, nth),
-            # Of what is new any will do, and the first of its kind: what dies of it once dies at once.
+            # More weight for new events and values, mostly the first of a kind: a client that fails on one fails at once.
             *2 * [st.builds(fault_types.Novelty, event, st.just("event"), soon)],
             st.builds(fault_types.Novelty, event, st.just("field"), nth),
             *2
@@ -166,5 +167,5 @@ def faults(
             st.builds(fault_types.Merge, st.integers(2, 5)),
         ]
     one = st.sampled_from(wanted).flatmap(lambda legality: st.one_of(of[legality]))
-    # Of one list Hypothesis draws most empty.
+    # Without a minimum size Hypothesis draws mostly empty lists.
     return _SOME_OF.flatmap(lambda some: st.lists(one, min_size=min(some, max_faults), max_size=max_faults).map(tuple))

@@ -1,13 +1,13 @@
-"""A fake browser in a thread of its own: for blocking programs, for asyncio, for clients in another process.
+"""A fake browser in its own thread, for blocking programs, asyncio, and clients in other processes.
 
     with start_fake_browser() as endpoint:
         subprocess.run(["node", "client.js", endpoint.ws_url])
         assert endpoint.fake.truth().dialogs == ()
 
-The thread runs trio and the endpoint of `serving`; its clock is the real one. `endpoint.fake` may be used from any thread:
-each of its calls is carried out in the fake's thread, between two messages, and waited for.
+The thread runs trio and the endpoint of endpoint.py, on the real clock. `endpoint.fake` may be used from any thread: each
+call runs in the thread of the fake browser, between two messages, and the caller waits for it.
 
-A script that cannot be played raises InvalidArgument where the block ends.
+A script that cannot be played raises InvalidArgument at the end of the block.
 """
 
 from __future__ import annotations
@@ -35,16 +35,17 @@ from cdp_core.transports import Transport
 
 T = TypeVar("T")
 CHECK_INTERVAL: Final = 0.1
-"""How often a waiting caller looks whether the thread still runs."""
+"""Seconds between two checks of a waiting caller that the thread still runs."""
 
 
 @contextmanager
 def start_fake_browser(
     fake: FakeBrowser | None = None, /, *, port: int = 0, control: bool = False, order: Order = "arising"
 ) -> Generator[FakeEndpoint, None, None]:
-    """Serve a fake browser in a thread of its own for the body. The fake that is given is the thread's until then.
+    """Serve a fake browser in its own thread while the block runs.
 
-    Raises what `serve_fake_browser` does.
+    Until the end of the block use `endpoint.fake`, and not the given fake browser, which belongs to the thread. Raises what
+    `serve_fake_browser` raises.
     """
     thread = _Thread(FakeBrowser() if fake is None else fake, port=port, control=control, order=order)
     endpoint = thread.start()
@@ -56,7 +57,7 @@ def start_fake_browser(
 
 
 class _Thread:
-    """The thread and the way into it."""
+    """The thread of a fake browser, and calls into it."""
 
     def __init__(self, fake: FakeBrowser, *, port: int, control: bool, order: Order) -> None:
         self._open = partial(serve_fake_browser, fake, port=port, control=control, order=order)
@@ -67,7 +68,7 @@ class _Thread:
         self._thread = threading.Thread(target=self._run, name="fake browser", daemon=True)
 
     def start(self) -> FakeEndpoint:
-        """Start it; the endpoint once it is there. Raises what serving raised."""
+        """Start the thread; return the endpoint once it serves. Raises what serving raised."""
         self._thread.start()
         try:
             return self._serving.result()
@@ -76,19 +77,19 @@ class _Thread:
             raise
 
     def stop(self) -> None:
-        """End it, if it has not ended, and wait for that."""
+        """End the thread if it still runs, and wait for its end."""
         if self._token is not None:
             with suppress(trio.RunFinishedError):
                 self._token.run_sync_soon(self._scope.cancel)
         self._thread.join()
 
     def raise_failure(self) -> None:
-        """Raise what ended it, if that was no wish."""
+        """Raise the exception that ended the thread, if there was one."""
         if self._failure is not None:
             raise self._failure
 
     def call(self, run: Callable[[], T]) -> T:
-        """Run something in it and wait for that. Raises what it raised."""
+        """Run a function in the thread and return its result. Raises what it raised."""
         done: Future[T] = Future()
         assert self._token is not None
         try:
@@ -98,13 +99,13 @@ class _Thread:
                     return done.result(CHECK_INTERVAL)
                 except NotYet:
                     if done.done():
-                        raise  # it was `run` that raised it
+                        raise  # `run` itself raised it
                     if not self._thread.is_alive():
                         break
         except trio.RunFinishedError:
             pass
         raise LocalProtocolError(
-            "The fake browser's thread has ended; ask it before the block of start_fake_browser ends.", reason="closed"
+            "The fake browser's thread has ended; use it before the block of start_fake_browser ends.", reason="closed"
         )
 
     def _run(self) -> None:
@@ -127,12 +128,12 @@ class _Thread:
 def _run_into(done: Future[T], run: Callable[[], T]) -> None:
     try:
         done.set_result(run())
-    except Exception as error:  # noqa: BLE001 - it is the caller's
+    except Exception as error:  # noqa: BLE001 - raised in the calling thread
         done.set_exception(error)
 
 
 class FakeInThread(FakeBrowser):
-    """A fake browser that lives in another thread; everything that is asked of it is asked there."""
+    """A fake browser in another thread; each call runs in that thread and waits for the result."""
 
     def __init__(self, fake: FakeBrowser, call: Callable[[Callable[[], Any]], Any]) -> None:
         self._fake = fake
@@ -144,102 +145,83 @@ class FakeInThread(FakeBrowser):
 
     @property
     def path(self) -> str:
-        """See FakeBrowser."""
         return self._fake.path
 
     @property
     def now(self) -> float:
-        """See FakeBrowser."""
         return self._call_in_thread(lambda: self._fake.now)
 
     @property
     def commands(self) -> tuple[ReceivedCommand, ...]:
-        """See FakeBrowser."""
         return self._call_in_thread(lambda: self._fake.commands)
 
     def play(self, *steps: Step | Script) -> None:
-        """See FakeBrowser."""
         self._call_in_thread(lambda: self._fake.play(*steps))
 
     def advance(self, to: float) -> None:
-        """See FakeBrowser."""
         self._call_in_thread(lambda: self._fake.advance(to))
 
     def next_time(self) -> float | None:
-        """See FakeBrowser."""
         return self._call_in_thread(self._fake.next_time)
 
     def cut(self) -> None:
-        """See FakeBrowser."""
         self._call_in_thread(self._fake.cut)
 
     def command_log(self, client: int | None = None) -> tuple[LoggedCommand, ...]:
-        """See FakeBrowser."""
         return self._call_in_thread(lambda: self._fake.command_log(client))
 
     def delivered(self, client: int) -> DeliveryLog:
-        """See FakeBrowser."""
         return self._call_in_thread(lambda: self._fake.delivered(client))
 
     def matched_faults(self, client: int) -> FaultReport:
-        """See FakeBrowser."""
         return self._call_in_thread(lambda: self._fake.matched_faults(client))
 
     def ended_sessions(self, client: int) -> Mapping[str, str]:
-        """See FakeBrowser."""
         return self._call_in_thread(lambda: self._fake.ended_sessions(client))
 
     def truth(self) -> Truth:
-        """See FakeBrowser."""
         return self._call_in_thread(self._fake.truth)
 
     def statistics(self) -> FakeStatistics:
-        """See FakeBrowser."""
         return self._call_in_thread(self._fake.statistics)
 
     def assert_clean(self) -> None:
-        """See FakeBrowser."""
         self._call_in_thread(self._fake.assert_clean)
 
     def is_connected(self, client: int) -> bool:
-        """See FakeBrowser."""
         return self._call_in_thread(lambda: self._fake.is_connected(client))
 
     def paused(self, client: int | None = None) -> tuple[tuple[str, str], ...]:
-        """See FakeBrowser."""
         return self._call_in_thread(lambda: self._fake.paused(client))
 
     def held_by(self, client: int) -> tuple[tuple[str, str, str], ...]:
-        """See FakeBrowser."""
         return self._call_in_thread(lambda: self._fake.held_by(client))
 
     def left_enabled(self, client: int) -> tuple[tuple[str | None, str], ...]:
-        """See FakeBrowser."""
         return self._call_in_thread(lambda: self._fake.left_enabled(client))
 
     def unfinished(self) -> list[str]:
-        """See FakeBrowser."""
         return self._call_in_thread(self._fake.unfinished)
 
     def connect(self, path: str | None = None, **_options: Any) -> ClientEnd:  # noqa: ARG002
-        """Refused: an end belongs to the thread of its fake. Raises LocalProtocolError."""
+        """Raise LocalProtocolError: a client end belongs to the thread of its fake browser."""
         raise self._refusal()
 
     def ready(self) -> tuple[ReadyMessage, ...]:
-        """Refused, as `connect` is. Raises LocalProtocolError."""
+        """Raise LocalProtocolError, as `connect` does."""
         raise self._refusal()
 
     def deliver(self, *_what: Any) -> Any:
-        """Refused, as `connect` is. Raises LocalProtocolError."""
+        """Raise LocalProtocolError, as `connect` does."""
         raise self._refusal()
 
     def transport(self, path: str | None = None) -> Transport:  # noqa: ARG002
-        """Refused, as `connect` is. Raises LocalProtocolError."""
+        """Raise LocalProtocolError, as `connect` does."""
         raise self._refusal()
 
     def _refusal(self) -> LocalProtocolError:
         return LocalProtocolError(
-            "This fake browser lives in another thread; connect to it over its address.", reason="elsewhere"
+            "This fake browser runs in another thread; connect to it over its address.", reason="elsewhere"
         )
 
     def _call_in_thread(self, run: Callable[[], T]) -> T:

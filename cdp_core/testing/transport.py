@@ -1,11 +1,11 @@
-"""A fake browser at the other end of a `Transport`: no socket, and the clock of trio.
+"""A transport to a fake browser, without a socket, on trio's clock.
 
     fake = FakeBrowser()
     async with open_browser_session(FakeTransport(fake)) as browser: ...
 
-Virtual time is trio's, from the moment the first transport was made; under `MockClock` a script's waits cost nothing.
-Messages come in the order in which they arise, or in that of a `seed`, or of a `schedule`: then a message waits for the
-commands that the schedule consumes before it, until the whole program is waiting too.
+Virtual time follows trio's clock from the first use of a transport; under `MockClock` a script's waits cost nothing.
+Messages come in the order of creation, or in an order that a `seed` or a `schedule` chooses. With a schedule a message
+waits for the commands that the schedule consumes before it, until every other task of the program is blocked.
 """
 
 from __future__ import annotations
@@ -39,14 +39,13 @@ class FakeTransport:
         self._order = DeliveryOrder(self._end, schedule=schedule, seed=seed)
         self._batch_size = ByteStream(fake.faults, self._end.number).batch_size
         self._rest: list[bytes] = []
-        """What was taken, and comes with the next batch: where a fault says how many come at once."""
+        """Messages that are taken and exceed the batch size of a `Merge` fault; they come with the next batch."""
         self._end.on_message(self._wake)
         self._arrived = trio.Event()
         self._time_origin: float | None = None
         self._closed = False
 
     async def receive(self) -> Sequence[bytes]:
-        """See Transport."""
         await trio.lowlevel.checkpoint()  # before the messages are taken: a cancelled call must lose none
         while True:
             self._catch_up()
@@ -56,7 +55,7 @@ class FakeTransport:
                 batch, self._rest = self._rest[:most], self._rest[most:]
                 return batch
             if self._order.waits_for_client:
-                # Whatever the program still does, it does before this returns.
+                # Every other task gets the chance to send its commands before the schedule is given up.
                 await trio.testing.wait_all_tasks_blocked()
                 if self._order.waits_for_client:
                     self._order.give_up()
@@ -70,13 +69,11 @@ class FakeTransport:
             self._arrived = trio.Event()
 
     async def send(self, batch: Sequence[bytes], /) -> None:
-        """See Transport."""
         await trio.lowlevel.checkpoint()
         for text in batch:
             self.send_now(text)
 
     def send_now(self, text: bytes, /) -> bool:
-        """See DirectTransport."""
         if self._closed or not self._end.connected:
             return False
         self._catch_up()
@@ -86,11 +83,10 @@ class FakeTransport:
 
     @property
     def unsent(self) -> bool:
-        """See DirectTransport: a message is taken whole or not at all."""
+        """Always False: a message is taken whole or not at all."""
         return False
 
     async def aclose(self) -> None:
-        """See Transport."""
         if not self._closed:
             self._closed = True
             self._rest = []

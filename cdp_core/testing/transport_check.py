@@ -1,11 +1,11 @@
-"""The conformance test for a transport: what a session relies on, checked one promise after the other.
+"""The conformance test for a transport: the promises that a session relies on, one after the other.
 
     async def test_mine() -> None:
         await check_transport(open_my_pair)
 
-`open_my_pair()` is an async context manager that gives a fresh pair: the transport under test, and its far end, which is
-any object with the same three methods (for a client transport: whatever plays the browser). Each promise gets a pair of
-its own. A broken promise is an AssertionError that names it; nothing hangs, every step has a deadline.
+`open_my_pair()` is an async context manager that yields a fresh pair: the transport under test, and its far end, which is
+any object with the same three methods (for a client transport, the object that plays the browser). Each promise gets a
+pair of its own. A broken promise is an AssertionError that names it. Every step has a deadline, so nothing hangs.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ SIZES: Final = (0, 1, 100, 125, 126, 65_535, 65_536, 300_000, 1_000_000)
 async def check_transport(open_pair: TransportPair, *, step_timeout: float = 10.0) -> None:
     """Check every promise of `Transport`, each within `step_timeout` seconds.
 
-    Raises AssertionError naming the first one that is not kept.
+    Raises AssertionError that names the first broken promise.
     """
     for promise in (
         _carries_whole_texts_in_order,
         _carries_both_ways_at_once,
         _a_cancelled_receive_loses_nothing,
         _delivers_what_was_sent_before_the_end,
-        _says_the_end_again_and_again,
+        _reports_the_end_on_every_call,
         _closing_wakes_the_receiver,
         _closing_is_idempotent,
     ):
@@ -45,17 +45,17 @@ async def check_transport(open_pair: TransportPair, *, step_timeout: float = 10.
         with trio.move_on_after(step_timeout) as scope:
             async with open_pair() as (transport, far):
                 await promise(transport, far, name)
-        assert not scope.cancelled_caught, f"{name}: not within {step_timeout:g} s"
+        assert not scope.cancelled_caught, f"{name}: not finished within {step_timeout:g} s"
 
 
 async def _carries_whole_texts_in_order(transport: Transport, far: Transport, name: str) -> None:
     texts = [_text(number, size) for number, size in enumerate(SIZES)]
     async with trio.open_nursery() as nursery:
         nursery.start_soon(transport.send, texts)
-        assert await _gather(far, len(texts)) == texts, f"{name}: what was sent is not what arrived"
+        assert await _gather(far, len(texts)) == texts, f"{name}: the far end did not receive the texts that were sent"
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_send_one_by_one, far, texts)
-        assert await _gather(transport, len(texts)) == texts, f"{name}: what arrived is not what was sent"
+        assert await _gather(transport, len(texts)) == texts, f"{name}: it did not receive the texts that were sent"
 
 
 async def _carries_both_ways_at_once(transport: Transport, far: Transport, name: str) -> None:
@@ -75,7 +75,7 @@ async def _a_cancelled_receive_loses_nothing(transport: Transport, far: Transpor
         while len(seen) < len(texts):
             with trio.move_on_after(0.001):
                 seen += [bytes(text) for text in await transport.receive()]
-    assert seen == texts, f"{name}: a text was lost or came twice"
+    assert seen == texts, f"{name}: a text was lost or arrived twice"
 
 
 async def _delivers_what_was_sent_before_the_end(transport: Transport, far: Transport, name: str) -> None:
@@ -87,7 +87,7 @@ async def _delivers_what_was_sent_before_the_end(transport: Transport, far: Tran
         await _expect_end(transport.receive, name)
 
 
-async def _says_the_end_again_and_again(transport: Transport, far: Transport, name: str) -> None:
+async def _reports_the_end_on_every_call(transport: Transport, far: Transport, name: str) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(far.aclose)
         for _time in range(3):
@@ -97,7 +97,7 @@ async def _says_the_end_again_and_again(transport: Transport, far: Transport, na
 async def _closing_wakes_the_receiver(transport: Transport, _far: Transport, name: str) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_expect_end, transport.receive, name)
-        await trio.sleep(0.01)  # it waits by then
+        await trio.sleep(0.01)  # by then the receiver waits
         await transport.aclose()
     await _expect_end(lambda: transport.send([_text(0, 10)]), name)
 
@@ -122,13 +122,13 @@ async def _gather(transport: Transport, count: int) -> list[bytes]:
     seen: list[bytes] = []
     while len(seen) < count:
         batch = await transport.receive()
-        assert batch, "receive gave an empty batch; it must wait for one message at least"
+        assert batch, "receive returned an empty batch; it must wait for at least one message"
         seen += [bytes(text) for text in batch]
     return seen
 
 
 async def _expect(transport: Transport, texts: list[bytes], name: str) -> None:
-    assert await _gather(transport, len(texts)) == texts, f"{name}: what was sent is not what arrived"
+    assert await _gather(transport, len(texts)) == texts, f"{name}: the texts that arrived are not those that were sent"
 
 
 async def _expect_end(call: Callable[[], Awaitable[object]], name: str) -> None:
@@ -136,4 +136,4 @@ async def _expect_end(call: Callable[[], Awaitable[object]], name: str) -> None:
         await call()
     except ENDED:
         return
-    raise AssertionError(f"{name}: the link has ended, and the call did not say so")
+    raise AssertionError(f"{name}: the link has ended, and the call did not raise ConnectionLost")

@@ -1,16 +1,18 @@
-"""Chromium's side of a WebSocket: octets in, texts out, and what is written because of them. No socket, no clock.
+"""Chromium's side of a WebSocket: octets in, messages out, and the octets to write in answer.
 
     peer = WebSocketPeer(negotiate_deflate("permessage-deflate; client_max_window_bits"))
     for text in peer.receive(octets): ...
     send(peer.take_answer())            # pongs, and the answer to a close frame
     send(peer.frame(b'{"id":1,"result":{}}'))
 
-As Chromium 156 has it, seen octet by octet (facts 53, 57): a ping is answered; texts may come in fragments, and need not
-be UTF-8, since it is the reader of JSON who says so; a close frame is answered with 1000, whatever it said. Everything
-else that is no text ends the link without a word: a binary frame, one that is not masked, reserved bits, broken deflate.
+The behaviour is Chromium 156's, observed octet by octet (facts 53, 57): a ping is answered; texts may come in fragments,
+and need not be UTF-8, which the JSON reader checks; a close frame is answered with 1000, whatever its code. Everything else
+that is not text ends the link without a close frame: a binary frame, an unmasked frame, reserved bits, broken deflate.
 
-permessage-deflate is negotiated with who offers it, and then every message of the browser is compressed, however small.
-The first offer that can be taken is taken as it stands; one with a parameter that is none is passed over.
+permessage-deflate is negotiated with a client that offers it, and then every message of the browser is compressed, however
+small. The first acceptable offer is accepted as it is; an offer with an invalid parameter is skipped.
+
+This module does not know sockets or clocks.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from typing import Final, Literal
 import attrs
 
 LONGEST_TEXT: Final = 100 << 20
-"""What is announced to be as long, or grows as long, ends the link before it is read (fact 57)."""
+"""Octets; a message that is announced or grows to this size ends the link before it is read (fact 57)."""
 _TEXT, _BINARY, _CLOSE, _PING, _PONG = 1, 2, 8, 9, 10
 _CLOSE_ANSWER: Final = b"\x88\x02\x03\xe8"
 _SYNC: Final = b"\x00\x00\xff\xff"
@@ -43,27 +45,27 @@ EndReason = Literal["closed", "binary", "too long", "illegal"]
 
 @attrs.frozen(kw_only=True)
 class Deflate:
-    """What was agreed on: RFC 7692."""
+    """The negotiated parameters of permessage-deflate (RFC 7692)."""
 
     parameters: tuple[tuple[str, int | None], ...] = ()
 
     def __str__(self) -> str:
-        """The header's value."""
+        """Return the value of the Sec-WebSocket-Extensions header."""
         parameters = [name if bits is None else f"{name}={bits}" for name, bits in self.parameters]
         return "; ".join(["permessage-deflate", *parameters])
 
     def has(self, name: str) -> bool:
-        """Whether a parameter was given."""
+        """Return whether the parameter was negotiated."""
         return any(each == name for each, _ in self.parameters)
 
     @property
     def window(self) -> int:
-        """How far back the browser's own messages may refer, in bits."""
+        """The window of the browser's own messages, in bits: how far back they may refer."""
         return dict(self.parameters).get("server_max_window_bits") or 15
 
 
 def negotiate_deflate(offers: str) -> Deflate | None:
-    """The first of the offers in a header that can be taken; None where there is none."""
+    """Return the first acceptable offer in a header, or None."""
     for offer in offers.split(","):
         name, *parameters = offer.split(";")
         if name.strip() == "permessage-deflate":
@@ -97,21 +99,21 @@ def _parse_offer(parameters: list[str]) -> Deflate | None:
 
 
 class WebSocketPeer:
-    """See the module."""
+    """Reads the octets of one client, and frames the messages for it."""
 
     def __init__(self, deflate: Deflate | None = None) -> None:
         self.ended: EndReason | None = None
-        """Why nothing more is read."""
+        """Why reading ended; None while the link is open."""
         self._deflate = deflate
         self._buffer = bytearray()
         self._parts: list[bytes] = []
-        """The fragments of a text that has begun; `_deflated` is of its first."""
+        """The fragments of an unfinished text; its first frame set `_deflated`."""
         self._in_fragments = self._deflated = False
         self._answer = b""
         self._inflating = self._deflating = None if deflate is None else _new_codec(deflate)
 
     def receive(self, octets: bytes) -> Iterator[bytes]:
-        """The texts that are complete now."""
+        """Take octets from the client; yield the texts that are complete."""
         self._buffer += octets
         while self.ended is None:
             frame = self._next_frame()
@@ -122,12 +124,12 @@ class WebSocketPeer:
                 yield text
 
     def take_answer(self) -> bytes:
-        """What is to be written because of what was received; once."""
+        """Return the pongs and the close frame that must be written, and forget them."""
         answer, self._answer = self._answer, b""
         return answer
 
     def frame(self, text: bytes) -> bytes:
-        """One text as the browser sends it."""
+        """Return the frame in which the browser sends this text."""
         first = 0x81
         if self._deflating is not None:
             text, first = self._compressed(text), 0xC1
@@ -141,7 +143,7 @@ class WebSocketPeer:
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _next_frame(self) -> tuple[int, bool, bool, bytes] | None:
-        """The kind, whether it is the last fragment, whether it is compressed, and what it holds."""
+        """Return the next frame's opcode, whether it is final, whether it is compressed, and its content."""
         buffer = self._buffer
         if len(buffer) < 2:
             return None
@@ -225,7 +227,7 @@ class WebSocketPeer:
 
 
 def _new_codec(deflate: Deflate) -> tuple[zlib._Compress, zlib._Decompress]:
-    # zlib has no window of 8 bits to write with: what refers to nothing before it fits every window.
+    # zlib cannot write with a window of 8 bits; data without back references fits every window.
     strategy = zlib.Z_HUFFMAN_ONLY if deflate.window == 8 else zlib.Z_DEFAULT_STRATEGY
     shrinking = zlib.compressobj(wbits=-max(deflate.window, 9), strategy=strategy)
     return shrinking, zlib.decompressobj(wbits=-15)

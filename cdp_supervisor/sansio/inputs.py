@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cdp_core.sansio import router
 from cdp_core.sansio.messages import Event, SessionId, TargetId
 from cdp_core.sansio.router import Outcome
 from cdp_core.sansio.structs import Struct
@@ -48,16 +49,11 @@ class BrowserEvent(Struct, frozen=True, kw_only=True, gc=False):
     page: TargetId | None = None
 
 
-class SessionOpened(Struct, frozen=True, kw_only=True):
-    """A session opened."""
+class SessionOpened(router.SessionOpened, frozen=True, kw_only=True):
+    """A session opened: the router's output, with its moment."""
 
     at: Instant
     generation: int
-    session_id: SessionId
-    target_id: TargetId
-    target_type: str
-    parent: SessionId | None = None
-    waiting: bool = False
 
 
 class SessionClosed(Struct, frozen=True, kw_only=True):

@@ -60,7 +60,7 @@ def session_opened(transition: Transition, opened: SessionOpened) -> None:
         parent=opened.parent,
         page_id=opened.target_id if is_page else above,
         primary=primary,
-        waiting=opened.waiting,
+        waiting=opened.waiting_for_debugger,
     )
     transition.update(sessions=state.sessions.set(opened.session_id, attachment))
     if primary:

@@ -1,1 +1,1 @@
-"""The search for scripts and schedules that a client handles wrongly."""
+"""Search for scripts and schedules that a client handles wrongly."""

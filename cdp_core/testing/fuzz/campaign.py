@@ -1,11 +1,11 @@
-"""Searches for what a client program does wrong: many examples, and of each kind of wrong the least example.
+"""A campaign: the search for each law that a client program breaks, with the smallest example.
 
-A find does not end the campaign: what it broke is known from then on, and the search goes on for other laws. Examples
-come from Hypothesis; those that failed are kept in its database, a folder or a Redis that a fleet shares, under the
-client's name, and are tried first by the next campaign, wherever that runs.
+A find does not end the campaign: its laws are known from then on, and the search continues for other laws. Hypothesis
+generates the examples. It keeps those that failed in its database (a folder, or a Redis that several machines share) under
+the client's name, and the next campaign on any of these machines tries them first.
 
-A campaign can be cut into shards: each has its own share of the examples, made of another seed; with a database there is
-no seed, and each searches where chance takes it.
+A campaign can be split into shards: each tries its own share of the examples, generated from another seed. With a database
+Hypothesis accepts no seed, and each shard searches at random.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DATABASE_KEY: Final = "cdp_core.testing fuzz"
 
 @attrs.frozen
 class Shard:
-    """The K-th of N parts of a campaign."""
+    """One of the parts of a campaign: number K of N."""
 
     number: int = 1
     of: int = 1
@@ -43,26 +43,29 @@ class Shard:
         """Read `K/N`. Raises InvalidArgument."""
         match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
-            raise InvalidArgument(f"{text!r} is no shard; 3/8 is the third of eight.")
+            raise InvalidArgument(f"{text!r} is not a shard; write 3/8 for the third of eight.")
         return cls(int(match[1]), int(match[2]))
 
     def share(self, runs: int) -> int:
-        """How many of all runs are its own."""
+        """Return how many of all runs this shard makes."""
         return runs // self.of + (self.number <= runs % self.of)
 
 
 @attrs.frozen(kw_only=True)
 class CampaignFind:
-    """A find, with what was decided in the run that showed it."""
+    """A find, with the outcome of the run that showed it."""
 
     find: Find
     outcome: Outcome
     tried: int
-    """How many examples were tried until then, shrinking included."""
+    """The number of examples tried so far, shrinking included."""
 
 
 def open_database(where: str | None) -> ExampleDatabase | None:
-    """The database at a folder or a redis:// address; None for None. Raises InvalidArgument where it cannot be used."""
+    """Open the database in a folder or at a redis:// address; None stays None.
+
+    Raises InvalidArgument if the database cannot be used.
+    """
     if where is None:
         return None
     if re.match(r"rediss?://|unix://", where):
@@ -72,7 +75,9 @@ def open_database(where: str | None) -> ExampleDatabase | None:
     try:
         Path(where).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InvalidArgument(f"{where!r} can be no database ({error.strerror}).") from None
+        raise InvalidArgument(
+            f"The database folder {where!r} cannot be made ({error.strerror}); give another folder."
+        ) from None
     return DirectoryBasedExampleDatabase(where)
 
 
@@ -81,19 +86,21 @@ def _open_redis(where: str) -> ExampleDatabase:
         from hypothesis.extra.redis import RedisExampleDatabase  # noqa: PLC0415 - imports stay cheap
         from redis import Redis, RedisError  # noqa: PLC0415 - imports stay cheap
     except ImportError:
-        raise InvalidArgument("A database at a redis:// address needs hypothesis[redis]; install that.") from None
+        raise InvalidArgument("A database at a redis:// address needs Redis; install hypothesis[redis].") from None
     try:
         redis = Redis.from_url(where)  # pyright: ignore[reportUnknownMemberType]
         redis.ping()  # pyright: ignore[reportUnknownMemberType]
     except (RedisError, ValueError) as error:
-        raise InvalidArgument(f"The database does not answer ({type(error).__name__}).") from None
+        raise InvalidArgument(
+            f"The Redis database does not answer ({type(error).__name__}); check its address."
+        ) from None
     return RedisExampleDatabase(redis)
 
 
 class Campaign:
-    """One search. `attempt` puts the program to an example; `tried` counts the examples that it was put to.
+    """One search. `attempt` runs the program on an example; `tried` counts the examples so far.
 
-    for told in Campaign(attempt, examples, runs=200).finds(): ...
+    for found in Campaign(attempt, examples, runs=200).finds(): ...
     """
 
     def __init__(
@@ -117,13 +124,13 @@ class Campaign:
         self._database = database
         self._name = name
         self._outcomes: dict[str, Outcome] = {}
-        """By what the examples print as: each is tried once."""
+        """The outcome of each example, by its repr: each example is tried once."""
         self._known: set[str] = set()
-        """The laws that were found broken."""
+        """The laws that the client is known to break."""
 
     def finds(self) -> Iterator[CampaignFind]:
-        """Each kind of wrong, when it was found."""
-        while self._runs and NEVER_CONNECTS not in self._known:  # who never connects does nothing else
+        """Search, and yield each find as soon as it is made."""
+        while self._runs and NEVER_CONNECTS not in self._known:  # a client that never connects breaks no other law
             found = self._find_next()
             if found is None:
                 return
@@ -140,14 +147,14 @@ class Campaign:
         seeds: set[int] = set()
 
         def is_wrong(example: Example) -> bool:
-            """Of the find and what shrinks of it only the same laws count: a find does not slip into another."""
+            """Once a find is made, only its own laws count: shrinking must not turn it into another find."""
             nonlocal left, wanted
             if wanted and repr(example) not in self._outcomes:
                 left -= 1
                 if left < 0 or NEVER_CONNECTS in wanted:
                     return False
             if not wanted and repr(example) not in searched:
-                if len(searched) >= self._runs or example.seed in seeds:  # it was made of another (hunts.DRAWS)
+                if len(searched) >= self._runs or example.seed in seeds:  # a variant of another example (search.DRAWS)
                     return False
                 searched.add(repr(example))
                 seeds.update([example.seed] if example.seed else ())
@@ -157,12 +164,12 @@ class Campaign:
 
         key = "\0".join([DATABASE_KEY, self._name, *sorted(self._known)]).encode("utf-8", "replace")
         try:
-            # Hypothesis leaves its database alone where it is given a seed.
-            chance = Random(self._seed) if self._database is None else None  # noqa: S311 - of examples, not of secrets
+            # Hypothesis does not use its database if it is given a random generator.
+            chance = Random(self._seed) if self._database is None else None  # noqa: S311 - no secrets
             example = find(self._examples, is_wrong, settings=self._settings(), random=chance, database_key=key)
         except NoSuchExample:
             return None
-        # Hypothesis needs many tries for what a part that is left out shows at once: each has its half of them.
+        # Leaving out whole parts often succeeds at once where Hypothesis needs many tries: each gets half of them.
         left = max(left, 0) + self._shrinks - self._shrinks // 2
         example = shrunk(example, is_wrong)
         outcome = self._outcomes[repr(example)]

@@ -1,32 +1,32 @@
-"""`python -m cdp_core.testing fuzz`: puts a client program, in any language, to one example after the other.
+"""`python -m cdp_core.testing fuzz`: run a client program, in any language, on many examples.
 
     python -m cdp_core.testing fuzz --client "python my_client.py {url}" --runs 200
     python -m cdp_core.testing fuzz --client "python my_client.py {url}" --reproduce found.json
 
-How one run goes, and what is wrong, is told in `program_runs`; how examples are searched, in `campaigns`. The least
-example of each kind of wrong is printed, with how often it happened again of ten times, and written to the file of
-`--save` with everything that was decided in its run. `--reproduce` takes these decisions again, ten times.
+This module has the arguments and the loop. program.py runs the client once and judges it, campaign.py searches the
+examples, reports.py prints the finds, saves them to the file of `--save` and reads them back. Each find is run ten times
+more with the same decisions; `--reproduce` does that for a saved find.
 
-    --faults none | legal | hostile | illegal   what goes wrong on purpose, at worst: refusals, slow links, cuts and silence;
-                                            also answers that never come, or twice; also events that are lost or doubled
-    --ask                                   put questions to it, over its standard input
-    --schedule observed | hostile | FILE    what may cross over: what Chromium was seen to do, all that causes allow; or
-                                            one schedule for all (`Schedule.to_json`); without it, both by chance
-    --database DIR | redis://…              keep what failed there, and try first what failed there before
+    --faults none | legal | hostile | illegal   the worst faults to inject. legal: refusals, slow links, cuts and silence;
+                                            hostile: also replies that never come or come twice; illegal: also events that
+                                            are lost or doubled
+    --ask                                   send the client questions over its standard input
+    --schedule observed | hostile | FILE    the order of messages: orders that Chromium was seen to use, or every order that
+                                            causes allow, or one schedule for all examples (`Schedule.to_json`); without
+                                            this option, observed and hostile at random
+    --database DIR | redis://…              keep the failing examples there, and try those kept there first
 
-A campaign that is sharded over eight jobs, which share what they find:
+A campaign in eight jobs that share what they find:
 
     python -m cdp_core.testing fuzz --client "…{url}" --runs 4000 --shard $JOB/8 --database redis://cache:6379/0
 
-What cannot be done ends with 2, a find with 1, none with 0.
+The exit code is 2 if the command cannot be carried out, 1 if there are finds, 0 if there are none.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -35,48 +35,54 @@ from typing import Any, Final
 import attrs
 
 from cdp_core.errors import CdpError, InvalidArgument
-from cdp_core.sansio.messages import Json, is_object
-from cdp_core.testing.fake.delivery_order import EDGES
-from cdp_core.testing.fake.world import PROFILES
-from cdp_core.testing.faults import LEGALITIES, faults_from_json, faults_to_json
-from cdp_core.testing.fuzz.campaign import Campaign, CampaignFind, Shard, open_database
-from cdp_core.testing.fuzz.decisions import decisions_from_json, decisions_to_json
+from cdp_core.sansio.messages import Json
+from cdp_core.testing.faults import LEGALITIES
+from cdp_core.testing.fuzz.campaign import Campaign, Shard, open_database
 from cdp_core.testing.fuzz.program import Limits, Outcome, try_program
+from cdp_core.testing.fuzz.reports import (
+    REPRODUCTIONS,
+    count_reproduced,
+    find_to_json,
+    print_reproduced,
+    print_reproductions,
+    read_find,
+    write_finds,
+)
 from cdp_core.testing.fuzz.search import Example, examples_of
-from cdp_core.testing.schedules import Schedule
 from cdp_core.testing.serve_command import PROGRAM, SCHEDULES, OneLineParser, read_schedule
-from cdp_core.testing.steps import Script
 
-REPRODUCTIONS: Final = 10
 SHORT_TIMEOUT: Final = 1.0
-"""Seconds that are enough for what a program is known not to do."""
+"""Seconds to wait for what the program is known never to do."""
 RESTLESS_TIMEOUT: Final = 10.0
-"""Seconds that are enough for one that is known not to come to rest."""
+"""Seconds for one run of a program that is known never to come to rest."""
 
 
 def add_fuzz(commands: argparse._SubParsersAction[OneLineParser]) -> None:
-    """The arguments of `fuzz`."""
+    """Add the parser of `fuzz`."""
     parser = commands.add_parser(
-        "fuzz", help="put a client program to generated scripts, and shrink what it does wrong"
+        "fuzz", help="run a client program on generated scripts, and shrink what it does wrong"
     )
-    parser.add_argument("--client", required=True, metavar="COMMAND", help="how it is started; {url} is the address")
-    parser.add_argument("--runs", type=_count, default=100, help="how many examples (%(default)s)")
-    parser.add_argument("--shrinks", type=_count, default=60, help="how many more to make a find small (%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="what the examples are made of, where there is no database")
-    parser.add_argument("--shard", metavar="K/N", default="1/1", help="the K-th of N parts of the campaign")
-    parser.add_argument("--schedule", metavar="HOW", help=f"{SCHEDULES}; default: any")
     parser.add_argument(
-        "--faults",
-        choices=("none", *LEGALITIES),
-        default="none",
-        help="what goes wrong on purpose, at worst (%(default)s)",
+        "--client", required=True, metavar="COMMAND", help="how to start the client; {url} becomes the address"
     )
-    parser.add_argument("--ask", action="store_true", help="put questions to it over its standard input")
+    parser.add_argument("--runs", type=_count, default=100, help="how many examples to try (%(default)s)")
+    parser.add_argument(
+        "--shrinks", type=_count, default=60, help="how many more to try to make a find smaller (%(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the examples, unless there is a database")
+    parser.add_argument("--shard", metavar="K/N", default="1/1", help="run part K of N of the campaign")
+    parser.add_argument("--schedule", metavar="HOW", help=f"{SCHEDULES}; default: observed and hostile at random")
+    parser.add_argument(
+        "--faults", choices=("none", *LEGALITIES), default="none", help="the worst faults to inject (%(default)s)"
+    )
+    parser.add_argument("--ask", action="store_true", help="send the client questions over its standard input")
     parser.add_argument("--database", metavar="WHERE", help="keep failures in this folder, or at this redis:// address")
-    parser.add_argument("--name", help="whose failures they are; default: the command")
-    parser.add_argument("--save", metavar="FILE", default="found.json", help="write what was found (%(default)s)")
-    parser.add_argument("--reproduce", metavar="FILE", help=f"run such a file {REPRODUCTIONS} times instead")
-    parser.add_argument("--quiet", type=float, default=Limits().quiet, help="seconds of silence that are quiet")
+    parser.add_argument("--name", help="the client's name in the database; default: the command")
+    parser.add_argument("--save", metavar="FILE", default="found.json", help="write the finds there (%(default)s)")
+    parser.add_argument("--reproduce", metavar="FILE", help=f"run a saved find {REPRODUCTIONS} times instead")
+    parser.add_argument(
+        "--quiet", type=float, default=Limits().quiet, help="seconds of silence that count as quiet (%(default)s)"
+    )
     parser.set_defaults(run=run_fuzz)
 
 
@@ -88,22 +94,19 @@ def _count(text: str) -> int:
 
 
 def run_fuzz(options: argparse.Namespace) -> int:
-    """Search, or reproduce; the result is the exit code."""
+    """Search, or reproduce; return the exit code."""
     try:
         if "{url}" not in options.client:
-            raise InvalidArgument("--client names no {url}; write it where the program takes the address.")
+            raise InvalidArgument("The command of --client has no {url}; write {url} where it takes the address.")
         limits = Limits(quiet=options.quiet)
         if options.reproduce is not None:
-            example, how = _read_find(options.reproduce)
+            example, how = read_find(options.reproduce)
             pace = _Pace(partial(try_program, options.client, **how), limits)
-            return _reproduce([pace.attempt(example) for _ in range(REPRODUCTIONS)])
+            return print_reproductions([pace.attempt(example) for _ in range(REPRODUCTIONS)])
         return _search(options, limits)
     except (CdpError, OSError) as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)  # noqa: T201
         return 2
-
-
-# ── searching ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _search(options: argparse.Namespace, limits: Limits) -> int:
@@ -124,20 +127,20 @@ def _search(options: argparse.Namespace, limits: Limits) -> int:
     for found in campaign.finds():
         print(f"after {found.tried} examples, {found.find}", flush=True)  # noqa: T201
         again = [pace.attempt(found.find.example, decisions=found.outcome.decisions) for _ in range(REPRODUCTIONS)]
-        saved.append({**_find_to_json(found, schedule, _count_reproduced(found, again)), "asked": options.ask})
-        _write(Path(options.save), saved)
-        _print_reproduced(found, saved, options)
+        saved.append({**find_to_json(found, schedule, count_reproduced(found, again)), "asked": options.ask})
+        write_finds(Path(options.save), saved)
+        print_reproduced(found, saved, client=options.client, file=options.save)
     if not saved:
-        print(f"{campaign.tried} examples, and nothing that it does wrong")  # noqa: T201
+        print(f"{campaign.tried} examples; the client broke no law")  # noqa: T201
         return 0
-    print(f"{campaign.tried} examples, {len(saved)} kinds of wrong, written to {options.save}")  # noqa: T201
+    print(f"{campaign.tried} examples, {len(saved)} finds, written to {options.save}")  # noqa: T201
     return 1
 
 
 class _Pace:
-    """How long a program is waited for: what it was seen never to do is waited for shortly from then on.
+    """Runs the program, and shortens a limit once the program has exceeded it: the long wait happens once.
 
-    A program that was slow to end, and ended, is given more than it took by then.
+    The limit for exiting stays above the longest exit seen so far, so that a slow program is not cut short.
     """
 
     def __init__(self, attempt: Callable[..., Outcome], limits: Limits) -> None:
@@ -146,7 +149,7 @@ class _Pace:
         self._slowest = 0.0
 
     def attempt(self, example: Example, **more: Any) -> Outcome:
-        """Put the program to an example."""
+        """Run the program on an example."""
         outcome = self._attempt(example, limits=self._limits, **more)
         self._slowest = max(self._slowest, outcome.ending)
         laws = {complaint.law for complaint in outcome.complaints}
@@ -158,107 +161,3 @@ class _Pace:
         if "a-client-comes-to-rest" in laws:
             self._limits = attrs.evolve(self._limits, whole=min(self._limits.whole, RESTLESS_TIMEOUT))
         return outcome
-
-
-def _count_reproduced(found: CampaignFind, again: list[Outcome]) -> int:
-    laws = {complaint.law for complaint in found.find.complaints}
-    return sum(any(each.law in laws for each in outcome.complaints) for outcome in again)
-
-
-def _print_reproduced(found: CampaignFind, saved: list[Json], options: argparse.Namespace) -> None:
-    command = f"python -m {PROGRAM} fuzz --client '{options.client}' --reproduce {options.save}"
-    at = "" if len(saved) == 1 else f":{len(saved)}"
-    print(  # noqa: T201
-        f"it happened again {saved[-1]['again']} times of {REPRODUCTIONS}; "
-        f"{len(found.outcome.decisions)} decisions are written down:\n    {command}{at}",
-        flush=True,
-    )
-
-
-# ── reproducing ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _reproduce(again: list[Outcome]) -> int:
-    complaints = Counter(str(each) for outcome in again for each in set(outcome.complaints))
-    happened = sum(bool(outcome.complaints) for outcome in again)
-    lines = [f"- {count} times: {complaint}" for complaint, count in sorted(complaints.items())]
-    diverged = [outcome.followed for outcome in again if outcome.followed and outcome.followed[0] < outcome.followed[1]]
-    if diverged:
-        lines.append(
-            f"in {len(diverged)} runs it did not do what was written down, at the earliest after {min(diverged)[0]}"
-        )
-    print("\n".join([f"it happened {happened} times of {REPRODUCTIONS}", *lines]))  # noqa: T201
-    return 1 if happened else 0
-
-
-# ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _find_to_json(found: CampaignFind, schedule: Schedule | None, again: int) -> Json:
-    example = found.find.example
-    return {
-        "script": example.script.to_json(),
-        "seed": example.seed,
-        "edges": example.edges,
-        "profile": example.profile,
-        "asks": [*example.asks],
-        "faults": faults_to_json(example.faults),
-        "schedule": None if schedule is None else schedule.to_json(),
-        "complaints": list(map(str, found.find.complaints)),
-        "again": again,
-        "decisions": decisions_to_json(found.outcome.decisions),
-    }
-
-
-def _write(file: Path, saved: list[Json]) -> None:
-    """One find to a line, so that a file of several can be read by eye."""
-    lines = ",\n".join(json.dumps(each) for each in saved)
-    file.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-
-
-def _read_find(name: str) -> tuple[Example, dict[str, Any]]:
-    """The find of a file; `file:2` is the second."""
-    path, _, number = name.rpartition(":") if name.rpartition(":")[2].isdecimal() else (name, "", "1")
-    try:
-        content: Any = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InvalidArgument(f"{path!r} cannot be read ({error.strerror}).") from None
-    except ValueError:
-        content = None
-    finds: list[Any] = content if isinstance(content, list) else [content]  # pyright: ignore[reportUnknownVariableType]
-    found = finds[int(number) - 1] if 1 <= int(number) <= len(finds) else None
-    if not is_object(found) or "script" not in found:
-        raise InvalidArgument(f"{name!r} is no find; it is written by fuzz --save.")
-    schedule = found.get("schedule")
-    lists = {each: _a_list(each, found.get(each, []), name) for each in ("asks", "faults", "decisions")}
-    example = Example(
-        script=Script.from_json(found["script"]),
-        seed=_an_integer(found.get("seed", 0)),
-        edges=_one_of("edges", found.get("edges", "observed"), EDGES),
-        profile=_one_of("profile", found.get("profile", "headless-new"), PROFILES),
-        asks=lists["asks"],
-        faults=faults_from_json(lists["faults"]),
-    )
-    return example, {
-        "decisions": decisions_from_json(lists["decisions"]),
-        "schedule": None if schedule is None else Schedule.from_json(schedule),
-        "asked": bool(found.get("asked", False)),
-    }
-
-
-def _a_list(what: str, given: object, name: str) -> list[Any]:
-    if not isinstance(given, list):
-        raise InvalidArgument(f"The {what} of {name!r} are no list.")
-    return given  # pyright: ignore[reportUnknownVariableType]
-
-
-def _an_integer(given: object) -> int:
-    if not isinstance(given, int) or isinstance(given, bool):
-        raise InvalidArgument(f"seed must be an integer, not {given!r}.")
-    return given
-
-
-def _one_of(what: str, given: object, known: tuple[Any, ...]) -> Any:
-    if given not in known:
-        raise InvalidArgument(f"{given!r} is no {what}; there are {', '.join(known)}.")
-    return given

@@ -1,21 +1,23 @@
-"""Decides what happens next between a fake browser and clients over sockets, by what the event is and never by when.
+"""Decisions: what happens next between a fake browser and its clients over sockets.
 
-A run is a row of decisions, each about a logical event:
+A decision names its event by content and never by time. A run is a list of decisions, each about a logical event:
 
-    Hear(client, session, method, nth)  the browser hears the n-th command of a method on a session
-    Tell(client, session, what, nth)    the client is told the n-th event of a method there, or the reply to that command
-    Leave(client)                       the browser notices that the client has gone
-    Put(question)                       the n-th question is put to the program, as its user would
+    Hear(client, session, method, nth)  the browser consumes the n-th command of a method on a session
+    Tell(client, session, what, nth)    the client is sent the n-th event of a method there, or the reply to that command
+    Leave(client)                       the browser notices that the client has disconnected
+    Put(question)                       the n-th question is sent to the program, as its user would ask it
     Pass(seconds)                       time passes; only when it is quiet
 
-Sessions are counted as the client was told of them, the root is 0. What a client sent is kept until it is to be heard, and
-a message until it is to be told, so that a row that was written down is enforced: whatever the operating system did to the
-octets meanwhile, the browser sees and says the same in the same order. Where the client does not do its part, the rest of
-the row is given up, and `followed` says how far it held.
+Sessions are numbered in the order in which the client received them; the root session is 0. A command waits until a
+decision consumes it, and a message until a decision delivers it, so a saved list of decisions can be enforced: whatever
+the operating system did to the octets meanwhile, the browser consumes and sends the same in the same order. If the client
+does not do its part, the rest of the list is given up, and `followed` shows how much of it was taken.
 
-Which replies may overtake events is the fake's to say (docs/cdp/closetarget-is-answered-before-targetdestroyed.md).
+Without a list a seed decides, by the names of the possible next decisions, so that the same client gets nearly the same
+run again.
 
-Without a row a seed decides, by the names of what could come next: the same client meets nearly the same again even so.
+This module does not know which replies may overtake events: the fake browser does
+(docs/cdp/closetarget-is-answered-before-targetdestroyed.md).
 """
 
 from __future__ import annotations
@@ -42,9 +44,9 @@ from cdp_core.testing.served_client import Outbox, Write
 
 ATTACHED: Final = "Target.attachedToTarget"
 HOLD_ONE_IN: Final = 3
-"""One message in so many is held until the client has said something, or has nothing to say."""
+"""One message in this many is held until the client has sent something, or is idle."""
 INTERRUPTION: Final = 24
-"""Once in so many decisions a question is put while something goes on."""
+"""One decision in this many may put a question before everything is quiet."""
 
 
 # ── the values ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -52,7 +54,7 @@ INTERRUPTION: Final = 24
 
 @attrs.frozen(repr=False)
 class Hear(LiteralValue):
-    """The browser hears a command; one that cannot be read has no method."""
+    """The browser consumes a command; an unreadable command has the empty method."""
 
     client: int = attrs.field(validator=a_number(1))
     session: int = attrs.field(validator=a_number())
@@ -62,7 +64,7 @@ class Hear(LiteralValue):
 
 @attrs.frozen(repr=False)
 class Tell(LiteralValue):
-    """A client is told something: the event's method, or `reply to` the command's."""
+    """A client is sent a message; `what` is the event's method, or `reply to` and the command's method."""
 
     client: int = attrs.field(validator=a_number(1))
     session: int = attrs.field(validator=a_number())
@@ -72,21 +74,21 @@ class Tell(LiteralValue):
 
 @attrs.frozen(repr=False)
 class Leave(LiteralValue):
-    """A client has gone."""
+    """The browser notices that a client has disconnected."""
 
     client: int = attrs.field(validator=a_number(1))
 
 
 @attrs.frozen(repr=False)
 class Put(LiteralValue):
-    """The n-th question is put to the program."""
+    """The n-th question is sent to the program."""
 
     question: int = attrs.field(validator=a_number(1))
 
 
 @attrs.frozen(repr=False)
 class Pass(LiteralValue):
-    """Time passes."""
+    """Virtual time passes."""
 
     seconds: float = attrs.field(validator=a_duration)
 
@@ -96,12 +98,12 @@ KINDS: Final[Mapping[str, type[Decision]]] = {kind.__name__: kind for kind in ge
 
 
 def decisions_to_json(decisions: Iterable[Decision]) -> list[Json]:
-    """Decisions as JSON."""
+    """Return decisions as JSON."""
     return [to_json(each, "decision") for each in decisions]
 
 
 def decisions_from_json(content: Iterable[object]) -> tuple[Decision, ...]:
-    """Read decisions. Raises InvalidArgument that names the place."""
+    """Read decisions from JSON. Raises InvalidArgument with the path of the wrong part."""
     return tuple(from_json(each, "decision", KINDS, f"decisions[{number}]") for number, each in enumerate(content))
 
 
@@ -110,7 +112,7 @@ def decisions_from_json(content: Iterable[object]) -> tuple[Decision, ...]:
 
 @attrs.frozen
 class _PendingCommand:
-    """A command that arrived, and was not heard."""
+    """A command that arrived, and that the browser has not consumed."""
 
     text: bytes
     session_id: str | None
@@ -120,7 +122,7 @@ class _PendingCommand:
 
 
 class ConductedClient:
-    """One client and its link: everything about it waits for the conductor."""
+    """One client and its link; the conductor decides when its commands and messages pass."""
 
     def __init__(self, conductor: Conductor, end: ClientEnd, write: Write) -> None:
         self.end = end
@@ -134,17 +136,17 @@ class ConductedClient:
         self._arrived: Counter[tuple[str | None, str]] = Counter()
         self._delivered: Counter[tuple[str | None, str]] = Counter()
         self._commands: dict[tuple[str | None, object], int] = {}
-        """The number among its like of the command that a reply is to."""
+        """For each command id of a session: the command's number among those of its method there."""
         self._names: dict[int, Tell] = {}
         self.has_sent = False
         self.unread = 0
-        """How many answers there were for it when it left."""
+        """The number of replies that were ready for the client when it disconnected."""
         end.on_message(conductor.wake)
 
     # ── its link ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def receive(self, text: bytes) -> None:
-        """The client sent a text."""
+        """Keep a message from the client until the conductor passes it on."""
         self.has_sent = True
         session_id, method, number = _read(text)
         self._arrived[session_id, method] += 1
@@ -153,24 +155,24 @@ class ConductedClient:
         self._conductor.arrived()
 
     def lost(self) -> None:
-        """The client has gone. Idempotent."""
+        """Note that the client has disconnected. Idempotent."""
         if not self.gone:
             self.gone = True
             self._conductor.arrived()
 
     async def send_messages(self) -> None:
-        """Write what it was told, until its connection has ended."""
+        """Write the delivered messages until the connection has ended."""
         await self.outbox.write_out(self._write)
 
-    # ── what could come next ─────────────────────────────────────────────────────────────────────────────────────────
+    # ── possible decisions ───────────────────────────────────────────────────────────────────────────────────────────
 
     def command_options(self) -> list[tuple[Hear, _PendingCommand]]:
-        """What it sent, the oldest first."""
+        """Return the decisions that would consume its commands, oldest command first."""
         number = self.end.number
         return [(Hear(number, self._session(each.session_id), each.method, each.nth), each) for each in self.written]
 
     def message_options(self) -> list[tuple[Tell, Delivery]]:
-        """What it could be told."""
+        """Return the decisions that would deliver the messages that are ready."""
         return [(self._name(delivery), delivery) for delivery in self.end.ready()]
 
     def _name(self, delivery: Delivery) -> Tell:
@@ -187,18 +189,18 @@ class ConductedClient:
     def _session(self, session_id: str | None) -> int:
         return self._sessions.get(session_id, len(self._sessions))
 
-    # ── what comes next ──────────────────────────────────────────────────────────────────────────────────────────────
+    # ── carrying out decisions ───────────────────────────────────────────────────────────────────────────────────────
 
     def pass_on(self, written: _PendingCommand) -> None:
-        """The browser hears it."""
+        """Hand a command to the browser."""
         self.written.remove(written)
         self._sessions.setdefault(written.session_id, len(self._sessions))
         self._commands[written.session_id, written.id] = written.nth
-        self._commands.setdefault((None, written.id), written.nth)  # a refusal may have lost its session
-        self.end.receive(written.text)  # what it knew by then, a socket cannot tell
+        self._commands.setdefault((None, written.id), written.nth)  # a refusal may come without its sessionId
+        self.end.receive(written.text)  # without `knew`: a socket does not show what the client had read by then
 
     def deliver(self, delivery: Delivery) -> None:
-        """It is told that."""
+        """Send a message to the client."""
         self._delivered[delivery.session_id, delivery.what] += 1
         payload = self.end.fake.deliver(self.end, delivery)
         if delivery.what == ATTACHED:
@@ -207,13 +209,13 @@ class ConductedClient:
         self.outbox.put([payload])
 
     def leave(self) -> None:
-        """The browser notices that it has gone."""
+        """Disconnect the client in the browser."""
         self.disconnected = True
         self.unread = sum(tell.what.startswith("reply to ") for tell, _delivery in self.message_options())
         self.end.lost()
 
     def settle(self) -> None:
-        """Nothing more comes to it, where its connection has ended."""
+        """Complete the outbox if the connection has ended and no message is left."""
         if not self.end.connected and self.end.first() is None:
             self.outbox.complete()
 
@@ -237,13 +239,14 @@ def _hashable(number: object) -> object:
 
 
 class Conductor:
-    """See the module. Whoever drives it says when it is calm and when quiet, and calls `step` until that is false.
+    """Takes the decisions of a run, one at each `step`.
 
         conductor = Conductor(fake, seed=7)
         async with open_server(fake, port=0, control=False, join=conductor.join): ...
 
-    `decisions` come first, then those of a `schedule`, then the seed's. The questions of `asks`, and those of the schedule,
-    are given to `ask`, each when its turn has come.
+    The caller reports when the run is idle or quiet, and calls `step` while it returns True. The conductor takes `decisions`
+    first, then the turns of `schedule`, then decisions that the seed chooses. It calls `ask` with each question, those of
+    the schedule before those of `asks`, when a decision puts it.
     """
 
     def __init__(
@@ -265,7 +268,7 @@ class Conductor:
         self._ask = ask
         self.clients: dict[int, ConductedClient] = {}
         self.taken: list[Decision] = []
-        """What was decided, in order."""
+        """All decisions so far, in order."""
         self.arrivals = 0
         self._seed = seed
         self._edges: Edges = edges if schedule is None else schedule.edges
@@ -277,21 +280,21 @@ class Conductor:
         self._held: dict[Decision, int] = {}
         self._changed = trio.Event()
 
-    # ── what happens to it ───────────────────────────────────────────────────────────────────────────────────────────
+    # ── the clients ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def join(self, write: Write, path: str) -> ConductedClient:
-        """A client has come."""
+        """Connect a client to the fake browser; `write` writes to it."""
         client = ConductedClient(self, self.fake.connect(path, edges=self._edges), write)
         self.clients[client.end.number] = client
         return client
 
     def arrived(self) -> None:
-        """A client sent something, or has gone."""
+        """Count an arrival: a client sent something, or disconnected."""
         self.arrivals += 1
         self.wake()
 
     def wake(self) -> None:
-        """Something changed."""
+        """Wake the task that waits in `changed`."""
         self._changed.set()
 
     async def changed(self) -> None:
@@ -300,35 +303,35 @@ class Conductor:
 
     @property
     def followed(self) -> tuple[int, int] | None:
-        """How many of the decisions that were given were taken, and how many there were; None where none were given."""
+        """How many of the given decisions were taken, and how many were given; None if none were given."""
         return (self._followed, self._followed + len(self._remaining)) if self._enforcing else None
 
     @property
     def waits_for_client(self) -> bool:
-        """Whether a row is being enforced, and wants something of a client first."""
+        """Whether the next enforced decision or turn may need something from a client first."""
         return bool((self._remaining and not self._given_up) or self._turns)
 
     @property
     def disconnected(self) -> bool:
-        """Whether all clients that came have gone, and the browser has noticed."""
+        """Whether all clients have disconnected, and the browser has noticed."""
         return all(client.disconnected for client in self.clients.values())
 
     @property
     def written(self) -> bool:
-        """Whether all that clients were told is on its way."""
+        """Whether all delivered messages are written to the sockets."""
         return all(client.outbox.idle for client in self.clients.values())
 
     def give_up(self) -> None:
-        """Follow what was given no longer."""
+        """Stop enforcing the given decisions and the schedule."""
         self._given_up = True
         self._turns.clear()
 
     # ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def step(self, *, idle: bool = False, quiet: bool = False) -> bool:
-        """Take the next decision, if there is one now.
+        """Take the next decision and return True, or return False if none can be taken now.
 
-        calm: no client has said anything for a moment. quiet: nor will any, until it is told something.
+        `idle`: no client has sent anything for a moment. `quiet`: no client will, until it receives something.
         """
         self._changed = trio.Event()
         options = self._options()
@@ -351,12 +354,12 @@ class Conductor:
         return True
 
     def settle(self) -> None:
-        """Let the links end whose connections have ended, when all that was said is told."""
+        """End the links whose connections have ended and whose messages are all delivered."""
         for client in self.clients.values():
             client.settle()
 
     def _options(self) -> dict[Decision, Callable[[], None]]:
-        """What could be decided, but for time; what a client sent first stands first."""
+        """Return the possible decisions except `Pass`, with their effects; older commands come first."""
         found: dict[Decision, Callable[[], None]] = {}
         for number, client in self.clients.items():
             if client.gone and not client.disconnected and not client.written:
@@ -408,7 +411,7 @@ class Conductor:
     def _by_seed(self, options: Mapping[Decision, object], *, idle: bool, quiet: bool) -> Decision | None:
         first: dict[int, Decision] = {}
         for each in options:
-            if isinstance(each, Hear):  # one socket is one stream: only the oldest can be heard
+            if isinstance(each, Hear):  # one socket is one stream: only the oldest command can be consumed
                 first.setdefault(each.client, each)
         put = next((each for each in options if isinstance(each, Put)), None)
         choices = [
@@ -425,7 +428,7 @@ class Conductor:
         return time
 
     def _asks_now(self, put: Put, *, now: bool, instead: Decision | None) -> bool:
-        """Whether the next question is put at this moment: when all is quiet, or seldom in between."""
+        """Return whether to put the next question: when all is quiet, or at random (INTERRUPTION)."""
         chance = self._rank((put, len(self.taken)))
         return (instead is None or not chance % 2) if now else bool(self.arrivals) and not chance % INTERRUPTION
 
@@ -438,6 +441,6 @@ class Conductor:
         if at is None:
             return None
         seconds = max(at - now, 0.0)
-        while now + seconds < at:  # a difference is rounded, and what is due must be
+        while now + seconds < at:  # the difference was rounded down: time must reach `at`
             seconds = math.nextafter(seconds, math.inf)
         return Pass(seconds)

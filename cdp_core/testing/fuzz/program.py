@@ -1,26 +1,26 @@
-"""Puts a client program, in any language, to one example, and judges it from outside.
+"""One run of a client program, in any language, on one example, and its judgement from outside.
 
-A fake browser is served, and the program started with its address. A conductor decides what happens next (decisions.py);
-virtual time passes when it is quiet. When the script is over and nothing is said any more, the client is judged by what
-the browser saw, the browser closes its links, and the program has some seconds to end. Every run has an outcome with a
-name, however badly the program behaves:
+`try_program` serves a fake browser and starts the program with its address. A conductor decides what happens next
+(decisions.py); virtual time passes when it is quiet. When the script is over and no message moves any more, the client is
+judged by what the browser saw, the browser closes its links, and the program has some seconds to exit. Every run has an
+outcome, however badly the program behaves:
 
-    no complaints                it did nothing wrong
-    what `judge` complains of    what it sent, what it left behind, where what it observed differs from the truth; a
-                                 popup it left paused, say (docs/cdp/a-paused-popup-stalls-its-opener.md)
-    a-client-connects            it never did, or never said a word, or ended at once
-    a-client-reads               octets lie unread at its socket, and nothing moves
-    nothing-else-than-text       binary frames, or what is no WebSocket; texts beyond 100 MiB
-    a-client-comes-to-rest       it talks for ever
-    commands-are-waited-for      it ended while commands of its own had no answer yet
-    errors-say-what-to-do        another code than 0, or a signal
-    nothing-waits-for-ever       no end at all
+    no complaints                the program broke no law
+    the complaints of `judge`    what it sent, what it left behind, where its observation differs from the truth; for
+                                 example a popup left paused (docs/cdp/a-paused-popup-stalls-its-opener.md)
+    a-client-connects            it did not connect, or sent nothing, or exited at once
+    a-client-reads               octets stay unread at its socket, and nothing moves
+    nothing-else-than-text       it sent binary frames, octets that are not a WebSocket, or a text of 100 MiB or more
+    a-client-comes-to-rest       it sends without end
+    commands-are-waited-for      it exited while commands of its own had no reply yet
+    errors-say-what-to-do        it exited with another code than 0, or by a signal
+    nothing-waits-for-ever       it does not exit
 
-A program that prints `{"observed": …}` lines is compared with the truth by the last of them. One that can be `asked` gets
-the example's questions over its standard input, a line `{"ask": …}` each, and carries them out as its user would want
-(search.py has what they say); the input ends when the browser has gone.
+If a program prints `{"observed": …}` lines, the last of them is compared with the truth. With `asked`, the program gets the
+example's questions over its standard input, one line `{"ask": …}` each, and carries them out as for its user (search.py
+describes them); the input ends when the browser is gone.
 
-What goes wrong on purpose, by the example's faults, excuses what it causes (allowances.py).
+The example's faults allow what they cause (allowances.py).
 """
 
 from __future__ import annotations
@@ -53,19 +53,20 @@ from cdp_core.testing.websocket_peer import EndReason
 
 NEVER_CONNECTS: Final = "a-client-connects"
 IDLE_SECONDS: Final = 0.01
-"""How long what is held waits for the client to say something."""
+"""Seconds without an arrival after which held messages are delivered."""
 LONGEST_LINE: Final = 1 << 22
+"""Bytes of an unfinished line of output that are kept."""
 NON_TEXT: Final[dict[EndReason, tuple[str, int]]] = {
     "binary": ("a binary frame", 53),
-    "illegal": ("what is no WebSocket frame", 53),
+    "illegal": ("octets that are not a WebSocket frame", 53),
     "too long": ("a text of 100 MiB or more", 57),
 }
 BUSY: Final = ("R", "D")
-"""How Linux calls threads that run or could, and those that wait for a disk."""
+"""Linux's state letters of threads that are running or runnable, and of threads that wait for a disk."""
 PROGRAMS: Final = Path("/proc")
 SOCKETS: Final = (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6"))
 ESTABLISHED, CLOSE_WAIT = "01", "08"
-"""What they call a connection, and one whose other side has gone: what that said last may still lie here."""
+"""Linux's state codes of an open connection, and of one that the peer closed: its last octets may still be unread."""
 
 
 @attrs.frozen(kw_only=True)
@@ -73,29 +74,30 @@ class Limits:
     """How long a program may take, in seconds."""
 
     starting: float = 30.0
-    """Until it says its first word."""
+    """Until its first command."""
     ending: float = 10.0
-    """To end when its browser has gone."""
+    """To exit after its browser is gone."""
     quiet: float = 0.08
-    """Nothing said for so long is quiet: a client on this machine answers in a hundredth of that."""
+    """Silence of this length counts as quiet: a client on this machine answers in a hundredth of it."""
     patience: float = 5.0
-    """For what a client must still do: read what lies at its socket, or what a schedule wants of it first."""
+    """To read what is at its socket, or to send what a schedule or a saved decision needs first."""
     observing: float = 1.0
-    """To print what it observed, when everything else is done."""
+    """To print its observation after everything else is done."""
     whole: float = 60.0
+    """For the script, from the first command until all is quiet."""
 
 
 @attrs.frozen(kw_only=True)
 class Outcome:
-    """What became of one run."""
+    """The result of one run."""
 
     complaints: tuple[Complaint, ...]
     decisions: tuple[Decision, ...] = attrs.field(repr=False)
-    """What was decided: the same again, where the program does its part."""
+    """All decisions of the run; given to another run, they repeat it as long as the program does its part."""
     ending: float = 0.0
-    """How many seconds it took to end when its browser had gone; 0 where it did not end by itself."""
+    """Seconds from the end of the browser to the exit of the program; 0 if the program had to be killed."""
     followed: tuple[int, int] | None = None
-    """How many of the decisions that were given could be taken, and how many there were."""
+    """How many of the given decisions were taken, and how many were given; None if none were given."""
 
 
 def try_program(
@@ -107,9 +109,9 @@ def try_program(
     schedule: Schedule | None = None,
     asked: bool = False,
 ) -> Outcome:
-    """Put a program to one example; to its questions only where it can be `asked`.
+    """Run a program on one example and judge it; the example's questions are sent only with `asked`.
 
-    Raises OSError where it cannot be started.
+    Raises OSError if the program cannot be started.
     """
     fake = FakeBrowser(example.script, profile=example.profile, faults=example.faults)
     questions = _Questions() if asked else None
@@ -135,7 +137,7 @@ async def _try_program(client: str, conductor: Conductor, limits: Limits, questi
             stdin=subprocess.DEVNULL if questions is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # so that whatever it starts can be found, and ended with it
+            start_new_session=True,  # so that the processes that it starts can be found, and killed with it
         )
         run = _Run(conductor, server, program, limits, questions)
         assert program.stdout is not None
@@ -154,7 +156,7 @@ async def _try_program(client: str, conductor: Conductor, limits: Limits, questi
 
 
 class _Run:
-    """One program and its browser."""
+    """One run: the program and its browser."""
 
     def __init__(
         self,
@@ -181,11 +183,11 @@ class _Run:
         with trio.move_on_after(self._limits.whole) as whole:
             complaints += await self._conduct()
         if whole.cancelled_caught:
-            complaints += [Complaint(law="a-client-comes-to-rest", fact=47, message="it does not come to rest")]
+            complaints += [Complaint(law="a-client-comes-to-rest", fact=47, message="the client does not come to rest")]
         complaints += await self._judge()
         complaints += self._non_text()
-        ended_by_itself = self._program.poll() is not None
-        complaints += self._unanswered() if ended_by_itself else ()
+        exited_early = self._program.poll() is not None
+        complaints += self._unanswered() if exited_early else ()
         self._server.stop_listening()
         self._fake.cut()
         self._conductor.settle()
@@ -193,10 +195,10 @@ class _Run:
             self._questions.end()
         return (*complaints, *await self._end())
 
-    # ── what happens ─────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── phases of a run ──────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _wait_for_first_command(self) -> None:
-        """Wait for its first word; it may have said that, and ended, before it was heard."""
+        """Wait for its first command; the program may have sent it and exited before the browser read it."""
         quiet_since = trio.current_time()
         while not self._conductor.arrivals:
             if self._program.poll() is None or any(octets_at(self._server.port)):
@@ -206,12 +208,12 @@ class _Run:
             await trio.sleep(0.005)
 
     async def _conduct(self) -> list[Complaint]:
-        """Let everything happen, and time pass whenever it is quiet, until the script is over."""
+        """Take decisions, and let time pass whenever it is quiet, until the script is over."""
         conductor, limits = self._conductor, self._limits
         last_progress = trio.current_time()
         while conductor.arrivals and not (self._program.poll() is not None and conductor.disconnected):
             idle_for = trio.current_time() - last_progress
-            busy = idle_for >= limits.quiet and is_busy(self._program.pid)  # before: what it writes last is seen below
+            busy = idle_for >= limits.quiet and is_busy(self._program.pid)  # first: octets_at sees what it writes last
             unread, underway = octets_at(self._server.port) if idle_for >= limits.quiet else (0, 0)
             in_transit = bool(unread or underway or not conductor.written)
             quiet = idle_for >= limits.quiet and not in_transit and not busy
@@ -222,7 +224,7 @@ class _Run:
             if quiet and not conductor.waits_for_client:
                 return []
             if idle_for >= limits.patience and in_transit:
-                message = f"it does not read: {unread} octets lie at its socket"
+                message = f"the client does not read: {unread} octets are unread at its socket"
                 return [Complaint(law="a-client-reads", fact=57, message=message)]
             if idle_for >= limits.patience:
                 conductor.give_up()
@@ -233,7 +235,7 @@ class _Run:
         return []
 
     async def _judge(self) -> tuple[Complaint, ...]:
-        """What the browser saw; what the program says of itself may come a moment later."""
+        """Judge the run; if there are complaints, wait a moment for a newer observation of the program."""
         complaints = judge(self._fake, self.output.observed, underway=True)
         with trio.move_on_after(self._limits.observing):
             while complaints and self.output.observed is not None and self._program.poll() is None:
@@ -244,7 +246,8 @@ class _Run:
     def _non_text(self) -> Iterator[Complaint]:
         for how, (what, fact) in NON_TEXT.items():
             if self._server.ended[how]:
-                yield Complaint(law="nothing-else-than-text", fact=fact, message=f"it sent {what}, which ends the link")
+                message = f"the client sent {what}, which ends the link"
+                yield Complaint(law="nothing-else-than-text", fact=fact, message=message)
 
     def _unanswered(self) -> Iterator[Complaint]:
         waiting = sum(
@@ -253,7 +256,7 @@ class _Run:
             if not Allowances(self._fake, number).may_give_up
         )
         if waiting:
-            message = f"it ended while {waiting} of its commands had no answer yet"
+            message = f"the client exited while {waiting} of its commands had no reply yet"
             yield Complaint(law="commands-are-waited-for", fact=56, message=message)
 
     async def _end(self) -> Iterator[Complaint]:
@@ -261,39 +264,39 @@ class _Run:
         with trio.move_on_after(self._limits.ending):
             await self._program.wait()
             self.ending = trio.current_time() - begun
-        return self._how_it_ended()
+        return self._exit_complaints()
 
-    def _how_it_ended(self) -> Iterator[Complaint]:
+    def _exit_complaints(self) -> Iterator[Complaint]:
         code = self._program.returncode
         if code is None:
-            message = "it does not end when its browser has gone"
+            message = "the client does not exit when its browser is gone"
             yield Complaint(law="nothing-waits-for-ever", fact=58, message=message)
         elif code:
-            ended = f"with {code}" if code > 0 else f"by signal {-code}"
-            yield Complaint(law="errors-say-what-to-do", fact=58, message=f"it ended {ended}")
+            how = f"with {code}" if code > 0 else f"by signal {-code}"
+            yield Complaint(law="errors-say-what-to-do", fact=58, message=f"the client exited {how}")
         if not self._server.connections:
-            yield Complaint(law=NEVER_CONNECTS, fact=61, message="it opened no WebSocket to the browser")
+            yield Complaint(law=NEVER_CONNECTS, fact=61, message="the client opened no WebSocket to the browser")
         elif not any(client.has_sent for client in self._conductor.clients.values()):
-            yield Complaint(law=NEVER_CONNECTS, fact=61, message="it connected, and said nothing to the browser")
+            yield Complaint(law=NEVER_CONNECTS, fact=61, message="the client connected and sent nothing to the browser")
 
 
 class _Questions:
-    """What a program is asked, over its standard input."""
+    """Sends questions to a program over its standard input."""
 
     def __init__(self) -> None:
         self._asks, self._asked = trio.open_memory_channel[bytes](math.inf)
 
     def put(self, question: Any) -> None:
-        """Ask it that, if it still listens."""
+        """Queue a question, unless the program has closed its input."""
         with suppress(trio.BrokenResourceError):
             self._asks.send_nowait(json.dumps({"ask": question}).encode() + b"\n")
 
     def end(self) -> None:
-        """It will be asked nothing more."""
+        """Close the program's input after the questions that are queued."""
         self._asks.close()
 
     async def write(self, stream: trio.abc.SendStream) -> None:
-        """Write what it is asked, to a program that may not listen."""
+        """Write the queued questions until the end, or until the program closes its input."""
         with suppress(trio.BrokenResourceError):
             async with stream, self._asked:
                 async for line in self._asked:
@@ -301,19 +304,19 @@ class _Questions:
 
 
 class _ProgramOutput:
-    """What a program prints: the last line that is an observation counts."""
+    """Reads what a program prints, and keeps its last observation."""
 
     def __init__(self) -> None:
         self.observed: Json | None = None
         self._more = trio.Event()
 
     async def more(self) -> None:
-        """Wait until it has said something more."""
+        """Wait until it has printed another observation."""
         self._more = trio.Event()
         await self._more.wait()
 
     async def listen(self, stream: trio.abc.ReceiveStream) -> None:
-        """Read what it prints."""
+        """Read the output until it ends."""
         rest = b""
         async with stream:
             async for octets in stream:
@@ -331,9 +334,9 @@ class _ProgramOutput:
 
 
 def is_busy(session: int) -> bool:
-    """Whether a thread of the programs of a session of the operating system has something to do.
+    """Return whether any thread of a session of the operating system has work to do.
 
-    On a busy machine a client may be silent for long because its turn has not come. False where nobody can tell.
+    False if the operating system does not show it. On a busy machine a client may be silent for long because the scheduler has not run it.
     """
     with suppress(OSError):
         programs = [each for each in PROGRAMS.iterdir() if each.name.isdecimal()]
@@ -354,14 +357,14 @@ def _has_work(program: Path) -> bool:
 
 
 def _stat(of: Path) -> list[str]:
-    """From its state on: a name before that may hold anything."""
+    """Return the fields of a `stat` file from the state on; the name before it may contain any character."""
     return (of / "stat").read_text().rpartition(")")[2].split()
 
 
 def octets_at(port: int) -> tuple[int, int]:
-    """How much lies unread at the sockets that are connected to a port of this machine, and how much is on its way there.
+    """Count the octets that the clients of a port have not read, and those under way in both directions.
 
-    Nothing where nobody can tell.
+    The port is one of this machine. Both counts are 0 if the operating system does not show them.
     """
     unread = underway = 0
     for table in SOCKETS:

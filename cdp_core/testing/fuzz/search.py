@@ -1,23 +1,24 @@
-"""Looks for an example that a client does wrong, and shrinks it to the least of its kind.
+"""The search for an example on which a pure client breaks a law, and the shrinking of that example.
 
     found = hunt(MyClient, runs=500)
     if found is not None:
-        print(found)                       # the complaints, and the Python that shows them again
+        print(found)                       # the complaints, and the Python of the example
         assert try_example(MyClient, found.example) == found.complaints
 
-A client here is pure (`pump.PureClient`): it takes messages and gives messages. Where it has `observed()`, what it says is
-compared with the truth as well (`observation.py`). Where it has `ask(question)`, it is asked things at any moment, as a user
-would, and carries them out on the n-th of its sessions, round again; the 0th is the browser's own:
+A pure client (`simulation.PureClient`) takes messages and returns messages. If it has `observed()`, the result is compared
+with the truth (observation.py). If it has `ask(question)`, it gets questions at any moment, as from a user, and carries
+them out on session number `on`, counted in the order of attaching and modulo their number; 0 is the root session:
 
-    {"on": 1, "method": "Runtime.evaluate", "params": {"expression": "act()"}}      a command to send
-    {"on": 1, "detach": true}                                                       leave this session, from the one above
+    {"on": 1, "method": "Runtime.evaluate", "params": {"expression": "act()"}}      send this command
+    {"on": 1, "detach": true}                                                       detach this session, on its parent
 
-Some examples have company: another client was there before, saw a dialog on the first page, and answers it when it likes,
-so that ours hears of its end alone (fact 18, second_client.py).
+Some examples have a second client: it connected before, saw a dialog on the first page, and answers it at any moment, so
+that the tested client receives the end of that dialog alone (fact 18, second_client.py).
 
-With `hunt(MyClient, faults="legal")` something may go wrong on purpose as well: refusals, slow links, cuts (`faults.py`).
+`hunt(MyClient, faults="legal")` injects faults as well: refusals, slow links, cuts (`faults.py`).
 
-Hypothesis makes the examples, shrinks them, and keeps those that failed in its database, which a fleet may share.
+Hypothesis generates the examples, shrinks them, and keeps those that failed in its database, which several machines may
+share.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ T = TypeVar("T")
 MAX_SEED: Final = 2**32
 MAX_SHRINKS: Final = 2000
 DRAWS: Final = 10
-"""How often Hypothesis is asked for each example: of six that it gives, five are made of the one before."""
+"""Draws from Hypothesis per example: of six examples that it generates, five are variants of the one before."""
 
 
 def _to_asks(asks: Iterable[Json]) -> tuple[Json, ...]:
@@ -62,24 +63,24 @@ def _to_asks(asks: Iterable[Json]) -> tuple[Json, ...]:
 
 @attrs.frozen(kw_only=True)
 class Example:
-    """What a client is put to."""
+    """One input of a run: the script, the order of messages, the questions and the faults."""
 
     script: Script = attrs.Factory(Script)
     seed: int = 0
-    """Of the order in which everything happens."""
+    """The seed of the order in which everything happens."""
     edges: Edges = attrs.field(default="observed", validator=one_of(EDGES))
     profile: Profile = attrs.field(default="headless-new", validator=one_of(PROFILES))
     asks: tuple[Json, ...] = attrs.field(default=(), converter=_to_asks, hash=False)
-    """What the client is asked, where it has `ask`."""
+    """The questions for a client that has `ask`."""
     faults: tuple[Fault, ...] = attrs.field(default=(), converter=checked_faults)
-    """What goes wrong on purpose."""
+    """The faults to inject."""
     second_client: bool = False
-    """Whether another client was there before."""
+    """Whether another client connected before."""
 
 
 @attrs.frozen(kw_only=True)
 class Find:
-    """An example that a client does wrong: the least one that was found."""
+    """The smallest example of a complaint that a search found."""
 
     example: Example
     complaints: tuple[Complaint, ...]
@@ -87,11 +88,14 @@ class Find:
     def __str__(self) -> str:
         lines = [f"- {complaint}" for complaint in self.complaints]
         laws = [f"  {law}: {LAWS[law]}" for law in {each.law: None for each in self.complaints} if law in LAWS]
-        return "\n".join(["the client does wrong:", *lines, *laws, "with", repr(self.example)])
+        return "\n".join(["the client broke a law:", *lines, *laws, "with this example:", repr(self.example)])
 
 
 def try_example(make_client: Callable[[], PureClient], example: Example) -> tuple[Complaint, ...]:
-    """Put a new client to an example. What its own code raises is a complaint, too; what the fake raises is raised."""
+    """Run a new client on an example and judge it.
+
+    An exception of the client is a complaint; an exception of the fake browser is raised.
+    """
     fake = FakeBrowser(example.script, profile=example.profile, faults=example.faults)
     try:
         client = _GuardedClient(make_client)
@@ -103,26 +107,26 @@ def try_example(make_client: Callable[[], PureClient], example: Example) -> tupl
         run = pump.run()
         observed = client.observed()
     except _RaisedError as raised:
-        message = f"it raised {type(raised.__cause__).__name__}"
+        message = f"the client raised {type(raised.__cause__).__name__}"
         return (Complaint(law="nothing-the-peer-sends-raises", fact=53, message=message),)
     complaints = judge(fake, observed, client=number, underway=True)
     if not run.quiet:
-        never = Complaint(law="a-client-comes-to-rest", fact=47, message="it does not come to rest")
-        return (*complaints, never)
+        restless = Complaint(law="a-client-comes-to-rest", fact=47, message="the client does not come to rest")
+        return (*complaints, restless)
     return complaints
 
 
 def nothing() -> tuple[bytes, ...]:
-    """What a client writes at first that does not begin."""
+    """Return the output of a client that has no `start`."""
     return ()
 
 
 class _RaisedError(Exception):
-    """A client's own code raised what is its cause."""
+    """The client's own code raised; its exception is the cause."""
 
 
 class _GuardedClient:
-    """A client of which it is known what it raised itself."""
+    """Wraps a client, so that its own exceptions can be told apart from those of the fake browser."""
 
     def __init__(self, make_client: Callable[[], Any]) -> None:
         self._client = self._guarded(make_client)
@@ -145,7 +149,7 @@ class _GuardedClient:
         written: list[bytes] = self._guarded(lambda: list(act(*given)))
         odd: list[Any] = [each for each in written if type(each) is not bytes]
         if odd:
-            raise _RaisedError from TypeError(f"{odd[0]!r} is written, and not bytes")
+            raise _RaisedError from TypeError(f"The client wrote {odd[0]!r}; it must write bytes.")
         return written
 
     def _guarded(self, act: Callable[[], Any]) -> Any:
@@ -165,10 +169,10 @@ def hunt(
     database: ExampleDatabase | None = None,
     seed: int | None = None,
 ) -> Find | None:
-    """The least example of `runs` that the client does wrong; None where it does none wrong.
+    """Search `runs` examples for a broken law; return the smallest example of it, or None.
 
-    Nothing goes wrong on purpose, or what is of that legality at worst. The examples are those of the `seed`; without one
-    always the same, and with a `database` always others. Needs Hypothesis (the extra `testing`).
+    `faults` is the worst legality of faults to inject; None injects none. The `seed` fixes the examples; without it they
+    are the same each time, or random if there is a `database`. Needs Hypothesis (the extra `testing`).
     """
     examples = examples_of(edges=edges, race_free=race_free, asked=hasattr(make_client(), "ask"), faults=faults)
     attempt = partial(try_example, make_client)
@@ -183,13 +187,15 @@ def examples_of(
     faults: Legality | None = None,
     streams: bool = False,
 ) -> SearchStrategy[Example]:
-    """Examples, as Hypothesis draws them; without asks where the client cannot be `asked`.
+    """Return a Hypothesis strategy for examples; they have questions only with `asked`.
 
-    `faults` is the worst legality of what goes wrong; with `streams`, over a stream of octets.
+    `faults` is the worst legality of faults to inject; with `streams`, also faults of byte streams.
+    Raises InvalidArgument.
     """
     for what, given, known in (("edges", edges, EDGES), ("faults", faults, LEGALITIES)):
         if given is not None and given not in known:
-            raise InvalidArgument(f"{given!r} is no {what}; there are {', '.join(known)}, or None for any, or none.")
+            absent = "None for any" if what == "edges" else "None for no faults"
+            raise InvalidArgument(f"{what} must be one of {', '.join(known)}, or {absent}, not {given!r}.")
     from hypothesis import strategies as st  # noqa: PLC0415 - imports stay cheap
 
     from cdp_core.testing import strategies  # noqa: PLC0415 - imports stay cheap
@@ -220,7 +226,10 @@ def hunt_with(
     database: ExampleDatabase | None = None,
     seed: int | None = None,
 ) -> Find | None:
-    """The same, for any way of putting a client to an example; after the first find, at most `shrinks` more are tried."""
+    """Search as `hunt` does, but call `attempt` for each example.
+
+    After the first find at most `shrinks` more examples are tried.
+    """
     from hypothesis import HealthCheck, Phase, find, settings  # noqa: PLC0415 - imports stay cheap
     from hypothesis.errors import NoSuchExample  # noqa: PLC0415 - imports stay cheap
 
@@ -233,7 +242,7 @@ def hunt_with(
         derandomize=database is None and seed is None,
     )
     key = None if database is None else b"cdp_core.testing.fuzz.search"
-    tried: dict[str, tuple[Complaint, ...]] = {}  # by what they print as
+    tried: dict[str, tuple[Complaint, ...]] = {}  # by the repr of the example
     seeds: set[int] = set()
     left, found = shrinks, False
 
@@ -243,15 +252,15 @@ def hunt_with(
         if printed not in tried:
             if found:
                 left -= 1
-            elif len(tried) >= runs or example.seed in seeds:  # one that was made of another has its seed
+            elif len(tried) >= runs or example.seed in seeds:  # a variant of another example has the same seed
                 return False
-            seeds.update([example.seed] if example.seed else ())  # 0 where nobody draws any
+            seeds.update([example.seed] if example.seed else ())  # 0 if the strategy draws no seed
             tried[printed] = () if left < 0 else attempt(example)
             found = found or bool(tried[printed])
         return bool(tried[printed])
 
     try:
-        chance = None if seed is None else Random(seed)  # noqa: S311 - of examples, not of secrets
+        chance = None if seed is None else Random(seed)  # noqa: S311 - for examples, not for secrets
         example = find(examples, is_wrong, settings=searched, random=chance, database_key=key)
     except NoSuchExample:
         return None
@@ -259,11 +268,14 @@ def hunt_with(
     return Find(example=example, complaints=tried[repr(example)])
 
 
-# ── smaller ones ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── shrinking ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def shrunk(example: Example, is_wrong: Callable[[Example], bool]) -> Example:
-    """What is still wrong when nothing more can be taken away: Hypothesis takes away what it drew, this what there is."""
+    """Leave out parts of an example while it stays wrong, until no part can be left out.
+
+    Hypothesis removes only what it drew; this removes any part of the example.
+    """
     simpler = next(filter(is_wrong, _simpler(example)), None)
     while simpler is not None:
         example = simpler
@@ -272,7 +284,7 @@ def shrunk(example: Example, is_wrong: Callable[[Example], bool]) -> Example:
 
 
 def _simpler(example: Example) -> Iterator[Example]:
-    """The same without one of its parts, or all of a kind; what leaves out most stands first."""
+    """Yield the example without one of its parts, or all parts of a kind; largest omission first."""
     script = example.script
     if len(example.faults) > 1:
         yield attrs.evolve(example, faults=())
@@ -325,6 +337,6 @@ def _without(parts: tuple[T, ...], number: int) -> tuple[T, ...]:
 
 
 def _with_script(example: Example, **parts: Any) -> Iterator[Example]:
-    """Nothing where a step that is left needs what was taken away."""
+    """Yield the example with other script parts; yield nothing if a remaining step needs a removed one."""
     with suppress(InvalidArgument):
         yield attrs.evolve(example, script=attrs.evolve(example.script, **parts))

@@ -1,1 +1,1 @@
-"""What is right for a client of a browser, and what a client did wrong."""
+"""The laws for a client of a browser, and the judge that finds broken ones."""

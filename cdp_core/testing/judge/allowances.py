@@ -1,19 +1,20 @@
-"""What faults excuse: a client that met some is asked for less, and never for what it could not do, or could not know.
+"""Allowances: the laws that do not apply to a client because a fault made them impossible to keep.
 
-    what struck                        what it is not asked for
-    a call was refused, or dropped     what that call was to bring: the page that was to run, the dialog that was to close,
-                                       the request that was to go on, the frames and targets that were to be told of, the dialogs of a page unheard
-    a call was dropped                 also what it has not done yet: it may wait for the answer as long as it likes
-    the link fell silent               what it has not done, and what it believes, but for what reached its user
-    an event was lost, or doubled      the same, and how often it answered
-    the link was cut                   what it believes; it has left with its link, and leaves nothing behind
-    slowness, an answer said twice,    nothing at all
+    fault                               what the client is not judged by
+    a command was refused or dropped    the effect of that command: the page that it resumes, the dialog that it closes,
+                                        the request that it continues, the frames and targets that it lists, the
+                                        dialogs of a page whose events it enables
+    a command was dropped               also what the client has not done yet: it may wait for the reply without limit
+    the link fell silent                what it has not done, and what it observed, except the counts of events
+    an event was lost or doubled        the same, and how often it answered
+    the link was cut                    what it observed; it disconnected with its link, and leaves nothing behind
+    a delay, a doubled reply,           every law still applies
     a stream cut into other pieces
 
-Nothing excuses an exit with an error, a hang, a malformed message, or an id that is used twice: whatever a browser refuses
-or leaves unsaid, a program ends with 0 when its browser has gone.
+No fault allows an exit with an error, a hang, a malformed message, or an id that is used twice: whatever a browser
+refuses or does not send, a program exits with 0 when its browser is gone.
 
-What is taken for wrong is the judge's to say (observation.py).
+This module does not decide what breaks a law (observation.py).
 """
 
 from __future__ import annotations
@@ -37,25 +38,25 @@ DEPENDS_ON: Final[dict[str, frozenset[str]]] = {
         {PAGE_ENABLE, "Page.getFrameTree", SET_AUTO_ATTACH, SET_DISCOVER_TARGETS, "Target.attachToTarget"}
     ),
 }
-"""The parts of an observation for which a client has to ask."""
+"""The commands that bring the client each part of an observation; the other parts need none."""
 EVENT_COUNTS: Final = "heard"
 
 
 class FaultReporter(Protocol):
-    """Who knows what went wrong on purpose."""
+    """Reports the faults that a client met."""
 
     def matched_faults(self, client: int) -> FaultReport:
-        """What became of the faults of the client of that number."""
+        """Return the faults that applied to the client with this number, and the commands that they hit."""
         ...
 
 
 class Allowances:
-    """Those of one client."""
+    """The allowances of one client in one run."""
 
     def __init__(self, fake: FaultReporter, client: int) -> None:
         report = fake.matched_faults(client)
         self.misled: Final = any(fault.legality == "illegal" for fault in report.faults)
-        """Whether it was told what no browser says, or not told what each does."""
+        """Whether it received a message that no browser sends, or missed one that every browser sends."""
         self._silent = any(isinstance(fault, Silence) for fault in report.faults)
         self._cut = any(isinstance(fault, Cut) for fault in report.faults)
         self._dropped = report.dropped
@@ -63,35 +64,35 @@ class Allowances:
 
     @property
     def may_wait(self) -> bool:
-        """Whether it may rightly wait for what will not come, and do nothing more."""
+        """Whether the client may wait for a message that will not come, and do nothing more."""
         return bool(self._dropped or self._silent or self.misled)
 
     @property
     def may_give_up(self) -> bool:
-        """Whether it may leave before it has done all it would."""
+        """Whether the client may exit before it has done everything."""
         return bool(self.may_wait or self._skipped or self._cut)
 
     def may_leave_paused(self, session: str | None) -> bool:
-        """Whether a page of this session may wait for its word, or one that it has left, which has no session any more."""
+        """Return whether a target may stay paused on this session; None is a target whose session it has left."""
         left = session is None and any(method == RUN_IF_WAITING for _session, method in self._skipped)
         return self.may_wait or left or (session, RUN_IF_WAITING) in self._skipped
 
     def may_leave_open(self, session: str | None) -> bool:
-        """Whether a dialog of this session may be open."""
+        """Return whether a dialog of this session may stay open."""
         return self.may_wait or (session, HANDLE_DIALOG) in self._skipped
 
     def may_leave_held(self, session: str | None) -> bool:
-        """Whether a request that this session paused may be held."""
+        """Return whether a request that this session paused may stay paused."""
         return self.may_wait or any((session, method) in self._skipped for method in ANSWERS_TO_PAUSES)
 
     def may_miss(self, session: str | None) -> bool:
-        """Whether it could not listen to this session in time."""
+        """Return whether the client could not enable the events of this session in time."""
         return self.misled or (session, PAGE_ENABLE) in self._skipped
 
     def may_differ(self, part: str) -> bool:
-        """Whether that part of what it observed may differ from the truth."""
+        """Return whether this part of the client's observation may differ from the truth."""
         if self.misled or self._silent:
             return part != EVENT_COUNTS
         if part == "dialogs" and any(method == HANDLE_DIALOG for _session, method in self._dropped):
-            return True  # whose answer closed it, only the reply can tell
+            return True  # only the reply shows which client's answer closed the dialog
         return any(method in DEPENDS_ON.get(part, ()) for _session, method in self._skipped)

@@ -1,7 +1,7 @@
-"""What is right for a client of a browser, by name, and a complaint of what is not.
+"""The laws that a correct client of a browser keeps, and the complaint about one that was broken.
 
-Each law rests on what was seen of Chromium, so that a complaint names both, and whoever reads it can look. For the laws of
-one idea there are cards in docs/cdp of that name (for all of it: docs/cdp/fuzzing-finds-clients-that-wait-for-ever.md).
+Each law rests on a fact about Chromium; a complaint names both, so that a reader can look the fact up. For the laws of
+one idea docs/cdp has a card of that name (an overview: docs/cdp/fuzzing-finds-clients-that-wait-for-ever.md).
 """
 
 from __future__ import annotations
@@ -12,44 +12,44 @@ from typing import Final
 import attrs
 
 LAWS: Final[Mapping[str, str]] = {
-    "a-client-comes-to-rest": "Where a browser says nothing more, a client has nothing more to ask.",
-    "a-client-connects": "A client that is given an address speaks to it.",
-    "a-client-reads": "What a browser has said is read, however much that is.",
-    "a-dialog-is-answered-once": "Each opening is answered once; a second answer meets another dialog, or none.",
-    "a-dialog-stops-its-page": "Who was told of a dialog answers it, on the page's own session.",
-    "a-pause-is-answered-once": "Each request that was paused is answered once, on the session that was told of it.",
-    "a-pause-stops-its-request": "Who was told of a paused request answers it: nobody gets what was asked for before.",
-    "a-subscription-never-ends-silently": "Every event that was sent reaches the user, whatever its size and number.",
-    "closed-precedes-reply": "An answer that was accepted closed the dialog of whose end was told before its reply.",
-    "commands-are-waited-for": "A program that ends has the answers to what it asked.",
-    "detached-commands-never-answer": "The end of a session, or of its process, ends its commands: nobody answers them.",
-    "dialogs-are-matched-by-frame": "Opening and closing name the frame, and need not come in the same order.",
-    "errors-say-what-to-do": "What a browser does is no reason for a program to fail.",
-    "every-command-ends-once": "A command ends once, as the browser ended it, and is found by its id alone.",
-    "ids-are-used-once": "An id is not used again on its session.",
-    "listen-before-you-let-run": "What a paused page is to tell is asked for before runIfWaitingForDebugger.",
-    "nested-sessions-die-silently": "With a session all below it end, of which nothing is said.",
-    "nothing-else-than-text": "What is said to a browser is text, and less than 100 MiB of it.",
-    "nothing-is-left-switched-on": "Who is done gives up what it had intercepted, and takes its scripts back.",
-    "nothing-is-sent-to-an-ended-session": "Who was told of a session's end writes no more to it, nor to those below.",
-    "nothing-the-peer-sends-raises": "Whatever a browser says, the reader goes on; what a client says is well-formed.",
-    "nothing-waits-for-ever": "When the link ends, so does everything that waits for it.",
-    "page-enable-replays-no-frames": "Frames are those of getFrameTree and of events since; a navigation ends those below.",
-    "paused-targets-wait-for-ever": "Each session of auto-attach gets runIfWaitingForDebugger, or its page never runs.",
-    "sessions-open-on-the-event": "A session has the id that attachedToTarget gave it, and is there from then on.",
-    "target-info-changes": "A target's address is that of the last event about it; the first has none yet.",
+    "a-client-comes-to-rest": "When the browser sends nothing more, stop sending commands.",
+    "a-client-connects": "Connect to the address that you are given, and send a command.",
+    "a-client-reads": "Read everything that the browser sends, however much it is.",
+    "a-dialog-is-answered-once": "Answer each dialog once: a second answer reaches another dialog, or none.",
+    "a-dialog-stops-its-page": "Answer each dialog that you received, on the session of its page.",
+    "a-pause-is-answered-once": "Answer each paused request once, on the session that received Fetch.requestPaused.",
+    "a-pause-stops-its-request": "Answer each paused request that you received: until then it gets no response.",
+    "a-subscription-never-ends-silently": "Pass every event on to the user, whatever their size and number.",
+    "closed-precedes-reply": "If your answer is accepted, it closed the dialog whose closed event preceded the reply.",
+    "commands-are-waited-for": "Before exiting, wait for the replies to your commands.",
+    "detached-commands-never-answer": "When a session or its process ends, end its commands: no reply will come.",
+    "dialogs-are-matched-by-frame": "Match dialog events by frame: they need not close in the order of opening.",
+    "errors-say-what-to-do": "Exit with 0, whatever the browser does.",
+    "every-command-ends-once": "End each command once, as the browser ended it, and find it by its id alone.",
+    "ids-are-used-once": "Never use a command id twice on one session.",
+    "listen-before-you-let-run": "Enable the events of a paused page before you send runIfWaitingForDebugger.",
+    "nested-sessions-die-silently": "When a session ends, end all sessions below it: no event reports their end.",
+    "nothing-else-than-text": "Send text messages only, each shorter than 100 MiB.",
+    "nothing-is-left-switched-on": "Before disconnecting, disable Fetch and remove your init scripts.",
+    "nothing-is-sent-to-an-ended-session": "After the end of a session is reported, send nothing to it or below it.",
+    "nothing-the-peer-sends-raises": "Keep reading whatever the browser sends, and send well-formed messages only.",
+    "nothing-waits-for-ever": "When the link ends, end everything that waits for it.",
+    "page-enable-replays-no-frames": "Read frames by getFrameTree, then follow events; a navigation ends child frames.",
+    "paused-targets-wait-for-ever": "Send runIfWaitingForDebugger on auto-attached sessions, or their pages never run.",
+    "sessions-open-on-the-event": "Use a session from its attachedToTarget event on, with the sessionId in that event.",
+    "target-info-changes": "Take a target's URL from the last event about it; the first event has no URL yet.",
 }
-"""What is right, by the names of the laws."""
+"""The name of each law, and what it demands of a client."""
 
 
 @attrs.frozen(kw_only=True)
 class Complaint:
-    """One thing that a client did wrong."""
+    """One law that a client broke, with the fact behind the law."""
 
     law: str
-    """Its name; `LAWS` has its words."""
+    """The name of the law; `LAWS` has its text."""
     fact: int
-    """The number of what was seen of Chromium that the law rests on."""
+    """The number, in docs/cdp/facts.md, of the fact about Chromium that the law rests on."""
     message: str
 
     def __str__(self) -> str:

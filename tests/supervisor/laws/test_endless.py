@@ -1,7 +1,7 @@
-"""Law 4, where chance seldom comes: floods of one kind, an odd value in every place, and asks that are open at the end.
+"""Law 4 with chosen inputs: floods of one kind, odd values in every field, requests open at the stop.
 
-What holds after each step is that of `test_step_totality.py` (`Fold`): nothing is raised, limits are kept, a deadline is later
-than everything seen, no ask is answered twice. Here its inputs are chosen, none is drawn.
+Random stories seldom reach these. `Fold` of `test_step_totality.py` checks each step: nothing raises, limits are
+kept, the next deadline is later than every time seen, and no request is answered twice.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ ODD: tuple[Any, ...] = (None, True, 0, -1, 1e308, "", "a", "\x00", "x" * 40, [],
 
 
 def totality() -> ModuleType:
-    """A copy of the module that says what always holds."""
+    """Return a copy of the module that checks each step."""
     return copy_of(Path(__file__).with_name("test_step_totality.py"))
 
 
 class Story:
-    """A fold, and short words for what happens in it."""
+    """A fold with one short method for each thing that can happen."""
 
     def __init__(self, laws: ModuleType) -> None:
         self.laws = laws
@@ -60,13 +60,13 @@ class Story:
 
     def attach(self, session: str, target: str, kind: str = "page", parent: str | None = None, **info: Any) -> None:
         opened = {"session_id": session, "target_id": target, "target_type": kind, "parent": parent}
-        self.made.feed(SessionOpened(**self.at, **opened, waiting=True))
-        told = {"targetId": target, "type": kind, "url": "https://shop.example/", "title": "t", **info}
-        self.event("Target.attachedToTarget", {"sessionId": session, "targetInfo": told}, parent)
+        self.made.feed(SessionOpened(**self.at, **opened, waiting_for_debugger=True))
+        target_info = {"targetId": target, "type": kind, "url": "https://shop.example/", "title": "t", **info}
+        self.event("Target.attachedToTarget", {"sessionId": session, "targetInfo": target_info}, parent)
 
-    def request(self, question: Any) -> int:
-        self.made.feed(RequestReceived(**self.at, request_id=0, request=question))
-        return int(self.made.asked)
+    def request(self, request: Any) -> int:
+        self.made.feed(RequestReceived(**self.at, request_id=0, request=request))
+        return int(self.made.requested)
 
     def pass_time(self, seconds: float) -> None:
         self.now += seconds
@@ -92,7 +92,7 @@ class Story:
 
 
 def page(laws: ModuleType) -> Story:
-    """A page with a frame, one out of process below that, and a dialog."""
+    """Return the story of a page with a frame, an out-of-process frame in that, and an open dialog."""
     story = Story(laws)
     story.attach("s", "p")
     story.document("p")
@@ -106,32 +106,32 @@ def page(laws: ModuleType) -> Story:
 # ── floods ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def dialogs_that_stay(story: Story, number: int) -> None:
+def dialogs_that_stay_open(story: Story, number: int) -> None:
     story.opening(f"d{number}")
 
 
-def dialogs_that_go(story: Story, number: int) -> None:
+def dialogs_that_close(story: Story, number: int) -> None:
     story.opening(f"d{number}")
     story.closing(f"d{number}")
 
 
-def frames_in_a_row(story: Story, number: int) -> None:
+def sibling_frames(story: Story, number: int) -> None:
     story.frame(f"r{number}")
 
 
-def frames_one_in_the_other(story: Story, number: int) -> None:
+def nested_frames(story: Story, number: int) -> None:
     story.frame(f"r{number}", f"r{number - 1}" if number else "p")
 
 
-def frames_of_nothing(story: Story, number: int) -> None:
+def frames_without_a_known_parent(story: Story, number: int) -> None:
     story.frame(f"r{number}", f"nobody{number}")
 
 
-def pages_that_stay(story: Story, number: int) -> None:
+def pages_that_stay_open(story: Story, number: int) -> None:
     story.attach(f"s{number}", f"p{number}")
 
 
-def pages_that_go(story: Story, number: int) -> None:
+def pages_that_close(story: Story, number: int) -> None:
     story.attach(f"s{number}", f"p{number}")
     story.opening(f"p{number}", f"s{number}")
     story.event("Target.targetDestroyed", {"targetId": f"p{number}"})
@@ -152,11 +152,11 @@ def frames_that_change_their_process(story: Story, number: int) -> None:
     story.event("Page.frameDetached", {"frameId": f"r{number}", "reason": "swap"}, "s")
 
 
-def calls_that_stay(story: Story, _number: int) -> None:
+def calls_that_stay_open(story: Story, _number: int) -> None:
     story.request(Call(method="Runtime.evaluate", params={"expression": "1"}, target_id="q"))
 
 
-def calls_that_are_overtaken(story: Story, number: int) -> None:
+def calls_that_a_dialog_blocks(story: Story, number: int) -> None:
     story.request(Call(method="Runtime.evaluate", params={"expression": "1"}, target_id="p", when_blocked="raise"))
     story.opening(f"d{number}")
     story.closing(f"d{number}")
@@ -176,25 +176,25 @@ def time_that_stands_still(story: Story, _number: int) -> None:
 
 
 FLOODS: tuple[Callable[[Story, int], None], ...] = (
-    dialogs_that_stay,
-    dialogs_that_go,
-    frames_in_a_row,
-    frames_one_in_the_other,
-    frames_of_nothing,
-    pages_that_stay,
-    pages_that_go,
+    dialogs_that_stay_open,
+    dialogs_that_close,
+    sibling_frames,
+    nested_frames,
+    frames_without_a_known_parent,
+    pages_that_stay_open,
+    pages_that_close,
     sessions_on_one_target,
     frames_that_lose_their_session,
     frames_that_change_their_process,
-    calls_that_stay,
-    calls_that_are_overtaken,
+    calls_that_stay_open,
+    calls_that_a_dialog_blocks,
     links_that_break,
     time_that_stands_still,
 )
 
 
 def flood(kind: Callable[[Story, int], None], laws: ModuleType, many: int = MANY) -> None:
-    """The same again and again, once with the dialog of the page up, and once without."""
+    """Repeat one thing many times, once while the page's dialog is open and once after it has closed."""
     for closed in (False, True):
         story = page(laws)
         if closed:
@@ -251,7 +251,7 @@ RESULTS: tuple[Any, ...] = (TREE, {"targetInfos": [INFO]}, {"targetInfo": INFO},
 
 
 def with_odd_values(value: Any) -> Iterator[Any]:
-    """The value with each of its parts, itself included, made odd or left out."""
+    """Yield copies of the value; in each, the value or one of its parts is replaced by an odd one."""
     for place in places_of(value):
         for odd in ODD:
             made = copy.deepcopy(value)
@@ -273,7 +273,7 @@ def places_of(value: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def odd_events(laws: ModuleType) -> None:
-    """Each event with an odd value in each place, on a page that has everything, one after the other."""
+    """Feed each event with an odd value in each field, one after the other, to a page that has everything."""
     for method, (session, params) in EVENTS.items():
         story = page(laws)
         story.attach("n", "n", "iframe", "s", parentFrameId="p")
@@ -283,7 +283,7 @@ def odd_events(laws: ModuleType) -> None:
 
 
 def odd_results(laws: ModuleType) -> None:
-    """The same of replies, to every command that is under way."""
+    """End every open command with each result, with an odd value in each field."""
     for result in RESULTS:
         for odd in with_odd_values(result):
             story = page(laws)
@@ -291,22 +291,22 @@ def odd_results(laws: ModuleType) -> None:
             story.made.end()
 
 
-def test_events_with_odd_values_are_borne() -> None:
+def test_events_with_odd_values_do_not_break_the_state() -> None:
     laws = totality()
     assert EVENTS.keys() >= laws.EVENTS.keys()
     odd_events(laws)
 
 
-def test_results_with_odd_values_are_borne() -> None:
+def test_results_with_odd_values_do_not_break_the_state() -> None:
     odd_results(totality())
 
 
-def test_there_is_nothing_that_has_no_odd_value() -> None:
+def test_every_field_of_a_value_is_replaced_by_each_odd_value() -> None:
     assert len(list(with_odd_values({"a": {"b": 1}}))) == 3 * len(ODD)
     assert json.dumps(list(with_odd_values(TREE)))
 
 
-# ── asks ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 REQUESTS: tuple[Any, ...] = (
     RespondToDialog(action="accept"),
@@ -322,7 +322,7 @@ REQUESTS: tuple[Any, ...] = (
 )
 
 
-def in_peace(_story: Story, _request_received: int) -> None:
+def nothing(_story: Story, _request_received: int) -> None:
     pass
 
 
@@ -361,37 +361,36 @@ def blocked_by_dialog(story: Story, _request_received: int) -> None:
     story.opening("f")
 
 
-MEANWHILE = (in_peace, late, closed, replied, refused, lost, cut, gone, blocked_by_dialog)
+MEANWHILE = (nothing, late, closed, replied, refused, lost, cut, gone, blocked_by_dialog)
 
 
-def asks_at_the_end(laws: ModuleType) -> None:
-    """Each question, then one or two things that happen, then the end: each is answered once."""
-    for question in REQUESTS:
+def requests_at_the_end(laws: ModuleType) -> None:
+    """Make each request, let two things happen, and stop: each request is answered once."""
+    for request in REQUESTS:
         for first in MEANWHILE:
             for second in MEANWHILE:
                 story = page(laws)
                 story.request(Call(method="Runtime.evaluate", params={"expression": "0"}, target_id="q"))
-                ask = story.request(question)
-                first(story, ask)
-                second(story, ask)
+                request_id = story.request(request)
+                first(story, request_id)
+                second(story, request_id)
                 story.made.end()
 
 
-def test_every_ask_is_answered_once() -> None:
-    asks_at_the_end(totality())
+def test_every_request_is_answered_once() -> None:
+    requests_at_the_end(totality())
 
 
-def test_an_asker_that_has_gone_is_answered_at_most_once() -> None:
-    """Into nothing, or not at all."""
+def test_a_cancelled_request_is_answered_at_most_once() -> None:
     laws = totality()
-    for question in REQUESTS:
-        for happening in MEANWHILE:
+    for request in REQUESTS:
+        for happen in MEANWHILE:
             story = page(laws)
-            ask = story.request(question)
-            story.made.feed(RequestCancelled(**story.at, request_id=ask))
-            happening(story, ask)
+            request_id = story.request(request)
+            story.made.feed(RequestCancelled(**story.at, request_id=request_id))
+            happen(story, request_id)
             stop = story.request(Stop(timeout=1.5))
             story.pass_time(2.0)
-            assert story.made.answered.get(ask, 0) <= 1
+            assert story.made.answered.get(request_id, 0) <= 1
             assert story.made.answered[stop] == 1
             assert not story.made.state.tickets

@@ -90,7 +90,7 @@ def test_a_lost_link_is_worth_another_try_unless_it_says_otherwise() -> None:
 
 def test_what_is_not_said_of_a_session_is_nothing() -> None:
     """A session below the browser's own, on a target that runs; one that ended by a detach."""
-    assert (least(SessionOpened).parent, least(SessionOpened).waiting) == (None, False)
+    assert (least(SessionOpened).parent, least(SessionOpened).waiting_for_debugger) == (None, False)
     assert least(SessionClosed).reason == "detached"
 
 

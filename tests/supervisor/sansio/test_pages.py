@@ -129,7 +129,7 @@ def test_where_others_open_the_sessions_nobody_is_attached_or_let_go_for_them() 
     fold.attach("P")
     assert orders(fold)[-1] == "s-P resume"
     assert "s-P autoattach" not in orders(fold)
-    fold.opens("Q", waiting=True)
+    fold.opens("Q", waiting_for_debugger=True)
     fold.says("Target.attachedToTarget", sessionId="s-Q", targetInfo={"targetId": "Q"})
     assert "s-Q Page.enable" in orders(fold)
     assert "s-Q resume" not in orders(fold)
