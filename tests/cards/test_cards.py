@@ -6,9 +6,12 @@ import inspect
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 import pytest
 from sybil import Example
+
+from cdp_supervisor import Instant, SupervisorEngine
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,3 +34,18 @@ def test_the_blocks_of_the_testing_guide_run(compile_blocks: Callable[[Path], li
     for code in codes:
         if "pytest" not in code.co_names:  # a test file, as tests/testing/test_plugin.py has it run
             exec(code, {"__name__": "guide"})
+
+
+@pytest.mark.parametrize("guide", ["embedding", "extending", "recording"])
+def test_the_blocks_of_a_guide_compile(compile_blocks: Callable[[Path], list[CodeType]], guide: str) -> None:
+    assert compile_blocks(ROOT / "docs" / f"{guide}.md")
+
+
+def test_the_extension_of_the_guide_works(compile_blocks: Callable[[Path], list[CodeType]]) -> None:
+    namespace: dict[str, Any] = {"__name__": "guide"}
+    exec(compile_blocks(ROOT / "docs" / "extending.md")[0], namespace)
+    engine = SupervisorEngine(extensions=[namespace["Downloads"]()])
+    engine.link_up(Instant(mono=1))
+    began = b'{"method":"Browser.downloadWillBegin","params":{"suggestedFilename":"a.txt"}}'
+    engine.receive(began, Instant(mono=2))
+    assert engine.snapshot().extensions["downloads"] == {"files": ["a.txt"]}
