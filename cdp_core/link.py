@@ -89,7 +89,6 @@ class SessionHandle(Protocol):
 
     def closed(self, loss: Loss, /) -> None:
         """Note that the session ended."""
-        ...
 
 
 S = TypeVar("S", bound=SessionHandle)
@@ -100,7 +99,6 @@ class Waiter(Protocol):
 
     def settle(self, outcome: Outcome, /) -> None:
         """Take the outcome of the command."""
-        ...
 
 
 def check_tap(tap: object) -> None:

@@ -19,12 +19,10 @@ Command = tuple[str, Mapping[str, Any] | None, SessionId | None]
 
 
 def opened_input(opened: SessionOpened, at: Instant, generation: int) -> Input:
-    """Make the input for a session that opened."""
     return inputs.SessionOpened(at=at, generation=generation, **asdict(opened))
 
 
 def closed_input(closed: SessionClosed, at: Instant, generation: int) -> Input:
-    """Make the input for a session that closed."""
     reason = "link_lost" if closed.loss.kind == "connection" else closed.loss.reason
     return inputs.SessionClosed(at=at, generation=generation, session_id=closed.session_id, reason=reason)
 

@@ -325,7 +325,6 @@ class Domain:
 
 
 def module_of(domain: str) -> str:
-    """Return the module name of a domain."""
     return field_name(domain)
 
 

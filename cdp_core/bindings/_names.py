@@ -31,7 +31,6 @@ def field_name(name: str) -> str:
 
 
 def class_name(name: str) -> str:
-    """Return the class name of an event."""
     return name[:1].upper() + name[1:]
 
 

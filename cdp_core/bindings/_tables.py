@@ -62,7 +62,6 @@ class Field:
 
     @property
     def text(self) -> str:
-        """The text of the field in a table."""
         return f"{self.wire}{'?' * self.optional}{'~' * self.experimental}{'!' * self.deprecated}:{self.type}"
 
 
@@ -82,7 +81,6 @@ class Table:
 
 
 def parse_field(text: str) -> Field:
-    """Parse the text of one field."""
     found = _FIELD.fullmatch(text)
     assert found is not None, text
     wire, optional, experimental, deprecated, kind = found.groups()

@@ -91,7 +91,6 @@ class EnumValue(str, metaclass=_EnumKind):
 
     @classmethod
     def members(cls) -> tuple[Self, ...]:
-        """Return every known member."""
         return tuple(cls.__cdp_members__.values())  # type: ignore[arg-type]  # pyright: ignore[reportReturnType]
 
     def __repr__(self) -> str:
@@ -239,7 +238,6 @@ set_source: Final[Any] = Value._source.__set__  # type: ignore[attr-defined]  # 
 
 
 def make_value(kind: type[Value], source: object) -> Any:
-    """Make a value over a source."""
     value = _new(kind)
     set_source(value, source)
     return value

@@ -79,7 +79,6 @@ class Module:
         self.package = package
 
     def text(self) -> str:
-        """Return the text of the file."""
         table = self.table
         page = field_name(table.name)
         lines = [

@@ -102,7 +102,6 @@ class WholeEvent(Event, frozen=True, kw_only=True):
 
     @property
     def params(self) -> Json:
-        """The params."""
         return self.whole
 
     @property
@@ -142,7 +141,6 @@ class WholeResult(Result, frozen=True, kw_only=True):
 
     @property
     def value(self) -> Json:
-        """The result."""
         return self.whole
 
 

@@ -260,7 +260,6 @@ class Router:
             yield from self._classify(message)
 
     def receive(self, payload: Payload) -> tuple[Output, ...]:
-        """Return the outputs of one payload."""
         return tuple(self.receive_all((payload,)))
 
     def lost(self, loss: Loss) -> tuple[Output, ...]:

@@ -217,7 +217,6 @@ class TraceEncoder:
         return self._within(encode_record(LinkRecord(event=event, t=t, conn=conn, reason=reason)))
 
     def mark(self, note: str, *, t: float, conn: str | None = None) -> bytes:
-        """Return the line of a note."""
         return self._within(encode_record(MarkRecord(t=t, note=note, conn=conn)))
 
     def other(self, kind: str, fields: Mapping[str, object], *, t: float, conn: str | None = None) -> bytes:
@@ -249,7 +248,6 @@ class TraceEncoder:
         )
 
     def counts(self) -> TraceCounts:
-        """Return the counts so far."""
         return TraceCounts(
             records=self._records,
             bytes=self._bytes,

@@ -50,5 +50,4 @@ def first_at(deadlines: Deadlines) -> float:
 
 
 def entries(deadlines: Deadlines) -> Iterator[Entry]:
-    """Yield every entry, in order."""
     return (entry for block in deadlines for entry in block)

@@ -62,7 +62,6 @@ class DialogView:
 
 
 def view_dialog(dialog: Dialog) -> DialogView:
-    """Return the view of a dialog."""
     return DialogView(
         id=dialog.id,
         target_id=dialog.target_id,

@@ -180,7 +180,6 @@ def text(params: Json, name: str, most: int = ID) -> str:
 
 
 def flag(params: Json, name: str) -> bool:
-    """Return True if the field is true."""
     return params.get(name) is True
 
 
@@ -191,7 +190,6 @@ def member(params: Json, name: str) -> Json:
 
 
 def members(params: Json, name: str) -> list[Json]:
-    """Return the objects in a list."""
     value: object = params.get(name)
     if not isinstance(value, list):
         return []

@@ -46,7 +46,6 @@ def _check(given: object, valid: tuple[str, ...], what: str) -> None:
 
 
 def is_finite(value: object) -> bool:
-    """True for a finite number that is not a bool."""
     try:
         return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(float(value))
     except OverflowError:

@@ -28,7 +28,6 @@ def result_of(outcome: Any, method: str, session_id: SessionId | None) -> Json:
 
 
 def error_of(outcome: Failure | NotSent, method: str, session_id: SessionId | None) -> Exception:
-    """Return the error of an outcome that is not a result."""
     return outcome.error if isinstance(outcome, NotSent) else failure_of(outcome, method, session_id)
 
 

@@ -111,7 +111,6 @@ class Transition:
     # ── effects ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def emit(self, effect: effects.Effect) -> None:
-        """Add an effect."""
         self.effects.append(effect)
 
     def send(
@@ -151,7 +150,6 @@ class Transition:
             self.emit(effects.Forget(ticket=number))
 
     def publish(self, change: Change) -> None:
-        """Publish a change to its subscribers."""
         self.effects.append(effects.Publish(change=change))
 
     def note(self, level: Literal["debug", "info", "warning"], text: str, **fields: Any) -> None:
@@ -175,7 +173,6 @@ class Transition:
         return at
 
     def cancel(self, key: str) -> None:
-        """Cancel the deadline of this key, if it has one."""
         state = self.state
         at = state.deadline_of.get(key)
         if at is not None:

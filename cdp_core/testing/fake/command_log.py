@@ -84,7 +84,6 @@ class DeliveryLog:
         """The number of the message that answered each command, by session and command id."""
 
     def add(self, number: int, session_id: str | None, what: str, payload: bytes) -> None:
-        """Log one delivered message."""
         self.counts[what] = self.counts.get(what, 0) + 1
         if payload.startswith(REPLY):
             command_id = int(payload[len(REPLY) : payload.index(b",")])
@@ -113,7 +112,6 @@ class FakeStatistics:
 
 
 def logged_command(command: ReceivedCommand, client: Client) -> LoggedCommand:
-    """Return a command of this client with its outcome."""
     code = client.outcomes.get((command.session_id, command.id))
     if code is not None:
         return LoggedCommand(command=command, outcome="refused" if code else "result", code=code or None)

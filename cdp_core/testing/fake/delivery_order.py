@@ -49,7 +49,6 @@ class Delivery:
 
 
 def one_copy(_session_id: str | None, _what: str) -> int:
-    """Send each message once."""
     return 1
 
 
@@ -179,15 +178,12 @@ class Streams:
         return self._ready[self._order[index]]
 
     def first(self) -> Delivery | None:
-        """Return the oldest ready message."""
         return self._ready[self._order[0]] if self._order else None
 
     def ready_one(self, number: int) -> Delivery | None:
-        """Return the message with this number if it is ready."""
         return self._ready.get(number)
 
     def waiting_one(self, number: int) -> Delivery | None:
-        """Return the message with this number while it waits."""
         return self._waiting.get(number)
 
     def is_early(self, delivery: Delivery) -> bool:

@@ -41,7 +41,6 @@ class Inspection:
     _malformed: int
 
     def _link(self, client: int) -> Link | None:
-        """Return the connection of the client with this number."""
         raise NotImplementedError
 
     @property
@@ -62,7 +61,6 @@ class Inspection:
         return DeliveryLog() if link is None else link.delivery_log
 
     def matched_faults(self, client: int) -> FaultReport:
-        """Return what became of the faults of the client with this number."""
         link = self._link(client)
         return FaultReport() if link is None else link.faults.report()
 

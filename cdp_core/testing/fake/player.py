@@ -221,7 +221,6 @@ class Player:
         return scope
 
     def label_of(self, frame: Frame) -> str | None:
-        """Return the script's label of a frame."""
         return next((label for label, each in self.labels.items() if each is frame), None)
 
     # ── page actions ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -237,7 +236,6 @@ class Player:
         self.play(pages.get(url, pages.get(url.partition("#")[0], ())), here=frame, done=done)
 
     def open_page(self, label: str, url: str, **options: Any) -> Target:
-        """Open a page under a label."""
         target = targets.create_page(self.world, options.pop("context", self.world.default_context), url, **options)
         assert target.frame is not None
         self.labels[label] = target.frame

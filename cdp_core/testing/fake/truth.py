@@ -105,7 +105,6 @@ class Truth:
 
 
 def truth_of(world: World, player: Player) -> Truth:
-    """Return a snapshot of the true state."""
     return Truth(
         pages=tuple(page.id for page in world.pages()),
         targets=tuple((each.id, each.type, each.url) for each in world.targets.values()),

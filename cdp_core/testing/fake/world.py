@@ -68,11 +68,9 @@ class Clock(Protocol):
 
     def catch_up(self) -> None:
         """Advance the browser to the clock's time, because pages are about to act."""
-        ...
 
     def time_changed(self) -> None:
         """React to a possible change of the next timer, or to an advance by hand."""
-        ...
 
 
 class World:
@@ -145,7 +143,6 @@ class World:
         return found
 
     def new_document(self, frame: Frame) -> None:
-        """Give a frame a new document."""
         self.documents += 1
         frame.document = frame.route_set_at = self.documents
         frame.unload_behaviour = UnloadBehaviour()
@@ -260,7 +257,6 @@ class World:
         self._soon.append(act)
 
     def run_soon(self) -> None:
-        """Run everything that `soon` has deferred."""
         while self._soon:
             self._soon.popleft()()
 
@@ -273,7 +269,6 @@ class World:
     # ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def after(self, seconds: float, act: Callable[[], None]) -> None:
-        """Call `act` after this many seconds of virtual time."""
         self._timed += 1
         heapq.heappush(self._timers, (self.now + seconds, self._timed, act))
         self._notify_clocks()
@@ -341,7 +336,6 @@ class World:
             worker.parent_frame.workers[worker.id] = worker
 
     def remove_worker(self, worker: Target) -> None:
-        """Remove a worker that ended or never appeared."""
         self.workers.pop(worker.id, None)
         self.page_independent.pop(worker.id, None)
         if worker.parent_frame is not None:
@@ -357,7 +351,6 @@ class World:
                 yield from tuple(client.browser_sessions)
 
     def pages(self) -> list[Target]:
-        """Return every page, in the order of opening."""
         return [target for target in self.targets.values() if target.type == "page"]
 
 

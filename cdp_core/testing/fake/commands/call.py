@@ -66,7 +66,6 @@ class Call:
         return target
 
     def has_context(self, number: int) -> bool:
-        """Return whether the target has an execution context with this id."""
         try:
             contexts.find(self.target, number)
         except Refused:

@@ -32,7 +32,6 @@ NO_CONTEXT: Final = "Cannot find context with specified id"
 
 
 def make(world: World, frame: Frame) -> None:
-    """Create the contexts of a new document."""
     earlier = [each for each in frame.worlds if each.renderer is frame.renderer]
     frame.worlds = []
     frame.objects.clear()

@@ -243,12 +243,10 @@ def _nothing(_accepted: bool, _text: str) -> None:
 
 
 def cut(message: str) -> str:
-    """Return a message as the browser shows it."""
     lines = message.replace("\r\n", "\n").replace("\r", "\n")
     units = lines.encode("utf-16-le", "surrogatepass")[: 2 * MAX_MESSAGE_UNITS]
     return units.decode("utf-16-le", "replace")
 
 
 def whole(text: str) -> str:
-    """Return a text without lone surrogates."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

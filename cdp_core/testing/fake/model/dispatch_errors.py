@@ -37,7 +37,6 @@ class Refused(Exception):
 
     @property
     def error(self) -> Json:
-        """The `error` member of the reply."""
         error: Json = {"code": self.code, "message": self.message}
         if self.data is not None:
             error["data"] = self.data

@@ -89,11 +89,9 @@ class ResourceRequest:
     """The process whose script waits for it."""
 
     def to(self, url: str) -> ResourceRequest:
-        """Return the same request with another URL."""
         return self if url == self.url else attrs.evolve(self, url=url)
 
     def shown(self) -> Json:
-        """Return the request as events show it."""
         address, found, fragment = self.url.partition("#")
         return {
             "url": address,
@@ -131,7 +129,6 @@ class ResourceResponse:
     body: bytes | None = None
 
     def header(self, name: str) -> str | None:
-        """Return the first header of that name."""
         return next((value for each, value in self.headers if each.lower() == name.lower()), None)
 
 
@@ -150,7 +147,6 @@ class Pattern:
     response: bool = False
 
     def fits(self, resource: ResourceRequest) -> bool:
-        """Return whether the pattern matches a request."""
         if self.kind is not None and self.kind != resource.kind:
             return False
         return _expression(self.url).fullmatch(resource.url.partition("#")[0]) is not None
@@ -174,7 +170,6 @@ class Interceptor:
     paused: dict[str, Pause] = attrs.Factory(dict["str", "Pause"])
 
     def wants(self, resource: ResourceRequest, *, response: bool) -> bool:
-        """Return whether it pauses that request, or the response to it."""
         return any(pattern.response is response and pattern.fits(resource) for pattern in self.patterns)
 
 
@@ -205,14 +200,12 @@ class Pause:
     """The name of the stream that a client took its body as."""
 
     def resume(self) -> None:
-        """Continue as if the interceptor had not held it."""
         if self.response is None:
             self.request.send(self.position + 1)
         else:
             self.request.bring(self.position - 1, self.response)
 
     def end(self, response: ResourceResponse) -> None:
-        """Continue with this response in place of the real one."""
         self.request.bring(self.position - 1, response)
 
 
@@ -355,5 +348,4 @@ def text_of(resource: ResourceRequest, response: ResourceResponse) -> str | None
 
 
 def body_of(response: ResourceResponse) -> Json:
-    """Return a body as the result of a command shows it."""
     return {"body": base64.b64encode(response.body or b"").decode(), "base64Encoded": True}

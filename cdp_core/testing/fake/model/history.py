@@ -67,7 +67,6 @@ class Entry:
     """Why its document was not kept when it was left."""
 
     def shown(self) -> Json:
-        """Return the entry as `Page.getNavigationHistory` shows it."""
         shown: Json = {"id": self.number, "url": self.url, "userTypedURL": self.typed_url, "title": self.title}
         return {**shown, "transitionType": self.transition}
 
@@ -92,7 +91,6 @@ class History:
         return self.entries[self.current_index] if self.entries else None
 
     def find(self, number: int) -> Entry | None:
-        """Return the entry with this id."""
         return next((each for each in self.entries if each.number == number), None)
 
     def by(self, delta: int) -> Entry | None:
@@ -144,7 +142,6 @@ class History:
             )
 
     def select(self, entry: Entry) -> None:
-        """Make one of its entries the current one."""
         if entry in self.entries:
             self.current_index = self.entries.index(entry)
 
@@ -159,7 +156,6 @@ class History:
         return made
 
     def lose(self, died: Renderer) -> None:
-        """Drop every document of a process that died."""
         self.lost = True
         for entry in [
             each for each in self.cached if each.cached_document is not None and each.cached_document.renderer is died

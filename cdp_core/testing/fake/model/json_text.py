@@ -30,7 +30,6 @@ class DuplicateKeyObject(dict[str, Any]):
 
 
 def pairs_of(found: Json) -> list[tuple[str, Any]]:
-    """Return the members of an object in the order of the text."""
     return found.pairs if type(found) is DuplicateKeyObject else list(found.items())
 
 

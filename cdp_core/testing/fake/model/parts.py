@@ -39,7 +39,6 @@ class PausedSteps:
     resume: Callable[[], None]
 
     def __call__(self) -> None:
-        """Let them go on."""
         self.resume()
 
 
@@ -73,12 +72,10 @@ class Renderer:
 
     @property
     def stopped(self) -> bool:
-        """Whether it runs nothing at the moment."""
         return self.dialog is not None or self.resource is not None or self.absent
 
     @property
     def stopped_by(self) -> object:
-        """The dialog or the request that stops it."""
         return self.dialog or self.resource
 
 
@@ -215,7 +212,6 @@ class Frame:
         return origin_of(self.url)
 
     def subtree(self) -> Iterator[Frame]:
-        """Yield this frame and all below it, parents first."""
         yield self
         for child in self.children:
             yield from child.subtree()
@@ -286,7 +282,6 @@ class Target:
 
     @property
     def waits_for(self) -> list[Session]:
-        """The sessions that have not resumed it yet."""
         return [each for each in self.held if not each.lets_run]
 
     @property
@@ -301,7 +296,6 @@ class Target:
 
     @property
     def shown_url(self) -> str:
-        """Its URL, or the URL that a client or the history has asked for."""
         frame = self.frame
         wished = (
             frame is not None and frame.started_params is not None and frame.parent is None and frame.browser_initiated
@@ -316,7 +310,6 @@ class Target:
 
     @property
     def page(self) -> Target:
-        """The top-level target that it belongs to."""
         target = self
         while target.parent_frame is not None:
             target = target.parent_frame.target
@@ -446,7 +439,6 @@ class Session:
 
     @property
     def name(self) -> str:
-        """The name of the session in texts for people."""
         return f"session {self.id[:8]}" if self.id else "the root session"
 
 
@@ -475,13 +467,11 @@ class Client:
         return self.sessions[None]
 
     def end(self) -> None:
-        """Mark it as disconnected."""
         self.connected = False
         self.on_end()
 
 
 def set_renderer(target: Target, renderer: Renderer) -> None:
-    """Move a target to another process."""
     registered = target in target.renderer.targets
     target.renderer.targets.pop(target, None)
     target.renderer = renderer

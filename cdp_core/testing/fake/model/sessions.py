@@ -40,7 +40,6 @@ def filter_allows(chosen: Iterable[Json], kind: str) -> bool:
 
 
 def emit_created(world: World, target: Target) -> None:
-    """Report a new target."""
     emit_to_discoverers(world, target, "targetCreated", {"targetInfo": target.info()})
 
 
@@ -54,7 +53,6 @@ def emit_info_changed(world: World, target: Target) -> None:
 
 
 def set_title(world: World, target: Target, title: str) -> None:
-    """Set the title of a target, and report a change."""
     if target.title != title and not target.closed:
         target.title = title
         emit_info_changed(world, target)
@@ -76,7 +74,6 @@ def discover(world: World, session: Session, chosen: Iterable[Json] = ALL_BUT_TA
 
 
 def emit_to_discoverers(world: World, target: Target, event: str, params: Json) -> None:
-    """Send an event to the sessions that discover targets of that type."""
     for session in world.discoverers:
         if filter_allows(session.discovers, target.type):
             world.emit(session, f"Target.{event}", params, target)

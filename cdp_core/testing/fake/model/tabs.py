@@ -63,14 +63,12 @@ def found(world: World, target_id: str) -> Target | None:
 
 
 def wait_for_page_session(page: Target, tab_session: Session, session: Session) -> None:
-    """Let a page that waited for a session of its tab wait for the new page session."""
     if tab_session in page.held:
         page.held.discard(tab_session)
         page.held.add(session)
 
 
 def browser_info(world: World, session: Session) -> Json:
-    """Return the target info of a connection, or of a further browser session."""
     client = session.client
     if not client.target_id:
         client.target_id = world.ids.uuid("connection")

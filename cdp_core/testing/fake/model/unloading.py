@@ -42,7 +42,6 @@ def activate_user(frame: Frame) -> None:
 
 
 def listen(frame: Frame, event: str, act: Act) -> None:
-    """Add an act of a script at that event."""
     frame.unload_behaviour.listeners.append((event, act))
 
 
@@ -92,7 +91,6 @@ def before_unload_frame(frame: Frame) -> Frame | None:
 
 
 def before_unload_dialog(page: Target) -> Dialog | None:
-    """Return the open beforeunload dialog of a page."""
     return next((each for each in page.dialogs if each.type == BEFORE_UNLOAD), None)
 
 
@@ -147,7 +145,6 @@ def open_hide_dialog(world: World, frame: Frame, go_on: Act) -> None:
 
 
 def run_unload_listeners(target: Target) -> None:
-    """Run the unload listeners of the documents of a page that closes."""
     for frame in () if target.frame is None else _own_documents(target.frame):
         for event in UNLOAD_EVENTS[1:]:
             _run_listeners(frame, event)

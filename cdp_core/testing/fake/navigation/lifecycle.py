@@ -60,7 +60,6 @@ def enable(world: World, session: Session, target: Target) -> None:
 
 
 def disable(session: Session) -> None:
-    """Disable lifecycle events on a session."""
     session.domains.discard(LIFECYCLE_EVENTS)
 
 

@@ -40,7 +40,6 @@ class Navigation:
 
     @property
     def started_params(self) -> Json:
-        """The params of `Page.frameStartedNavigating`."""
         return {"frameId": self.frame.id, "url": self.url, "loaderId": self.loader, "navigationType": self.kind}
 
 
@@ -59,7 +58,6 @@ def is_same_renderer_request(frame: Frame, *, by_itself: bool) -> bool:
 
 
 def emit_requested(world: World, frame: Frame, url: str, reason: str, *, own: bool) -> None:
-    """Emit the events of a navigation that a script requests, for its own frame (`own`) or a child frame."""
     if own:
         emit_scheduled(world, frame, url, reason)
     requested = {"frameId": frame.id, "reason": reason, "url": url, "disposition": "currentTab"}
@@ -84,12 +82,10 @@ def emit_started_by_script(world: World, navigation: Navigation, *, own: bool) -
 
 
 def emit_cleared(world: World, frame: Frame) -> None:
-    """Emit `Page.frameClearedScheduledNavigation`."""
     world.emit_to(frame.target, "Page", "Page.frameClearedScheduledNavigation", {"frameId": frame.id}, frame)
 
 
 def emit_started(world: World, navigation: Navigation) -> None:
-    """Emit the start of a navigation and of its load."""
     world.emit_to(navigation.target, "Page", "Page.frameStartedNavigating", navigation.started_params, navigation.frame)
     world.emit_to(
         navigation.target, "Page", "Page.frameStartedLoading", {"frameId": navigation.frame.id}, navigation.frame

@@ -32,7 +32,6 @@ class NotUnderstood(Exception):
 
 
 def is_truthy(value: Any) -> bool:
-    """Return whether JavaScript treats the value as true."""
     if isinstance(value, float):
         return bool(value) and not math.isnan(value)
     if isinstance(value, BigInt):

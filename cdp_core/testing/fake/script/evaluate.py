@@ -235,7 +235,6 @@ def _value_of(player: Player, frame: Frame, expression: str) -> Json | None:
 
 
 def _repeated(found: re.Match[str]) -> str:
-    """Return the repeated string."""
     return found["text"][1:-1] * (int(found["times"]) << int(found["shift"] or 0))
 
 
@@ -261,7 +260,6 @@ def _literals(text: str) -> list[Any] | None:
 
 
 def _shown(value: Any) -> str:
-    """Return a value as a dialog shows it."""
     if isinstance(value, str):
         return value
     return json.dumps(value)
@@ -279,7 +277,6 @@ _SHOWN: Final = re.compile(r"\b(?P<kind>alert|confirm|prompt)\(\s*(?:(['\"])(?P<
 
 
 def is_listener(expression: str) -> bool:
-    """Return whether an expression adds a listener for an unload event."""
     return _ADDED.fullmatch(expression) is not None
 
 

@@ -433,7 +433,6 @@ def _member(owner: Value, index: Value, position: int) -> Value:
 
 
 def _is_sequence(value: Any) -> TypeGuard[Sequence[Any]]:
-    """Return whether a value is a string or an array."""
     return isinstance(value, (str, list))
 
 

@@ -34,24 +34,20 @@ def error(name: str, message: str, text: str, position: int, *, traced: bool) ->
 
 
 def is_thrown(value: Json) -> bool:
-    """Return whether a value is an exception rather than a result."""
     return "thrown" in value
 
 
 def name_of(value: Json) -> str:
-    """Return the name of an exception."""
     name: str = value["name"]
     return name
 
 
 def message_of(value: Json) -> str:
-    """Return the message of an exception."""
     message: str = value["thrown"]
     return message
 
 
 def exception_result(world: World, frame: Frame, context: int, value: Json) -> Json:
-    """Return the result of a command that ended with an uncaught exception."""
     return {
         "result": _object(world, frame, context, value),
         "exceptionDetails": details_of(world, frame, context, value),
@@ -64,7 +60,6 @@ def is_traced(frame: Frame) -> bool:
 
 
 def details_of(world: World, frame: Frame, context: int, value: Json) -> Json:
-    """Return the `exceptionDetails` of an uncaught exception."""
     if "trace" in value:
         where = {"lineNumber": value["line"], "columnNumber": value["column"], "scriptId": "3"}
         calls = {"stackTrace": {"callFrames": [CALL]}} if value["trace"] and is_traced(frame) else {}
