@@ -91,11 +91,9 @@ class Sink(Protocol):
 
         `at` is its time of arrival for a sink of all sessions, and meaningless for a sink of one session.
         """
-        ...
 
     def end(self, error: Callable[[], BaseException], /) -> None:
         """Note that no more events follow; `error` makes a fresh exception with the reason."""
-        ...
 
 
 class Routes:

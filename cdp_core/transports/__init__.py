@@ -25,11 +25,9 @@ class Transport(Protocol):
 
     async def send(self, batch: Sequence[bytes], /) -> None:
         """Send whole messages in order. Raises as `receive` does; if cancelled midway the link is unusable."""
-        ...
 
     async def aclose(self) -> None:
         """End the link in bounded time, whatever the peer does. Idempotent; wakes a waiting `receive`."""
-        ...
 
 
 @runtime_checkable
