@@ -1,7 +1,7 @@
-"""Laws 2, 4 and 5 can fail: a rule is taken out, and the law's own check goes red within its examples.
+"""Laws 2, 4 and 5 can fail: with a rule removed from the state machine, the law's own test fails.
 
-`test_mutations.py` does this for laws 1 and 3, scene by scene. Here each law is run as it stands, from a copy of its module:
-the examples are the same each time, the first that fails is enough, and nothing is shrunk.
+`test_mutations.py` does this for laws 1 and 3, scene by scene. Here each law runs unchanged, from a copy of its
+module, with the same examples each time; the first failure ends it, and nothing is shrunk.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Patch = pytest.MonkeyPatch
 Take = Callable[[Patch], None]
 NOTHING: Final = lambda *_args, **_named: None  # noqa: E731 - a rule that does nothing
 ENOUGH: Final = 300
-"""Examples: only a law that stays green has that many."""
+"""Examples per law; only a law that passes runs all of them."""
 
 
 settings.register_profile(
@@ -45,8 +45,8 @@ settings.register_profile(
 
 
 @pytest.fixture(autouse=True)
-def the_first_failure_is_enough() -> Iterator[None]:
-    """Laws take the settings of the profile that is loaded when their module is."""
+def stop_at_the_first_failure() -> Iterator[None]:
+    """Load the profile: a law takes the settings that are active when its module is imported."""
     before = settings.get_current_profile_name()
     settings.load_profile("mutations")
     yield
@@ -54,12 +54,12 @@ def the_first_failure_is_enough() -> Iterator[None]:
 
 
 def law_of(module: str) -> ModuleType:
-    """A copy of a test module, which may be broken."""
+    """Return a copy of a test module, which a test may change."""
     return copy_of(HERE / f"{module}.py")
 
 
-def is_red(law: Callable[..., Any], **given: Any) -> bool:
-    """Whether a law fails: by what it asserts, or by what the machine raises."""
+def fails(law: Callable[..., Any], **given: Any) -> bool:
+    """Return True if a law fails, by an assertion or because the state machine raises."""
     try:
         law(**given)
     except Exception:
@@ -74,59 +74,59 @@ def without(module: Any, name: str, instead: Any = NOTHING) -> Take:
 # ── law 2: confluence ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def the_kind_of_a_dialog_goes_by_what_came_before(patch: Patch) -> None:
+def the_type_of_a_dialog_depends_on_earlier_inputs(patch: Patch) -> None:
     real = dialogs.opened
 
-    def opened(transition: Transition, page: Any, session_id: Any, given: Any) -> Any:
-        kind = given.get("type") if transition.state.sequence % 2 else "alert"
-        return real(transition, page, session_id, {**given, "type": kind})
+    def opened(transition: Transition, page: Any, session_id: Any, params: Any) -> Any:
+        kind = params.get("type") if transition.state.sequence % 2 else "alert"
+        return real(transition, page, session_id, {**params, "type": kind})
 
     patch.setattr(dialogs, "opened", opened)
 
 
-def the_first_word_of_a_frame_counts(patch: Patch) -> None:
+def the_first_url_of_a_frame_is_kept(patch: Patch) -> None:
     real = frames._with_document
 
-    def showing(transition: Transition, frame: Any, *told: Any) -> Any:
-        return replace(real(transition, frame, *told), url=frame.url or real(transition, frame, *told).url)
+    def with_document(transition: Transition, frame: Any, *rest: Any) -> Any:
+        return replace(real(transition, frame, *rest), url=frame.url or real(transition, frame, *rest).url)
 
-    patch.setattr(frames, "_with_document", showing)
+    patch.setattr(frames, "_with_document", with_document)
 
 
 CONFLUENCE: Final[dict[str, Take]] = {
-    "the kind of a dialog goes by what came before": the_kind_of_a_dialog_goes_by_what_came_before,
-    "the first word of a frame counts": the_first_word_of_a_frame_counts,
+    "the type of a dialog depends on earlier inputs": the_type_of_a_dialog_depends_on_earlier_inputs,
+    "the first URL of a frame is kept": the_first_url_of_a_frame_is_kept,
 }
 
 
 @pytest.mark.parametrize("name", CONFLUENCE)
-def test_an_order_that_counts_is_seen(name: str, monkeypatch: Patch) -> None:
-    law = law_of("test_laws").test_two_orders_with_the_same_truth_look_the_same
+def test_confluence_fails_if_the_order_of_events_counts(name: str, monkeypatch: Patch) -> None:
+    law = law_of("test_laws").test_two_orders_with_the_same_truth_give_the_same_snapshot
     CONFLUENCE[name](monkeypatch)
-    assert is_red(law)
+    assert fails(law)
 
 
 def test_confluence_holds() -> None:
-    assert not is_red(law_of("test_laws").test_two_orders_with_the_same_truth_look_the_same)
+    assert not fails(law_of("test_laws").test_two_orders_with_the_same_truth_give_the_same_snapshot)
 
 
 # ── law 4: totality ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-RAW: Final = lambda given, name, *_most: given.get(name, "")  # noqa: E731 - a field as it came
+RAW: Final = lambda given, name, *_most: given.get(name, "")  # noqa: E731 - a field that is not checked
 
 
 @pytest.mark.parametrize("name", ["text", "member", "members"])
-def test_a_value_that_is_taken_as_it_comes_is_seen(name: str, monkeypatch: Patch) -> None:
+def test_totality_fails_if_fields_are_read_unchecked(name: str, monkeypatch: Patch) -> None:
     laws = law_of("test_endless")
     for key, module in sorted(sys.modules.items()):
         if key.startswith("cdp_supervisor.sansio.") and hasattr(module, name):
             monkeypatch.setattr(module, name, RAW)
     checks = (laws.odd_events, laws.odd_results)
-    assert any(is_red(each, laws=laws.totality()) for each in checks)
+    assert any(fails(each, laws=laws.totality()) for each in checks)
 
 
 def at_once(change: Callable[[float, float], float]) -> Take:
-    """Deadlines by another sum; where time then stands still for ever, that is said."""
+    """Compute deadlines in another way; raise if deadlines are then due without end."""
 
     def let_time_pass(transition: Transition) -> None:
         for _ in range(1_000):
@@ -148,12 +148,12 @@ TIMES: Final[dict[str, Take]] = {
     "a deadline is a plain sum": at_once(lambda now, seconds: now + seconds),
     "a deadline is now": at_once(lambda now, _seconds: now),
     "no moment is too late": lambda patch: patch.setattr(step, "inf", math.nan),
-    "time may run backwards": lambda patch: patch.setattr(Transition, "__init__", of_the_input),
+    "time may run backwards": lambda patch: patch.setattr(Transition, "__init__", at_the_time_of_the_input),
 }
 
 
-def of_the_input(transition: Transition, state: Any, at: Any) -> None:
-    """The moment of a step is that of its input, whatever was before."""
+def at_the_time_of_the_input(transition: Transition, state: Any, at: Any) -> None:
+    """Set the time of a step to that of its input, even if it is earlier than the time before."""
     transition.state, transition._is_new_state, transition.extensions, transition.effects = (
         state,
         False,
@@ -164,17 +164,16 @@ def of_the_input(transition: Transition, state: Any, at: Any) -> None:
 
 
 @pytest.mark.parametrize("name", TIMES)
-def test_a_deadline_that_has_passed_is_seen(name: str, monkeypatch: Patch) -> None:
+def test_totality_fails_if_a_deadline_is_not_in_the_future(name: str, monkeypatch: Patch) -> None:
     law = law_of("test_step_totality").test_any_inputs_in_any_order
     TIMES[name](monkeypatch)
-    assert is_red(law)
+    assert fails(law)
 
 
-def test_deadlines_that_pile_up_are_seen(monkeypatch: Patch) -> None:
-    """What was to be done under a key is not taken out where it is done in another way."""
+def test_a_flood_fails_if_cancelled_deadlines_are_kept(monkeypatch: Patch) -> None:
     endless = law_of("test_endless")
     monkeypatch.setattr(Transition, "cancel", NOTHING)
-    assert is_red(endless.flood, kind=endless.dialogs_that_go, laws=endless.totality(), many=200)
+    assert fails(endless.flood, kind=endless.dialogs_that_close, laws=endless.totality(), many=200)
 
 
 LIMITS: Final = (
@@ -189,32 +188,32 @@ LIMITS: Final = (
 
 
 def unlimited(law: ModuleType, limit: str) -> None:
-    """`step` as if there were no such limit; what is checked is that there is."""
+    """Run `step` without this limit, while the law still checks it."""
     real = law.step
 
-    def without_limit(state: Any, given: Any) -> Any:
+    def without_limit(state: Any, input: Any) -> Any:
         wide = attrs.evolve(state.limits, **{limit: 10**6})
-        done = real(replace(state, limits=wide), given)
+        done = real(replace(state, limits=wide), input)
         return replace(done, state=replace(done.state, limits=state.limits))
 
     law.step = without_limit  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("limit", LIMITS)
-def test_a_limit_that_is_not_kept_is_seen(limit: str) -> None:
+def test_a_flood_fails_if_a_limit_is_not_kept(limit: str) -> None:
     endless = law_of("test_endless")
     laws = endless.totality()
     unlimited(laws, limit)
-    assert any(is_red(endless.flood, kind=each, laws=laws) for each in endless.FLOODS)
+    assert any(fails(endless.flood, kind=each, laws=laws) for each in endless.FLOODS)
 
 
-def test_floods_are_borne() -> None:
+def test_no_flood_fails_without_a_mutation() -> None:
     endless = law_of("test_endless")
-    assert not any(is_red(endless.flood, kind=each, laws=endless.totality()) for each in endless.FLOODS)
+    assert not any(fails(endless.flood, kind=each, laws=endless.totality()) for each in endless.FLOODS)
 
 
 def answered(how: Callable[[Any], int]) -> Take:
-    """An ask is answered so many times, by what it is answered with."""
+    """Answer each request as often as `how` returns for its value or error."""
     real = Transition.answer
 
     def answer(
@@ -226,31 +225,31 @@ def answered(how: Callable[[Any], int]) -> Take:
     return lambda patch: patch.setattr(Transition, "answer", answer)
 
 
-ASKS: Final[dict[str, Take]] = {
-    "every ask is answered twice": answered(lambda _what: 2),
+REQUESTS: Final[dict[str, Take]] = {
+    "every request is answered twice": answered(lambda _what: 2),
     "a refusal is answered twice": answered(lambda what: 2 if isinstance(what, DialogAnswerRefused) else 1),
-    "who waits at the end is not told": answered(lambda what: 0 if isinstance(what, SupervisorStopped) else 1),
-    "who answered a dialog is not told of its end": answered(lambda what: 0 if isinstance(what, DialogView) else 1),
-    "who called is not told at the end": without(calls, "end_all"),
-    "who answered a dialog that is stuck is not told": answered(
+    "open requests get no answer at the stop": answered(lambda what: 0 if isinstance(what, SupervisorStopped) else 1),
+    "a response gets no answer at its dialog's end": answered(lambda what: 0 if isinstance(what, DialogView) else 1),
+    "open calls get no answer at the stop": without(calls, "end_all"),
+    "a response to an unanswerable dialog gets no answer": answered(
         lambda what: 0 if isinstance(what, DialogUnanswerable) else 1
     ),
-    "the end never comes": without(step, "_finish_stop"),
+    "the stop never ends": without(step, "_finish_stop"),
 }
 
 
-@pytest.mark.parametrize("name", ASKS)
-def test_an_ask_that_is_not_answered_once_is_seen(name: str, monkeypatch: Patch) -> None:
+@pytest.mark.parametrize("name", REQUESTS)
+def test_the_law_fails_if_a_request_is_not_answered_once(name: str, monkeypatch: Patch) -> None:
     laws = law_of("test_endless")
-    ASKS[name](monkeypatch)
-    assert is_red(laws.asks_at_the_end, laws=laws.totality())
+    REQUESTS[name](monkeypatch)
+    assert fails(laws.requests_at_the_end, laws=laws.totality())
 
 
-# ── law 5: the end ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── law 5: the stop ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def stop_within(seconds: float | None) -> Take:
-    """The end has another deadline than was asked for, or none."""
+    """Give the stop another time limit than was requested; None for no limit."""
     real = Transition.schedule
 
     def schedule(transition: Transition, key: str, asked: float, why: str) -> float:
@@ -262,8 +261,8 @@ def stop_within(seconds: float | None) -> Take:
     return lambda patch: patch.setattr(Transition, "schedule", none if seconds is None else schedule)
 
 
-def never_ordered(*kinds: type) -> Take:
-    """These effects are left out."""
+def never_emitted(*kinds: type) -> Take:
+    """Leave out the effects of these types."""
     real = Transition.emit
 
     def emit(transition: Transition, effect: Any) -> None:
@@ -273,8 +272,8 @@ def never_ordered(*kinds: type) -> Take:
     return lambda patch: patch.setattr(Transition, "emit", emit)
 
 
-def the_end_waits_for_what_is_stuck(patch: Patch) -> None:
-    """As if a dialog that nobody can answer might still be settled, with no deadline of the end's own."""
+def the_stop_waits_for_unanswerable_dialogs(patch: Patch) -> None:
+    """Finish a stop only once no dialog is pending, without a time limit."""
     real = step._finish_stop
 
     def finish(transition: Transition) -> None:
@@ -287,41 +286,45 @@ def the_end_waits_for_what_is_stuck(patch: Patch) -> None:
 ENDS: Final[dict[str, tuple[Take, str, dict[str, Any]]]] = {
     "dialogs are left open": (
         without(dialogs, "settle_for_stop"),
-        "test_a_pending_dialog_is_settled_before_the_end",
+        "test_a_stop_settles_a_pending_dialog",
         {"profile": "headless-new", "kind": "confirm"},
     ),
-    "the end has no deadline": (
+    "the stop has no deadline": (
         stop_within(None),
-        "test_a_pending_dialog_is_settled_before_the_end",
+        "test_a_stop_settles_a_pending_dialog",
         {"profile": "headless-new", "kind": "confirm"},
     ),
-    "the end takes its time": (stop_within(1_000.0), "test_the_end_is_bounded_where_the_browser_is_silent", {}),
-    "the end waits for what is stuck": (the_end_waits_for_what_is_stuck, "test_the_end_is_bounded_at_any_moment", {}),
+    "the stop takes too long": (stop_within(1_000.0), "test_a_stop_is_bounded_if_the_browser_does_not_answer", {}),
+    "the stop waits for unanswerable dialogs": (
+        the_stop_waits_for_unanswerable_dialogs,
+        "test_a_stop_is_bounded_at_any_moment",
+        {},
+    ),
     "nothing is resumed": (
-        never_ordered(effects.Resume),
-        "test_nothing_that_was_attached_to_waits_for_us",
+        never_emitted(effects.Resume),
+        "test_no_attached_target_stays_paused",
         {"profile": "headless-new"},
     ),
-    "what is out of scope is not resumed": (
-        never_ordered(effects.Resume, effects.Detach),
-        "test_what_is_not_ours_is_let_go",
+    "targets out of scope are not resumed": (
+        never_emitted(effects.Resume, effects.Detach),
+        "test_a_target_out_of_scope_is_detached_and_resumed",
         {"profile": "headless-new"},
     ),
     "nothing is detached": (
-        never_ordered(effects.Detach),
-        "test_what_is_not_ours_is_let_go",
+        never_emitted(effects.Detach),
+        "test_a_target_out_of_scope_is_detached_and_resumed",
         {"profile": "headless-new"},
     ),
-    "nothing is let go": (
-        never_ordered(effects.Release),
-        "test_after_the_end_nothing_is_ours_and_what_comes_later_waits_for_nobody",
+    "nothing is released": (
+        never_emitted(effects.Release),
+        "test_after_the_stop_no_session_is_left_and_new_targets_are_not_paused",
         {"profile": "headless-new"},
     ),
 }
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_an_end_that_leaves_something_is_seen(name: str, monkeypatch: Patch) -> None:
+def test_a_law_of_the_stop_fails_with_a_rule_removed(name: str, monkeypatch: Patch) -> None:
     take, law, given = ENDS[name]
     take(monkeypatch)
-    assert is_red(getattr(law_of("test_stop"), law), **given)
+    assert fails(getattr(law_of("test_stop"), law), **given)

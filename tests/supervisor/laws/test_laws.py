@@ -1,7 +1,7 @@
-"""Laws 1 and 2: what is shown is so, and does not depend on the order in which it was told.
+"""Laws 1 and 2: the snapshot agrees with the truth, and does not depend on the order of the messages.
 
-The truth is the fake's own ledger, which no client sees. What holds at every moment is checked after each turn
-(`pure_run.check_moment`); what holds once it is quiet, at the end.
+The truth is the fake browser's own record, which no client sees. `supervised_run.check_moment` checks after each turn
+what must hold at every moment; `check_quiet` checks at the end what must hold once no message is on its way.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ FEWER = settings(max_examples=max(settings().max_examples // 3, 1))
 
 LATER = "https://pay.example/3"
 ADRIFT = Script(pages={LATER: (Dialog("confirm", "b"),)}, timeline=(Wait(1), AddFrame("x1", LATER), Wait(1), Cut()))
-"""The dialog of a frame out of process, when the link breaks: frame and dialog are still there."""
+"""The link breaks during the dialog of an out-of-process frame; frame and dialog outlive the link."""
 SWAPPED = Script(timeline=(Wait(1), AddFrame("x1", "https://shop.example/"), Dialog(frame="x1")))
-"""A frame asks in its first document, and then gets another process: the dialog is up all the same."""
-TWICE = Script(
+"""A frame opens a dialog in its first document and then changes its process; the dialog stays open."""
+TWO_DOCUMENTS = Script(
     pages={LATER: (Dialog("confirm", "b"),)},
     timeline=(
         Wait(1),
@@ -64,9 +64,9 @@ TWICE = Script(
         NavigateFrame("x1", "about:blank"),
     ),
 )
-"""A frame asks while its next document, in another process, asks already."""
+"""A frame has a dialog open while its next document, in another process, opens one already."""
 
-LEFT = Script(
+FRAME_LEFT = Script(
     pages={
         "https://ads.example/1": (AddFrame("d", LATER), Wait(1), Dialog("confirm", "a")),
         LATER: (Wait(1), Dialog("confirm", "b")),
@@ -76,55 +76,63 @@ LEFT = Script(
         *(Wait(1), NavigateFrame("x1", "https://shop.example/")),
     ),
 )
-"""A frame is left whose document was about to ask, and whose process stands at the dialog of another one."""
-BOTH = Script(
-    pages={"https://ads.example/1": LEFT.pages["https://ads.example/1"], LATER: LEFT.pages[LATER]},
+"""A frame navigates away from a document that is about to open a dialog, in a process that is blocked."""
+PAGE_AND_FRAME = Script(
+    pages={"https://ads.example/1": FRAME_LEFT.pages["https://ads.example/1"], LATER: FRAME_LEFT.pages[LATER]},
     timeline=(Wait(1), Navigate("https://ads.example/1")),
 )
-"""A page and a frame of it ask, while the page is sent elsewhere, or loaded again."""
-ON_ITS_WAY = Script(
+"""A page and one of its frames have dialogs open while the page is navigated or reloaded."""
+BLOCKED_PROCESS = Script(
     pages={LATER: (Wait(1), Dialog("confirm", "b"))},
     timeline=(
         *(Wait(1), AddFrame("x1", LATER), Wait(1), Popup("x2", "https://shop.example/2")),
         AddFrame("x3", "https://pay.example/", parent="x2"),
     ),
 )
-"""A frame of a second page is to load in the process that stands at a dialog of the first one."""
+"""A frame of a second page must load in a process that a dialog of the first page blocks."""
 AT_ONCE = Script(pages={LATER: (Dialog(),)}, timeline=(Wait(1), AddFrame("x1", LATER), Dialog(frame="x1")))
-"""A frame asks in its first document and in its next one at the same moment."""
-ELSEWHERE: Json = {"call": "Page.navigate", "params": {"url": "https://shop.example/"}, "page": 0}
-TWICE_LEFT = Script(pages={"https://ads.example/1": (Dialog(),)}, timeline=(Dialog(),))
-"""A navigation ends a dialog while our answer is on its way, which then meets that of the next document."""
-THERE: Json = {"call": "Page.navigate", "params": {"url": "https://ads.example/1"}, "page": 0}
-AGAIN: Json = {"call": "Page.reload", "params": {}, "page": 0}
+"""A frame opens a dialog in its first document and in its next one at the same moment."""
+NAVIGATE_TO_SHOP: Json = {"call": "Page.navigate", "params": {"url": "https://shop.example/"}, "page": 0}
+ANSWER_TO_NEXT = Script(pages={"https://ads.example/1": (Dialog(),)}, timeline=(Dialog(),))
+"""A navigation closes a dialog before our answer arrives; the answer meets the next document's dialog."""
+NAVIGATE_TO_ADS: Json = {"call": "Page.navigate", "params": {"url": "https://ads.example/1"}, "page": 0}
+RELOAD: Json = {"call": "Page.reload", "params": {}, "page": 0}
 
 
-COME_BACK = Script(timeline=(Crash(),))
-"""A page that had crashed when somebody came is shown again."""
+CRASHED_BEFORE = Script(timeline=(Crash(),))
+"""A page that had crashed before the supervisor connected loads again."""
 
 
-CUT_AFTER = Script(timeline=(Wait(1), Popup("x1", "https://pay.example/", noopener=True), Crash("x1"), Wait(1), Cut()))
-"""The same, but the crash was heard of, and the link broke after it."""
+CUT_AFTER_CRASH = Script(
+    timeline=(Wait(1), Popup("x1", "https://pay.example/", noopener=True), Crash("x1"), Wait(1), Cut())
+)
+"""The same, but the supervisor received the crash event, and the link broke after it."""
 
 
 @given(script=scripts(), profile=PROFILE, policy=POLICY, asks=ASKS, seed=SEED)
 @example(
-    script=CUT_AFTER,
+    script=CUT_AFTER_CRASH,
     profile="headless-new",
     policy="must_respond",
-    asks=[{"respond": "accept", "rank": 0}, {**ELSEWHERE, "page": 1}],
+    asks=[{"respond": "accept", "rank": 0}, {**NAVIGATE_TO_SHOP, "page": 1}],
     seed=0,
 )
-@example(script=COME_BACK, profile="headless-new", policy="must_respond", asks=[ELSEWHERE], seed=0)
+@example(script=CRASHED_BEFORE, profile="headless-new", policy="must_respond", asks=[NAVIGATE_TO_SHOP], seed=0)
 @example(script=SWAPPED, profile="headless-shell", policy="must_respond", asks=[], seed=0)
 @example(script=ADRIFT, profile="headless-new", policy="must_respond", asks=[], seed=0)
-@example(script=TWICE, profile="headless-new", policy="must_respond", asks=[], seed=9197)
-@example(script=LEFT, profile="headless-new", policy="must_respond", asks=[], seed=1)
-@example(script=BOTH, profile="headless-shell", policy="must_respond", asks=[ELSEWHERE], seed=2)
-@example(script=BOTH, profile="headless-shell", policy="must_respond", asks=[AGAIN], seed=7)
-@example(script=ON_ITS_WAY, profile="headless-new", policy="must_respond", asks=[], seed=0)
+@example(script=TWO_DOCUMENTS, profile="headless-new", policy="must_respond", asks=[], seed=9197)
+@example(script=FRAME_LEFT, profile="headless-new", policy="must_respond", asks=[], seed=1)
+@example(script=PAGE_AND_FRAME, profile="headless-shell", policy="must_respond", asks=[NAVIGATE_TO_SHOP], seed=2)
+@example(script=PAGE_AND_FRAME, profile="headless-shell", policy="must_respond", asks=[RELOAD], seed=7)
+@example(script=BLOCKED_PROCESS, profile="headless-new", policy="must_respond", asks=[], seed=0)
 @example(script=AT_ONCE, profile="headless-new", policy="auto_accept", asks=[], seed=0)
-@example(script=TWICE_LEFT, profile="headless-new", policy="auto_dismiss", asks=[THERE, THERE], seed=0)
+@example(
+    script=ANSWER_TO_NEXT,
+    profile="headless-new",
+    policy="auto_dismiss",
+    asks=[NAVIGATE_TO_ADS, NAVIGATE_TO_ADS],
+    seed=0,
+)
 @example(script=AT_ONCE, profile="headless-shell", policy="auto_accept", asks=[], seed=0)
 def test_once_quiet_the_snapshot_is_the_truth(
     script: Script, profile: str, policy: Any, asks: list[Json], seed: int
@@ -135,10 +143,10 @@ def test_once_quiet_the_snapshot_is_the_truth(
 
 @FEWER
 @given(script=scripts(), profile=PROFILE, policy=POLICY, asks=ASKS, seed=SEED)
-def test_at_every_moment_nothing_false_is_shown(
+def test_the_snapshot_is_never_wrong_at_any_moment(
     script: Script, profile: str, policy: Any, asks: list[Json], seed: int
 ) -> None:
-    """Also in orders that no browser was seen to send, and with time that does not wait for anybody."""
+    """In causal order, and with time that passes while messages are on their way."""
     played = supervised_run.play(
         script, profile=profile, policy=policy, asks=asks, seed=seed, edges="causal", hurry=True
     )
@@ -147,7 +155,7 @@ def test_at_every_moment_nothing_false_is_shown(
 
 @FEWER
 @given(script=scripts(), profile=PROFILE, policy=POLICY, seed=SEED, other=SEED)
-def test_two_orders_with_the_same_truth_look_the_same(
+def test_two_orders_with_the_same_truth_give_the_same_snapshot(
     script: Script, profile: str, policy: Any, seed: int, other: int
 ) -> None:
     one = supervised_run.play(script, profile=profile, policy=policy, seed=seed)
@@ -161,10 +169,10 @@ def test_two_orders_with_the_same_truth_look_the_same(
 
 @FEWER
 @given(script=scripts(), profile=PROFILE, policy=POLICY, seed=SEED)
-def test_a_dialog_is_answered_in_the_end_or_said_to_be_unanswerable(
+def test_a_dialog_is_answered_in_the_end_or_shown_as_unanswerable(
     script: Script, profile: str, policy: Any, seed: int
 ) -> None:
-    """With all the time that the machine wants: what can be answered was, by the watchdog at the latest."""
+    """After every deadline, each answerable dialog has been answered, by the watchdog at the latest."""
     played = supervised_run.play(script, profile=profile, policy=policy, seed=seed, horizon=2_000.0)
     supervised_run.check_quiet(played)
     for dialog in played.engine.snapshot().pending_dialogs:
@@ -174,7 +182,7 @@ def test_a_dialog_is_answered_in_the_end_or_said_to_be_unanswerable(
         assert dialog.overdue
 
 
-def test_every_scene_comes_to_its_truth() -> None:
+def test_every_scene_ends_with_a_true_snapshot() -> None:
     for name, scene in scenarios.SCENES.items():
         for profile in PROFILES:
             played = supervised_run.play(profile=profile, **scene.how())
@@ -185,7 +193,7 @@ def test_every_scene_comes_to_its_truth() -> None:
 
 
 def test_a_schedule_gives_the_same_snapshots_again() -> None:
-    """A run is its schedule: the engine brings no chance of its own."""
+    """The schedule determines the whole run: the engine has no randomness of its own."""
     for scene in scenarios.SCENES.values():
         first = supervised_run.play(**{**scene.how(), "seed": 11})
         again = supervised_run.play(**{**scene.how(), "asks": ()}, schedule=first.run.schedule, exact=True)

@@ -1,7 +1,7 @@
-"""Law 3: the link may break anywhere. Exhaustive: before and after every message of either direction, in every scene.
+"""Law 3: the link may break before or after every message of either direction, in every scene.
 
-Behind the new link everything is as it is: the snapshot is the truth again within 200 messages, nobody waits for an answer
-that does not come, nothing is offered that cannot be answered, and the watchdog's time goes on running.
+After the reconnect the snapshot agrees with the truth again within 200 messages, every request is answered, no dialog
+is shown as answerable that is not, and the watchdog's time has gone on running.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from cdp_supervisor.sansio.options import Reconnect
 from support import scenarios, supervised_run
 
 CONVERGED: Final = 200
+"""Most messages from the browser after the first link until the snapshot must agree with the truth."""
 STRIDE: Final = 1 if settings().max_examples >= 100 else 6
-"""In the quick profile some of the places only."""
+"""Every message is cut in the full profile, every sixth in the quick one."""
 ALL_THE_TIME: Final = 2_000.0
+"""Seconds after which every deadline of a scene has passed."""
 
 
-def check_both_ends(played: Any, *, broke: bool = True) -> None:
-    """Once it is quiet, and again when every deadline has come."""
+def assert_both_ends(played: Any, *, broke: bool = True) -> None:
+    """Check the run once no message is on its way, and again after every deadline."""
     supervised_run.check_quiet(played)
     behind = sum(number != 1 for number, _ in played.run.delivered)
     assert not broke or behind <= CONVERGED
@@ -34,7 +36,7 @@ def check_both_ends(played: Any, *, broke: bool = True) -> None:
     played.pump.run()
     supervised_run.check_quiet(played)
     for dialog in played.engine.snapshot().pending_dialogs:
-        assert dialog.why, "the watchdog has not answered what can be answered"
+        assert dialog.why, "the watchdog has not answered an answerable dialog"
         assert dialog.overdue
 
 
@@ -43,7 +45,7 @@ SCENE_NAMES: Final = 20
 
 @pytest.mark.parametrize("number", range(SCENE_NAMES))
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_link_may_break_at_every_message(number: int, profile: str) -> None:
+def test_the_snapshot_is_true_again_after_a_cut_at_any_message(number: int, profile: str) -> None:
     name, scene = list(scenarios.SCENES.items())[number]
     whole = supervised_run.play(profile=profile, **scene.how())
     places = [("out", place) for place in range(1, len(whole.run.delivered) + 1)]
@@ -55,12 +57,12 @@ def test_a_link_may_break_at_every_message(number: int, profile: str) -> None:
             played = supervised_run.play(profile=profile, faults=[cut], **scene.how())
             try:
                 assert played.pump.supervised.link >= 2, "the link did not break, or did not come back"
-                check_both_ends(played)
+                assert_both_ends(played)
             except AssertionError as wrong:
                 pytest.fail(f"{name} ({profile}), cut {when} message {place} {direction}: {wrong}")
 
 
-def test_every_scene_is_cut() -> None:
+def test_the_cuts_cover_every_scene() -> None:
     assert len(scenarios.SCENES) == SCENE_NAMES
 
 
@@ -85,14 +87,16 @@ CUTS = st.lists(
     cuts=CUTS,
     seed=st.integers(0, 2**32),
 )
-def test_links_may_break_one_after_the_other(script: Script, profile: str, policy: str, cuts: Any, seed: int) -> None:
+def test_the_snapshot_is_true_again_after_several_cuts(
+    script: Script, profile: str, policy: str, cuts: Any, seed: int
+) -> None:
     played = supervised_run.play(script, profile=profile, policy=policy, faults=cuts, seed=seed)
-    check_both_ends(played, broke=False)
+    assert_both_ends(played, broke=False)
 
 
 @pytest.mark.parametrize("direction", ["in", "out"])
-def test_a_link_that_falls_silent_is_ended_and_made_again(direction: Any) -> None:
-    """Half open: nothing breaks, and nothing comes through. The keepalive finds it out."""
+def test_a_half_open_link_is_ended_and_dialled_again(direction: Any) -> None:
+    """The connection stays open and carries no messages; only the keepalive can detect it."""
     for scene in scenarios.SCENES.values():
         for place in (1, 6, 12):
             silence = Silence(place, direction, client=1)
@@ -103,7 +107,7 @@ def test_a_link_that_falls_silent_is_ended_and_made_again(direction: Any) -> Non
 
 
 def test_a_link_is_given_up_when_its_budget_is_spent() -> None:
-    """Whoever waits is told, and what is pending stays visible, unanswerable."""
+    """Open requests are answered, and pending dialogs stay in the snapshot as unanswerable."""
     scene = scenarios.SCENES["a confirm that nobody answers"]
     asks = ({"call": "Runtime.evaluate", "params": {"expression": "1"}, "page": 0}, {"respond": "accept"})
     cut = Cut(len(supervised_run.play(**scene.how()).run.delivered) - 2, "out", "after", client=1)

@@ -1,4 +1,4 @@
-"""Law 5: the end is bounded, settles what can be settled, and says what it leaves."""
+"""Law 5: a stop takes bounded time, settles what it can, and reports what it leaves."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from cdp_supervisor.sansio.options import Scope
 from support import scenarios, supervised_run
 
 PATIENCE = 1.5
+"""Seconds that a stop may take."""
 
 
 def stopped(played: Any) -> Any:
-    """The report of a stop that was asked for last; everything else was answered, too."""
+    """Return the report of a stop, the last request of a run; check that all requests were answered."""
     supervised = played.pump.supervised
-    asked = supervised.asked[-1]
+    stop = supervised.asked[-1]
     assert set(supervised.answers) == set(supervised.asked)
     assert all(number == 1 for number in played.engine.answered.values())
-    assert supervised.answers[asked].error is None
+    assert supervised.answers[stop].error is None
     state = played.engine.state
     assert state.link.phase == "stopped"
     assert played.engine.next_deadline() is None
     assert not state.tickets
-    return supervised.answers[asked].value
+    return supervised.answers[stop].value
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("kind", ["alert", "confirm", "prompt"])
-def test_a_pending_dialog_is_settled_before_the_end(profile: str, kind: str) -> None:
+def test_a_stop_settles_a_pending_dialog(profile: str, kind: str) -> None:
     script = Script(timeline=(Wait(1), Dialog(kind, "?", "me")))
     played = supervised_run.play(script, profile=profile, asks=[{"stop": PATIENCE, "after": 1.5}])
     assert stopped(played).left == ()
@@ -47,27 +48,27 @@ def test_a_pending_dialog_is_settled_before_the_end(profile: str, kind: str) -> 
     assert shown.closed_by == "auto_policy"
 
 
-def test_what_nobody_can_answer_is_reported() -> None:
+def test_a_stop_reports_an_unanswerable_dialog() -> None:
     scene = scenarios.SCENES["two dialogs of one page"]
     played = supervised_run.play(scene.script, asks=[{"stop": PATIENCE, "after": 8.0}])
     [left] = stopped(played).left
     assert "superseded" in left
 
 
-def test_with_the_link_down_the_end_comes_at_once() -> None:
+def test_a_stop_ends_at_once_if_the_link_is_down() -> None:
     script = Script(timeline=(Wait(1), AddFrame("f"), Wait(1), Dialog("alert", "?")))
-    told = len(supervised_run.play(script).run.delivered)
-    cut = Cut(told, "out", "after", client=1)
+    delivered = len(supervised_run.play(script).run.delivered)
+    cut = Cut(delivered, "out", "after", client=1)
     down = supervised_run.play(script, faults=[cut], horizon=2.1)
-    asked = down.engine.request(down.pump.supervised._request_of({"stop": PATIENCE}), down.pump.supervised.at)
-    report = down.engine.answers()[asked].value
+    stop = down.engine.request(down.pump.supervised._request_of({"stop": PATIENCE}), down.pump.supervised.at)
+    report = down.engine.answers()[stop].value
     assert report.left[0] == "the link is down"
     assert "orphaned" in report.left[1]
     assert not down.engine.wants_link
 
 
-def test_the_end_is_bounded_where_the_browser_is_silent() -> None:
-    """Its answer to the dialog never comes: the end does, and says what is left."""
+def test_a_stop_is_bounded_if_the_browser_does_not_answer() -> None:
+    """The reply to the answer of the dialog never comes; the stop ends all the same."""
     script = Script(timeline=(Wait(1), Dialog("confirm", "?")))
     unanswered = Drop("Page.handleJavaScriptDialog")
     played = supervised_run.play(script, faults=[unanswered], asks=[{"stop": PATIENCE, "after": 2.0}])
@@ -76,8 +77,8 @@ def test_the_end_is_bounded_where_the_browser_is_silent() -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_nothing_that_was_attached_to_waits_for_us(profile: str) -> None:
-    """Pages, popups and workers start paused (fact 7): what we had a session of goes on."""
+def test_no_attached_target_stays_paused(profile: str) -> None:
+    """Pages, popups and workers start paused (fact 7); the supervisor resumes those that it attached to."""
     script = Script(
         timeline=(Wait(1), Popup("pop", "https://shop.example/"), AddFrame("f", "https://pay.example/"), Worker("w"))
     )
@@ -88,8 +89,8 @@ def test_nothing_that_was_attached_to_waits_for_us(profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_after_the_end_nothing_is_ours_and_what_comes_later_waits_for_nobody(profile: str) -> None:
-    """Auto-attach pauses what appears (fact 7), and a machine that has stopped would never resume it."""
+def test_after_the_stop_no_session_is_left_and_new_targets_are_not_paused(profile: str) -> None:
+    """Auto-attach pauses new targets (fact 7), and a stopped supervisor would never resume them."""
     shop = "https://shop.example/"
     script = Script(timeline=(Wait(1), AddFrame("f", "https://pay.example/"), Wait(3), Popup("pop", shop), Worker("w")))
     played = supervised_run.play(script, profile=profile, asks=[{"stop": PATIENCE, "after": 2.0}])
@@ -100,8 +101,7 @@ def test_after_the_end_nothing_is_ours_and_what_comes_later_waits_for_nobody(pro
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_what_is_not_ours_is_let_go(profile: str) -> None:
-    """A page out of scope keeps no session of ours, and waits for nobody."""
+def test_a_target_out_of_scope_is_detached_and_resumed(profile: str) -> None:
     script = Script(timeline=(Wait(1), Popup("pop", "https://shop.example/"), Wait(1)))
     options = {"scope": Scope.context("another")}
     played = supervised_run.play(script, profile=profile, options=options)
@@ -114,7 +114,7 @@ TWO_DIALOGS = Script(
     pages={ADS: (AddFrame("d", PAY), Wait(1), Dialog("confirm", "a")), PAY: (Wait(1), Dialog("confirm", "b"))},
     timeline=(Wait(1), Navigate(ADS)),
 )
-"""Of which one can be answered by nobody (docs/cdp/of-two-dialogs-one-cannot-be-answered.md)."""
+"""One of the two is unanswerable (docs/cdp/of-two-dialogs-one-cannot-be-answered.md)."""
 
 
 @settings(max_examples=max(settings().max_examples // 3, 1))
@@ -135,7 +135,7 @@ TWO_DIALOGS = Script(
     cut=st.sampled_from([(), (Cut(20, "out", "after", 1),), (Cut(9, "in", "after", 1),)]),
     seed=st.integers(0, 2**32),
 )
-def test_the_end_is_bounded_at_any_moment(script: Script, profile: str, first: Any, cut: Any, seed: int) -> None:
+def test_a_stop_is_bounded_at_any_moment(script: Script, profile: str, first: Any, cut: Any, seed: int) -> None:
     asks = [*first, {"stop": PATIENCE}, {"respond": "accept"}]
     played = supervised_run.play(script, profile=profile, asks=asks, faults=cut, seed=seed, interrupt=True)
     supervised = played.pump.supervised
@@ -145,5 +145,5 @@ def test_the_end_is_bounded_at_any_moment(script: Script, profile: str, first: A
     assert supervised.answers[stop].error is None
     assert isinstance(supervised.answers[supervised.asked[-1]].error, SupervisorStopped)
     assert played.engine.next_deadline() is None
-    asked = next(each.at.mono for each in played.engine.inputs if getattr(each, "request_id", 0) == stop)
-    assert played.engine.state.link.since.mono <= asked + PATIENCE
+    requested = next(each.at.mono for each in played.engine.inputs if getattr(each, "request_id", 0) == stop)
+    assert played.engine.state.link.since.mono <= requested + PATIENCE

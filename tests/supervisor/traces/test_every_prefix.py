@@ -1,6 +1,6 @@
-"""After every record of every trace: `consistency.py` says what is demanded.
+"""The checks of `consistency.py`, after every record of every trace.
 
-Times are the records', so one trace has one sequence of snapshots.
+Times are those of the records, so one trace has one sequence of snapshots.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from support.traces import consistency, follower, verdict
 TRACES = Path(__file__).parents[2] / "traces"
 
 
-def test_after_every_record(trace: Path) -> None:
+def test_the_state_is_consistent_after_every_record(trace: Path) -> None:
     follower.follow(read_trace(trace), after=consistency.look)
 
 
-def test_a_client_that_comes_back_is_one_machine() -> None:
-    """Its second link is the next epoch: what the first one saw is kept, and not offered."""
-    came_back = 0
+def test_a_reconnected_client_keeps_its_state() -> None:
+    """Its second link is the next generation; dialogs of the first link are kept and not answerable."""
+    reconnected = 0
 
     def look(place: int, link: Any) -> None:
         consistency.look(place, link)
@@ -35,8 +35,8 @@ def test_a_client_that_comes_back_is_one_machine() -> None:
         links = follower.follow(read_trace(path), joined=True, after=look)
         for link in links.values():
             assert link.state.generation == 1 or verdict.judge_joined(path.with_suffix(".md"), link) == []
-        came_back += any(each.state.generation > 1 and each.state.link.phase == "up" for each in links.values())
-    assert came_back >= 4
+        reconnected += any(each.state.generation > 1 and each.state.link.phase == "up" for each in links.values())
+    assert reconnected >= 4
 
 
 def test_a_trace_has_one_sequence_of_snapshots(trace: Path) -> None:

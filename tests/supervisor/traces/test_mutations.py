@@ -1,6 +1,6 @@
-"""Each demand can fail: with one rule of the machine taken out, a trace that rests on it is not judged right any more.
+"""Each demand can fail: with one rule removed, a trace that needs the rule gets complaints.
 
-A rule is taken out by what follows from it: a move of the dialogs' table is another one, a function does nothing.
+A rule is removed by a change of its effect: another move in the dialog table, or a function that does nothing.
 """
 
 from __future__ import annotations
@@ -43,27 +43,27 @@ def idle(module: Any, name: str, answer: Any = None) -> Take:
     return take
 
 
-def deaf(method: str) -> Take:
+def ignoring(method: str) -> Take:
     def take(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(step.EVENTS, method)
 
     return take
 
 
-def blind(module: ModuleType, *names: str) -> Take:
-    """These fields are not read."""
+def without_fields(module: ModuleType, *names: str) -> Take:
+    """Read these fields as empty."""
 
     def take(monkeypatch: pytest.MonkeyPatch) -> None:
-        def text(given: Any, name: str, *most: int) -> str:
-            return "" if name in names else event_params.text(given, name, *most)
+        def text(params: Any, name: str, *most: int) -> str:
+            return "" if name in names else event_params.text(params, name, *most)
 
         monkeypatch.setattr(module, "text", text)
 
     return take
 
 
-def unsaid(method: str, name: str) -> Take:
-    """This field of an event is not read."""
+def without_param(method: str, name: str) -> Take:
+    """Remove this parameter from an event."""
 
     def take(monkeypatch: pytest.MonkeyPatch) -> None:
         rule = step.EVENTS[method]
@@ -77,14 +77,14 @@ def unsaid(method: str, name: str) -> Take:
     return take
 
 
-def every_session_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if no other were on its target."""
-    monkeypatch.setattr(pages, "Attachment", lambda **given: Attachment(**{**given, "primary": True}))
+def every_session_is_primary(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every session primary, as if it were the only one on its target."""
+    monkeypatch.setattr(pages, "Attachment", lambda **fields: Attachment(**{**fields, "primary": True}))
 
 
 @attrs.frozen
 class Mutation:
-    """A rule taken out, and a trace that tells."""
+    """A removed rule, and a trace that needs it."""
 
     name: str
     take: Take
@@ -92,54 +92,54 @@ class Mutation:
 
 
 MUTATIONS = (
-    Mutation("navigation keeps what is below", idle(frames, "_below", []), "frames_oopif_removed"),
-    Mutation("the older of two says nothing of the newer", move("open", "superseded", Move()), "dialog_in_frames"),
+    Mutation("a navigation keeps the descendants", idle(frames, "_below", []), "frames_oopif_removed"),
+    Mutation("an open dialog is not superseded", move("open", "superseded", Move()), "dialog_in_frames"),
     Mutation(
-        "closed while we answer: somebody else",
+        "a close while answering is another client's",
         move("answering", "closed", Move(settle="remote", reason="other_client")),
         "dialog_basic",
     ),
     Mutation(
-        "our reply says nothing",
+        "the reply to our answer confirms nothing",
         move("closed", "reply_ok", Move(settle="remote", reason="unconfirmed")),
         "dialog_basic",
     ),
     Mutation(
-        "closed while open: we", move("open", "closed", Move(settle="by", reason="answered")), "dialog_two_clients"
+        "a close while open is ours", move("open", "closed", Move(settle="by", reason="answered")), "dialog_two_clients"
     ),
-    Mutation("closed while open: still there", move("open", "closed", Move()), "dialog_navigate_while_open"),
+    Mutation("a close while open is ignored", move("open", "closed", Move()), "dialog_navigate_while_open"),
     Mutation(
-        "refused: answered",
+        "a refused answer counts as answered",
         move("answering", "refused_inactive", Move(settle="by", reason="answered")),
         "dialog_pagehide",
     ),
-    Mutation("a session's end changes nothing", move("open", "session_lost", Move()), "dialog_attach_late"),
+    Mutation("the end of a session is ignored", move("open", "session_lost", Move()), "dialog_attach_late"),
     Mutation(
-        "a session's end closes",
+        "the end of a session closes its dialogs",
         move("open", "session_lost", Move(settle="remote", reason="closed_elsewhere")),
         "dialog_close_and_crash",
     ),
-    Mutation("frames take no dialog with them", idle(dialogs, "frame_gone"), "hs_dialog_superseded"),
-    Mutation("every session counts", every_session_counts, "dialog_wedge_recovery"),
-    Mutation("what targets show is not read", deaf("Target.targetInfoChanged"), "hermes_frames_many"),
-    Mutation("the frame above is not read", blind(frames, "parentFrameId", "parentId"), "frames_existing"),
-    Mutation("trees are not read", idle(frames, "read_tree"), "frames_existing"),
-    Mutation("a new process is not told", idle(frames, "attached_as_oopif"), "frames_promote"),
-    Mutation("going to another process is going", unsaid("Page.frameDetached", "reason"), "frames_promote"),
-    Mutation("navigations are not heard", deaf("Page.frameNavigated"), "frames_basic"),
-    Mutation("frames come unheard", deaf("Page.frameAttached"), "hermes_frames_many"),
-    Mutation("frames go unheard", deaf("Page.frameDetached"), "frames_oopif_removed"),
-    Mutation("pages go unheard", deaf("Target.targetDestroyed"), "dialog_close_and_crash"),
-    Mutation("a page that was replaced stays", blind(pages, "subtype"), "frames_prerender"),
-    Mutation("the end of the link is not told", idle(pages, "link_lost"), "dialog_basic"),
-    Mutation("the end never comes", idle(step, "_finish_stop"), "dialog_basic"),
-    Mutation("time passes unseen", idle(Transition, "due"), "dialog_popup"),
-    Mutation("nobody is listened to after the first", idle(pages, "_leave_target"), "bridge_messages"),
+    Mutation("a removed frame keeps its dialog", idle(dialogs, "frame_gone"), "hs_dialog_superseded"),
+    Mutation("every session is primary", every_session_is_primary, "dialog_wedge_recovery"),
+    Mutation("Target.targetInfoChanged is ignored", ignoring("Target.targetInfoChanged"), "hermes_frames_many"),
+    Mutation("parent ids are not read", without_fields(frames, "parentFrameId", "parentId"), "frames_existing"),
+    Mutation("frame trees are not read", idle(frames, "read_tree"), "frames_existing"),
+    Mutation("a frame's own session is ignored", idle(frames, "attached_as_oopif"), "frames_promote"),
+    Mutation("a swap removes the frame", without_param("Page.frameDetached", "reason"), "frames_promote"),
+    Mutation("Page.frameNavigated is ignored", ignoring("Page.frameNavigated"), "frames_basic"),
+    Mutation("Page.frameAttached is ignored", ignoring("Page.frameAttached"), "hermes_frames_many"),
+    Mutation("Page.frameDetached is ignored", ignoring("Page.frameDetached"), "frames_oopif_removed"),
+    Mutation("Target.targetDestroyed is ignored", ignoring("Target.targetDestroyed"), "dialog_close_and_crash"),
+    Mutation("a page that was replaced stays", without_fields(pages, "subtype"), "frames_prerender"),
+    Mutation("the loss of the link is ignored", idle(pages, "link_lost"), "dialog_basic"),
+    Mutation("a stop never ends", idle(step, "_finish_stop"), "dialog_basic"),
+    Mutation("no deadline is due", idle(Transition, "due"), "dialog_popup"),
+    Mutation("no second session becomes primary", idle(pages, "_leave_target"), "bridge_messages"),
 )
 
 
-def wrong(path: Path) -> bool:
-    """Whether something is found."""
+def has_complaints(path: Path) -> bool:
+    """Return True if a check fails on the trace or the verdict complains."""
     records = list(read_trace(path))
     try:
         links = follower.follow(records, after=consistency.look)
@@ -149,19 +149,18 @@ def wrong(path: Path) -> bool:
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda each: each.name)
-def test_a_rule_taken_out_is_seen(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trace_gets_complaints_with_a_rule_removed(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> None:
     path = TRACES / f"{mutation.trace}.jsonl"
-    assert not wrong(path)
+    assert not has_complaints(path)
     mutation.take(monkeypatch)
-    assert wrong(path)
+    assert has_complaints(path)
 
 
-def test_a_machine_that_keeps_something_to_itself_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two replays differ, where anything but the inputs counts."""
+def test_two_replays_differ_if_the_state_machine_has_hidden_state(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = itertools.count()
 
-    def text(given: Any, name: str, *most: int) -> str:
-        return str(next(numbers)) if name == "title" else event_params.text(given, name, *most)
+    def text(params: Any, name: str, *most: int) -> str:
+        return str(next(numbers)) if name == "title" else event_params.text(params, name, *most)
 
     def replay() -> list[Any]:
         seen: list[Any] = []

@@ -1,7 +1,7 @@
-"""Real Chromium's recorded traces, through the machine: at the end it shows what the notes say is true.
+"""Recorded traces of a real Chromium: at the end the snapshot agrees with the truth in the notes.
 
-`verdict.py` says what is demanded, `reference.py` what a connection could know. A mutation of the machine in
-`test_mutations.py` proves of each demand that it can fail.
+`verdict.py` lists the demands, `reference.py` what a connection could know. `test_mutations.py` proves of each demand
+that it can fail.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from support.traces import dialog_verdict, follower, frame_verdict, note_words, 
 TRACES = Path(__file__).parents[2] / "traces"
 
 
-def test_the_end_of_a_trace_is_as_its_notes_say(trace: Path) -> None:
+def test_the_snapshot_at_the_end_agrees_with_the_notes(trace: Path) -> None:
     links = follower.follow(read_trace(trace))
     assert verdict.judge(trace.stem, trace.with_suffix(".md"), links) == []
 
@@ -29,23 +29,31 @@ def test_every_exception_is_needed() -> None:
         assert any(each.startswith(part) for each in found), (name, part)
 
 
-def test_the_traces_judge_enough() -> None:
-    """What could be known is not nothing: dialogs, frames and sessions were judged in numbers."""
-    counted = {"openings": 0, "answered": 0, "closed by others": 0, "frames": 0, "urls": 0, "sessions": 0, "whole": 0}
+def test_the_traces_contain_enough_to_judge() -> None:
+    """The verdict compared at least these numbers of dialogs, frames and sessions."""
+    counted = {
+        "openings": 0,
+        "answered": 0,
+        "closed by others": 0,
+        "frames": 0,
+        "urls": 0,
+        "sessions": 0,
+        "complete": 0,
+    }
     for path in sorted(TRACES.glob("*.jsonl")):
         truth = frame_verdict.true_frames(frame_verdict.true_targets(verdict.truth_of(path.with_suffix(".md"))))
         for link in follower.follow(read_trace(path)).values():
-            heard = reference.hear(link)
+            received = reference.received_by(link)
             snapshot = link.runner.snapshot()
             shown = {each.frame_id for page in snapshot.pages for each in page.frames()}
-            counted["openings"] += len(heard.openings)
-            counted["answered"] += sum(each.answered for each in heard.openings)
+            counted["openings"] += len(received.openings)
+            counted["answered"] += sum(each.answered for each in received.openings)
             counted["closed by others"] += sum(each.closed_by == "remote" for each in snapshot.recent_dialogs)
-            counted["sessions"] += len(heard.open)
-            counted["whole"] += len(heard.whole)
-            if not heard.lost:
+            counted["sessions"] += len(received.open)
+            counted["complete"] += len(received.complete)
+            if not received.lost:
                 counted["frames"] += len(truth.keys() & shown)
-                counted["urls"] += len(truth.keys() & shown & heard.shown)
+                counted["urls"] += len(truth.keys() & shown & received.shown)
     least = {
         "openings": 50,
         "answered": 25,
@@ -53,7 +61,7 @@ def test_the_traces_judge_enough() -> None:
         "frames": 70,
         "urls": 70,
         "sessions": 80,
-        "whole": 30,
+        "complete": 30,
     }
     assert {key: each for key, each in counted.items() if each < least[key]} == {}
 
@@ -62,7 +70,7 @@ def test_the_traces_judge_enough() -> None:
 
 OURS, OTHER = True, False
 SPELLINGS = {
-    # of the notes that are here
+    # words of the present notes
     "agent": (OURS, ""),
     "keeper": (OTHER, "another"),
     "A": (OURS, ""),
@@ -80,7 +88,7 @@ SPELLINGS = {
     "browser closed": (OTHER, "end of target"),
     "detachFromTarget": (OTHER, "end of session"),
     "disconnect of the sole Page session": (OTHER, "end of link"),
-    # the machine's own words
+    # words of the state machine
     "auto_policy": (OURS, ""),
     "watchdog": (OURS, ""),
     "answered": (OURS, ""),
@@ -92,7 +100,7 @@ SPELLINGS = {
     "orphaned": (OTHER, ""),
     "unseen": (OTHER, ""),
     "page_inactive": (OTHER, ""),
-    # as others may spell them
+    # other spellings
     "client keeper": (OTHER, "another"),
     "closed by agent": (OURS, ""),
     "other client (keeper)": (OTHER, "another"),
@@ -105,11 +113,11 @@ SPELLINGS = {
 }
 
 
-def test_the_words_of_the_notes_are_all_tried() -> None:
+def test_every_word_of_the_notes_has_a_meaning() -> None:
     blocks = [(verdict.truth_of(each), observer.ledger_of(each)) for each in sorted(TRACES.glob("*.md"))]
-    told = [each for truth, _ledger in blocks for each in truth.get("recent") or ()]
-    told += [each for _truth, ledger in blocks for link in ledger.values() for each in link.get("dialogs", ())]
-    words = {each["closed_by"] for each in told if isinstance(each, dict) and each.get("closed_by")}
+    entries = [each for truth, _ledger in blocks for each in truth.get("recent") or ()]
+    entries += [each for _truth, ledger in blocks for link in ledger.values() for each in link.get("dialogs", ())]
+    words = {each["closed_by"] for each in entries if isinstance(each, dict) and each.get("closed_by")}
     assert words - SPELLINGS.keys() == set() or all(
         dialog_verdict.meaning_of(word, "", ()) is not None for word in words - SPELLINGS.keys()
     )
@@ -122,9 +130,9 @@ def test_a_word_has_one_meaning(word: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["no word of these", "agent or no word of these", "tide"])
-def test_another_word_has_none(word: str) -> None:
+def test_an_unknown_word_has_no_meaning(word: str) -> None:
     assert note_words.meaning_of(word, "A", ["A"]) is None
 
 
-def test_a_connection_that_is_named_has_answered() -> None:
+def test_the_name_of_a_connection_means_that_it_answered() -> None:
     assert [note_words.meaning_of("keeper", conn, ["A", "keeper"]).ours for conn in ("A", "keeper")] == [False, True]

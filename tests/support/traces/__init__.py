@@ -1,1 +1,1 @@
-"""Recorded traces beside the machine: it follows one, and what it shows is compared with the notes."""
+"""Recorded traces, fed to the supervisor's state machine; its snapshots are compared with the notes."""

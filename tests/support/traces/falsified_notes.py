@@ -1,7 +1,7 @@
-"""One thing at a time made false in the Truth block of a trace's notes: what is judged must tell.
+"""Copies of the Truth block of a trace's notes, each with one false value.
 
-A falsification is `(name, truth)`; the name says the kind, where, and what was put there, so that those that nobody can
-notice can be listed. All are made by rule, of every trace, in the same order.
+The verdict must complain about each of them. The name of a falsification gives its kind, its place and the false
+value, so that the unnoticeable ones can be listed. All are made by rule from every trace, in the same order.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ INSTEAD = (
     "no word of these",
 )
 NEVER = "a dialog that never opened"
-STRANGE = "F" * 31 + "0"
-"""An id of nothing."""
+UNKNOWN_ID = "F" * 31 + "0"
+"""An id that no trace contains."""
 Json = dict[str, Any]
 
 
 @attrs.frozen
 class Falsification:
-    """Something made false."""
+    """A copy of the truth with one false value."""
 
     kind: str
     where: str
@@ -44,7 +44,7 @@ class Falsification:
 
 
 def falsify(truth: Json, ledger: Json, connections: list[str]) -> Iterator[Falsification]:
-    """Every one."""
+    """Yield every falsification of a truth."""
     yield from falsify_dialogs(truth, ledger, connections)
     yield from falsify_sessions(truth)
     for part in truth:
@@ -53,7 +53,7 @@ def falsify(truth: Json, ledger: Json, connections: list[str]) -> Iterator[Falsi
 
 
 def changed(truth: Json, kind: str, where: str, *path: Any, value: Any) -> Falsification:
-    """A copy with another value at a path."""
+    """Return a copy with another value at a path."""
     made = copy.deepcopy(truth)
     below = made
     for each in path[:-1]:
@@ -83,18 +83,18 @@ def falsify_dialogs(truth: Json, ledger: Json, connections: list[str]) -> Iterat
             if "userInput" in entry:
                 yield changed(truth, "userInput", where, *at, "userInput", value=f"{entry['userInput']}!")
             if "frameId" in entry:
-                yield changed(truth, "frameId", where, *at, "frameId", value=STRANGE)
+                yield changed(truth, "frameId", where, *at, "frameId", value=UNKNOWN_ID)
             if "session" in entry:
-                yield changed(truth, "session", where, *at, "session", value=STRANGE)
-                same = targets.get(entry["session"])  # another session of the page was told as well (fact 14)
+                yield changed(truth, "session", where, *at, "session", value=UNKNOWN_ID)
+                same = targets.get(entry["session"])  # other sessions of the page got the event as well (fact 14)
                 for other in sorted(key for key in sessions if targets[key] != same)[:1]:
                     yield changed(truth, "session", f"{where} → {other[:4]}", *at, "session", value=other)
             yield from falsify_end(truth, ledger, part, number, connections)
             listed = [*truth[part], entry]
             yield changed(truth, "twice", where, part, value=listed)
         bare = {"type": "confirm", "message": NEVER}
-        told = [bare, *({**bare, "session": each} for each in sorted(sessions)[:1])]
-        for entry in told:
+        entries = [bare, *({**bare, "session": each} for each in sorted(sessions)[:1])]
+        for entry in entries:
             where = f"{part}{', with a session' * ('session' in entry)}"
             yield changed(truth, "never opened", where, part, value=[*(truth.get(part) or []), entry])
 
@@ -104,7 +104,7 @@ def falsify_end(truth: Json, ledger: Json, part: str, number: int, connections: 
     if part == "recent":
         right = entry.get("closed_by") or right_word(entry, ledger)
         for word in (*INSTEAD, *connections):
-            if not says_the_same(right, word, connections):
+            if not same_meaning(right, word, connections):
                 yield changed(truth, "closed_by", f"{where} → {word}", part, number, "closed_by", value=word)
         moved = {**truth, "recent": [each for each in truth["recent"] if each is not entry]}
         for other in ("pending", "unanswerable")[: 1 if "supersed" in right else 2]:  # fact 3
@@ -116,7 +116,7 @@ def falsify_end(truth: Json, ledger: Json, part: str, number: int, connections: 
 
 
 def right_word(entry: Json, ledger: Json) -> str:
-    """What the ledger says, where the truth says nothing: who of its connections answered, or that it was none."""
+    """Return the ledger's word for an entry without one: the connection that answered it, or `remote`."""
     for conn, link in ledger.items():
         for each in link.get("dialogs", ()):
             if (each["message"], each["closed_by"]) == (entry.get("message"), "agent"):
@@ -124,8 +124,8 @@ def right_word(entry: Json, ledger: Json) -> str:
     return "remote"
 
 
-def says_the_same(one: str, other: str, connections: list[str]) -> bool:
-    """Whether a word may be right beside another: then it is no falsehood."""
+def same_meaning(one: str, other: str, connections: list[str]) -> bool:
+    """Return True if both words can be right at once, so that one instead of the other is not false."""
     meanings = [note_words.meaning_of(each, connections[0], connections) for each in (one, other)]
     if None in meanings:
         return one == other
@@ -142,9 +142,9 @@ def says_the_same(one: str, other: str, connections: list[str]) -> bool:
 
 
 def session_places(truth: Json) -> Iterator[tuple[tuple[str, ...], Json]]:
-    """Where the truth has its sessions: in one table, or in one of each connection."""
-    told = truth.get("sessions")
-    for key, each in told.items() if isinstance(told, dict) else ():
+    """Yield the path and value of each session of the truth: in one table, or in a table per connection."""
+    sessions = truth.get("sessions")
+    for key, each in sessions.items() if isinstance(sessions, dict) else ():
         if isinstance(each, dict) and "targetId" in each:
             yield ("sessions", key), each
         elif isinstance(each, dict):
@@ -158,23 +158,23 @@ def falsify_sessions(truth: Json) -> Iterator[Falsification]:
         for each in path[:-1]:
             table = table[each]
         rest = {key: each for key, each in table.items() if key != path[-1]}
-        yield changed(truth, "session id", where, *path[:-1], value={**rest, STRANGE: session})
-        if path[-1] in verdict.standing(table):  # else it is gone indeed (fact 50)
+        yield changed(truth, "session id", where, *path[:-1], value={**rest, UNKNOWN_ID: session})
+        if path[-1] in verdict.remaining(table):  # else the session is really gone (fact 50)
             yield changed(truth, "session gone", where, *path[:-1], value=rest)
-        yield changed(truth, "session target", where, *path, "targetId", value=STRANGE)
+        yield changed(truth, "session target", where, *path, "targetId", value=UNKNOWN_ID)
         yield changed(
             truth, "session type", where, *path, "type", value="worker" if session["type"] != "worker" else "page"
         )
-        yield changed(truth, "session parent", where, *path, "parentSession", value=STRANGE)
-    told = truth.get("sessions")
-    if isinstance(told, dict):
-        strange = {"type": "page", "targetId": STRANGE, "parentSession": None}
-        yield changed(truth, "session made up", "", "sessions", STRANGE, value=strange)
-        for key, each in told.items():
+        yield changed(truth, "session parent", where, *path, "parentSession", value=UNKNOWN_ID)
+    sessions = truth.get("sessions")
+    if isinstance(sessions, dict):
+        unknown = {"type": "page", "targetId": UNKNOWN_ID, "parentSession": None}
+        yield changed(truth, "session made up", "", "sessions", UNKNOWN_ID, value=unknown)
+        for key, each in sessions.items():
             if isinstance(each, str):
                 yield changed(truth, "session word", key, "sessions", key, value="here and well")
-    elif isinstance(told, str):
-        yield changed(truth, "session word", told, "sessions", value="here and well")
+    elif isinstance(sessions, str):
+        yield changed(truth, "session word", sessions, "sessions", value="here and well")
 
 
 # ── trees ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -187,27 +187,27 @@ def falsify_tree(truth: Json, part: str) -> Iterator[Falsification]:
         where = f"{part} {target['targetId'][:4]}"
         at = (part, number)
         elsewhere = f"{target['url']}/elsewhere"
-        strange = with_another_id(target, target["targetId"])
-        yield changed(truth, "target id", where, *at, value=strange)
+        renamed = with_another_id(target, target["targetId"])
+        yield changed(truth, "target id", where, *at, value=renamed)
         yield changed(truth, "target url", where, *at, value=with_another_url(target, elsewhere))
         yield changed(truth, "target type", where, *at, "type", value="worker")
         yield changed(truth, "target gone", where, part, value=[each for each in truth[part] if each is not target])
         if target.get("attached") is True and not part.startswith("frame_tree_"):
             yield changed(truth, "target attached", where, *at, "attached", value=False)
         if "openerId" in target:
-            yield changed(truth, "target opener", where, *at, "openerId", value=STRANGE)
+            yield changed(truth, "target opener", where, *at, "openerId", value=UNKNOWN_ID)
         if "parentFrameId" in target:
             yield changed(truth, "target parent", where, *at, value=with_another_parent(target))
         if isinstance(target.get("frames"), dict):
             yield from falsify_frames(truth, (*at, "frames"), target["frames"], where)
-    made_up = {"targetId": STRANGE, "type": "page", "url": "about:blank", "attached": True}
-    made_up["frames"] = {"id": STRANGE, "url": "about:blank", "parentId": None, "children": []}
+    made_up = {"targetId": UNKNOWN_ID, "type": "page", "url": "about:blank", "attached": True}
+    made_up["frames"] = {"id": UNKNOWN_ID, "url": "about:blank", "parentId": None, "children": []}
     yield changed(truth, "target made up", part, part, value=[*truth[part], made_up])
 
 
 def falsify_frames(truth: Json, path: tuple[Any, ...], node: Json, where: str) -> Iterator[Falsification]:
     children = node.get("children", [])
-    made_up = {"id": STRANGE, "url": "about:blank", "parentId": node["id"], "children": []}
+    made_up = {"id": UNKNOWN_ID, "url": "about:blank", "parentId": node["id"], "children": []}
     yield changed(
         truth, "frame made up", f"{where}, in {node['id'][:4]}", *path, "children", value=[*children, made_up]
     )
@@ -225,12 +225,12 @@ def falsify_frames(truth: Json, path: tuple[Any, ...], node: Json, where: str) -
 
 
 def with_another_id(node: Any, old: str) -> Any:
-    """The same frame or target under an id of nothing, all that is said of it included."""
+    """Return the same frame or target with an unknown id, in every reference to it."""
     if isinstance(node, dict):
         return {key: with_another_id(each, old) for key, each in node.items()}
     if isinstance(node, list):
         return [with_another_id(each, old) for each in node]
-    return STRANGE if node == old else node
+    return UNKNOWN_ID if node == old else node
 
 
 def with_another_url(target: Json, url: str) -> Json:
@@ -240,5 +240,5 @@ def with_another_url(target: Json, url: str) -> Json:
 
 def with_another_parent(target: Json) -> Json:
     tree = target.get("frames")
-    root = {"frames": {**tree, "parentId": STRANGE}} if isinstance(tree, dict) else {}
-    return {**target, "parentFrameId": STRANGE, **root}
+    root = {"frames": {**tree, "parentId": UNKNOWN_ID}} if isinstance(tree, dict) else {}
+    return {**target, "parentFrameId": UNKNOWN_ID, **root}

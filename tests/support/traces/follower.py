@@ -1,15 +1,18 @@
-"""A machine for each link of a recorded trace, fed as if it had been there: the client's commands are not its own.
+"""Feeds each link of a recorded trace to a state machine of its own.
 
-The observer (`observer.py`) gives the router's outputs; here they become inputs, with the times of the records,
-and a `TimePassed` at every deadline in between. What the machine orders is collected and never sent, but:
+The state machine did not send the recorded commands. The observer (`observer.py`) yields the router's outputs. Here
+they become inputs with the times of the records, and a `TimePassed` is fed at every deadline in between. The commands
+of the state machine are collected and never sent:
 
-* An answer of the recorded client to a dialog is asked of the machine (`RespondToDialog`), where it holds one open on
-  that page: its order is then the recorded command, and ends with the recorded reply. A malformed one, one on a session
-  that cannot answer (a frame's, or without `Page.enable`: facts 2, 14), one where no dialog is open: these are foreign.
-* A recorded command that is what the machine ordered (same method, same session) is taken for its order.
-* Every other command is foreign, and an order that nobody sent stays unanswered.
+* If the recorded client answers a dialog and the state machine has one open on that page, the answer becomes a
+  request (`RespondToDialog`). The state machine's command then is the recorded one and ends with the recorded reply.
+  An answer is foreign if it is malformed, if no dialog is open, or if its session cannot answer (the session of a
+  frame, or one without `Page.enable`: facts 2, 14).
+* A recorded command with the method and session of a collected command counts as that command.
+* Every other recorded command is foreign, and a collected command without a recorded one stays unanswered.
 
-`X2` after the end of `X` is the same client come back: with `joined` its link is the next epoch of the same machine.
+`X2` after the end of `X` is the same client after a reconnect: with `joined` its link is the next generation of the
+same state machine.
 """
 
 from __future__ import annotations
@@ -42,14 +45,14 @@ A_URL = re.compile(rb'"url":\s*"((?:[^"\\\\]|\\\\.)*)"')
 ANSWER = "Page.handleJavaScriptDialog"
 NONE_SHOWING = -32602
 AT_ONCE = Reconnect(first=1e-6, factor=1.0, most=1e-6, budget=1_000)
-"""The next link of a trace is there whenever its client made it."""
+"""Practically no wait: the trace decides when the next link is up."""
 BEGINNING = Instant(mono=0.0)
 ALL_KEPT = Limits(recent_dialogs=1_000)
-"""Whatever a trace tells of is judged, not only the last of it."""
+"""Every dialog of a trace is judged, not only the last ones."""
 
 
 @attrs.frozen
-class Said:
+class SentCommand:
     """A command of the recorded client."""
 
     id: int
@@ -60,41 +63,41 @@ class Said:
 
 @attrs.define(kw_only=True)
 class Follower(observer.Observer):
-    """One link of a trace, and its machine."""
+    """One link of a trace, and the state machine that it is fed to."""
 
     name: str
     now: Instant = BEGINNING
     runner: Runner = attrs.field(init=False)
     wanted: frozenset[str] = frozenset()
-    log: list[tuple[int, Output | Said]] = attrs.field(factory=list)
-    """With the number of its record, what was said on either side."""
-    orders: list[Send] = attrs.field(factory=list)
-    """Not taken for a recorded command."""
+    log: list[tuple[int, Output | SentCommand]] = attrs.field(factory=list)
+    """The commands and outputs of both sides, each with the number of its record."""
+    unmatched: list[Send] = attrs.field(factory=list)
+    """Commands of the state machine that no recorded command matched so far."""
     ticket_of: dict[int, int] = attrs.field(factory=dict)
-    asks: Counter[int] = attrs.field(factory=Counter)
-    """How often each was answered."""
-    held_impossible: list[Said] = attrs.field(factory=list)
-    """Answers that the machine would not have given: it listens, and no dialog was open to it."""
-    taken_all_the_same: list[str] = attrs.field(factory=list)
+    answer_counts: Counter[int] = attrs.field(factory=Counter)
+    """How often each request was answered, by request id."""
+    impossible_answers: list[SentCommand] = attrs.field(factory=list)
+    """Recorded answers on pages with `Page.enable`, but without an open dialog in the state."""
+    accepted_impossible: list[str] = attrs.field(factory=list)
     dialog_of: dict[int, str] = attrs.field(factory=dict)
-    """What each answer was to."""
-    offered_in_vain: list[str] = attrs.field(factory=list)
+    """Id of a recorded answer → id of its dialog."""
+    wrongly_answerable: list[str] = attrs.field(factory=list)
     enabled: set[str] = attrs.field(factory=set)
     shown_unanswerable: set[str] = attrs.field(factory=set)
     bound_trees: set[int] = attrs.field(factory=set)
-    """Recorded commands whose frame tree the machine got."""
+    """Recorded commands with a frame tree that was fed to the state machine."""
     lost_at: int | None = None
     states: list[State] = attrs.field(factory=list)
-    """Each that was published."""
+    """Every published state."""
     before_loss: State | None = None
     named: set[bytes] = attrs.field(factory=set)
-    """Ids that the browser has named, and other long words."""
+    """Ids in the browser's messages, and other long words."""
     urls: set[bytes] = attrs.field(factory=set)
-    """As they stand in the messages."""
+    """URLs as they are encoded in the messages."""
     times: dict[int, float] = attrs.field(factory=dict)
-    """Of the records, by their numbers."""
+    """Number of a record → its time."""
     records: int = 0
-    """Of the whole trace."""
+    """Number of records in the whole trace."""
 
     def __attrs_post_init__(self) -> None:
         state = initial_state(
@@ -108,19 +111,19 @@ class Follower(observer.Observer):
     def state(self) -> State:
         return self.runner.state
 
-    # ── what the trace tells ─────────────────────────────────────────────────────────────────────────────────────────
+    # ── records ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def opened(self, at: float) -> None:
-        """The link is there."""
+        """Feed the start of the link."""
         self.pass_time(at)
         self.lost_at = None
         self.feed(inputs.LinkUp(at=self.now, generation=self.state.generation))
 
-    def again(self) -> None:
-        """The client of this link has made another one."""
+    def reconnected(self) -> None:
+        """Prepare for the next link of the same client."""
         self.router = observer.AdoptingRouter()
         self.ticket_of.clear()
-        self.orders.clear()
+        self.unmatched.clear()
         self.enabled.clear()
 
     def sent(self, place: int, record: MessageRecord) -> None:
@@ -131,12 +134,12 @@ class Follower(observer.Observer):
             return
         params = json.loads(record.text).get("params")
         adopted = self.adopted[-1]
-        said = Said(adopted.id, adopted.session, adopted.method, params if isinstance(params, dict) else {})
-        self.log.append((place, said))
-        if said.method == ANSWER:
-            self.respond(said)
+        command = SentCommand(adopted.id, adopted.session, adopted.method, params if isinstance(params, dict) else {})
+        self.log.append((place, command))
+        if command.method == ANSWER:
+            self.respond(command)
         else:
-            self.take_for_an_order(said)
+            self.match_command(command)
 
     def received(self, place: int, record: MessageRecord) -> None:
         self.pass_time(record.t)
@@ -160,7 +163,7 @@ class Follower(observer.Observer):
             self.feed_output(output)
 
     def feed_output(self, output: Output) -> None:
-        """As engine.py does it."""
+        """Feed an output of the router as engine.py does."""
         generation = self.state.generation
         if isinstance(output, Event):
             if output.method in self.wanted:
@@ -179,59 +182,61 @@ class Follower(observer.Observer):
 
     # ── the recorded commands ────────────────────────────────────────────────────────────────────────────────────────
 
-    def take_for_an_order(self, said: Said) -> None:
-        for order in self.orders:
-            if (order.method, order.session_id) == (said.method, said.session):
-                self.orders.remove(order)
-                self.ticket_of[said.id] = order.ticket
-                if said.method == "Page.getFrameTree":
-                    self.bound_trees.add(said.id)
+    def match_command(self, command: SentCommand) -> None:
+        for send in self.unmatched:
+            if (send.method, send.session_id) == (command.method, command.session):
+                self.unmatched.remove(send)
+                self.ticket_of[command.id] = send.ticket
+                if command.method == "Page.getFrameTree":
+                    self.bound_trees.add(command.id)
                 return
 
-    def respond(self, said: Said) -> None:
-        accept, prompt_text = said.params.get("accept"), said.params.get("promptText")
-        attachment = self.state.sessions.get(said.session)
+    def respond(self, command: SentCommand) -> None:
+        accept, prompt_text = command.params.get("accept"), command.params.get("promptText")
+        attachment = self.state.sessions.get(command.session)
         page = None if attachment is None else self.state.pages.get(attachment.target_id)
-        if page is None or type(accept) is not bool or said.session not in self.enabled:
+        if page is None or type(accept) is not bool or command.session not in self.enabled:
             return
         dialog = next((each for each in reversed(page.dialogs) if each.phase == "open"), None)
         if dialog is None:
             if page.session_id in self.enabled and not any(each.why == "orphaned" for each in page.dialogs):
-                self.held_impossible.append(said)
+                self.impossible_answers.append(command)
             return
-        question = RespondToDialog(
+        request = RespondToDialog(
             action="accept" if accept else "dismiss",
             prompt_text=prompt_text if dialog.type == "prompt" and isinstance(prompt_text, str) else None,
             dialog_id=dialog.id,
         )
-        self.asks[said.id] += 0
+        self.answer_counts[command.id] += 0
         self.feed(
-            inputs.RequestReceived(at=self.now, generation=self.state.generation, request_id=said.id, request=question)
+            inputs.RequestReceived(
+                at=self.now, generation=self.state.generation, request_id=command.id, request=request
+            )
         )
-        order = self.orders.pop()
-        assert order.method == ANSWER, order
-        self.ticket_of[said.id] = order.ticket
-        self.dialog_of[said.id] = dialog.id
+        send = self.unmatched.pop()
+        assert send.method == ANSWER, send
+        self.ticket_of[command.id] = send.ticket
+        self.dialog_of[command.id] = dialog.id
 
     def note_reply(self, done: CommandDone) -> None:
         dialog_id = self.dialog_of.pop(done.id, "")
         if isinstance(done.outcome, Refusal) and done.outcome.code == NONE_SHOWING:
             pages = self.state.pages.values()
             answering = {each.id for page in pages for each in page.dialogs if each.phase == "answering"}
-            self.offered_in_vain += answering & {dialog_id}  # no closed event has told of it meanwhile
+            self.wrongly_answerable += answering & {dialog_id}  # no closed event came since the answer
         if not isinstance(done.outcome, Result) or done.session_id is None:
             return
         if done.method == "Page.enable":
             self.enabled.add(done.session_id)
         elif done.method == "Page.disable":
             self.enabled.discard(done.session_id)
-        elif any(each.id == done.id for each in self.held_impossible):
-            self.taken_all_the_same.append(f"command {done.id}")
+        elif any(each.id == done.id for each in self.impossible_answers):
+            self.accepted_impossible.append(f"command {done.id}")
 
-    # ── the machine ──────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── the state machine ────────────────────────────────────────────────────────────────────────────────────────────
 
     def pass_time(self, to: float) -> None:
-        """Every deadline up to then, at its own moment."""
+        """Feed a `TimePassed` at each deadline up to this time, then set the time."""
         for _ in range(1_000):
             deadline = self.runner.deadline()
             if deadline is None or deadline.at > to:
@@ -242,23 +247,23 @@ class Follower(observer.Observer):
             raise AssertionError(f"deadlines without end: {self.runner.deadline()}")
         self.now = Instant(mono=to, wall=to)
 
-    def feed(self, given: inputs.Input) -> None:
-        self.runner.feed(given)
+    def feed(self, next_input: inputs.Input) -> None:
+        self.runner.feed(next_input)
 
     def perform(self, effect: Effect) -> None:
         if isinstance(effect, Send):
             if effect.ticket:
-                self.orders.append(effect)
+                self.unmatched.append(effect)
         elif isinstance(effect, Forget):
-            self.orders = [each for each in self.orders if each.ticket != effect.ticket]
+            self.unmatched = [each for each in self.unmatched if each.ticket != effect.ticket]
             self.ticket_of = {key: each for key, each in self.ticket_of.items() if each != effect.ticket}
         elif isinstance(effect, Answer):
-            self.asks[effect.request_id] += 1
+            self.answer_counts[effect.request_id] += 1
         elif isinstance(effect, Dial):
             assert effect.generation == self.state.generation
 
     def look(self, state: State) -> None:
-        """Every state that is published."""
+        """Check and keep each published state."""
         deadline = next_deadline(state)
         assert deadline is None or deadline.at > state.now, deadline
         self.states.append(state)
@@ -272,7 +277,7 @@ Seen = Callable[[int, Follower], None]
 
 
 def follow(records: Iterable[TraceRecord], *, joined: bool = False, after: Seen | None = None) -> dict[str, Follower]:
-    """Each link of a trace, by its name; `after` is called after each record, with the link that it is of."""
+    """Return a follower of each link of a trace, by name; call `after` with the link after each record."""
     runs: Counter[str] = Counter()
     links: dict[str, Follower] = {}
     name_of: dict[str, str] = {}
@@ -283,7 +288,7 @@ def follow(records: Iterable[TraceRecord], *, joined: bool = False, after: Seen 
         before = links.get(conn[:-1]) if joined and conn.endswith("2") else None
         if before is not None and before.lost_at is not None:
             name = conn[:-1]
-            before.again()
+            before.reconnected()
         else:
             links[name] = Follower(name=name)
         name_of[conn] = name

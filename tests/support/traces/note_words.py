@@ -1,12 +1,13 @@
-"""What the words mean by which notes say how a dialog ended (one table; facts 2-26).
+"""The meaning of the words with which notes describe how a dialog ended (one table; facts 2-26).
 
-A word is read by rule, so that spellings do not count: `Page.close`, `page_close` and `closed by Page.close` are one.
+Words are read by rule, so that spellings do not count: `Page.close`, `page_close` and `closed by Page.close` are one
+word.
 
-* The name of a connection: that one answered.
-* What follows a semicolon is a remark. What stands in brackets narrows what stands before them, where it is a word itself.
+* The name of a connection means that this connection answered.
+* Text after a semicolon is a remark. Text in brackets narrows the word before it, if it is a word itself.
 * `a or b` is one of both.
 
-A word that no row of the table speaks of is `None`: who judges has to say so.
+The meaning of a word without a row in the table is `None`; the caller has to complain about it.
 """
 
 from __future__ import annotations
@@ -20,30 +21,30 @@ import attrs
 
 @attrs.frozen
 class Meaning:
-    """What a word says of a dialog to a connection that was told of its opening.
+    """What a word means for a connection that saw the dialog open.
 
-    `ours`: this connection answered it, True or False, None where the word does not tell. `reasons`: what the machine may
-    say where it was somebody else; empty where nobody is told of the end. `causes`: what must have been told to some
-    connection, one of these; empty where nothing is (`reference.causes`).
+    `ours` is True if this connection answered it, False if not, None if the word leaves it open. `reasons` are the
+    reasons that the state machine may record for another cause; empty if no event reports the end. One of `causes`
+    must have been reported to a connection; empty if nothing must (`Received.causes` in reference.py).
     """
 
     ours: bool | None
     reasons: frozenset[str]
     causes: frozenset[str] = frozenset()
-    untold: bool = False
-    """The dialog may have been opened and ended without a word to anybody."""
+    unreported: bool = False
+    """True if the dialog may have opened and ended without an event to any connection."""
 
     def or_else(self, other: Meaning) -> Meaning:
-        """One of both."""
+        """Return the meaning "one of both"."""
         return Meaning(
             self.ours if self.ours == other.ours else None,
             self.reasons | other.reasons,
             self.causes | other.causes if self.causes and other.causes else frozenset(),
-            self.untold or other.untold,
+            self.unreported or other.unreported,
         )
 
     def narrowed(self, other: Meaning | None) -> Meaning:
-        """Both."""
+        """Return the meaning "both at once"; this meaning if they contradict each other."""
         if other is None or other.ours != self.ours or not self.reasons & other.reasons:
             return self
         return attrs.evolve(
@@ -53,18 +54,18 @@ class Meaning:
 
 ELSEWHERE = frozenset(("closed_elsewhere", "other_client"))
 NAVIGATED = frozenset(("navigation", "closed_elsewhere", "frame_gone"))
-"""Of a navigation that was not its own the machine sees that the dialog closed, or that its frame is another."""
+"""Another client's navigation shows as a closed event, or as a new document in the frame."""
 TARGET = frozenset(("closed_elsewhere", "target_gone", "unconfirmed"))
 FRAME = frozenset(("frame_gone", "closed_elsewhere", "navigation"))
 SUPERSEDED = frozenset(("superseded", "closed_elsewhere", "frame_gone"))
-STUCK = frozenset(("orphaned", "unseen", "page_inactive", "superseded"))
-ANY = ELSEWHERE | NAVIGATED | TARGET | STUCK
+UNANSWERABLE = frozenset(("orphaned", "unseen", "page_inactive", "superseded"))
+ANY = ELSEWHERE | NAVIGATED | TARGET | UNANSWERABLE
 
 ENDS = r"clos\w*|dispos\w*|destroy\w*|gone|kill\w*|exit\w*|quit"
 
 ANSWERED = Meaning(True, ELSEWHERE)
 ANOTHER = Meaning(False, ELSEWHERE, frozenset(("another",)))
-NO_MORE_TOLD = Meaning(False, frozenset(), frozenset(("end of session",)))
+SESSION_ENDED = Meaning(False, frozenset(), frozenset(("end of session",)))
 
 TABLE: tuple[tuple[str, Meaning], ...] = (
     (r".*\b(failed|refused)\b.*", Meaning(False, ANY)),
@@ -72,15 +73,15 @@ TABLE: tuple[tuple[str, Meaning], ...] = (
     (r".*\bhandled?( java ?script dialog)?\b.*", ANSWERED),
     (r".*\bsupersed\w*.*", Meaning(False, SUPERSEDED, frozenset(("superseded",)))),
     (r"orphaned", Meaning(False, frozenset(("orphaned", "closed_elsewhere")))),
-    (r"unseen|page inactive|inactive page", Meaning(False, STUCK | {"closed_elsewhere"}, untold=True)),
+    (r"unseen|page inactive|inactive page", Meaning(False, UNANSWERABLE | {"closed_elsewhere"}, unreported=True)),
     (r"unconfirmed", Meaning(False, frozenset(("unconfirmed", *ELSEWHERE)))),
     (
         r"auto\w*\b.*|.*\bauto ?dismiss\w*.*|(browser|chrome|platform)( itself)?( dismiss\w*)?|headless.*|suppressed.*",
-        Meaning(False, ANY, untold=True),
+        Meaning(False, ANY, unreported=True),
     ),
-    (r"nobody|none|not closed|still open|open|never( closed)?", Meaning(False, ANY, untold=True)),
+    (r"nobody|none|not closed|still open|open|never( closed)?", Meaning(False, ANY, unreported=True)),
     (r"(sub)?frame (gone|removed|detached|removal)|(removal|removed)\b.*\bframe.*", Meaning(False, FRAME)),
-    (r"detach\w*\b.*|session (gone|detached|lost|ended)", NO_MORE_TOLD),
+    (r"detach\w*\b.*|session (gone|detached|lost|ended)", SESSION_ENDED),
     (
         r".*\b(disconnect\w*|leaving|left)\b.*|(drop|dropped|reconnect\w*|link|connection|socket)\b.*",
         Meaning(False, frozenset(), frozenset(("end of link",))),
@@ -91,7 +92,10 @@ TABLE: tuple[tuple[str, Meaning], ...] = (
         Meaning(False, NAVIGATED, frozenset(("navigation",))),
     ),
     (r"((page|target|tab|renderer|frame) )?crash\w*", Meaning(False, TARGET, frozenset(("crash",)))),
-    (r"window closed?", Meaning(None, TARGET, frozenset(("end of target",)))),  # tried: its scripts wait (fact 15)
+    (
+        r"window closed?",
+        Meaning(None, TARGET, frozenset(("end of target",))),
+    ),  # scripts wait (fact 15)
     (
         rf"((page|target|tab|window|browser|renderer|process)\b.*\b)?({ENDS})( \d+)?( (target|page|tab))?( browser context)?",
         Meaning(False, TARGET, frozenset(("end of target",))),
@@ -102,11 +106,11 @@ TABLE: tuple[tuple[str, Meaning], ...] = (
     ),
     (r"remote\b.*", Meaning(False, ELSEWHERE | TARGET | NAVIGATED | SUPERSEDED)),
 )
-"""By the whole of a word, in this order."""
+"""Pattern → meaning. The first pattern that matches a whole word counts."""
 
 
 def meaning_of(word: str, conn: str, connections: Iterable[str]) -> Meaning | None:
-    """What a word says to a connection; None where it is none of the table."""
+    """Return the meaning of a word for a connection; None if the table has no row for it."""
     names = {plain(each): each for each in connections}
     body = word.partition(";")[0]
     inside = " ".join(re.findall(r"\(([^()]*)\)", body))
@@ -115,8 +119,8 @@ def meaning_of(word: str, conn: str, connections: Iterable[str]) -> Meaning | No
     known = [each for each in meanings if each is not None]
     if not known or len(known) < len(meanings):
         return None
-    whole = reduce(Meaning.or_else, known)
-    return whole.narrowed(one_meaning(plain(inside), conn, names)) if inside else whole
+    complete = reduce(Meaning.or_else, known)
+    return complete.narrowed(one_meaning(plain(inside), conn, names)) if inside else complete
 
 
 def one_meaning(text: str, conn: str, names: dict[str, str]) -> Meaning | None:
@@ -127,7 +131,7 @@ def one_meaning(text: str, conn: str, names: dict[str, str]) -> Meaning | None:
 
 
 def named(word: object, connections: Iterable[str]) -> str | None:
-    """The connection that a word names."""
+    """Return the connection that a word names, or None."""
     names = {plain(each): each for each in connections}
     return names.get(without_preface(plain(word))) if isinstance(word, str) else None
 
@@ -138,6 +142,6 @@ def without_preface(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Small letters, words apart, and nothing that only joins them."""
+    """Return the text in lower case, split into words, without punctuation."""
     text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
     return re.sub(r"[\s_.\-,:'\"]+", " ", text).strip().lower()

@@ -1,7 +1,7 @@
-"""The client that never was: it adopts each recorded command as the router's own, and keeps what came out.
+"""A router for a recorded link: it adopts each recorded command as its own and keeps the outputs.
 
-`Observer` hands its router each message of the browser, and notes what a rule explains; `core/link/test_recorded_traces.py`
-says which rules there are, and what is demanded.
+`Observer` feeds its router each message of the browser, and counts the anomalies that a rule explains.
+`core/link/test_recorded_traces.py` lists the rules and checks the results.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ PARSE_ERROR = -32700
 
 
 class AdoptingRouter(Router):
-    """Takes commands that somebody else has numbered and sent."""
+    """A router that takes over commands with ids that the recorded client chose."""
 
     def adopt(self, command_id: int, session_id: str | None, method: str) -> None:
-        """From now on this is a command of the router's own."""
+        """Register a recorded command as an open command of this router."""
         self._waiting[CommandId(command_id)] = (None if session_id is None else SessionId(session_id), method)
         self.spend(command_id)
 
     def spend(self, command_id: int) -> None:
-        """This id was used, whatever became of it."""
+        """Mark an id as used, for a command of any outcome."""
         self._last_id = CommandId(max(self._last_id, command_id))
         self._first_id = CommandId(min(self._first_id, command_id))
 
@@ -44,7 +44,7 @@ class AdoptingRouter(Router):
 
 @attrs.frozen
 class Adopted:
-    """A command of the trace; `place` is the number of its record."""
+    """A command of the trace; `place` is the number of its record in the trace."""
 
     place: int
     id: int
@@ -54,7 +54,7 @@ class Adopted:
 
 @attrs.define(kw_only=True)
 class Observer:
-    """One link of a trace."""
+    """The router and the outputs of one link of a trace."""
 
     router: AdoptingRouter = attrs.field(factory=AdoptingRouter)
     adopted: list[Adopted] = attrs.field(factory=list)
@@ -65,13 +65,13 @@ class Observer:
     explained: Counter[str] = attrs.field(factory=Counter)
     unexplained: list[str] = attrs.field(factory=list)
     late: list[int] = attrs.field(factory=list)
-    # What was never the router's: commands as (id, session), and how many orphan errors they may still bring.
+    # Commands that the router never registered, as (id, session), and how many orphan errors they can still cause.
     foreign: set[tuple[int, str | None]] = attrs.field(factory=set)
     orphans_due: int = 0
     attaching: set[int] = attrs.field(factory=set)
 
     def sent(self, place: int, record: MessageRecord) -> None:
-        """The client of the trace sent this."""
+        """Register a command that the recorded client sent."""
         command = None if record.cut else read_command(record.text)
         if command is None:
             self._explain("cut" if record.cut else "malformed_command")
@@ -97,7 +97,7 @@ class Observer:
                 self.attaching.add(adopted.id)
 
     def received(self, place: int, record: MessageRecord) -> None:
-        """The browser said this."""
+        """Feed a recorded message of the browser to the router."""
         if record.cut:
             self._explain("cut")
             return
@@ -114,7 +114,7 @@ class Observer:
         self.take(place, outputs)
 
     def lost(self, place: int, record: LinkRecord) -> None:
-        """The link closed."""
+        """Feed the loss of the link to the router."""
         reason = record.reason or "closed"
         self.take(place, self.router.lost(Loss(kind="connection", reason="closed", detail=reason)))
 
@@ -136,7 +136,11 @@ class Observer:
         return False
 
     def _note_session_not_flat(self, message: dict[str, Any]) -> None:
-        """The attach event comes before the reply (fact 47), so a refusal can only come when this is known."""
+        """Note the session of an attach without `flatten`.
+
+        The attach event comes before the reply (fact 47), so the session is known before any command on it is
+        refused.
+        """
         result = message.get("result")
         if (
             message.get("id") in self.attaching
@@ -149,14 +153,18 @@ class Observer:
         self.explained[reason] += 1
 
     def _note_unrecorded(self, reply: dict[str, Any]) -> None:
-        """The older form keeps objects, so a key that was sent twice stands in it once; the browser names the other."""
+        """Register a foreign command that only a parse error of the browser shows.
+
+        The older form of a trace keeps JSON objects, so an id that was sent twice is recorded once; the browser's
+        reply names the other one.
+        """
         known = {each.id for each in self.adopted} | {command_id for command_id, _session in self.foreign}
         if reply["id"] not in known and reply.get("error", {}).get("code") == PARSE_ERROR:
             self._explain("malformed_command")
             self.foreign.add((reply["id"], reply.get("sessionId")))
 
     def refused_flat(self) -> set[str]:
-        """Sessions that the router holds for dead, though they only cannot be spoken to this way; all below them too."""
+        """Return the sessions that the router closed only because they are not flat, and all below them."""
         dead = {key for key, each in self.closed.items() if key in self.not_flat and each.loss.reason == "refused"}
         while below := {key for key, each in self.closed.items() if each.parent in dead} - dead:
             dead |= below
@@ -166,7 +174,7 @@ class Observer:
 
 
 def read_command(text: bytes) -> dict[str, Any] | None:
-    """What Chromium takes for a command (fact 53); None for everything else."""
+    """Return the command if Chromium accepts the text as one (fact 53), else None."""
     try:
         pairs = json.loads(text, object_pairs_hook=list)
         command = json.loads(text)
@@ -182,12 +190,12 @@ def read_command(text: bytes) -> dict[str, Any] | None:
 
 
 def ids_in(text: bytes) -> list[int]:
-    """Ids that the browser may have found in what is no command."""
+    """Return the ids that the browser may have found in a text that is not a valid command."""
     return [int(found) for found in re.findall(rb'"id"\s*:\s*(-?[0-9]{1,10})(?![0-9.])', text)]
 
 
 def observe(records: Iterable[TraceRecord], router: type[AdoptingRouter] = AdoptingRouter) -> dict[str, Observer]:
-    """Each link of a trace, by its name; one that was opened again goes on as `name (run 2)`."""
+    """Return an observer of each link of a trace, by name; a link that was opened again is `name (run 2)`."""
     runs: Counter[str] = Counter()
     links: dict[str, Observer] = {}
 
@@ -209,7 +217,7 @@ def observe(records: Iterable[TraceRecord], router: type[AdoptingRouter] = Adopt
 
 
 def ledger_of(path: Path) -> dict[str, Any]:
-    """The last JSON block of the notes."""
+    """Return the ledger of a trace: the last JSON block of its notes, or an empty dictionary."""
     notes = path.with_suffix(".md")
     blocks = re.findall(r"^```json\n(.*?)^```", notes.read_text(), re.DOTALL | re.MULTILINE) if notes.exists() else []
     ledger = json.loads(blocks[-1]) if blocks else {}

@@ -1,18 +1,19 @@
-"""What one connection was told, kept naively from the router's outputs: the measure of what its machine could know.
+"""A naive record of what one connection received: the most that its state machine could know.
 
-Nothing here is taken from the machine. Of several sessions on one target the oldest that is open counts, since the others
-say everything again (fact 47).
+Nothing here is taken from the state machine. Of several sessions on one target only the oldest open one counts, since
+the others repeat its events (fact 47).
 
-* An opening was delivered where such a session of the page got it. It was `answered` by this connection where a command
-  of its own was accepted: the closed event that comes between command and reply is that dialog's (fact 1).
-* A session's own frames are known wholly (`whole`) after `Page.getFrameTree` was answered to whoever listens, or its root
-  navigated while it was listened to; no more after a restore from the back/forward cache or a reload after a crash, of
-  which the events say too little (facts 43, 49). Else only the frames are known that were named since (`named`).
-* What a frame shows is known once a message has named its URL (`shown`); it is not any more where the frame went into a
-  process that the connection has no session in.
-* What may have ended a dialog is told in two ways. The connection itself ordered it while the dialog was up (`ordered`):
-  then that did it (facts 3, 21, 23). Or it was told of such a thing before the next dialog of the page (`causes`).
-* A session tells of all that is below it (`tells_all`), where `Page.enable` and `Target.setAutoAttach` were accepted on it.
+* An opening was delivered if such a session of the page received it. It was `answered` by this connection if a
+  command of the connection was accepted: the closed event between command and reply belongs to that dialog (fact 1).
+* The frames of a session are `complete` after a reply to `Page.getFrameTree` on it, or after a navigation of its
+  root. They are not complete after a restore from the back/forward cache or a reload after a crash, of which the
+  events report too little (facts 43, 49). Otherwise only the frames that were `named` since then are known.
+* The URL of a frame is known once a message contained it (`shown`), until the frame moves to a process in which the
+  connection has no session.
+* There are two kinds of evidence for the end of a dialog. The connection itself sent a command that ends dialogs
+  while it was open (`ordered`): that command ended it (facts 3, 21, 23). Or such an event was received before the
+  next dialog of the page opened (`causes`).
+* A session `reports_all` below it if `Page.enable` and `Target.setAutoAttach` were accepted on it.
 """
 
 from __future__ import annotations
@@ -48,19 +49,19 @@ EVENTS = {
     "Target.targetCrashed": "crash",
     "Target.targetDestroyed": "end of target",
 }
-"""What ends a dialog (facts 3, 23)."""
+"""Events that end a dialog → the cause that they report (facts 3, 23)."""
 HANGS = 1.0
-"""Seconds: a renderer that takes longer is stopped by something (fact 15)."""
+"""Seconds; a renderer that takes longer for a reply is blocked (fact 15)."""
 NOT_OF_RENDERERS = re.compile(
     r"(Target|Browser|Fetch|Input|Storage)\..*|Network\.getCookies"
     r"|Page\.(navigate|reload|stopLoading|getNavigationHistory|handleJavaScriptDialog|bringToFront|close|crash)"
 )
-"""Answered although a dialog is up, or never whether one is or not (facts 15, 21, 23)."""
+"""Methods that are answered during a dialog, or never answered at all (facts 15, 21, 23)."""
 
 
 @attrs.define
 class Opening:
-    """A dialog whose opening was delivered."""
+    """A dialog with an opening event that was delivered."""
 
     target: str
     frame: str
@@ -70,9 +71,9 @@ class Opening:
     session: str
     closed: int | None = None
     orphaned: bool = False
-    """Its session ended before it did."""
+    """Its session ended before the dialog."""
     lost: bool = False
-    """The link ended before it did."""
+    """The link ended before the dialog."""
     accepted: bool | None = None
     user_input: str | None = None
     answered: bool = False
@@ -80,78 +81,78 @@ class Opening:
 
 @attrs.define
 class Answer:
-    """An answer of this connection, as long as no reply has come."""
+    """An answer of this connection without a reply so far."""
 
     target: str
     place: int
 
 
 @attrs.define
-class Hearing:
-    """See the module."""
+class Received:
+    """What one connection sent and received, up to a record of the trace."""
 
     open: dict[str, SessionOpened] = attrs.field(factory=dict)
-    """In the order of their opening."""
+    """The open sessions, in the order of their opening."""
     all_sessions: set[str] = attrs.field(factory=set)
     openings: list[Opening] = attrs.field(factory=list)
-    told_to: set[tuple[str, str]] = attrs.field(factory=set)
-    """The sessions that each message was delivered to: others of its target, too (fact 14)."""
+    delivered_to: set[tuple[str, str]] = attrs.field(factory=set)
+    """(session, message) of every opening, for every session of the target (fact 14)."""
     answers: dict[int, Answer] = attrs.field(factory=dict)
     trees: set[int] = attrs.field(factory=set)
-    """Commands whose tree reached the machine."""
+    """Commands with a frame tree that was fed to the state machine."""
     enabled: set[str] = attrs.field(factory=set)
-    """Sessions that say what frames do."""
-    whole: set[str] = attrs.field(factory=set)
+    """Sessions with `Page.enable`, which report frames."""
+    complete: set[str] = attrs.field(factory=set)
     named: dict[str, set[str]] = attrs.field(factory=dict)
     shown: set[str] = attrs.field(factory=set)
     discovers: bool = False
     switching: dict[int, bool] = attrs.field(factory=dict)
     target_of: dict[str, str] = attrs.field(factory=dict)
-    """Of every session that there was."""
+    """The target of every session, open or ended."""
     ever_enabled: set[str] = attrs.field(factory=set)
     attaching: set[int] = attrs.field(factory=set)
     attaches: set[str | None] = attrs.field(factory=set)
-    """Sessions, and the root, that attach by themselves to what is below."""
+    """Sessions with auto-attach; None is the root session."""
     times: dict[int, float] = attrs.field(factory=dict)
     unanswered: dict[int, tuple[str, int]] = attrs.field(factory=dict)
-    """Commands to renderers without a reply: their targets, and where they were sent."""
+    """Commands to renderers without a reply: their targets, and the records in which they were sent."""
     hung: list[tuple[str, int, int]] = attrs.field(factory=list)
-    """(target, where it was sent, where the reply came) of those that were answered late."""
+    """(target, record of the command, record of the reply) of late replies."""
     closed_unseen: list[str] = attrs.field(factory=list)
-    """Targets of closings without an opening (fact 18)."""
+    """Targets of closed events without an opening (fact 18)."""
     crashed: set[str] = attrs.field(factory=set)
     contexts: set[str] = attrs.field(factory=set)
     """Sessions that name the frame of each execution context (fact 41)."""
-    ever_whole: set[str] = attrs.field(factory=set)
-    """Targets whose frames were known wholly at some time."""
+    ever_complete: set[str] = attrs.field(factory=set)
+    """Targets with complete frames at some time."""
     opened: dict[str, SessionOpened] = attrs.field(factory=dict)
-    """Every session that there was."""
+    """Every session, open or ended."""
     parents: dict[str, str] = attrs.field(factory=dict)
-    """Of the frames of which it was told."""
+    """Reported frame → its reported parent."""
     happenings: list[tuple[int, str, str, bool]] = attrs.field(factory=list)
     """(place, target or empty for all, cause, whether this connection ordered it)."""
     lost: bool = False
 
-    def listened(self, target: str) -> str | None:
-        """The session that counts on a target."""
+    def primary_session(self, target: str) -> str | None:
+        """Return the oldest open session on a target, the one that counts."""
         return next((key for key, each in self.open.items() if each.target_id == target), None)
 
-    def counts(self, session: str | None) -> bool:
+    def is_primary(self, session: str | None) -> bool:
         opened = self.open.get(session or "")
-        return opened is not None and self.listened(opened.target_id) == session
+        return opened is not None and self.primary_session(opened.target_id) == session
 
     def root_named(self, session: str) -> set[str]:
-        """That it is there names a frame out of process; of a page it does not say that its frame may be shown."""
+        """Return the frames that the session itself names: an out-of-process frame, and none for a page."""
         opened = self.open[session]
         return {opened.target_id} if opened.target_type == "iframe" else set()
 
-    def tells_all(self, target: str) -> bool:
-        """Whether nothing could come below a target without a word."""
-        session = self.listened(target)
+    def reports_all(self, target: str) -> bool:
+        """Return True if every new frame or target below this target would be reported."""
+        session = self.primary_session(target)
         return session in self.enabled and (self.discovers or session in self.attaches)
 
     def ordered(self, opening: Opening) -> set[str]:
-        """What this connection ordered, or knows of, while the dialog was up."""
+        """Return the causes that this connection commanded, or saw, while the dialog was open."""
         until = math.inf if opening.closed is None else opening.closed
         found = {
             cause
@@ -162,7 +163,7 @@ class Hearing:
         return found | ({"superseded"} if over else set())
 
     def causes(self, opening: Opening) -> set[str]:
-        """What may have ended it, as far as was told."""
+        """Return the causes that may have ended the dialog, as far as messages report them."""
         since = opening.place if opening.closed is None else opening.closed
         later = (each.place for each in self.openings if each.target == opening.target and each.place > since)
         until = min(later, default=math.inf)
@@ -181,8 +182,8 @@ class Hearing:
     # ── the log ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def take(self, place: int, entry: Any) -> None:
-        if isinstance(entry, follower.Said):
-            self.said(place, entry)
+        if isinstance(entry, follower.SentCommand):
+            self.sent(place, entry)
         elif isinstance(entry, SessionOpened):
             self.open[entry.session_id] = entry
             self.all_sessions.add(entry.session_id)
@@ -194,22 +195,22 @@ class Hearing:
         elif isinstance(entry, CommandDone):
             self.replied(place, entry)
         elif isinstance(entry, Event):
-            self.heard(place, entry.method, entry.session_id, entry.params)
+            self.received(place, entry.method, entry.session_id, entry.params)
 
-    def said(self, place: int, said: Any) -> None:
-        opened = self.open.get(said.session or "")
-        if opened is not None and not NOT_OF_RENDERERS.fullmatch(said.method):
-            self.unanswered[said.id] = opened.target_id, place
-        if said.method in ORDERS:
+    def sent(self, place: int, command: Any) -> None:
+        opened = self.open.get(command.session or "")
+        if opened is not None and not NOT_OF_RENDERERS.fullmatch(command.method):
+            self.unanswered[command.id] = opened.target_id, place
+        if command.method in ORDERS:
             own = "" if opened is None else opened.target_id
-            target = said.params.get("targetId") or self.target_of.get(said.params.get("sessionId", ""), own)
-            self.happenings.append((place, target, ORDERS[said.method], True))
-        elif said.method == "Target.setAutoAttach" and said.params.get("autoAttach") is True:
-            self.attaching.add(said.id)
-        if said.method == follower.ANSWER and opened is not None:
-            self.answers[said.id] = Answer(opened.target_id, place)
-        elif said.method == "Target.setDiscoverTargets":
-            self.switching[said.id] = said.params.get("discover") is True
+            target = command.params.get("targetId") or self.target_of.get(command.params.get("sessionId", ""), own)
+            self.happenings.append((place, target, ORDERS[command.method], True))
+        elif command.method == "Target.setAutoAttach" and command.params.get("autoAttach") is True:
+            self.attaching.add(command.id)
+        if command.method == follower.ANSWER and opened is not None:
+            self.answers[command.id] = Answer(opened.target_id, place)
+        elif command.method == "Target.setDiscoverTargets":
+            self.switching[command.id] = command.params.get("discover") is True
 
     def closed(self, place: int, closed: SessionClosed) -> None:
         session: str = closed.session_id
@@ -219,14 +220,14 @@ class Hearing:
         of_link = closed.loss.kind == "connection"
         self.happenings.append((place, opened.target_id, "end of link" if of_link else "end of session", False))
         self.attaches.discard(session)
-        self.whole.discard(session)
+        self.complete.discard(session)
         self.enabled.discard(session)
         self.named.pop(session, None)
         for opening in self.openings:
             if opening.session == session and opening.closed is None:
                 opening.orphaned, opening.lost = True, of_link
-        if self.listened(opened.target_id) is None:
-            for names in self.named.values():  # it may be removed, or on its way back to the process above (fact 42)
+        if self.primary_session(opened.target_id) is None:
+            for names in self.named.values():  # the frame is removed, or moves to its parent's process (fact 42)
                 names.discard(opened.target_id)
 
     def replied(self, place: int, done: CommandDone) -> None:
@@ -253,7 +254,7 @@ class Hearing:
         elif done.id in self.switching:
             self.discovers = self.switching[done.id]
         elif done.id in self.trees and done.session_id in self.open:
-            self.known_wholly(done.session_id)
+            self.set_complete(done.session_id)
             stack = [done.outcome.value.get("frameTree", {})]
             while stack:
                 node = stack.pop()
@@ -262,20 +263,20 @@ class Hearing:
                 self.placed(node["frame"]["id"], node["frame"].get("parentId"))
                 stack += node.get("childFrames", [])
 
-    def heard(self, place: int, method: str, session: str | None, params: dict[str, Any]) -> None:
+    def received(self, place: int, method: str, session: str | None, params: dict[str, Any]) -> None:
         if method in EVENTS:
             target = params.get("targetId") or self.target_of.get(session or "", "")
             self.happenings.append((place, target, EVENTS[method], False))
             if EVENTS[method] == "crash":
                 self.crashed.add(target)
         if method == "Page.javascriptDialogOpening":
-            self.told_to.add((session or "", params["message"]))
+            self.delivered_to.add((session or "", params["message"]))
         if method in ("Target.attachedToTarget", "Target.targetInfoChanged"):
             info = params.get("targetInfo", {})
             self.placed(info.get("targetId", ""), info.get("parentFrameId"))
             if info.get("url"):
                 self.shown.add(info.get("targetId", ""))
-        elif session is None or not self.counts(session):
+        elif session is None or not self.is_primary(session):
             return
         elif method == "Page.javascriptDialogOpening":
             self.dialog_opened(place, session, params)
@@ -286,7 +287,7 @@ class Hearing:
             self.placed(params["frameId"], params["parentFrameId"])
         elif method == "Page.frameDetached":
             self.shown.discard(params["frameId"])
-            if self.listened(params["frameId"]) is not None:
+            if self.primary_session(params["frameId"]) is not None:
                 self.shown.add(params["frameId"])
         elif method == "Page.navigatedWithinDocument":
             self.shown.add(params["frameId"])
@@ -316,37 +317,37 @@ class Hearing:
         if root and params.get("type") == "BackForwardCacheRestore":
             self.forget(session)
         elif root:
-            self.known_wholly(session)
+            self.set_complete(session)
         self.named[session].add(frame["id"])
         self.shown.add(frame["id"])
 
-    def known_wholly(self, session: str) -> None:
-        self.whole.add(session)
-        self.ever_whole.add(self.open[session].target_id)
+    def set_complete(self, session: str) -> None:
+        self.complete.add(session)
+        self.ever_complete.add(self.open[session].target_id)
 
     def placed(self, frame: str, parent: str | None) -> None:
         if parent is not None:
             self.parents[frame] = parent
 
     def forget(self, session: str) -> None:
-        """From now on its frames are others, and nobody says which."""
-        self.whole.discard(session)
+        """Mark the frames of a session as unknown: they changed without events."""
+        self.complete.discard(session)
         self.named[session] = self.root_named(session)
 
 
-def hear(link: Any, *, before_loss: bool = False) -> Hearing:
-    """What the connection of a follower was told; up to the loss of its link, where asked for."""
+def received_by(link: Any, *, before_loss: bool = False) -> Received:
+    """Return what the connection of a follower received, at the end or up to the loss of its link."""
     lost = link.lost_at is not None and not before_loss
-    hearing = Hearing(trees=link.bound_trees, times=link.times, lost=lost)
+    received = Received(trees=link.bound_trees, times=link.times, lost=lost)
     for place, entry in link.log:
         if before_loss and place == link.lost_at:
             break
-        hearing.take(place, entry)
-    return hearing
+        received.take(place, entry)
+    return received
 
 
 def trees_below(nodes: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """All frames of nested trees, as the notes have them."""
+    """Return all frames of nested trees in the format of the notes."""
     found: list[dict[str, Any]] = []
     stack = list(nodes)
     while stack:
