@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class LiteralValue:
-    """Base class of values whose repr is the Python that makes them."""
+    """Base class of values that print as the Python that makes them."""
 
     __slots__ = ()
 

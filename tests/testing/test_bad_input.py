@@ -25,34 +25,37 @@ wrong: Any = FakeBrowser
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        (lambda: wrong(schedule="hostile"), r"^'hostile' is no schedule; give Schedule"),
-        (lambda: wrong(faults=["x"]), r"^'x' is no fault; there are Drop, Delay"),
-        (lambda: wrong(faults="x"), r"^'x' is no fault"),
-        (lambda: wrong({"timeline": []}), r"is no script; JSON becomes one by Script.from_json"),
-        (lambda: wrong().play("x"), r"^'x' is no step; there are AddFrame"),
-        (lambda: wrong().play(None), r"^None is no step"),
+        (lambda: wrong(schedule="hostile"), r"^'hostile' is not a schedule; give Schedule"),
+        (lambda: wrong(faults=["x"]), r"^'x' is not a fault; the faults are Drop, Delay"),
+        (lambda: wrong(faults="x"), r"^'x' is not a fault"),
+        (lambda: wrong({"timeline": []}), r"is not a script; make one from JSON with Script.from_json"),
+        (lambda: wrong().play("x"), r"^'x' is not a step; the steps are AddFrame"),
+        (lambda: wrong().play(None), r"^None is not a step"),
         (lambda: wrong().advance(math.nan), r"^Cannot advance to nan: pass a finite time"),
         (lambda: wrong().advance("1"), r"^Cannot advance to '1': pass a finite time"),
         (lambda: wrong().advance(math.inf), r"^Cannot advance to inf: pass a finite time"),
         (lambda: wrong().advance(-1), r"time does not run backwards"),
-        (lambda: wrong().connect(edges="x"), r"^'x' is no edges; there are observed, causal"),
+        (lambda: wrong().connect(edges="x"), r"^edges must be one of observed, causal, not 'x'"),
         (lambda: wrong().deliver("x"), r"^'x' cannot be delivered; pass one of the messages that ready"),
-        (lambda: Script(pages={"a": None}), r"^pages\['a'\]: Steps are given as a list of them, not as None"),
-        (lambda: Script(pages={"a": [3]}), r"^pages\['a'\]: 3 is no step"),
-        (lambda: Script(pages=[]), r"^pages of a script is a mapping by texts, not \[\]"),
-        (lambda: Script(pages={1: []}), r"^pages of a script is a mapping by texts"),
-        (lambda: Script(timeline="abc"), r"^Steps are given as a list of them, not as 'abc'"),
+        (lambda: Script(pages={"a": None}), r"^pages\['a'\]: The steps must be a list of steps, not None"),
+        (lambda: Script(pages={"a": [3]}), r"^pages\['a'\]: 3 is not a step"),
+        (lambda: Script(pages=[]), r"^pages of a script must be a mapping with text keys, not \[\]"),
+        (lambda: Script(pages={1: []}), r"^pages of a script must be a mapping with text keys"),
+        (lambda: Script(timeline="abc"), r"^The steps must be a list of steps, not 'abc'"),
         (lambda: Script(answers={"a": 1}), r"^answers\['a'\] must be a Answer, not 1"),
         (lambda: Script(served={"a": "csp"}), r"^served\['a'\] must be a Served, not 'csp'"),
         (lambda: Script(overrides={"a": None}), r"^overrides\['a'\] must be a Override, not None"),
         (lambda: Script(timeline=[AddFrame("a"), AddFrame("a")]), r"^The timeline makes 'a' twice"),
         (lambda: Script(pages={"u": [AddFrame("a"), Popup("a")]}), r"^pages\['u'\] makes 'a' twice"),
-        (lambda: faults("x"), r"^'x' is no legality; there are legal, hostile, illegal"),
-        (lambda: hunt(Silent, faults="x"), r"^'x' is no faults; there are legal"),
-        (lambda: hunt(Silent, edges="x"), r"^'x' is no edges; there are observed, causal"),
-        (lambda: Example(edges="x"), r"^'x' is no edges"),
+        (lambda: faults("x"), r"^'x' is not a legality; use legal, hostile, illegal"),
+        (
+            lambda: hunt(Silent, faults="x"),
+            r"^faults must be one of legal, hostile, illegal, or None for no faults, not 'x'",
+        ),
+        (lambda: hunt(Silent, edges="x"), r"^edges must be one of observed, causal, or None for any, not 'x'"),
+        (lambda: Example(edges="x"), r"^edges must be one of observed, causal, not 'x'"),
         (lambda: Example(profile="lynx"), r"^profile must be one of headless-new, headless-shell, not 'lynx'"),
-        (lambda: Example(faults=["x"]), r"^'x' is no fault"),
+        (lambda: Example(faults=["x"]), r"^'x' is not a fault"),
     ],
 )
 def test_it_is_named_with_what_there_is_instead(act: Callable[[], object], words: str) -> None:
@@ -93,7 +96,7 @@ def test_what_the_client_raises_is_its_own(where: str) -> None:
 
     made = type("Raises", (Speaks,), {where: raises})
     [complaint] = try_example(made, Example(asks=[{"on": 0}]))
-    assert complaint.message == "it raised ZeroDivisionError"
+    assert complaint.message == "the client raised ZeroDivisionError"
 
 
 def test_what_is_no_text_is_the_client_s_own_fault() -> None:
@@ -102,7 +105,7 @@ def test_what_is_no_text_is_the_client_s_own_fault() -> None:
             return [{"id": 1}]
 
     [complaint] = try_example(Writes, Example())
-    assert complaint.message == "it raised TypeError"
+    assert complaint.message == "the client raised TypeError"
 
 
 # ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -893,10 +893,10 @@ async def test_a_client_of_any_kind_can_ask_and_tell_the_fake() -> None:
 @pytest.mark.parametrize(
     ("request_line", "body", "status", "words"),
     [
-        ("POST /fake/play", b"{", 400, "no JSON"),
-        ("POST /fake/play", b"[" * 100_000, 400, "no JSON"),
-        ("POST /fake/play", b"\xff", 400, "no JSON"),
-        ("POST /fake/play", b'{"a":1}', 400, "no 'a'"),
+        ("POST /fake/play", b"{", 400, "must be JSON"),
+        ("POST /fake/play", b"[" * 100_000, 400, "must be JSON"),
+        ("POST /fake/play", b"\xff", 400, "must be JSON"),
+        ("POST /fake/play", b'{"a":1}', 400, "no member 'a'"),
         ("POST /fake/play", b"[1]", 400, "steps[0]"),
         ("POST /fake/play", b'[{"step":"RemoveFrame","label":"ad"}]', 400, "'ad'"),
         ("POST /fake/advance", b'{"seconds":-1}', 400, "seconds"),

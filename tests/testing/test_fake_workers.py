@@ -247,7 +247,7 @@ def test_a_service_worker_that_is_stopped_is_silent_and_stays_while_somebody_is_
 
 
 def test_what_is_no_kind_of_worker_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match="'audio' is no kind; there are dedicated, shared, service"):
+    with pytest.raises(InvalidArgument, match="kind must be one of dedicated, shared, service, not 'audio'"):
         Worker("w", kind="audio")
 
 

@@ -82,17 +82,17 @@ def test_every_kind_is_known_by_name() -> None:
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        ([{"fault": "Explode"}], "faults[0] is no fault; there are Drop"),
-        ([{"fault": "Drop"}], "faults[0] does not fit: Drop has method, nth, client."),
+        ([{"fault": "Explode"}], "faults[0] is not a fault; the faults are Drop"),
+        ([{"fault": "Drop"}], "faults[0] has missing or unknown members; Drop takes method, nth, client."),
         ([{"fault": "Drop", "method": ""}], "faults[0]: method must be a text that is not empty"),
-        ([{"fault": "Cut"}, {"fault": "Cut", "nth": 0}], "faults[1]: nth must be an integer from 1 on, not 0."),
-        ([{"fault": "Cut", "direction": "up"}], "faults[0]: 'up' is no direction; there are in, out."),
-        ([{"fault": "Cut", "when": "while"}], "faults[0]: 'while' is no when; there are before, after."),
+        ([{"fault": "Cut"}, {"fault": "Cut", "nth": 0}], "faults[1]: nth must be an integer of at least 1, not 0."),
+        ([{"fault": "Cut", "direction": "up"}], "faults[0]: direction must be one of in, out, not 'up'."),
+        ([{"fault": "Cut", "when": "while"}], "faults[0]: when must be one of before, after, not 'while'."),
         (
             [{"fault": "Refuse", "method": CREATED}],
-            "Only a command can be refused, and 'Target.targetCreated' is none.",
+            "Only a command can be refused, and 'Target.targetCreated' is not one",
         ),
-        ([{"fault": "Merge", "messages": 1}], "messages must be an integer from 2 on, not 1."),
+        ([{"fault": "Merge", "messages": 1}], "messages must be an integer of at least 2, not 1."),
     ],
 )
 def test_what_is_no_fault_is_refused(content: Any, text: str) -> None:
@@ -344,7 +344,7 @@ def test_a_field_is_new_in_a_reply() -> None:
 def test_a_value_of_an_enumeration_is_new() -> None:
     [line] = lines(told_with(Novelty("Runtime.consoleAPICalled", "value")))
     assert line["type"] == "somethingNew"
-    with pytest.raises(InvalidArgument, match="has no value to be another; Page"):
+    with pytest.raises(InvalidArgument, match=r"cannot change a value of 'Page\.frameAttached'; take one of Page"):
         Novelty("Page.frameAttached", "value")
 
 

@@ -48,14 +48,14 @@ def test_a_find_is_printed_written_and_happens_again(tmp_path: Path, capsys: pyt
     found = tmp_path / "found.json"
     assert fuzz("exits with 3", "--runs", "4", "--shrinks", "3", "--save", str(found)) == 1
     said = capsys.readouterr().out
-    assert "it ended with 3" in said
-    assert "it happened again 10 times of 10" in said
+    assert "the client exited with 3" in said
+    assert "it happened again in 10 of 10 runs" in said
     assert f"--reproduce {found}" in said
     [written] = json.loads(found.read_text())
     assert written["again"] == 10
     assert written["script"].keys() == {"pages", "timeline", "answers"}
     assert fuzz("exits with 3", "--reproduce", str(found)) == 1
-    assert "it happened 10 times of 10" in capsys.readouterr().out
+    assert "it happened in 10 of 10 runs" in capsys.readouterr().out
     assert fuzz("well", "--reproduce", f"{found}:1") == 0
 
 
@@ -79,11 +79,11 @@ def test_what_only_a_fault_finds_is_printed_written_and_happens_again(
     ]
     said = capsys.readouterr().out
     assert "faults=(Refuse('Target.setAutoAttach'),)" in said
-    assert "it happened again 10 times of 10" in said
+    assert "it happened again in 10 of 10 runs" in said
     [written] = json.loads(found.read_text())
     assert (written["faults"][0]["fault"], written["asked"]) == ("Refuse", False)
     assert fuzz("insists", "--reproduce", str(found)) == 1
-    assert "it happened 10 times of 10" in capsys.readouterr().out
+    assert "it happened in 10 of 10 runs" in capsys.readouterr().out
 
 
 def test_what_was_asked_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,7 @@ def test_who_does_nothing_wrong_has_no_finds(
     how: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert fuzz("well", "--runs", "3", "--save", str(tmp_path / "found.json"), *how) == 0
-    assert "nothing that it does wrong" in capsys.readouterr().out
+    assert "the client broke no law" in capsys.readouterr().out
     assert not (tmp_path / "found.json").exists()
 
 
@@ -133,19 +133,19 @@ GOOD: dict[str, object] = {"script": {"timeline": []}}
 @pytest.mark.parametrize(
     ("written", "words"),
     [
-        ("{", "is no find"),
-        ("[]", "is no find"),
-        ("{}", "is no find"),
-        ({"script": {"timeline": [{"step": "Jump"}]}}, "timeline[0] is no step"),
+        ("{", "is not a find"),
+        ("[]", "is not a find"),
+        ("{}", "is not a find"),
+        ({"script": {"timeline": [{"step": "Jump"}]}}, "timeline[0] is not a step"),
         ({**GOOD, "seed": "x"}, "seed must be an integer"),
-        ({**GOOD, "edges": "wild"}, "no edges; there are observed, causal"),
-        ({**GOOD, "profile": "lynx"}, "no profile; there are headless-new"),
-        ({**GOOD, "schedule": {"turns": [{"turn": "Jump"}]}}, "turns[0] is no turn"),
+        ({**GOOD, "edges": "wild"}, "edges must be one of observed, causal"),
+        ({**GOOD, "profile": "lynx"}, "profile must be one of headless-new"),
+        ({**GOOD, "schedule": {"turns": [{"turn": "Jump"}]}}, "turns[0] is not a turn"),
         ({**GOOD, "decisions": 3}, "The decisions of"),
         ({**GOOD, "asks": {}}, "The asks of"),
-        ({**GOOD, "faults": "all"}, "are no list"),
-        ({**GOOD, "faults": [{"fault": "Explode"}]}, "faults[0] is no fault"),
-        ({**GOOD, "decisions": [{"decision": "Jump"}]}, "decisions[0] is no decision"),
+        ({**GOOD, "faults": "all"}, "must be a list"),
+        ({**GOOD, "faults": [{"fault": "Explode"}]}, "faults[0] is not a fault"),
+        ({**GOOD, "decisions": [{"decision": "Jump"}]}, "decisions[0] is not a decision"),
     ],
 )
 def test_a_file_that_is_no_find_is_one_line(
@@ -163,9 +163,9 @@ def test_a_file_that_is_no_find_is_one_line(
     ("more", "words"),
     [
         (["--schedule", "/no/such"], "observed, hostile, or a FILE"),
-        (["--shard", "0/3"], "3/8 is the third of eight"),
-        (["--shard", "4/3"], "3/8 is the third of eight"),
-        (["--database", "/proc/none"], "can be no database"),
+        (["--shard", "0/3"], "write 3/8 for the third of eight"),
+        (["--shard", "4/3"], "write 3/8 for the third of eight"),
+        (["--database", "/proc/none"], "cannot be made"),
         (["--database", "redis://127.0.0.1:1/0"], "does not answer"),
         (["--reproduce", "/no/such"], "cannot be read"),
     ],
@@ -285,7 +285,7 @@ def test_a_program_that_is_slow_to_end_is_given_more_than_it_took(monkeypatch: p
         return attrs.evolve(broken("nothing-waits-for-ever") if len(given) > 3 else broken(), ending=0.5)
 
     monkeypatch.setattr("cdp_core.testing.fuzz.command.try_program", note)
-    monkeypatch.setattr("cdp_core.testing.fuzz.command._write", lambda *_given: None)
+    monkeypatch.setattr("cdp_core.testing.fuzz.command.write_finds", lambda *_given: None)
     assert fuzz("stays", "--runs", "9", "--shrinks", "2") == 1
     assert (given[3], given[4]) == (10.0, 2.0)
 
@@ -302,8 +302,8 @@ def test_a_find_is_printed_before_it_is_tried_again(
 
     monkeypatch.setattr("cdp_core.testing.fuzz.command.try_program", note)
     fuzz("stays", "--runs", "1", "--shrinks", "1", "--save", str(tmp_path / "found.json"))
-    assert "the client does wrong" in printed[0]
-    assert "it happened again 10 times of 10" in capsys.readouterr().out
+    assert "the client broke a law" in printed[0]
+    assert "it happened again in 10 of 10 runs" in capsys.readouterr().out
 
 
 def test_shards_share_the_runs_and_try_other_examples() -> None:

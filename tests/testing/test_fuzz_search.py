@@ -146,7 +146,7 @@ def size_of(example: Example) -> int:
 def test_a_find_prints_the_python_that_shows_it_again() -> None:
     found = hunt(small_clients.ForgetsToRun, runs=200)
     assert found is not None
-    printed = str(found).partition("with\n")[2]
+    printed = str(found).partition("with this example:\n")[2]
     names: dict[str, Any] = {"Example": Example, **vars(steps)}
     assert eval(printed, names) == found.example
     assert "paused-targets-wait-for-ever, fact 7" in str(found)
@@ -158,7 +158,7 @@ def test_what_a_client_raises_is_its_fault_and_no_payload_is_shown() -> None:
             raise ValueError(payload)
 
     [complaint] = try_example(Raises, Example())
-    assert complaint.message == "it raised ValueError"
+    assert complaint.message == "the client raised ValueError"
 
 
 def test_a_session_that_leaves_two_dialogs_whose_scripts_end_each_other() -> None:

@@ -139,8 +139,8 @@ def test_its_thread_has_ended():
     [
         ("Script(), Script()", "takes a script"),
         ("Script(), speed=3", "takes a script"),
-        ("3", "A script is a JSON object"),
-        ("'nonsense'", "A script is a JSON object"),
+        ("3", "A script must be a JSON"),
+        ("'nonsense'", "A script must be a JSON"),
     ],
 )
 def test_a_marker_that_makes_no_sense_is_an_error_of_its_test(tmp_path: Path, marker: str, words: str) -> None:

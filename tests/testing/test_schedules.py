@@ -84,14 +84,17 @@ def test_a_schedule_is_short_where_it_can_be() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("nope", "A schedule is a JSON object with turns, edges."),
-        ({"turn": []}, "A schedule has turns, edges, and no 'turn'."),
+        ("nope", "A schedule must be a JSON object with turns, edges."),
+        ({"turn": []}, "A schedule has no member 'turn'; its members are turns, edges."),
         ({"turns": {}}, "turns of a schedule must be a list."),
-        ({"turns": [{"turn": "Leap"}]}, "turns[0] is no turn; there are Deliver, Consume, Advance, Ask."),
-        ({"turns": [{"turn": "Deliver", "to": 1}]}, "turns[0] does not fit: Deliver has client, number, rank."),
-        ({"turns": [{"turn": "Deliver", "client": 0}]}, "turns[0]: client must be an integer from 1 on, not 0."),
-        ({"turns": [{"turn": "Consume", "commands": True}]}, "commands must be an integer from 0 on, not True."),
-        ({"edges": "any"}, "'any' is no edges; there are observed, causal."),
+        ({"turns": [{"turn": "Leap"}]}, "turns[0] is not a turn; the turns are Deliver, Consume, Advance, Ask."),
+        (
+            {"turns": [{"turn": "Deliver", "to": 1}]},
+            "turns[0] has missing or unknown members; Deliver takes client, number, rank.",
+        ),
+        ({"turns": [{"turn": "Deliver", "client": 0}]}, "turns[0]: client must be an integer of at least 1, not 0."),
+        ({"turns": [{"turn": "Consume", "commands": True}]}, "commands must be an integer of at least 0, not True."),
+        ({"edges": "any"}, "edges must be one of observed, causal, not 'any'."),
     ],
 )
 def test_what_is_no_schedule_is_refused(content: Any, said: str) -> None:
@@ -101,7 +104,7 @@ def test_what_is_no_schedule_is_refused(content: Any, said: str) -> None:
 
 
 def test_only_turns_are_turns() -> None:
-    with pytest.raises(InvalidArgument, match=r"Wait\(1\) is no turn of a schedule"):
+    with pytest.raises(InvalidArgument, match=r"Wait\(1\) is not a turn of a schedule"):
         Schedule([Wait(1)])  # type: ignore[list-item]
 
 
@@ -342,7 +345,7 @@ def test_an_order_of_a_seed_is_legal_and_whole(seed: int) -> None:
 
 
 def test_an_order_is_of_a_schedule_or_a_seed() -> None:
-    with pytest.raises(InvalidArgument, match="a schedule's or a seed's"):
+    with pytest.raises(InvalidArgument, match="from a schedule or from a seed"):
         DeliveryOrder(FakeBrowser().connect(), schedule=Schedule(), seed=1)
 
 

@@ -149,7 +149,7 @@ def test_a_port_is_chosen_or_refused_where_it_is_taken() -> None:
         port = str(taken.getsockname()[1])
         code, printed, errors = run("serve", "--port", port)
         assert (code, printed) == (2, "")
-        assert re.fullmatch(rf"cdp_core\.testing: port {port} cannot be had \(.*in use.*\); .*\n", errors)
+        assert re.fullmatch(rf"cdp_core\.testing: port {port} cannot be used \(.*in use.*\); .*\n", errors)
     with served("--port", port) as (_, line):
         assert f":{port}/" in line
 
@@ -166,10 +166,10 @@ def test_a_port_is_chosen_or_refused_where_it_is_taken() -> None:
         (("serve", "--profile", "lynx"), "lynx"),
         (("serve", "--seed", "x"), "--seed"),
         (("serve", "--pipe", "--control"), "--pipe"),
-        (("serve", "--pipe", "--port", "5"), "--pipe has no port"),
-        (("serve", "--pipe", "--port", "0"), "--pipe has no port"),
+        (("serve", "--pipe", "--port", "5"), "--pipe and --port exclude each other"),
+        (("serve", "--pipe", "--port", "0"), "--pipe and --port exclude each other"),
         (("serve", "--schedule", "wild"), "observed, hostile, or a FILE"),
-        (("serve", "--schedule", "/bin/true"), "no text in UTF-8"),
+        (("serve", "--schedule", "/bin/true"), "is not UTF-8 text"),
         (("serve", "--script", "/nowhere/at all"), "/nowhere/at all"),
         (("serve", "--script", "/"), "directory"),
     ],

@@ -89,35 +89,50 @@ STEP = {"step": "Console", "text": "x"}
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "A script is a JSON object with pages, timeline, answers, served, overrides."),
-        ("[]", "A script is a JSON object with pages, timeline, answers, served, overrides."),
-        ("[" * 100_000, "A script is a JSON object with pages, timeline, answers, served, overrides."),
-        ({"page": {}}, "A script has pages, timeline, answers, served, overrides, and no 'page'."),
-        ({"served": {"u": {"csp": ""}}}, "served['u'] does not fit: Served has content, permissions, seconds."),
+        ("", "A script must be a JSON object with pages, timeline, answers, served, overrides."),
+        ("[]", "A script must be a JSON object with pages, timeline, answers, served, overrides."),
+        ("[" * 100_000, "A script must be a JSON object with pages, timeline, answers, served, overrides."),
+        ({"page": {}}, "A script has no member 'page'; its members are pages, timeline, answers, served, overrides."),
+        (
+            {"served": {"u": {"csp": ""}}},
+            "served['u'] has missing or unknown members; Served takes content, permissions, seconds.",
+        ),
         ({"overrides": {"x": 5}}, "overrides['x'] must be an object."),
-        ({"overrides": {"x": {}}}, "overrides['x'] does not fit: Override has url, accept, text."),
+        ({"overrides": {"x": {}}}, "overrides['x'] has missing or unknown members; Override takes url, accept, text."),
         ({"pages": []}, "pages of a script must be an object."),
         ({"answers": 1}, "answers of a script must be an object."),
         ({"timeline": {}}, "timeline must be a list of steps."),
         ({"pages": {"u": "abc"}}, "pages['u'] must be a list of steps."),
-        ({"pages": {"u": [STEP, 5]}}, "pages['u'][1] is no step; there are AddFrame"),
-        ({"timeline": [{"step": "Explode"}]}, "timeline[0] is no step; there are AddFrame"),
-        ({"timeline": [{"step": ["Wait"]}]}, "timeline[0] is no step; there are AddFrame"),
+        ({"pages": {"u": [STEP, 5]}}, "pages['u'][1] is not a step; the steps are AddFrame"),
+        ({"timeline": [{"step": "Explode"}]}, "timeline[0] is not a step; the steps are AddFrame"),
+        ({"timeline": [{"step": ["Wait"]}]}, "timeline[0] is not a step; the steps are AddFrame"),
         (
             {"timeline": [{**STEP, "color": "red"}]},
-            "timeline[0] does not fit: Console has text, type, frame, times, at.",
+            "timeline[0] has missing or unknown members; Console takes text, type, frame, times, at.",
         ),
-        ({"timeline": [{"step": "Cut", "x": 1}]}, "timeline[0] does not fit: Cut has no fields."),
-        ({"timeline": [{"step": "Console"}]}, "timeline[0] does not fit: Console has text, type, frame, times, at."),
+        ({"timeline": [{"step": "Cut", "x": 1}]}, "timeline[0] has missing or unknown members; Cut takes none."),
+        (
+            {"timeline": [{"step": "Console"}]},
+            "timeline[0] has missing or unknown members; Console takes text, type, frame, times, at.",
+        ),
         ({"timeline": [{"step": "Console", "text": 5}]}, "timeline[0]: text must be a text, not 5."),
         ({"timeline": [{"step": "Wait", "seconds": -1}]}, "timeline[0]: seconds must be a number of seconds, not -1."),
         ({"timeline": [{"step": "AddFrame", "label": ""}]}, "label must be a text that is not empty, not ''."),
-        ({"timeline": [{"step": "Dialog", "type": "toast"}]}, "timeline[0]: 'toast' is no type; there are alert"),
-        ({"timeline": [{"step": "Dialog", "type": []}]}, "timeline[0]: [] is no type; there are alert"),
+        (
+            {"timeline": [{"step": "Dialog", "type": "toast"}]},
+            "timeline[0]: type must be one of alert, confirm, prompt, beforeunload, not 'toast'.",
+        ),
+        (
+            {"timeline": [{"step": "Dialog", "type": []}]},
+            "timeline[0]: type must be one of alert, confirm, prompt, beforeunload, not [].",
+        ),
         ({"answers": {"f()": 5}}, "answers['f()'] must be an object with value and steps."),
         ({"answers": {"f()": {"valeu": 5}}}, "answers['f()'] must be an object with value and steps."),
-        ({"answers": {"f()": {"steps": [5]}}}, "answers['f()'].steps[0] is no step"),
-        ({"timeline": [{"step": "RemoveFrame", "label": "ad"}]}, "No step of the script makes 'ad'; there are main."),
+        ({"answers": {"f()": {"steps": [5]}}}, "answers['f()'].steps[0] is not a step"),
+        (
+            {"timeline": [{"step": "RemoveFrame", "label": "ad"}]},
+            "No step of the script makes 'ad'; use one of these labels: main.",
+        ),
     ],
 )
 def test_what_is_no_script_is_refused_with_the_place(content: Any, said: str) -> None:
@@ -157,7 +172,7 @@ def test_a_flag_is_true_or_false() -> None:
 
 
 def test_only_steps_are_steps() -> None:
-    with pytest.raises(InvalidArgument, match=r"^'x' is no step; there are AddFrame"):
+    with pytest.raises(InvalidArgument, match=r"^'x' is not a step; the steps are AddFrame"):
         Script(timeline=["x"])  # type: ignore[list-item]
 
 
@@ -171,5 +186,5 @@ def test_labels_are_given_and_used() -> None:
 def test_a_label_is_given_anywhere_in_the_script() -> None:
     Script(pages={"u": [AddFrame("a")]}, timeline=[RemoveFrame("a")])
     Script(timeline=[Close("page 2"), Close("popup 3")])  # those that a client opened
-    with pytest.raises(InvalidArgument, match="No step of the script makes 'a'; there are b, main"):
+    with pytest.raises(InvalidArgument, match="No step of the script makes 'a'; use one of these labels: b, main"):
         Script(pages={"u": [AddFrame("b")]}, answers={"f()": Answer(steps=[Console("x", frame="a")])})

@@ -126,7 +126,7 @@ class _RaisedError(Exception):
 
 
 class _GuardedClient:
-    """Wraps a client, so that its own exceptions can be told apart from those of the fake browser."""
+    """Wraps a client, so that its own exceptions differ from those of the fake browser."""
 
     def __init__(self, make_client: Callable[[], Any]) -> None:
         self._client = self._guarded(make_client)

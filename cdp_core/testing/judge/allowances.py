@@ -3,7 +3,7 @@
     fault                               what the client is not judged by
     a command was refused or dropped    the effect of that command: the page that it resumes, the dialog that it closes,
                                         the request that it continues, the frames and targets that it lists, the
-                                        dialogs of a page whose events it enables
+                                        dialogs of a page with the events that it enables
     a command was dropped               also what the client has not done yet: it may wait for the reply without limit
     the link fell silent                what it has not done, and what it observed, except the counts of events
     an event was lost or doubled        the same, and how often it answered
@@ -73,7 +73,7 @@ class Allowances:
         return bool(self.may_wait or self._skipped or self._cut)
 
     def may_leave_paused(self, session: str | None) -> bool:
-        """Return whether a target may stay paused on this session; None is a target whose session it has left."""
+        """Return whether a target may stay paused on this session; None for a session that it has left."""
         left = session is None and any(method == RUN_IF_WAITING for _session, method in self._skipped)
         return self.may_wait or left or (session, RUN_IF_WAITING) in self._skipped
 

@@ -1,8 +1,8 @@
 """Complaints about what clients sent and left behind: the browser alone sees enough to make them.
 
     left behind    targets that the client paused, dialogs and paused requests that it was sent and did not answer
-    sent           malformed messages, ids used twice, commands to sessions that never existed or whose end had been
-                   delivered, second answers to one dialog or one pause, pages resumed before their events were enabled
+    sent           malformed messages, ids used twice, commands to sessions that never existed or after the delivery
+                   of their end, second answers to one dialog or one pause, pages resumed before their events were enabled
     left enabled   by a client that is done: Fetch patterns, init scripts
 
 This module does not read what a client reports about itself: observation.py compares that with the truth.
@@ -128,7 +128,7 @@ def _sent_by(fake: Inspection, truth: Truth, client: int, allowances: Allowances
 def _wrong_sessions(
     fake: Inspection, truth: Truth, client: int, commands: list[ReceivedCommand]
 ) -> Iterator[Complaint]:
-    """Yield the commands to sessions that never existed, or whose end had been delivered to the client."""
+    """Yield the commands to sessions that never existed, or that were reported as ended before."""
     open_sessions = {session for number, session, _target in truth.sessions if number == client}
     ended, ends = fake.ended_sessions(client), fake.delivered(client).session_ends()
     late: list[str] = []

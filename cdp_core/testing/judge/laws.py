@@ -20,7 +20,7 @@ LAWS: Final[Mapping[str, str]] = {
     "a-pause-is-answered-once": "Answer each paused request once, on the session that received Fetch.requestPaused.",
     "a-pause-stops-its-request": "Answer each paused request that you received: until then it gets no response.",
     "a-subscription-never-ends-silently": "Pass every event on to the user, whatever their size and number.",
-    "closed-precedes-reply": "If your answer is accepted, it closed the dialog whose closed event preceded the reply.",
+    "closed-precedes-reply": "Count a dialog as closed by your answer if its closed event precedes an accepted reply.",
     "commands-are-waited-for": "Before exiting, wait for the replies to your commands.",
     "detached-commands-never-answer": "When a session or its process ends, end its commands: no reply will come.",
     "dialogs-are-matched-by-frame": "Match dialog events by frame: they need not close in the order of opening.",

@@ -9,7 +9,7 @@ An observation is JSON. Every part may be absent; an absent part is not judged:
     {"sessions": [id, …],                       the open sessions
      "targets":  {id: url, …},                  the targets that discovery reported, with their latest URL
      "frames":   {id: url, …},                  the frames of the pages that the client has sessions on
-     "pending":  [{"frame": id}, …],            the open dialogs whose opening event it received
+     "pending":  [{"frame": id}, …],            the open dialogs that it received
      "dialogs":  [{"message": …, "closed_by": "us" | "other"}, …],   the closed dialogs
      "commands": [{"session": id | null, "id": 7, "outcome": "result" | "refused" | "gone"}, …],   the ended commands
      "unanswered": 0,                           the number of commands that it still waits for
@@ -37,7 +37,7 @@ from cdp_core.testing.judge.behaviour import HANDLE_DIALOG, abbreviated
 from cdp_core.testing.judge.laws import Complaint
 
 URL_NOT_REPORTED: Final = ("worker", "shared_worker", "service_worker")
-"""Target types whose URL discovery may leave empty until a client attaches to the target."""
+"""Target types that discovery may report without a URL until a client attaches to the target."""
 
 
 def judge(
@@ -158,7 +158,7 @@ class _Observed:
         without_url = {target for target, kind, _url in self._truth.targets if kind in URL_NOT_REPORTED}
         law = "target-info-changes"
         yield from _difference("targets", law, 47, set(true), set(shown))
-        # No event reports that a frame whose process died has no URL any more (docs/cdp/a-crash-ends-no-session.md).
+        # No event reports that a frame loses its URL when its process dies (docs/cdp/a-crash-ends-no-session.md).
         for target in sorted(true.keys() & shown.keys() - set(self._truth.crashed)):
             if true[target] != shown[target] and (shown[target] or target not in without_url):
                 yield Complaint(law=law, fact=40, message=f"the client has a wrong URL for the target {target[:8]}")
