@@ -154,13 +154,11 @@ class FakeServer:
 
     @property
     def endpoint(self) -> FakeEndpoint:
-        """The addresses, and the fake browser."""
         at = f"{LOOPBACK}:{self._port}"
         return FakeEndpoint(f"ws://{at}{self.fake.path}", f"http://{at}", self.fake)
 
     @property
     def port(self) -> int:
-        """The port that it listens on."""
         return self._port
 
     async def wait_ended(self) -> None:
@@ -321,13 +319,11 @@ class _Wire:
         self.pieces: Callable[[list[bytes]], Iterable[bytes]] = ByteStream((), 1).pieces
 
     async def send_messages(self, texts: list[bytes]) -> None:
-        """Send messages, each in a frame of its own."""
         async with self._lock:
             for piece in self.pieces([*map(self._peer.frame, texts)]):
                 await self._stream.send_all(piece)
 
     async def write(self, octets: bytes) -> None:
-        """Send octets as they are."""
         async with self._lock:
             await self._stream.send_all(octets)
 

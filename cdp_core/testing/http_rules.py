@@ -81,7 +81,6 @@ class HttpRequest:
 
     @property
     def wants_websocket(self) -> bool:
-        """Whether the request asks for a WebSocket."""
         connection = [word.strip().lower() for word in self.headers.get("connection", "").split(",")]
         return self.headers.get("upgrade", "").lower() == "websocket" and "upgrade" in connection
 

@@ -44,7 +44,6 @@ class OneLineParser(argparse.ArgumentParser):
     """An argument parser that prints an error as one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the error, and exit with 2."""
         self.exit(2, f"{PROGRAM}: {message}; see {self.prog} --help.\n")
 
 

@@ -55,7 +55,6 @@ class Deflate:
         return "; ".join(["permessage-deflate", *parameters])
 
     def has(self, name: str) -> bool:
-        """Return whether the parameter was negotiated."""
         return any(each == name for each, _ in self.parameters)
 
     @property

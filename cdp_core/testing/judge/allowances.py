@@ -78,7 +78,6 @@ class Allowances:
         return self.may_wait or left or (session, RUN_IF_WAITING) in self._skipped
 
     def may_leave_open(self, session: str | None) -> bool:
-        """Return whether a dialog of this session may stay open."""
         return self.may_wait or (session, HANDLE_DIALOG) in self._skipped
 
     def may_leave_held(self, session: str | None) -> bool:
