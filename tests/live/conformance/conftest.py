@@ -1,4 +1,4 @@
-"""Scenarios for the comparison of Chromium and the fake (`support/comparison`), on either program of Chromium."""
+"""Fixtures for conformance scenarios (`support/comparison`) against Chromium and headless-shell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support.comparison.deviations import KNOWN_DEVIATIONS, judge
-from support.comparison.performing import Told, run_real
+from support.comparison.performing import Received, run_real
 from support.comparison.scenario import Scenario
 from support.comparison.site import Site, served_site
 
@@ -32,29 +32,29 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture
 async def scenario(request: pytest.FixtureRequest, shared_chromium: Any, launch: Any, site: Site) -> Scenario:
-    """A scenario to be told; its page label is the test's name."""
+    """An empty scenario with the test's name; the first two runs share one browser."""
 
-    async def run(scenario: Scenario, number: int) -> Told:
+    async def run(scenario: Scenario, number: int) -> Received:
         with contextlib.nullcontext(shared_chromium) if number < 2 else launch() as chromium:
             return await run_real(scenario, chromium.url, site, number)
 
-    return Scenario(request.node.name, lambda told: judge(told, site, run))
+    return Scenario(request.node.name, lambda scenario: judge(scenario, site, run))
 
 
 @pytest.fixture
 async def last_scenario(request: pytest.FixtureRequest, launch: Any, site: Site) -> Scenario:
-    """A scenario that ends its browser: each run has its own."""
+    """A scenario that ends its browser: each run launches its own."""
 
-    async def run(scenario: Scenario, number: int) -> Told:
+    async def run(scenario: Scenario, number: int) -> Received:
         with launch() as chromium:
             return await run_real(scenario, chromium.url, site, number)
 
-    return Scenario(request.node.name, lambda told: judge(told, site, run))
+    return Scenario(request.node.name, lambda scenario: judge(scenario, site, run))
 
 
 @pytest.fixture(scope="session")
 def shell() -> str:
-    """The path of headless-shell; without one the test is skipped, or, where CI is set, fails."""
+    """The path of headless-shell; if it is not installed, the test is skipped, or fails when CI is set."""
     found = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chrome-headless-shell"))), None)
     if found is None and os.environ.get("CI"):
         pytest.fail("headless-shell is not installed; CI is set, so the tests against it must run", pytrace=False)
@@ -73,21 +73,21 @@ def shared_shell(shell: str, launch: Any) -> Iterator[Any]:
 async def shell_scenario(
     request: pytest.FixtureRequest, shell: str, shared_shell: Any, launch: Any, site: Site
 ) -> Scenario:
-    """A scenario for headless-shell, and for a fake that says that it is one."""
+    """A scenario for headless-shell, and for a fake with that profile."""
 
-    async def run(scenario: Scenario, number: int) -> Told:
+    async def run(scenario: Scenario, number: int) -> Received:
         with contextlib.nullcontext(shared_shell) if number < 2 else launch(program=shell) as browser:
             return await run_real(scenario, browser.url, site, number)
 
-    return Scenario(request.node.name, lambda told: judge(told, site, run, "headless-shell"))
+    return Scenario(request.node.name, lambda scenario: judge(scenario, site, run, "headless-shell"))
 
 
 @pytest.fixture
 async def last_shell_scenario(request: pytest.FixtureRequest, shell: str, launch: Any, site: Site) -> Scenario:
-    """A scenario whose page headless-shell cannot close without ending: each run has its own."""
+    """A scenario after which headless-shell cannot close the page without ending: each run launches its own."""
 
-    async def run(scenario: Scenario, number: int) -> Told:
+    async def run(scenario: Scenario, number: int) -> Received:
         with launch(program=shell) as browser:
             return await run_real(scenario, browser.url, site, number)
 
-    return Scenario(request.node.name, lambda told: judge(told, site, run, "headless-shell"))
+    return Scenario(request.node.name, lambda scenario: judge(scenario, site, run, "headless-shell"))

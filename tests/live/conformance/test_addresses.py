@@ -1,4 +1,4 @@
-"""Where scripts and commands go: places in one document, addresses without a server, and such as leave something out."""
+"""URLs that scripts and commands navigate to: within one document, without a server, and relative ones."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from cdp_core.testing.steps import AddFrame, Navigate, NavigateFrame, Popup, Pus
 pytestmark = pytest.mark.chromium
 
 
-def holder(scenario: Any) -> None:
-    """A page with a frame of another site, watched from its beginning: `p` and `f`."""
+def open_page_with_oopif(scenario: Any) -> None:
+    """Open a page `p` with an OOPIF `f`, and set up the session of `f` before it runs."""
     scenario.page("/main", AddFrame("f", "{b}/inner"))
     scenario.page("/inner")
     scenario.page("/next")
@@ -37,15 +37,15 @@ WITHIN: dict[str, Step | str] = {
 
 
 @pytest.mark.parametrize("how", WITHIN)
-async def test_another_place_in_a_document(scenario: Any, how: str) -> None:
+async def test_navigation_within_a_document(scenario: Any, how: str) -> None:
     scenario.page("/main", AddFrame("f", "{a}/inner"))
     scenario.page("/inner")
     scenario.open("p", "{a}/main", enable=("Page", "Runtime"))
-    does = WITHIN[how]
-    if isinstance(does, str):
-        scenario.evaluate(does, on="p")
+    step = WITHIN[how]
+    if isinstance(step, str):
+        scenario.evaluate(step, on="p")
     else:
-        scenario.act(does, on="p")
+        scenario.act(step, on="p")
     scenario.settle()
     scenario.send("Page.getNavigationHistory", on="p")
     scenario.send("Page.getFrameTree", on="p")
@@ -53,8 +53,8 @@ async def test_another_place_in_a_document(scenario: Any, how: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["{b}/inner#y", "{b}/inner"])
-async def test_another_place_in_a_frame_out_of_process(scenario: Any, url: str) -> None:
-    holder(scenario)
+async def test_a_page_and_an_oopif_navigate_the_oopif(scenario: Any, url: str) -> None:
+    open_page_with_oopif(scenario)
     scenario.act(NavigateFrame("f", url), on="p")
     scenario.send("Page.getNavigationHistory", on="p")
     scenario.evaluate("location.href = '#z'", on="f")
@@ -75,8 +75,8 @@ async def test_another_place_in_a_frame_out_of_process(scenario: Any, url: str) 
         "location.href = '#z'",
     ],
 )
-async def test_a_frame_out_of_process_goes_by_itself(scenario: Any, script: str) -> None:
-    holder(scenario)
+async def test_an_oopif_navigates_itself(scenario: Any, script: str) -> None:
+    open_page_with_oopif(scenario)
     scenario.evaluate(script, on="f")
     scenario.settle()
     scenario.send("Page.getNavigationHistory", on="p")
@@ -84,8 +84,8 @@ async def test_a_frame_out_of_process_goes_by_itself(scenario: Any, script: str)
 
 
 @pytest.mark.parametrize("url", ["{b}/inner#z", "{b}/next"])
-async def test_a_frame_out_of_process_goes_by_a_command_and_back(scenario: Any, url: str) -> None:
-    holder(scenario)
+async def test_a_command_navigates_an_oopif_and_back(scenario: Any, url: str) -> None:
+    open_page_with_oopif(scenario)
     scenario.send("Page.navigate", {"url": url}, on="f")
     scenario.settle()
     scenario.send("Page.getNavigationHistory", on="p")
@@ -94,7 +94,7 @@ async def test_a_frame_out_of_process_goes_by_a_command_and_back(scenario: Any, 
 
 
 @pytest.mark.parametrize("script", ["location.reload()", "location.replace('{a}/other')", "location.href = '{a}/main'"])
-async def test_reloaded_and_replaced(scenario: Any, script: str) -> None:
+async def test_a_script_reloads_or_replaces_its_document(scenario: Any, script: str) -> None:
     scenario.page("/main")
     scenario.page("/other")
     scenario.open("p", "{a}/main", enable=("Page", "Runtime"))
@@ -109,7 +109,7 @@ async def test_reloaded_and_replaced(scenario: Any, script: str) -> None:
     await scenario.conforms()
 
 
-async def test_addresses_that_leave_out_the_site(scenario: Any) -> None:
+async def test_relative_urls(scenario: Any) -> None:
     scenario.page("/main", AddFrame("f", "/inner"))
     scenario.page("/inner")
     scenario.page("/other")
@@ -135,7 +135,7 @@ FOR_FRAMES = [
 
 
 @pytest.mark.parametrize("url", FOR_FRAMES)
-async def test_a_frame_is_added_at(scenario: Any, url: str) -> None:
+async def test_a_frame_is_added_with_a_url_without_a_server(scenario: Any, url: str) -> None:
     scenario.page("/holder", AddFrame("f", url))
     scenario.open("p", "{a}/holder", enable=("Page", "Runtime"))
     scenario.act(RemoveFrame("f"), on="p")
@@ -143,7 +143,7 @@ async def test_a_frame_is_added_at(scenario: Any, url: str) -> None:
 
 
 @pytest.mark.parametrize("url", FOR_FRAMES)
-async def test_a_frame_is_sent_to(scenario: Any, url: str) -> None:
+async def test_a_page_navigates_a_frame_to_a_url_without_a_server(scenario: Any, url: str) -> None:
     scenario.page("/holder", AddFrame("f", "{a}/inner"))
     scenario.page("/inner")
     scenario.open("p", "{a}/holder", enable=("Page", "Runtime"))
@@ -153,7 +153,7 @@ async def test_a_frame_is_sent_to(scenario: Any, url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["about:blank#x", "{b}/inner", "{a}/inner#y", *FOR_FRAMES[:4], FOR_FRAMES[5]])
-async def test_a_frame_goes_by_a_command_to(scenario: Any, url: str) -> None:
+async def test_a_command_navigates_a_frame(scenario: Any, url: str) -> None:
     scenario.page("/holder", AddFrame("f", "{a}/inner"))
     scenario.page("/inner")
     scenario.open("p", enable=("Page", "Runtime"))
@@ -168,7 +168,7 @@ async def test_a_frame_goes_by_a_command_to(scenario: Any, url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["javascript:1", "data:text/html,x", "about:blank"])
-async def test_a_page_sends_itself_to(scenario: Any, url: str) -> None:
+async def test_a_script_navigates_its_page_to_a_url_without_a_server(scenario: Any, url: str) -> None:
     scenario.page("/main")
     scenario.open("p", "{a}/main", enable=("Page", "Runtime"))
     scenario.evaluate(f"location.href = '{url}'", on="p")

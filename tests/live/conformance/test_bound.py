@@ -1,4 +1,4 @@
-"""Functions that clients put into pages (`Runtime.addBinding`)."""
+"""Functions that clients add to pages with `Runtime.addBinding`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.chromium
 
 
 @pytest.mark.parametrize("enable", [["Page"], ["Page", "Runtime"]], ids=["Page", "Runtime too"])
-async def test_a_call_is_told(scenario: Any, enable: list[str]) -> None:
+async def test_a_call_of_a_binding_sends_an_event(scenario: Any, enable: list[str]) -> None:
     scenario.open("p", "{a}/main", enable=enable)
     scenario.evaluate("told('before')", on="p")
     scenario.send("Runtime.addBinding", {"name": "told"}, on="p")
@@ -24,7 +24,7 @@ async def test_a_call_is_told(scenario: Any, enable: list[str]) -> None:
 
 @pytest.mark.parametrize("enable", [["Page"], ["Page", "Runtime"]], ids=["Page", "Runtime too"])
 @pytest.mark.parametrize("to", ["{a}/next", "{b}/next", "about:blank"])
-async def test_documents_to_come(scenario: Any, to: str, enable: list[str]) -> None:
+async def test_a_binding_exists_in_later_documents(scenario: Any, to: str, enable: list[str]) -> None:
     scenario.open("p", "{a}/main", enable=enable)
     scenario.send("Runtime.addBinding", {"name": "told"}, on="p")
     scenario.go(to, on="p")
@@ -37,7 +37,7 @@ async def test_documents_to_come(scenario: Any, to: str, enable: list[str]) -> N
 
 
 @pytest.mark.parametrize("enable", [["Page"], ["Page", "Runtime"]], ids=["Page", "Runtime too"])
-async def test_it_is_taken_away(scenario: Any, enable: list[str]) -> None:
+async def test_a_binding_is_removed(scenario: Any, enable: list[str]) -> None:
     scenario.open("p", "{a}/main", enable=enable)
     scenario.send("Runtime.addBinding", {"name": "told"}, on="p")
     scenario.send("Runtime.removeBinding", {"name": "told"}, on="p")
@@ -49,7 +49,7 @@ async def test_it_is_taken_away(scenario: Any, enable: list[str]) -> None:
     await scenario.conforms()
 
 
-async def test_of_two_sessions_those_hear_that_asked(scenario: Any) -> None:
+async def test_only_sessions_that_added_a_binding_get_its_calls(scenario: Any) -> None:
     scenario.open("p", "{a}/main", enable=["Page"])
     scenario.attach("q", "p")
     scenario.attach("r", "p")
@@ -62,7 +62,7 @@ async def test_of_two_sessions_those_hear_that_asked(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_worlds_and_contexts(scenario: Any) -> None:
+async def test_a_binding_limited_to_a_world_or_a_context(scenario: Any) -> None:
     scenario.open("p", "{a}/main", enable=["Page"])
     scenario.send("Runtime.addBinding", {"name": "far", "executionContextName": "w"}, on="p")
     scenario.send("Runtime.addBinding", {"name": "far", "executionContextName": "w", "executionContextId": 1}, on="p")
@@ -72,7 +72,7 @@ async def test_worlds_and_contexts(scenario: Any) -> None:
 
 
 @pytest.mark.parametrize("enabled", [False, True])
-async def test_an_oopif_has_its_own(scenario: Any, enabled: bool) -> None:
+async def test_an_oopif_has_bindings_of_its_own(scenario: Any, enabled: bool) -> None:
     scenario.page("/main", AddFrame("other", "{b}/other"))
     scenario.open("p", enable=["Page"])
     scenario.auto_attach(on="p", wait=True)

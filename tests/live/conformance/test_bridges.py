@@ -1,4 +1,4 @@
-"""Dialogs that a client has replaced, sessions that are not flat, ids used twice, pages that are hidden while they ask."""
+"""Replaced dialogs, sessions that are not flat, repeated ids, pages hidden while a dialog is open, and early crashes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ANSWER = {
 }
 
 
-def bridged(scenario: Any) -> None:
+def open_page_with_replaced_dialogs(scenario: Any) -> None:
     scenario.overrides["bridge.invalid"] = OVERRIDE
     scenario.page("/main")
     scenario.open("p", enable=("Page", "Runtime"))
@@ -40,8 +40,8 @@ def bridged(scenario: Any) -> None:
     scenario.go("{a}/main", on="p")
 
 
-async def test_a_replaced_dialog_asks_and_waits(scenario: Any) -> None:
-    bridged(scenario)
+async def test_a_replaced_dialog_requests_its_answer_and_waits(scenario: Any) -> None:
+    open_page_with_replaced_dialogs(scenario)
     for expression in ("alert('a b')", "confirm('c&d')", "prompt('p','d')"):
         scenario.evaluate(expression, on="p", wait=False, returnByValue=True)
         scenario.expect("Fetch.requestPaused", on="p", save={"id.r": "params.requestId"})
@@ -52,8 +52,8 @@ async def test_a_replaced_dialog_asks_and_waits(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_a_replaced_dialog_that_nobody_answers_throws(scenario: Any) -> None:
-    bridged(scenario)
+async def test_a_replaced_dialog_throws_when_its_request_fails(scenario: Any) -> None:
+    open_page_with_replaced_dialogs(scenario)
     scenario.evaluate("try { confirm('x') } catch (e) { 'threw ' + e.name }", on="p", wait=False)
     scenario.expect("Fetch.requestPaused", on="p", save={"id.r": "params.requestId"})
     scenario.send("Fetch.failRequest", {"requestId": "$id.r", "errorReason": "Aborted"}, on="p")
@@ -84,7 +84,7 @@ async def test_a_session_that_is_not_flat(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_an_id_twice_in_flight_is_carried_out_once_more(scenario: Any) -> None:
+async def test_a_command_with_a_repeated_id_is_executed_again_in_later_documents(scenario: Any) -> None:
     scenario.page("/main")
     scenario.page("/next")
     scenario.open("p", "{a}/main")
@@ -100,7 +100,7 @@ async def test_an_id_twice_in_flight_is_carried_out_once_more(scenario: Any) -> 
     await scenario.conforms()
 
 
-async def test_a_page_that_is_hidden_asks_no_more(scenario: Any) -> None:
+async def test_hiding_a_page_closes_its_dialog(scenario: Any) -> None:
     scenario.page("/main")
     scenario.page("/ask", Dialog("confirm", "sure?"))
     scenario.open("p", "{a}/main")
@@ -115,7 +115,7 @@ async def test_a_page_that_is_hidden_asks_no_more(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_a_crash_on_a_session_of_which_the_renderer_has_not_heard(scenario: Any) -> None:
+async def test_a_crash_on_a_session_that_the_renderer_does_not_know(scenario: Any) -> None:
     scenario.page("/main")
     scenario.open("p", "{a}/main", enable=())
     scenario.evaluate("alert('unseen')", on="p", wait=False)

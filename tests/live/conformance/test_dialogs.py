@@ -11,27 +11,27 @@ from cdp_core.testing.steps import AddFrame, Console, Dialog, Popup, RemoveFrame
 pytestmark = pytest.mark.chromium
 
 
-def raised(scenario: Any, expression: str, *, on: str = "p", told: str = "p") -> None:
+def open_dialog(scenario: Any, expression: str, *, on: str = "p", seen_on: str = "p") -> None:
     scenario.evaluate(expression, on=on, wait=False)
-    scenario.expect("Page.javascriptDialogOpening", on=told)
+    scenario.expect("Page.javascriptDialogOpening", on=seen_on)
 
 
-def answered(scenario: Any, accept: bool, *, on: str = "p", **params: Any) -> None:
+def answer_dialog(scenario: Any, accept: bool, *, on: str = "p", **params: Any) -> None:
     scenario.send("Page.handleJavaScriptDialog", {"accept": accept, **params}, on=on)
     scenario.settle()
 
 
 @pytest.mark.parametrize("accept", [True, False])
 @pytest.mark.parametrize("text", [None, "answer"])
-async def test_answers(scenario: Any, accept: bool, text: str | None) -> None:
+async def test_dialogs_are_accepted_and_dismissed(scenario: Any, accept: bool, text: str | None) -> None:
     scenario.open("p", "{a}/main")
     for expression in ["alert('a')", "confirm('c')", "prompt('p', 'default')", "prompt('p')"]:
-        raised(scenario, expression)
-        answered(scenario, accept, **({} if text is None else {"promptText": text}))
+        open_dialog(scenario, expression)
+        answer_dialog(scenario, accept, **({} if text is None else {"promptText": text}))
     await scenario.conforms()
 
 
-async def test_arguments(scenario: Any) -> None:
+async def test_arguments_of_dialogs(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
     for expression in [
         "alert()",
@@ -42,12 +42,12 @@ async def test_arguments(scenario: Any) -> None:
         "prompt('a', 5)",
         "alert('x', 'y')",
     ]:
-        raised(scenario, expression)
-        answered(scenario, True)
+        open_dialog(scenario, expression)
+        answer_dialog(scenario, True)
     await scenario.conforms()
 
 
-async def test_messages(scenario: Any) -> None:
+async def test_long_and_odd_messages(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
     for expression in [
         "alert('a\\rb\\nc\\r\\nd\\te')",
@@ -58,49 +58,49 @@ async def test_messages(scenario: Any) -> None:
         "alert('" + "x" * 10_239 + "😀y')",
         "prompt('m', 'ü\\ud83d')",
     ]:
-        raised(scenario, expression)
-        answered(scenario, True, promptText="ü\ud83d")
+        open_dialog(scenario, expression)
+        answer_dialog(scenario, True, promptText="ü\ud83d")
     await scenario.conforms()
 
 
 async def test_refused_answers(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
-    answered(scenario, True)
-    raised(scenario, "confirm('c')")
+    answer_dialog(scenario, True)
+    open_dialog(scenario, "confirm('c')")
     scenario.send("Page.handleJavaScriptDialog", {}, on="p")
     scenario.send("Page.handleJavaScriptDialog", {"accept": 1}, on="p")
     scenario.send("Page.handleJavaScriptDialog", {"accept": True, "promptText": 1}, on="p")
     scenario.send("Page.handleJavaScriptDialog", {"accept": True})
-    answered(scenario, True)
-    answered(scenario, True)
+    answer_dialog(scenario, True)
+    answer_dialog(scenario, True)
     await scenario.conforms()
 
 
 async def test_two_answers_in_flight(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
-    raised(scenario, "confirm('c')")
+    open_dialog(scenario, "confirm('c')")
     scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="p", wait=False)
     scenario.send("Page.handleJavaScriptDialog", {"accept": False}, on="p", wait=False)
     scenario.settle()
     await scenario.conforms()
 
 
-async def test_one_after_the_other(scenario: Any) -> None:
+async def test_a_script_opens_one_dialog_after_the_other(scenario: Any) -> None:
     scenario.open("p", "{a}/main", enable=["Page", "Runtime"])
     scenario.act(Dialog("confirm", "1"), Console("between"), Dialog("alert", "2"), Console("end"), on="p", wait=False)
     for _ in range(2):
         scenario.expect("Page.javascriptDialogOpening", on="p")
-        answered(scenario, True)
+        answer_dialog(scenario, True)
     await scenario.conforms()
 
 
-async def test_at_load(scenario: Any) -> None:
+async def test_a_dialog_during_load(scenario: Any) -> None:
     scenario.page("/main", Console("before"), Dialog("alert", "loading"), Console("after"))
     scenario.open("p", enable=["Page", "Runtime"])
     scenario.send("Page.navigate", {"url": "{a}/main"}, on="p", wait=False)
     scenario.expect("Page.javascriptDialogOpening", on="p")
     scenario.settle()
-    answered(scenario, True)
+    answer_dialog(scenario, True)
     await scenario.conforms()
 
 
@@ -124,97 +124,99 @@ ANSWERED = [
 ]
 
 
-async def test_commands_that_hang(scenario: Any) -> None:
+async def test_commands_that_a_dialog_blocks(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
-    raised(scenario, "confirm('c')")
+    open_dialog(scenario, "confirm('c')")
     for method, params in HANGING:
         scenario.send(method, params, on="p", wait=False)
     scenario.settle()
-    answered(scenario, True)
+    answer_dialog(scenario, True)
     await scenario.conforms()
 
 
-async def test_commands_that_answer(scenario: Any) -> None:
+async def test_commands_that_a_dialog_does_not_block(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
-    raised(scenario, "confirm('c')")
+    open_dialog(scenario, "confirm('c')")
     for method, params in ANSWERED:
         scenario.send(method, params, on="p", wait=False)
         scenario.settle()
     scenario.send("Target.activateTarget", {"targetId": "$target.p"})
     scenario.send("Target.getTargets")
-    answered(scenario, True)
+    answer_dialog(scenario, True)
     await scenario.conforms()
 
 
-async def test_other_pages_go_on(scenario: Any) -> None:
+async def test_a_dialog_does_not_block_other_pages(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
     scenario.open("q", "{b}/main")
-    raised(scenario, "confirm('p')")
+    open_dialog(scenario, "confirm('p')")
     scenario.evaluate("1+1", on="q")
-    raised(scenario, "confirm('q')", on="q", told="q")
-    answered(scenario, False, on="q")
-    answered(scenario, True)
+    open_dialog(scenario, "confirm('q')", on="q", seen_on="q")
+    answer_dialog(scenario, False, on="q")
+    answer_dialog(scenario, True)
     await scenario.conforms()
 
 
-async def test_nobody_listens(scenario: Any) -> None:
+async def test_a_dialog_without_page_enabled(scenario: Any) -> None:
     scenario.open("p", "{a}/main", enable=[])
     scenario.evaluate("confirm('unseen')", on="p", wait=False)
     scenario.settle()
-    answered(scenario, True)
+    answer_dialog(scenario, True)
     scenario.send("Page.enable", on="p", wait=False)
     scenario.settle()
-    answered(scenario, True)
+    answer_dialog(scenario, True)
     scenario.send("Page.navigate", {"url": "{a}/main#cure"}, on="p")
     scenario.settle()
     await scenario.conforms()
 
 
-async def test_a_late_session(scenario: Any) -> None:
+async def test_a_session_attached_while_a_dialog_is_open(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
-    raised(scenario, "confirm('c')")
+    open_dialog(scenario, "confirm('c')")
     scenario.attach("late", "p")
     scenario.send("Page.enable", on="late", wait=False)
     scenario.settle()
     scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="late")
-    answered(scenario, True)
+    answer_dialog(scenario, True)
     await scenario.conforms()
 
 
-async def test_two_sessions(scenario: Any) -> None:
+async def test_two_sessions_see_a_dialog(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
     scenario.attach("again", "p", enable=["Page"])
     scenario.attach("deaf", "p")
-    raised(scenario, "confirm('c')")
+    open_dialog(scenario, "confirm('c')")
     scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="deaf")
-    answered(scenario, True, on="again")
+    answer_dialog(scenario, True, on="again")
     await scenario.conforms()
 
 
-@pytest.mark.parametrize("who", ["A", "B"])
-async def test_two_clients(scenario: Any, who: str) -> None:
+@pytest.mark.parametrize("answering", ["A", "B"])
+async def test_either_of_two_clients_answers(scenario: Any, answering: str) -> None:
     scenario.open("p", "{a}/main")
     scenario.connect("B")
     scenario.attach("b", "p", client="B", enable=["Page"])
-    raised(scenario, "confirm('c')")
+    open_dialog(scenario, "confirm('c')")
     scenario.expect("Page.javascriptDialogOpening", on="b", client="B")
-    scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="p" if who == "A" else "b", client=who)
+    scenario.send(
+        "Page.handleJavaScriptDialog", {"accept": True}, on="p" if answering == "A" else "b", client=answering
+    )
     scenario.settle()
     await scenario.conforms()
 
 
-async def test_the_other_client_stays(scenario: Any) -> None:
+async def test_one_of_two_clients_leaves_while_a_dialog_is_open(scenario: Any) -> None:
     scenario.connect("B")
     scenario.open("p", "{a}/main")
     scenario.attach("b", "p", client="B", enable=["Page"])
-    raised(scenario, "confirm('c')")
+    open_dialog(scenario, "confirm('c')")
     scenario.leave("B")
     scenario.settle()
-    answered(scenario, True)
+    answer_dialog(scenario, True)
     await scenario.conforms()
 
 
-async def test_its_only_client_leaves(scenario: Any) -> None:
+async def test_the_only_client_leaves_while_a_dialog_is_open(scenario: Any) -> None:
     scenario.connect("B")
     scenario.open("p", "{a}/main", client="B")
     scenario.evaluate("confirm('c')", on="p", client="B", wait=False)
@@ -229,9 +231,9 @@ async def test_its_only_client_leaves(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_detached_while_open(scenario: Any) -> None:
+async def test_the_session_is_detached_while_a_dialog_is_open(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
-    raised(scenario, "confirm('c')")
+    open_dialog(scenario, "confirm('c')")
     scenario.send("Target.detachFromTarget", {"sessionId": "$session.p"})
     scenario.settle()
     scenario.attach("again", "p")
@@ -239,36 +241,36 @@ async def test_detached_while_open(scenario: Any) -> None:
     await scenario.conforms()
 
 
-CURES = {
+NAVIGATIONS = {
     "same document": "{a}/main#there",
     "same site": "{a}/next",
     "another site": "{b}/next",
 }
 
 
-@pytest.mark.parametrize("cure", CURES)
-async def test_navigation_closes(scenario: Any, cure: str) -> None:
+@pytest.mark.parametrize("kind", NAVIGATIONS)
+async def test_navigation_closes_a_dialog(scenario: Any, kind: str) -> None:
     scenario.open("p", "{a}/main")
-    raised(scenario, "confirm('c')")
-    scenario.go(CURES[cure], on="p")
+    open_dialog(scenario, "confirm('c')")
+    scenario.go(NAVIGATIONS[kind], on="p")
     scenario.evaluate("1+1", on="p")
     await scenario.conforms()
 
 
-async def test_reload_closes(scenario: Any) -> None:
+async def test_reload_closes_a_dialog(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
-    raised(scenario, "confirm('c')")
+    open_dialog(scenario, "confirm('c')")
     scenario.send("Page.reload", on="p")
     scenario.settle()
     await scenario.conforms()
 
 
 @pytest.mark.parametrize("how", ["Target.closeTarget", "Page.close", "Target.disposeBrowserContext"])
-async def test_closed_while_open(scenario: Any, how: str) -> None:
+async def test_a_page_is_closed_while_a_dialog_is_open(scenario: Any, how: str) -> None:
     scenario.send("Target.setDiscoverTargets", {"discover": True})
     scenario.send("Target.createBrowserContext", save={"context.c": "browserContextId"})
     scenario.open("p", "{a}/main", enable=["Page", "Inspector"], context="c")
-    raised(scenario, "confirm('c')")
+    open_dialog(scenario, "confirm('c')")
     if how == "Page.close":
         scenario.send(how, on="p")
     elif how == "Target.closeTarget":
@@ -279,17 +281,17 @@ async def test_closed_while_open(scenario: Any, how: str) -> None:
     await scenario.conforms()
 
 
-async def test_crash_while_open(scenario: Any) -> None:
+async def test_a_page_crashes_while_a_dialog_is_open(scenario: Any) -> None:
     scenario.send("Target.setDiscoverTargets", {"discover": True})
     scenario.open("p", "{a}/main", enable=["Page", "Inspector"])
-    raised(scenario, "confirm('c')")
+    open_dialog(scenario, "confirm('c')")
     scenario.send("Page.crash", on="p", wait=False)
     scenario.expect("Target.targetCrashed")
     scenario.settle()
     await scenario.conforms()
 
 
-async def test_in_a_frame_of_the_same_process(scenario: Any) -> None:
+async def test_a_dialog_in_a_frame_of_the_same_process(scenario: Any) -> None:
     scenario.page("/main", AddFrame("same", "{a}/same"))
     scenario.page("/same", Dialog("confirm", "in the frame"))
     scenario.open("p")
@@ -297,11 +299,11 @@ async def test_in_a_frame_of_the_same_process(scenario: Any) -> None:
     scenario.expect("Page.javascriptDialogOpening", on="p")
     scenario.evaluate("1+1", on="p", wait=False)
     scenario.settle()
-    answered(scenario, False)
+    answer_dialog(scenario, False)
     await scenario.conforms()
 
 
-def with_an_oopif(scenario: Any, *, page_enabled: bool = True) -> None:
+def open_page_with_oopif(scenario: Any, *, page_enabled: bool = True) -> None:
     scenario.page("/main", AddFrame("other", "{b}/other"))
     scenario.open("p", enable=["Page"] if page_enabled else [])
     scenario.auto_attach(on="p", wait=True)
@@ -312,27 +314,27 @@ def with_an_oopif(scenario: Any, *, page_enabled: bool = True) -> None:
     scenario.settle()
 
 
-async def test_in_an_oopif(scenario: Any) -> None:
-    with_an_oopif(scenario)
-    raised(scenario, "confirm('c')", on="other")
+async def test_a_dialog_in_an_oopif(scenario: Any) -> None:
+    open_page_with_oopif(scenario)
+    open_dialog(scenario, "confirm('c')", on="other")
     scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="other")
     scenario.evaluate("1+1", on="p")
     scenario.evaluate("1+2", on="other", wait=False)
     scenario.settle()
-    answered(scenario, True)
+    answer_dialog(scenario, True)
     await scenario.conforms()
 
 
-async def test_in_a_page_with_an_oopif(scenario: Any) -> None:
-    with_an_oopif(scenario)
-    raised(scenario, "confirm('c')")
+async def test_a_dialog_in_a_page_with_an_oopif(scenario: Any) -> None:
+    open_page_with_oopif(scenario)
+    open_dialog(scenario, "confirm('c')")
     scenario.evaluate("1+1", on="other")
-    answered(scenario, True)
+    answer_dialog(scenario, True)
     await scenario.conforms()
 
 
-async def test_child_alone_listens(scenario: Any) -> None:
-    with_an_oopif(scenario, page_enabled=False)
+async def test_a_dialog_with_page_enabled_on_the_oopif_only(scenario: Any) -> None:
+    open_page_with_oopif(scenario, page_enabled=False)
     scenario.evaluate("confirm('c')", on="other", wait=False)
     scenario.settle()
     scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="p")
@@ -340,13 +342,13 @@ async def test_child_alone_listens(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_superseded(scenario: Any) -> None:
-    with_an_oopif(scenario)
-    raised(scenario, "confirm('older')", on="other")
+async def test_a_dialog_supersedes_the_dialog_of_an_oopif(scenario: Any) -> None:
+    open_page_with_oopif(scenario)
+    open_dialog(scenario, "confirm('older')", on="other")
     scenario.settle()
-    raised(scenario, "confirm('newer')")
+    open_dialog(scenario, "confirm('newer')")
     scenario.settle()
-    answered(scenario, True)
+    answer_dialog(scenario, True)
     scenario.evaluate("1+1", on="other")
     scenario.evaluate("1+2", on="p", wait=False)
     scenario.settle()
@@ -355,15 +357,15 @@ async def test_superseded(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_oopif_removed_while_open(scenario: Any) -> None:
-    with_an_oopif(scenario)
-    raised(scenario, "confirm('c')", on="other")
+async def test_an_oopif_is_removed_while_its_dialog_is_open(scenario: Any) -> None:
+    open_page_with_oopif(scenario)
+    open_dialog(scenario, "confirm('c')", on="other")
     scenario.act(RemoveFrame("other"), on="p")
     scenario.evaluate("1+1", on="p", wait=False)
-    await scenario.conforms()  # and no answer is tried: it would end the whole browser
+    await scenario.conforms()  # without an answer: it would end the whole browser
 
 
-async def test_popup_blocks_its_opener(scenario: Any) -> None:
+async def test_a_dialog_of_a_popup_blocks_its_opener(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
     scenario.auto_attach(filter=[{"type": "page"}])
     scenario.act(Popup("popup", "{a}/popup"), on="p", wait=False)
@@ -375,9 +377,9 @@ async def test_popup_blocks_its_opener(scenario: Any) -> None:
     scenario.send("Page.enable", on="popup", wait=False)
     scenario.send("Runtime.runIfWaitingForDebugger", on="popup")
     scenario.settle()
-    raised(scenario, "confirm('popup')", on="popup", told="popup")
+    open_dialog(scenario, "confirm('popup')", on="popup", seen_on="popup")
     scenario.evaluate("1+1", on="p", wait=False)
     scenario.settle()
     scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="p")
-    answered(scenario, True, on="popup")
+    answer_dialog(scenario, True, on="popup")
     await scenario.conforms()

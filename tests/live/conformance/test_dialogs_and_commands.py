@@ -1,4 +1,4 @@
-"""Dialogs, from the side of who is told of them: clients that come and go, pages that end, frames, and each command."""
+"""Dialogs with several clients, with frames, with pages that end, and with each command sent while one is open."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ OPENING, CLOSED = "Page.javascriptDialogOpening", "Page.javascriptDialogClosed"
 TEXT = "prompt text \u00e9 \U0001f600 'quoted' <b>\\n"
 
 
-def opened(scenario: Any, expression: str = "confirm('open')", *, on: str = "p", **params: Any) -> None:
+def open_dialog(scenario: Any, expression: str = "confirm('open')", *, on: str = "p", **params: Any) -> None:
     scenario.evaluate(expression, on=on, wait=False, **params)
     scenario.expect(OPENING, on="p")
     scenario.settle()
 
 
-def holder(scenario: Any, *, auto: bool = True, enable: tuple[str, ...] = ("Page",)) -> None:
-    """A page with a frame of another site, which is attached to as `f`."""
+def open_page_with_oopif(scenario: Any, *, auto: bool = True, enable: tuple[str, ...] = ("Page",)) -> None:
+    """Open a page with an OOPIF, attached as `f`."""
     scenario.page("/holder", AddFrame("f", "{b}/inner"))
     scenario.page("/inner")
     scenario.open("p", enable=enable)
@@ -31,7 +31,7 @@ def holder(scenario: Any, *, auto: bool = True, enable: tuple[str, ...] = ("Page
     scenario.settle()
 
 
-def handle(scenario: Any, accept: bool = True, *, on: str = "p", client: str = "A", **params: Any) -> None:
+def answer_dialog(scenario: Any, accept: bool = True, *, on: str = "p", client: str = "A", **params: Any) -> None:
     scenario.send("Page.handleJavaScriptDialog", {"accept": accept, **params}, on=on, client=client)
     scenario.settle()
 
@@ -42,10 +42,10 @@ def handle(scenario: Any, accept: bool = True, *, on: str = "p", client: str = "
     ids=["empty", "signs", "dismissed"],
 )
 @pytest.mark.parametrize("call", ["prompt('ask', 'default')", "prompt('ask')", "confirm('ask')", "alert('ask')"])
-async def test_texts(scenario: Any, answer: dict[str, Any], call: str) -> None:
+async def test_prompt_texts(scenario: Any, answer: dict[str, Any], call: str) -> None:
     scenario.page("/main")
     scenario.open("p", "{a}/main")
-    opened(scenario, call)
+    open_dialog(scenario, call)
     scenario.send("Page.handleJavaScriptDialog", answer, on="p")
     scenario.settle()
     scenario.evaluate("1+1", on="p")
@@ -105,30 +105,30 @@ HANGING: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("method", "params"), HANGING, ids=[method for method, _ in HANGING])
-async def test_one_command_behind_a_dialog(scenario: Any, method: str, params: Any) -> None:
+async def test_one_command_while_a_dialog_is_open(scenario: Any, method: str, params: Any) -> None:
     scenario.page("/main")
     scenario.open("p", "{a}/main")
-    opened(scenario)
+    open_dialog(scenario)
     scenario.send(method, params, on="p", wait=False)
     scenario.settle()
-    handle(scenario)
+    answer_dialog(scenario)
     scenario.evaluate("1+1", on="p")
     await scenario.conforms()
 
 
-async def test_pipelined_behind_a_dialog(scenario: Any) -> None:
+async def test_many_commands_while_a_dialog_is_open(scenario: Any) -> None:
     scenario.page("/main")
     scenario.open("p", "{a}/main")
-    opened(scenario)
+    open_dialog(scenario)
     for method, params in HANGING[:21]:
         scenario.send(method, params, on="p", wait=False)
     scenario.settle()
-    handle(scenario)
+    answer_dialog(scenario)
     await scenario.conforms()
 
 
 @pytest.mark.parametrize("kind", ["alert", "confirm", "prompt"])
-async def test_a_blocked_script_that_has_more_to_say_crashes(scenario: Any, kind: str) -> None:
+async def test_a_page_crashes_before_its_script_opens_a_second_dialog(scenario: Any, kind: str) -> None:
     scenario.page("/main")
     scenario.send("Target.setDiscoverTargets", {"discover": True})
     scenario.open("p", "{a}/main", enable=("Page", "Runtime"))
@@ -142,7 +142,7 @@ async def test_a_blocked_script_that_has_more_to_say_crashes(scenario: Any, kind
 
 
 @pytest.mark.parametrize("how", ["navigate", "reload", "Page.close", "closeTarget"])
-async def test_a_blocked_script_that_has_more_to_say_is_left(last_scenario: Any, how: str) -> None:
+async def test_a_page_is_left_before_its_script_opens_a_second_dialog(last_scenario: Any, how: str) -> None:
     scenario = last_scenario
     scenario.page("/main")
     scenario.page("/other")
@@ -164,32 +164,32 @@ async def test_a_blocked_script_that_has_more_to_say_is_left(last_scenario: Any,
 
 
 @pytest.mark.parametrize("accept", [True, False], ids=["accepted", "dismissed"])
-async def test_a_frame_out_of_process_asks_twice(scenario: Any, accept: bool) -> None:
-    holder(scenario)
+async def test_an_oopif_opens_two_dialogs(scenario: Any, accept: bool) -> None:
+    open_page_with_oopif(scenario)
     scenario.act(Dialog("confirm", "one"), Dialog("prompt", "two", "default"), on="f", wait=False)
     scenario.expect(OPENING, on="p")
     scenario.evaluate("1", on="p")
-    handle(scenario, accept)
-    handle(scenario, accept)
-    handle(scenario, accept)
+    answer_dialog(scenario, accept)
+    answer_dialog(scenario, accept)
+    answer_dialog(scenario, accept)
     await scenario.conforms()
 
 
-async def test_a_frame_out_of_process_is_answered_on_its_own_session(scenario: Any) -> None:
-    holder(scenario)
+async def test_a_dialog_is_answered_on_the_session_of_its_oopif(scenario: Any) -> None:
+    open_page_with_oopif(scenario)
     scenario.send("Page.enable", on="f")
-    opened(scenario, on="f")
+    open_dialog(scenario, on="f")
     scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="f")
     scenario.send("Page.handleJavaScriptDialog", {"accept": True, "promptText": "x"}, on="f")
     scenario.send("Page.handleJavaScriptDialog", {}, on="f")
-    handle(scenario)
+    answer_dialog(scenario)
     await scenario.conforms()
 
 
 @pytest.mark.parametrize("how", ["navigated", "crashed", "reloaded"])
-async def test_a_frame_out_of_process_asks_and_something_ends_it(scenario: Any, how: str) -> None:
-    holder(scenario, enable=("Page", "Runtime"))
-    opened(scenario, on="f")
+async def test_an_oopif_navigates_crashes_or_reloads_while_its_dialog_is_open(scenario: Any, how: str) -> None:
+    open_page_with_oopif(scenario, enable=("Page", "Runtime"))
+    open_dialog(scenario, on="f")
     if how == "navigated":
         scenario.act(NavigateFrame("f", "{b}/other"), on="p")
     elif how == "crashed":
@@ -197,20 +197,20 @@ async def test_a_frame_out_of_process_asks_and_something_ends_it(scenario: Any, 
     else:
         scenario.send("Page.reload", on="p", wait=False)
     scenario.settle()
-    handle(scenario)
+    answer_dialog(scenario)
     await scenario.conforms()
 
 
-async def test_detached_from_a_frame_out_of_process_that_asks(scenario: Any) -> None:
-    holder(scenario)
-    opened(scenario, on="f")
+async def test_an_oopif_session_is_detached_while_its_dialog_is_open(scenario: Any) -> None:
+    open_page_with_oopif(scenario)
+    open_dialog(scenario, on="f")
     scenario.send("Target.detachFromTarget", {"sessionId": "$session.f"}, on="p")
     scenario.settle()
-    handle(scenario)
+    answer_dialog(scenario)
     await scenario.conforms()
 
 
-async def test_repeated(scenario: Any) -> None:
+async def test_six_dialogs_in_a_row(scenario: Any) -> None:
     scenario.page("/main")
     scenario.open("p", "{a}/main")
     scenario.act(*[Dialog("confirm", f"number {number}") for number in range(6)], on="p", wait=False)
@@ -221,17 +221,17 @@ async def test_repeated(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_two_clients_and_one_gives_up_page(scenario: Any) -> None:
+async def test_one_of_two_clients_disables_page(scenario: Any) -> None:
     scenario.page("/main")
     scenario.open("p", "{a}/main")
     scenario.connect("B")
     scenario.attach("q", "p", client="B", enable=("Page",))
-    opened(scenario)
+    open_dialog(scenario)
     scenario.expect(OPENING, on="q", client="B")
     scenario.send("Page.disable", on="q", client="B", wait=False)
     scenario.settle()
-    handle(scenario, on="q", client="B")
-    handle(scenario)
+    answer_dialog(scenario, on="q", client="B")
+    answer_dialog(scenario)
     scenario.evaluate("1", on="q", client="B")
     await scenario.conforms()
 
@@ -243,36 +243,36 @@ async def test_both_clients_answer(scenario: Any) -> None:
     scenario.attach("q", "p", client="B", enable=("Page",))
     scenario.act(Dialog("confirm", "one"), Dialog("confirm", "two"), on="p", wait=False)
     scenario.expect(OPENING, on="q", client="B")
-    handle(scenario, on="q", client="B")
-    handle(scenario)
-    handle(scenario, on="q", client="B")
+    answer_dialog(scenario, on="q", client="B")
+    answer_dialog(scenario)
+    answer_dialog(scenario, on="q", client="B")
     await scenario.conforms()
 
 
-async def test_it_listens_again_while_open(scenario: Any) -> None:
+async def test_page_is_disabled_and_enabled_while_a_dialog_is_open(scenario: Any) -> None:
     scenario.page("/main")
     scenario.open("p", "{a}/main")
-    opened(scenario)
+    open_dialog(scenario)
     scenario.send("Page.disable", on="p", wait=False)
     scenario.send("Page.enable", on="p", wait=False)
     scenario.settle()
-    handle(scenario)
+    answer_dialog(scenario)
     scenario.go("{a}/main#free", on="p")
     await scenario.conforms()
 
 
-async def test_the_page_is_closed_by_another_client(scenario: Any) -> None:
+async def test_another_client_closes_the_page(scenario: Any) -> None:
     scenario.page("/main")
     scenario.open("p", "{a}/main", enable=("Page", "Runtime"))
     scenario.connect("B")
-    opened(scenario)
+    open_dialog(scenario)
     scenario.send("Target.closeTarget", {"targetId": "$target.p"}, client="B")
     scenario.settle()
-    handle(scenario)
+    answer_dialog(scenario)
     await scenario.conforms()
 
 
-async def test_a_late_session_sees_the_next_one(scenario: Any) -> None:
+async def test_a_late_session_sees_the_next_dialog(scenario: Any) -> None:
     scenario.page("/main")
     scenario.open("p", "{a}/main")
     scenario.act(Dialog("alert", "one"), Dialog("alert", "two"), on="p", wait=False)
@@ -281,15 +281,15 @@ async def test_a_late_session_sees_the_next_one(scenario: Any) -> None:
     scenario.send("Page.enable", on="q", wait=False)
     scenario.send("Runtime.enable", on="q", wait=False)
     scenario.settle()
-    handle(scenario, on="q")
-    handle(scenario)
-    handle(scenario, on="q")
-    handle(scenario)
+    answer_dialog(scenario, on="q")
+    answer_dialog(scenario)
+    answer_dialog(scenario, on="q")
+    answer_dialog(scenario)
     await scenario.conforms()
 
 
 @pytest.mark.parametrize("fragment", ["{a}/main#one", "{a}/main"])
-async def test_the_same_document_frees_a_page_that_nobody_heard(scenario: Any, fragment: str) -> None:
+async def test_navigation_to_the_current_url_frees_a_page_with_an_unseen_dialog(scenario: Any, fragment: str) -> None:
     scenario.page("/main")
     scenario.open("p", "{a}/main", enable=())
     scenario.evaluate("confirm('unheard')", on="p", wait=False)
@@ -302,7 +302,7 @@ async def test_the_same_document_frees_a_page_that_nobody_heard(scenario: Any, f
     await scenario.conforms()
 
 
-async def test_beforeunload_with_a_gesture_is_asked_again_and_again(scenario: Any) -> None:
+async def test_beforeunload_opens_for_each_navigation_until_it_is_accepted(scenario: Any) -> None:
     scenario.page("/main", Dialog("beforeunload"))
     scenario.page("/other")
     scenario.open("p", "{a}/main")
@@ -311,11 +311,11 @@ async def test_beforeunload_with_a_gesture_is_asked_again_and_again(scenario: An
         scenario.send("Page.navigate", {"url": "{a}/other"}, on="p", wait=False)
         scenario.expect(OPENING, on="p")
         scenario.settle()
-        handle(scenario, accept)
+        answer_dialog(scenario, accept)
     await scenario.conforms()
 
 
-async def test_beforeunload_and_a_reload(scenario: Any) -> None:
+async def test_beforeunload_opens_for_each_reload_until_it_is_accepted(scenario: Any) -> None:
     scenario.page("/main", Dialog("beforeunload"))
     scenario.open("p", "{a}/main")
     scenario.evaluate("1", on="p", userGesture=True)
@@ -323,13 +323,13 @@ async def test_beforeunload_and_a_reload(scenario: Any) -> None:
         scenario.send("Page.reload", on="p", wait=False)
         scenario.expect(OPENING, on="p")
         scenario.settle()
-        handle(scenario, accept)
+        answer_dialog(scenario, accept)
     scenario.send("Page.reload", on="p")
     scenario.settle()
     await scenario.conforms()
 
 
-async def test_commands_behind_beforeunload(scenario: Any) -> None:
+async def test_commands_while_beforeunload_is_open(scenario: Any) -> None:
     scenario.page("/main", Dialog("beforeunload"))
     scenario.page("/other")
     scenario.open("p", "{a}/main")
@@ -341,12 +341,12 @@ async def test_commands_behind_beforeunload(scenario: Any) -> None:
     scenario.send("Page.getNavigationHistory", on="p")
     scenario.send("Target.getTargetInfo", on="p")
     scenario.settle()
-    handle(scenario, False)
+    answer_dialog(scenario, False)
     scenario.evaluate("2", on="p")
     await scenario.conforms()
 
 
-async def test_a_popup_asks_and_closes(scenario: Any) -> None:
+async def test_a_popup_is_closed_while_its_dialog_is_open(scenario: Any) -> None:
     scenario.page("/shop")
     scenario.page("/pay", Dialog("confirm", "pay?"))
     scenario.auto_attach()
@@ -366,7 +366,7 @@ async def test_a_popup_asks_and_closes(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_three_pages_ask_at_once(scenario: Any) -> None:
+async def test_three_pages_have_dialogs_at_once(scenario: Any) -> None:
     scenario.page("/main")
     for label in ("p", "q", "r"):
         scenario.open(label, "{a}/main")
@@ -375,22 +375,22 @@ async def test_three_pages_ask_at_once(scenario: Any) -> None:
         scenario.expect(OPENING, on=label)
     scenario.settle()
     for label in ("r", "p", "q"):
-        handle(scenario, on=label)
+        answer_dialog(scenario, on=label)
     await scenario.conforms()
 
 
-async def test_an_address_with_a_dialog_in_a_data_page(scenario: Any) -> None:
+async def test_dialogs_in_a_data_page_and_an_empty_page(scenario: Any) -> None:
     scenario.open("p")
     scenario.go("data:text/html,<body>", on="p")
-    opened(scenario, "prompt('in data', 'd')")
-    handle(scenario, promptText="x")
+    open_dialog(scenario, "prompt('in data', 'd')")
+    answer_dialog(scenario, promptText="x")
     scenario.go("about:blank", on="p")
-    opened(scenario, "alert('in an empty one')")
-    handle(scenario)
+    open_dialog(scenario, "alert('in an empty one')")
+    answer_dialog(scenario)
     await scenario.conforms()
 
 
-async def test_a_worker_goes_on_behind_a_dialog(scenario: Any) -> None:
+async def test_a_dialog_does_not_block_a_worker(scenario: Any) -> None:
     scenario.page("/main", Worker("w", "/w.js"))
     scenario.page("/w.js")
     scenario.open("p")
@@ -398,26 +398,26 @@ async def test_a_worker_goes_on_behind_a_dialog(scenario: Any) -> None:
     scenario.send("Page.navigate", {"url": "{a}/main"}, on="p")
     scenario.expect("Target.attachedToTarget", on="p", save={"session.w": "params.sessionId"})
     scenario.settle()
-    opened(scenario)
+    open_dialog(scenario)
     scenario.evaluate("1+1", on="w")
-    handle(scenario)
+    answer_dialog(scenario)
     await scenario.conforms()
 
 
-async def test_lifecycle_is_asked_for_behind_a_dialog(scenario: Any) -> None:
+async def test_lifecycle_events_are_enabled_while_a_dialog_is_open(scenario: Any) -> None:
     scenario.page("/main")
     scenario.open("p")
     scenario.send("Page.setLifecycleEventsEnabled", {"enabled": False}, on="p")
     scenario.go("{a}/main", on="p")
-    opened(scenario)
+    open_dialog(scenario)
     scenario.send("Page.setLifecycleEventsEnabled", {"enabled": True}, on="p", wait=False)
     scenario.settle()
-    handle(scenario)
+    answer_dialog(scenario)
     await scenario.conforms()
 
 
 @pytest.mark.parametrize("how", ["handle", "navigate", "same"])
-async def test_a_page_that_is_left_and_still_asks(last_scenario: Any, how: str) -> None:
+async def test_a_script_opens_a_second_dialog_while_its_page_is_left(last_scenario: Any, how: str) -> None:
     scenario = last_scenario
     for path in ("/main", "/other", "/third"):
         scenario.page(path)

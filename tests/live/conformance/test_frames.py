@@ -13,8 +13,8 @@ pytestmark = pytest.mark.chromium
 BOTH = ["Page", "Runtime"]
 
 
-def watch_children(scenario: Any, *labels: str, on: str = "p") -> None:
-    """Attach to iframes as they come, paused, as a client that loses nothing does."""
+def set_up_children(scenario: Any, *labels: str, on: str = "p") -> None:
+    """Set up the paused session of each new iframe, then let it run, as a client that misses no event does."""
     for label in labels:
         scenario.expect("Target.attachedToTarget", on=on, save={f"session.{label}": "params.sessionId"})
         for domain in BOTH:
@@ -23,7 +23,7 @@ def watch_children(scenario: Any, *labels: str, on: str = "p") -> None:
         scenario.settle()
 
 
-async def test_navigate(scenario: Any) -> None:
+async def test_navigation_by_command(scenario: Any) -> None:
     scenario.open("p", enable=BOTH)
     scenario.go("{a}/one", on="p")
     scenario.go("{a}/two", on="p")
@@ -32,7 +32,7 @@ async def test_navigate(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_navigate_by_script(scenario: Any) -> None:
+async def test_navigation_by_script(scenario: Any) -> None:
     scenario.open("p", "{a}/one", enable=BOTH)
     scenario.act(Navigate("{a}/two"), on="p")
     scenario.act(Navigate("{b}/three"), on="p")
@@ -53,14 +53,14 @@ async def test_reload_with_an_oopif(scenario: Any) -> None:
     scenario.open("p", enable=BOTH)
     scenario.auto_attach(on="p", wait=True)
     scenario.send("Page.navigate", {"url": "{a}/main"}, on="p")
-    watch_children(scenario, "other")
+    set_up_children(scenario, "other")
     scenario.send("Page.reload", on="p")
-    watch_children(scenario, "again")
+    set_up_children(scenario, "again")
     scenario.send("Target.getTargets")
     await scenario.conforms()
 
 
-async def test_same_document(scenario: Any) -> None:
+async def test_navigation_within_a_document(scenario: Any) -> None:
     scenario.open("p", "{a}/main", enable=BOTH)
     scenario.go("{a}/main#there", on="p")
     scenario.go("{a}/main#elsewhere", on="p")
@@ -84,7 +84,7 @@ async def test_nested_same_process_frames(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_same_process_frame_comes_and_goes(scenario: Any) -> None:
+async def test_same_process_frame_is_added_navigated_moved_and_removed(scenario: Any) -> None:
     scenario.open("p", "{a}/main", enable=BOTH)
     scenario.act(AddFrame("same", "{a}/same"), on="p")
     scenario.act(NavigateFrame("same", "{a}/other"), on="p")
@@ -117,7 +117,7 @@ async def test_oopif_at_load_paused(scenario: Any, discover: bool) -> None:
     scenario.open("p", enable=BOTH)
     scenario.auto_attach(on="p", wait=True)
     scenario.send("Page.navigate", {"url": "{a}/main"}, on="p")
-    watch_children(scenario, "other")
+    set_up_children(scenario, "other")
     scenario.send("Page.getFrameTree", on="p")
     scenario.send("Page.getFrameTree", on="other")
     await scenario.conforms()
@@ -141,20 +141,20 @@ async def test_oopif_added_and_removed(scenario: Any) -> None:
     scenario.open("p", "{a}/main", enable=BOTH)
     scenario.auto_attach(on="p", wait=True)
     scenario.act(AddFrame("other", "{b}/other"), on="p")
-    watch_children(scenario, "other")
+    set_up_children(scenario, "other")
     scenario.act(RemoveFrame("other"), on="p")
     scenario.send("Page.getFrameTree", on="p")
     scenario.evaluate("1", on="other")
     await scenario.conforms()
 
 
-async def test_frame_changes_its_process(scenario: Any) -> None:
+async def test_frame_changes_its_process_twice(scenario: Any) -> None:
     scenario.send("Target.setDiscoverTargets", {"discover": True})
     scenario.open("p", "{a}/main", enable=BOTH)
     scenario.auto_attach(on="p", wait=True)
     scenario.act(AddFrame("f", "{a}/same"), on="p")
     scenario.act(NavigateFrame("f", "{b}/other"), on="p")
-    watch_children(scenario, "other")
+    set_up_children(scenario, "other")
     scenario.act(NavigateFrame("f", "{b}/another"), on="p")
     scenario.act(NavigateFrame("f", "{a}/back"), on="p")
     scenario.send("Page.getFrameTree", on="p")
@@ -166,18 +166,18 @@ async def test_oopif_navigated_by_command(scenario: Any) -> None:
     scenario.open("p", enable=BOTH)
     scenario.auto_attach(on="p", wait=True)
     scenario.send("Page.navigate", {"url": "{a}/main"}, on="p")
-    watch_children(scenario, "other")
+    set_up_children(scenario, "other")
     scenario.go("{b}/next", on="other")
     await scenario.conforms()
 
 
-async def test_nested_oopifs_and_their_end(scenario: Any) -> None:
+async def test_an_oopif_with_a_frame_of_its_own_is_removed(scenario: Any) -> None:
     scenario.page("/main", AddFrame("other", "{b}/other"))
     scenario.page("/other", AddFrame("leaf", "{b}/leaf"))
     scenario.open("p", enable=BOTH)
     scenario.auto_attach(on="p", wait=True)
     scenario.send("Page.navigate", {"url": "{a}/main"}, on="p")
-    watch_children(scenario, "other")
+    set_up_children(scenario, "other")
     scenario.send("Page.getFrameTree", on="other")
     scenario.act(RemoveFrame("other"), on="p")
     await scenario.conforms()
@@ -189,7 +189,7 @@ async def test_main_navigation_with_children(scenario: Any) -> None:
     scenario.open("p", enable=BOTH)
     scenario.auto_attach(on="p", wait=True)
     scenario.send("Page.navigate", {"url": "{a}/main"}, on="p")
-    watch_children(scenario, "other")
+    set_up_children(scenario, "other")
     scenario.go("{a}/next", on="p")
     scenario.send("Page.getFrameTree", on="p")
     await scenario.conforms()
@@ -200,12 +200,12 @@ async def test_main_navigation_to_another_site_with_children(scenario: Any) -> N
     scenario.open("p", enable=BOTH)
     scenario.auto_attach(on="p", wait=True)
     scenario.send("Page.navigate", {"url": "{a}/main"}, on="p")
-    watch_children(scenario, "other")
+    set_up_children(scenario, "other")
     scenario.go("{b}/next", on="p")
     await scenario.conforms()
 
 
-async def test_late_attach(scenario: Any) -> None:
+async def test_a_second_client_attaches_to_a_loaded_page(scenario: Any) -> None:
     scenario.page("/main", AddFrame("same", "{a}/same"), AddFrame("other", "{b}/other"))
     scenario.open("p", "{a}/main", enable=BOTH)
     scenario.connect("B")
@@ -219,12 +219,12 @@ async def test_late_attach(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_commands_of_pages_on_iframes(scenario: Any) -> None:
+async def test_page_commands_on_the_session_of_an_oopif(scenario: Any) -> None:
     scenario.page("/main", AddFrame("other", "{b}/other"))
     scenario.open("p", enable=BOTH)
     scenario.auto_attach(on="p", wait=True)
     scenario.send("Page.navigate", {"url": "{a}/main"}, on="p")
-    watch_children(scenario, "other")
+    set_up_children(scenario, "other")
     for method, params in [
         ("Page.close", {}),
         ("Page.handleJavaScriptDialog", {"accept": True}),
@@ -239,7 +239,7 @@ async def test_commands_of_pages_on_iframes(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_command_in_flight_when_the_page_leaves(scenario: Any) -> None:
+async def test_a_command_in_flight_when_the_page_navigates(scenario: Any) -> None:
     scenario.open("p", "{a}/main", enable=["Page"])
     scenario.evaluate("new Promise(() => 0)", on="p", awaitPromise=True, wait=False)
     scenario.settle()
@@ -248,7 +248,7 @@ async def test_command_in_flight_when_the_page_leaves(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_unreachable_address(scenario: Any) -> None:
+async def test_unreachable_url(scenario: Any) -> None:
     scenario.open("p", "{a}/main", enable=BOTH)
     scenario.go("http://127.0.0.1:1/", on="p")
     await scenario.conforms()

@@ -1,4 +1,4 @@
-"""What recorded traces told of Chromium, asked of the present one."""
+"""Observations from recorded traces, repeated on the installed Chromium."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def test_a_third_dialog_ends_the_second_and_none_can_be_answered(scenario:
     await scenario.conforms()
 
 
-async def test_auto_attach_of_another_session_brings_back_what_was_detached(scenario: Any) -> None:
+async def test_auto_attach_of_another_session_attaches_to_a_detached_oopif(scenario: Any) -> None:
     scenario.page("/holder", AddFrame("f", "{b}/inner"))
     scenario.page("/inner")
     scenario.open("p")
@@ -44,7 +44,7 @@ async def test_auto_attach_of_another_session_brings_back_what_was_detached(scen
     await scenario.conforms()
 
 
-async def test_targets_of_a_document_that_was_left(scenario: Any) -> None:
+async def test_targets_before_and_after_a_document_is_left(scenario: Any) -> None:
     scenario.page("/holder", AddFrame("f", "{b}/inner"))
     scenario.page("/inner")
     scenario.open("p", "{a}/holder")
@@ -54,7 +54,7 @@ async def test_targets_of_a_document_that_was_left(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_a_popup_from_the_same_place_keeps_its_first_window(scenario: Any) -> None:
+async def test_a_popup_of_the_same_origin_keeps_its_initial_window(scenario: Any) -> None:
     scenario.page("/shop")
     scenario.page("/pay")
     scenario.open("p", "{a}/shop", enable=("Page", "Runtime"))
@@ -71,7 +71,7 @@ async def test_a_popup_from_the_same_place_keeps_its_first_window(scenario: Any)
     await scenario.conforms()
 
 
-async def test_a_page_with_an_iframe_out_of_process_is_closed(scenario: Any) -> None:
+async def test_a_page_with_an_oopif_is_closed(scenario: Any) -> None:
     scenario.page("/holder", AddFrame("f", "{b}/inner"))
     scenario.page("/inner")
     scenario.open("p", "{a}/holder", enable=("Page", "Runtime"))
@@ -89,7 +89,7 @@ async def test_a_page_with_two_sessions_is_closed(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_a_script_changes_the_address_of_its_document(scenario: Any) -> None:
+async def test_a_script_pushes_the_url_of_its_document(scenario: Any) -> None:
     scenario.page("/shop", PushState("{a}/early"))
     scenario.send("Target.setDiscoverTargets", {"discover": True})
     scenario.open("p", "{a}/shop", enable=("Page", "Runtime"))
@@ -98,7 +98,7 @@ async def test_a_script_changes_the_address_of_its_document(scenario: Any) -> No
     await scenario.conforms()
 
 
-async def test_a_frame_that_is_moved_loads_what_its_element_asks_for(scenario: Any) -> None:
+async def test_a_moved_frame_loads_the_url_of_its_element(scenario: Any) -> None:
     scenario.page("/holder", AddFrame("f", "{a}/inner"))
     scenario.page("/inner", PushState("{a}/pushed"))
     scenario.open("p", "{a}/holder", enable=("Page", "Runtime"))
@@ -106,14 +106,14 @@ async def test_a_frame_that_is_moved_loads_what_its_element_asks_for(scenario: A
     await scenario.conforms()
 
 
-async def test_an_address_with_signs_beyond_ascii(scenario: Any) -> None:
+async def test_a_url_with_non_ascii_characters(scenario: Any) -> None:
     scenario.open("p")
     scenario.go("data:,ö€", on="p")
     scenario.go("data:image/svg+xml,<svg/>", on="p")
     await scenario.conforms()
 
 
-async def test_a_click_and_a_key_where_nothing_listens(scenario: Any) -> None:
+async def test_a_click_and_a_key_on_a_page_without_listeners(scenario: Any) -> None:
     scenario.page("/shop")
     scenario.open("p", "{a}/shop")
     for kind in ("mousePressed", "mouseReleased"):

@@ -1,4 +1,4 @@
-"""Documents that are left while they load: a dialog of theirs is open, or a frame in them waits for its document (fact 23)."""
+"""Documents that are left while they load: a dialog is open in them, or one of their frames is paused (fact 23)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cdp_core.testing.steps import AddFrame, Console, Dialog
 pytestmark = pytest.mark.chromium
 
 OPENING = "Page.javascriptDialogOpening"
-WISHES: dict[str, tuple[str, Any]] = {
+COMMANDS: dict[str, tuple[str, Any]] = {
     "cross": ("Page.navigate", {"url": "{b}/other"}),
     "same": ("Page.navigate", {"url": "{a}/other"}),
     "blank": ("Page.navigate", {"url": "about:blank"}),
@@ -22,20 +22,20 @@ WISHES: dict[str, tuple[str, Any]] = {
 }
 
 
-def wish(scenario: Any, how: str) -> None:
-    method, params = WISHES[how]
+def send_command(scenario: Any, how: str) -> None:
+    method, params = COMMANDS[how]
     scenario.send(method, params, on="p", wait=False)
     scenario.settle()
 
 
-def answer_what_stays(scenario: Any, how: str) -> None:
-    """Neither ends the dialog."""
+def answer_open_dialog(scenario: Any, how: str) -> None:
+    """Answer the dialog after the two commands that do not close it."""
     if how in ("stop", "fragment"):
         scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="p")
         scenario.settle()
 
 
-def load(scenario: Any, enable: tuple[str, ...]) -> None:
+def load_until_dialog(scenario: Any, enable: tuple[str, ...]) -> None:
     scenario.page("/other")
     scenario.open("p", enable=enable)
     scenario.send("Page.navigate", {"url": "{a}/holder"}, on="p", wait=False)
@@ -44,30 +44,30 @@ def load(scenario: Any, enable: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("runtime", [False, True], ids=["", "scripts"])
-@pytest.mark.parametrize("how", [*WISHES])
-async def test_a_document_that_asks(scenario: Any, how: str, runtime: bool) -> None:
+@pytest.mark.parametrize("how", [*COMMANDS])
+async def test_a_document_with_a_dialog(scenario: Any, how: str, runtime: bool) -> None:
     scenario.page("/holder", Dialog("confirm", "deep"), Console("on"))
-    load(scenario, ("Page", "Runtime") if runtime else ("Page",))
-    wish(scenario, how)
-    answer_what_stays(scenario, how)
+    load_until_dialog(scenario, ("Page", "Runtime") if runtime else ("Page",))
+    send_command(scenario, how)
+    answer_open_dialog(scenario, how)
     scenario.evaluate("location.href", on="p", wait=False)
     await scenario.conforms()
 
 
-# Whether the document gets as far as its load event, before one of another site has a process, is chance.
-@pytest.mark.parametrize("how", [how for how in WISHES if how != "cross"])
-async def test_a_frame_inside_that_asks(scenario: Any, how: str) -> None:
+# Without "cross": chance decides whether the document fires its load event before the other site has a process.
+@pytest.mark.parametrize("how", [how for how in COMMANDS if how != "cross"])
+async def test_a_same_process_frame_with_a_dialog(scenario: Any, how: str) -> None:
     scenario.page("/holder", AddFrame("f", "{a}/inner"))
     scenario.page("/inner", Dialog("confirm", "deep"), Console("on"))
-    load(scenario, ("Page",))
-    wish(scenario, how)
-    answer_what_stays(scenario, how)
+    load_until_dialog(scenario, ("Page",))
+    send_command(scenario, how)
+    answer_open_dialog(scenario, how)
     scenario.evaluate("location.href", on="p", wait=False)
     await scenario.conforms()
 
 
 @pytest.mark.parametrize("how", ["same", "blank", "fragment"])
-async def test_a_frame_out_of_process_that_asks(scenario: Any, how: str) -> None:
+async def test_an_oopif_with_a_dialog(scenario: Any, how: str) -> None:
     scenario.page("/holder", AddFrame("f", "{b}/inner"))
     scenario.page("/inner", Dialog("confirm", "deep"), Console("on"))
     scenario.page("/other")
@@ -76,14 +76,14 @@ async def test_a_frame_out_of_process_that_asks(scenario: Any, how: str) -> None
     scenario.send("Page.navigate", {"url": "{a}/holder"}, on="p", wait=False)
     scenario.expect(OPENING, on="p")
     scenario.settle()
-    wish(scenario, how)
+    send_command(scenario, how)
     scenario.evaluate("location.href", on="p", wait=False)
     await scenario.conforms()
 
 
 @pytest.mark.parametrize("origin", ["{a}", "{b}"])
 @pytest.mark.parametrize("how", ["cross", "same", "blank", "fragment", "reload", "stop"])
-async def test_a_frame_inside_that_is_held(scenario: Any, how: str, origin: str) -> None:
+async def test_a_frame_with_a_paused_document(scenario: Any, how: str, origin: str) -> None:
     scenario.page("/holder", AddFrame("f", f"{origin}/inner"))
     scenario.page("/inner")
     scenario.page("/other")
@@ -92,13 +92,13 @@ async def test_a_frame_inside_that_is_held(scenario: Any, how: str, origin: str)
     scenario.send("Page.navigate", {"url": "{a}/holder"}, on="p")
     scenario.expect("Fetch.requestPaused", on="p", save={"request.r": "params.requestId"})
     scenario.settle()
-    wish(scenario, how)
+    send_command(scenario, how)
     scenario.send("Fetch.continueRequest", {"requestId": "$request.r"}, on="p", wait=False)
     await scenario.conforms()
 
 
 @pytest.mark.parametrize("url", ["about:blank", "data:text/html,x", "http://127.0.0.1:1/", "{a}/other", "{b}/other"])
-async def test_a_script_that_has_more_to_do(scenario: Any, url: str) -> None:
+async def test_a_script_with_a_dialog_and_further_steps(scenario: Any, url: str) -> None:
     scenario.page("/main")
     scenario.page("/other")
     scenario.open("p", "{a}/main", enable=("Page", "Runtime"))

@@ -1,4 +1,4 @@
-"""Several sessions of one page: which of them is told first, and what one of them does to a dialog that all have seen."""
+"""Several sessions of one page: the order of their events, and how one affects a dialog that all have seen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEPS: dict[str, Step] = {"frame": AddFrame("g", "{a}/main"), "error": ScriptErr
 
 
 @pytest.mark.parametrize("how", [*COMMANDS, *STEPS])
-async def test_three_are_told(scenario: Any, how: str) -> None:
+async def test_events_of_three_sessions(scenario: Any, how: str) -> None:
     scenario.page("/main", Console("x"))
     scenario.page("/other", Console("y"))
     scenario.open("p", "{a}/main", enable=("Page", "Runtime"))
@@ -49,7 +49,7 @@ DURING: dict[str, tuple[str, Any, str]] = {
 
 
 @pytest.mark.parametrize("how", DURING)
-async def test_another_session_while_a_dialog_is_open(scenario: Any, how: str) -> None:
+async def test_a_command_of_another_session_while_a_dialog_is_open(scenario: Any, how: str) -> None:
     scenario.page("/main")
     scenario.page("/other")
     scenario.send("Target.setDiscoverTargets", {"discover": True})

@@ -1,4 +1,4 @@
-"""Requests that are held, once more: patterns, what becomes of what is held, and several that hold."""
+"""More paused requests: patterns, decisions, and several sessions that pause the same request."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ pytestmark = pytest.mark.chromium
 PAUSED = "Fetch.requestPaused"
 
 
-def hold(scenario: Any, patterns: Any = None, *, on: str = "p", client: str = "A", **params: Any) -> None:
+def enable_fetch(scenario: Any, patterns: Any = None, *, on: str = "p", client: str = "A", **params: Any) -> None:
     given = {} if patterns is None else {"patterns": patterns}
     scenario.send("Fetch.enable", {**given, **params}, on=on, client=client)
 
 
-def taken(scenario: Any, name: str = "r", *, on: str = "p", client: str = "A") -> dict[str, str]:
+def expect_paused(scenario: Any, name: str = "r", *, on: str = "p", client: str = "A") -> dict[str, str]:
     scenario.expect(PAUSED, on=on, client=client, save={f"request.{name}": "params.requestId"})
     return {"requestId": f"$request.{name}"}
 
@@ -38,9 +38,9 @@ PATTERNS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-async def test_what_a_pattern_holds(scenario: Any, name: str) -> None:
+async def test_requests_that_a_pattern_pauses(scenario: Any, name: str) -> None:
     scenario.open("p")
-    hold(scenario, PATTERNS[name])
+    enable_fetch(scenario, PATTERNS[name])
     scenario.send("Page.navigate", {"url": "{a}/inner.txt"}, on="p", wait=False)
     scenario.settle()
     scenario.send("Fetch.disable", on="p")
@@ -52,24 +52,24 @@ REASONS = ("Failed", "Aborted", "TimedOut", "AccessDenied", "ConnectionRefused",
 
 
 @pytest.mark.parametrize("reason", REASONS)
-async def test_a_document_fails_for_a_reason(scenario: Any, reason: str) -> None:
+async def test_a_paused_document_fails_for_a_reason(scenario: Any, reason: str) -> None:
     scenario.page("/inner")
     scenario.open("p", "{a}/inner")
-    hold(scenario)
+    enable_fetch(scenario)
     scenario.send("Page.navigate", {"url": "{a}/other"}, on="p", wait=False)
-    scenario.send("Fetch.failRequest", {**taken(scenario), "errorReason": reason}, on="p")
+    scenario.send("Fetch.failRequest", {**expect_paused(scenario), "errorReason": reason}, on="p")
     scenario.settle()
     await scenario.conforms()
 
 
-async def test_a_frame_is_held_and_let_go(scenario: Any) -> None:
+async def test_paused_documents_of_frames(scenario: Any) -> None:
     scenario.page("/holder", AddFrame("f", "{a}/inner"), AddFrame("g", "{b}/inner"))
     scenario.page("/inner")
     scenario.open("p")
-    hold(scenario, [{"urlPattern": "*/inner"}])
+    enable_fetch(scenario, [{"urlPattern": "*/inner"}])
     scenario.send("Page.navigate", {"url": "{a}/holder"}, on="p")
-    first = taken(scenario, "one")
-    second = taken(scenario, "two")
+    first = expect_paused(scenario, "one")
+    second = expect_paused(scenario, "two")
     scenario.settle()
     scenario.send("Fetch.continueRequest", first, on="p")
     scenario.settle()
@@ -78,106 +78,106 @@ async def test_a_frame_is_held_and_let_go(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_another_address_in_its_place(scenario: Any) -> None:
+async def test_a_request_continues_with_another_url(scenario: Any) -> None:
     scenario.page("/inner")
     scenario.open("p")
-    hold(scenario)
+    enable_fetch(scenario)
     scenario.send("Page.navigate", {"url": "{a}/inner"}, on="p", wait=False)
-    scenario.send("Fetch.continueRequest", {**taken(scenario), "url": "{a}/inner?another"}, on="p")
+    scenario.send("Fetch.continueRequest", {**expect_paused(scenario), "url": "{a}/inner?another"}, on="p")
     scenario.settle()
     scenario.evaluate("location.href", on="p")
     await scenario.conforms()
 
 
-async def test_held_by_two_clients_and_one_leaves(scenario: Any) -> None:
+async def test_one_of_two_clients_that_pause_a_document_leaves(scenario: Any) -> None:
     scenario.page("/inner")
     scenario.open("p")
-    hold(scenario)
+    enable_fetch(scenario)
     scenario.connect("B")
     scenario.attach("q", "p", client="B")
-    hold(scenario, on="q", client="B")
+    enable_fetch(scenario, on="q", client="B")
     scenario.send("Page.navigate", {"url": "{a}/inner"}, on="p", wait=False)
     scenario.expect(PAUSED, on="q", client="B")
     scenario.settle()
     scenario.leave("B")
-    scenario.send("Fetch.continueRequest", taken(scenario), on="p")
+    scenario.send("Fetch.continueRequest", expect_paused(scenario), on="p")
     scenario.settle()
     await scenario.conforms()
 
 
-async def test_patterns_are_changed_while_it_is_held(scenario: Any) -> None:
+async def test_patterns_change_while_a_document_is_paused(scenario: Any) -> None:
     scenario.page("/inner")
     scenario.open("p")
-    hold(scenario)
+    enable_fetch(scenario)
     scenario.send("Page.navigate", {"url": "{a}/inner"}, on="p", wait=False)
-    asked = taken(scenario)
-    hold(scenario, [{"urlPattern": "*/nothing"}])
-    scenario.send("Fetch.continueRequest", asked, on="p")
+    request = expect_paused(scenario)
+    enable_fetch(scenario, [{"urlPattern": "*/nothing"}])
+    scenario.send("Fetch.continueRequest", request, on="p")
     scenario.settle()
     scenario.go("{a}/inner?more", on="p")
     await scenario.conforms()
 
 
-@pytest.mark.parametrize("sync", [False, True], ids=["later", "waiting"])
-async def test_a_request_of_a_script_is_answered(scenario: Any, sync: bool) -> None:
+@pytest.mark.parametrize("sync", [False, True], ids=["async", "sync"])
+async def test_a_request_of_a_script_is_fulfilled(scenario: Any, sync: bool) -> None:
     scenario.page("/inner")
     scenario.open("p", "{a}/inner", enable=("Page", "Runtime"))
-    hold(scenario, [{"urlPattern": "*/asked"}])
+    enable_fetch(scenario, [{"urlPattern": "*/asked"}])
     scenario.act(Request("{a}/asked", sync=sync), on="p", wait=False)
-    asked = taken(scenario)
+    request = expect_paused(scenario)
     scenario.settle()
-    scenario.send("Fetch.getResponseBody", asked, on="p")
+    scenario.send("Fetch.getResponseBody", request, on="p")
     made = {
         "responseCode": 201,
         "body": "aGVsbG8=",
         "responseHeaders": [{"name": "Content-Type", "value": "text/plain"}],
     }
-    scenario.send("Fetch.fulfillRequest", {**asked, **made}, on="p")
+    scenario.send("Fetch.fulfillRequest", {**request, **made}, on="p")
     scenario.settle()
-    scenario.send("Fetch.fulfillRequest", {**asked, **made}, on="p")
+    scenario.send("Fetch.fulfillRequest", {**request, **made}, on="p")
     await scenario.conforms()
 
 
-async def test_the_root_and_a_page_hold_the_same(scenario: Any) -> None:
+async def test_the_root_and_a_page_session_pause_the_same_document(scenario: Any) -> None:
     scenario.page("/inner")
     scenario.open("p")
-    hold(scenario)
-    hold(scenario, on="browser")
+    enable_fetch(scenario)
+    enable_fetch(scenario, on="browser")
     scenario.send("Page.navigate", {"url": "{a}/inner"}, on="p", wait=False)
-    asked = taken(scenario)
+    request = expect_paused(scenario)
     scenario.settle()
-    scenario.send("Fetch.continueRequest", asked, on="p")
-    again = taken(scenario, "again", on="browser")
+    scenario.send("Fetch.continueRequest", request, on="p")
+    again = expect_paused(scenario, "again", on="browser")
     scenario.send("Fetch.continueRequest", again, on="p")
     scenario.send("Fetch.continueRequest", again)
     scenario.settle()
     await scenario.conforms()
 
 
-async def test_passwords_are_asked_about(scenario: Any) -> None:
+async def test_requests_with_handled_authentication(scenario: Any) -> None:
     scenario.page("/inner")
     scenario.open("p")
-    hold(scenario, handleAuthRequests=True)
+    enable_fetch(scenario, handleAuthRequests=True)
     scenario.send("Page.navigate", {"url": "{a}/inner"}, on="p", wait=False)
-    asked = taken(scenario)
-    scenario.send("Fetch.continueWithAuth", {**asked, "authChallengeResponse": {"response": "zzz"}}, on="p")
-    scenario.send("Fetch.continueRequest", asked, on="p")
+    request = expect_paused(scenario)
+    scenario.send("Fetch.continueWithAuth", {**request, "authChallengeResponse": {"response": "zzz"}}, on="p")
+    scenario.send("Fetch.continueRequest", request, on="p")
     scenario.settle()
-    scenario.send("Fetch.continueWithAuth", {**asked, "authChallengeResponse": {"response": "Default"}}, on="p")
+    scenario.send("Fetch.continueWithAuth", {**request, "authChallengeResponse": {"response": "Default"}}, on="p")
     await scenario.conforms()
 
 
-async def test_the_picture_of_a_site_is_asked_for(scenario: Any) -> None:
+async def test_requests_for_the_icon_of_a_site(scenario: Any) -> None:
     scenario.page("/inner")
     scenario.page("/other")
     scenario.open("p")
-    hold(scenario)
+    enable_fetch(scenario)
     for url in ("{a}/inner", "{a}/other", "{b}/inner"):
         scenario.send("Page.navigate", {"url": url}, on="p", wait=False)
-        scenario.send("Fetch.continueRequest", taken(scenario), on="p")
-        scenario.send("Fetch.continueRequest", taken(scenario), on="p")
+        scenario.send("Fetch.continueRequest", expect_paused(scenario), on="p")
+        scenario.send("Fetch.continueRequest", expect_paused(scenario), on="p")
         scenario.settle()
     scenario.send("Page.reload", on="p", wait=False)
-    scenario.send("Fetch.failRequest", {**taken(scenario), "errorReason": "Failed"}, on="p")
+    scenario.send("Fetch.failRequest", {**expect_paused(scenario), "errorReason": "Failed"}, on="p")
     scenario.settle()
     await scenario.conforms()

@@ -1,4 +1,4 @@
-"""Frames once more: inside each other, on their way from one process to another, empty, and come back to."""
+"""More frames: nested, changing their process, empty, and restored from the history."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cdp_core.testing.steps import AddFrame, Console, Go, MoveFrame, NavigateFra
 pytestmark = pytest.mark.chromium
 
 
-def watch(scenario: Any, url: str = "{a}/holder", *, wait: bool = False) -> None:
+def open_watched_page(scenario: Any, url: str = "{a}/holder", *, wait: bool = False) -> None:
     scenario.open("p", enable=("Page", "Runtime"))
     scenario.auto_attach(on="p", wait=wait)
     scenario.send("Page.navigate", {"url": url}, on="p", wait=False)
@@ -28,10 +28,10 @@ async def test_three_levels_in_one_process(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_a_frame_there_and_back_and_there(scenario: Any) -> None:
+async def test_a_frame_changes_its_process_three_times(scenario: Any) -> None:
     scenario.page("/holder", AddFrame("f", "{a}/inner"))
     scenario.page("/inner")
-    watch(scenario)
+    open_watched_page(scenario)
     scenario.settle()
     for site in ("{b}", "{a}", "{b}"):
         scenario.act(NavigateFrame("f", f"{site}/inner"), on="p")
@@ -39,21 +39,21 @@ async def test_a_frame_there_and_back_and_there(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_a_frame_out_of_process_is_moved(scenario: Any) -> None:
+async def test_an_oopif_is_moved(scenario: Any) -> None:
     scenario.page("/holder", AddFrame("f", "{b}/inner"))
     scenario.page("/inner")
-    watch(scenario)
+    open_watched_page(scenario)
     scenario.settle()
     scenario.act(MoveFrame("f"), on="p")
     scenario.send("Page.getFrameTree", on="p")
     await scenario.conforms()
 
 
-async def test_a_frame_out_of_process_changes_its_address(scenario: Any) -> None:
+async def test_an_oopif_pushes_a_url(scenario: Any) -> None:
     scenario.page("/holder", AddFrame("f", "{b}/inner"))
     scenario.page("/inner")
     scenario.send("Target.setDiscoverTargets", {"discover": True})
-    watch(scenario)
+    open_watched_page(scenario)
     scenario.expect("Target.attachedToTarget", on="p", save={"session.f": "params.sessionId"})
     scenario.settle()
     scenario.send("Page.enable", on="f")
@@ -62,10 +62,10 @@ async def test_a_frame_out_of_process_changes_its_address(scenario: Any) -> None
     await scenario.conforms()
 
 
-async def test_a_frame_out_of_process_is_reloaded_by_its_own_session(scenario: Any) -> None:
+async def test_an_oopif_is_reloaded_on_its_own_session(scenario: Any) -> None:
     scenario.page("/holder", AddFrame("f", "{b}/inner"))
     scenario.page("/inner", Console("again"))
-    watch(scenario)
+    open_watched_page(scenario)
     scenario.expect("Target.attachedToTarget", on="p", save={"session.f": "params.sessionId"})
     scenario.settle()
     scenario.send("Page.enable", on="f")
@@ -76,20 +76,20 @@ async def test_a_frame_out_of_process_is_reloaded_by_its_own_session(scenario: A
     await scenario.conforms()
 
 
-async def test_two_frames_of_one_site(scenario: Any) -> None:
+async def test_two_oopifs_of_one_site_are_removed(scenario: Any) -> None:
     scenario.page("/holder", AddFrame("f", "{b}/inner"), AddFrame("g", "{b}/inner"))
     scenario.page("/inner")
-    watch(scenario)
+    open_watched_page(scenario)
     scenario.settle()
     scenario.act(RemoveFrame("f"), on="p")
     scenario.act(RemoveFrame("g"), on="p")
     await scenario.conforms()
 
 
-async def test_frames_are_added_to_a_page_that_is_there(scenario: Any) -> None:
+async def test_frames_are_added_to_a_loaded_page(scenario: Any) -> None:
     scenario.page("/holder")
     scenario.page("/inner")
-    watch(scenario)
+    open_watched_page(scenario)
     scenario.settle()
     scenario.act(AddFrame("e"), on="p")
     scenario.act(AddFrame("f", "{a}/inner"), on="p")
@@ -99,7 +99,7 @@ async def test_frames_are_added_to_a_page_that_is_there(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_an_empty_frame_comes_to_a_document_and_goes(scenario: Any) -> None:
+async def test_an_empty_frame_is_navigated_and_removed(scenario: Any) -> None:
     scenario.page("/holder", AddFrame("e"))
     scenario.page("/inner")
     scenario.open("p", "{a}/holder", enable=("Page", "Runtime"))
@@ -120,10 +120,10 @@ async def test_frames_of_an_empty_page(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_there_and_back_with_a_frame_out_of_process_that_is_watched(scenario: Any) -> None:
+async def test_back_to_a_page_with_a_watched_oopif(scenario: Any) -> None:
     scenario.page("/holder", AddFrame("f", "{b}/inner"))
     scenario.page("/inner")
-    watch(scenario)
+    open_watched_page(scenario)
     scenario.settle()
     scenario.go("{b}/inner", on="p")
     scenario.act(Go(-1), on="p")
@@ -132,7 +132,7 @@ async def test_there_and_back_with_a_frame_out_of_process_that_is_watched(scenar
     await scenario.conforms()
 
 
-async def test_pushed_addresses_and_back(scenario: Any) -> None:
+async def test_back_and_forward_over_pushed_urls(scenario: Any) -> None:
     scenario.page("/main")
     scenario.open("p", "{a}/main", enable=("Page", "Runtime"))
     scenario.act(PushState("{a}/one"), on="p")
@@ -144,7 +144,7 @@ async def test_pushed_addresses_and_back(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_navigated_to_where_it_is(scenario: Any) -> None:
+async def test_navigation_to_the_current_url(scenario: Any) -> None:
     scenario.page("/main")
     scenario.open("p", "{a}/main", enable=("Page", "Runtime"))
     scenario.go("{a}/main", on="p")
@@ -156,7 +156,7 @@ async def test_navigated_to_where_it_is(scenario: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["", "zzz", "link", "reload", "address_bar", "keyword", "form_submit", "other"])
-async def test_kinds_of_transitions(scenario: Any, kind: str) -> None:
+async def test_transition_types(scenario: Any, kind: str) -> None:
     scenario.page("/main")
     scenario.open("p")
     scenario.send("Page.navigate", {"url": "{a}/main", "transitionType": kind}, on="p")
@@ -165,7 +165,7 @@ async def test_kinds_of_transitions(scenario: Any, kind: str) -> None:
     await scenario.conforms()
 
 
-async def test_reloaded_where_it_has_gone_from(scenario: Any) -> None:
+async def test_reload_with_a_loader_id(scenario: Any) -> None:
     scenario.page("/main")
     scenario.open("p", "{a}/main")
     scenario.send("Page.reload", {"loaderId": "zzz"}, on="p")
@@ -175,7 +175,7 @@ async def test_reloaded_where_it_has_gone_from(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_late_to_nested_frames(scenario: Any) -> None:
+async def test_a_session_attached_after_nested_frames_loaded(scenario: Any) -> None:
     scenario.page("/holder", AddFrame("f", "{b}/middle"))
     scenario.page("/middle", AddFrame("g", "{a}/inner"), AddFrame("e"))
     scenario.page("/inner")
@@ -191,10 +191,10 @@ async def test_late_to_nested_frames(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_a_frame_navigates_its_page(scenario: Any) -> None:
+async def test_navigation_with_the_id_of_the_main_frame(scenario: Any) -> None:
     scenario.page("/holder", AddFrame("f", "{b}/inner"))
     scenario.page("/inner")
-    watch(scenario)
+    open_watched_page(scenario)
     scenario.expect("Target.attachedToTarget", on="p", save={"session.f": "params.sessionId"})
     scenario.settle()
     scenario.send("Page.navigate", {"url": "{a}/inner", "frameId": "$target.p"}, on="p")
@@ -216,11 +216,11 @@ async def test_isolated_worlds_of_frames(scenario: Any) -> None:
     await scenario.conforms()
 
 
-def two_of_one_site(scenario: Any) -> None:
-    """A page with two frames of another site, which are in one process: `f` and `g`."""
+def open_two_oopifs_of_one_site(scenario: Any) -> None:
+    """Open a page with two OOPIFs of one site, `f` and `g`, which share a process."""
     scenario.page("/holder", AddFrame("f", "{b}/inner"))
     scenario.page("/inner")
-    watch(scenario)
+    open_watched_page(scenario)
     scenario.expect("Target.attachedToTarget", on="p", save={"session.f": "params.sessionId"})
     scenario.settle()
     scenario.act(AddFrame("g", "{b}/other"), on="p")
@@ -228,8 +228,8 @@ def two_of_one_site(scenario: Any) -> None:
     scenario.settle()
 
 
-async def test_a_dialog_stops_all_frames_of_its_site(scenario: Any) -> None:
-    two_of_one_site(scenario)
+async def test_a_dialog_blocks_all_frames_of_its_process(scenario: Any) -> None:
+    open_two_oopifs_of_one_site(scenario)
     scenario.evaluate("confirm('x')", on="f", wait=False)
     scenario.expect("Page.javascriptDialogOpening", on="p")
     scenario.settle()
@@ -241,9 +241,9 @@ async def test_a_dialog_stops_all_frames_of_its_site(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_a_crash_takes_all_frames_of_its_site(scenario: Any) -> None:
+async def test_a_crash_ends_all_frames_of_its_process(scenario: Any) -> None:
     scenario.send("Target.setDiscoverTargets", {"discover": True})
-    two_of_one_site(scenario)
+    open_two_oopifs_of_one_site(scenario)
     scenario.send("Page.crash", on="f", wait=False)
     scenario.expect("Inspector.targetCrashed", on="f")
     scenario.settle()
@@ -254,11 +254,11 @@ async def test_a_crash_takes_all_frames_of_its_site(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_a_dialog_of_the_page_stops_frames_of_its_site_inside_another(scenario: Any) -> None:
+async def test_a_dialog_of_the_page_blocks_a_frame_of_its_site_inside_an_oopif(scenario: Any) -> None:
     scenario.page("/holder", AddFrame("f", "{b}/middle"))
     scenario.page("/middle", AddFrame("g", "{a}/inner"))
     scenario.page("/inner")
-    watch(scenario)
+    open_watched_page(scenario)
     scenario.expect("Target.attachedToTarget", on="p", save={"session.f": "params.sessionId"})
     scenario.settle()
     scenario.auto_attach(on="f")
@@ -275,12 +275,12 @@ async def test_a_dialog_of_the_page_stops_frames_of_its_site_inside_another(scen
     await scenario.conforms()
 
 
-async def test_a_nested_frame_out_of_process_is_removed_from_above(scenario: Any) -> None:
+async def test_an_oopif_with_a_nested_oopif_is_removed(scenario: Any) -> None:
     scenario.page("/holder", AddFrame("f", "{b}/middle"))
     scenario.page("/middle", AddFrame("g", "{a}/inner"))
     scenario.page("/inner")
     scenario.send("Target.setDiscoverTargets", {"discover": True})
-    watch(scenario)
+    open_watched_page(scenario)
     scenario.expect("Target.attachedToTarget", on="p", save={"session.f": "params.sessionId"})
     scenario.settle()
     scenario.send("Page.enable", on="f")
@@ -290,7 +290,7 @@ async def test_a_nested_frame_out_of_process_is_removed_from_above(scenario: Any
     await scenario.conforms()
 
 
-async def test_frames_of_a_page_without_a_server(scenario: Any) -> None:
+async def test_frames_of_a_data_page(scenario: Any) -> None:
     scenario.page("/inner")
     scenario.open("p", "{a}/inner", enable=("Page", "Runtime"))
     scenario.auto_attach(on="p")
@@ -300,7 +300,7 @@ async def test_frames_of_a_page_without_a_server(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_how_far_documents_have_come(scenario: Any) -> None:
+async def test_lifecycle_events(scenario: Any) -> None:
     scenario.page("/holder", AddFrame("e"), AddFrame("f", "{a}/inner"), AddFrame("g", "{b}/inner"))
     scenario.page("/inner")
     scenario.open("p")

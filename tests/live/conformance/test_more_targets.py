@@ -1,4 +1,4 @@
-"""Targets and sessions once more: contexts that end, detached parents, filters, what waits, windows without an opener."""
+"""More targets and sessions: disposed contexts, detached parents, filters, paused targets, popups, workers and tabs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from cdp_core.testing.steps import AddFrame, Console, EndWorker, Popup, Worker
 pytestmark = pytest.mark.chromium
 
 
-def nested(scenario: Any) -> None:
-    """A page with a frame of another site, which has one of the first site: `p`, `f`, `g`."""
+def open_nested_oopifs(scenario: Any) -> None:
+    """Open a page `p` with an OOPIF `f` of another site, which contains an OOPIF `g` of the page's site."""
     scenario.page("/holder", AddFrame("f", "{b}/middle"))
     scenario.page("/middle", AddFrame("g", "{a}/inner"))
     scenario.page("/inner")
@@ -29,8 +29,8 @@ def nested(scenario: Any) -> None:
     scenario.settle()
 
 
-async def test_detached_from_a_page_with_nested_frames(scenario: Any) -> None:
-    nested(scenario)
+async def test_detaching_from_a_page_with_nested_oopifs(scenario: Any) -> None:
+    open_nested_oopifs(scenario)
     scenario.send("Runtime.evaluate", {"expression": "1"}, on="g", wait=False)
     scenario.send("Target.setAutoAttach",
                   {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True}, on="g", wait=False)  # fmt: skip
@@ -41,8 +41,8 @@ async def test_detached_from_a_page_with_nested_frames(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_detached_from_a_middle_frame(scenario: Any) -> None:
-    nested(scenario)
+async def test_detaching_from_the_outer_of_two_nested_oopifs(scenario: Any) -> None:
+    open_nested_oopifs(scenario)
     scenario.send("Target.detachFromTarget", {"sessionId": "$session.f"}, on="p")
     scenario.settle()
     scenario.evaluate("1", on="g")
@@ -52,8 +52,8 @@ async def test_detached_from_a_middle_frame(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_auto_attach_is_switched_off_and_on(scenario: Any) -> None:
-    nested(scenario)
+async def test_auto_attach_is_disabled_and_enabled(scenario: Any) -> None:
+    open_nested_oopifs(scenario)
     off = {"autoAttach": False, "waitForDebuggerOnStart": False, "flatten": True}
     scenario.send("Target.setAutoAttach", off, on="p")
     scenario.settle()
@@ -63,8 +63,8 @@ async def test_auto_attach_is_switched_off_and_on(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_a_nested_tree_is_described(scenario: Any) -> None:
-    nested(scenario)
+async def test_frame_trees_and_target_infos_of_nested_oopifs(scenario: Any) -> None:
+    open_nested_oopifs(scenario)
     for label in ("p", "f", "g"):
         scenario.send("Page.getFrameTree", on=label)
         scenario.send("Target.getTargetInfo", on=label)
@@ -72,16 +72,16 @@ async def test_a_nested_tree_is_described(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_a_nested_frame_and_its_page_are_closed(scenario: Any) -> None:
-    nested(scenario)
+async def test_a_page_with_nested_oopifs_is_closed(scenario: Any) -> None:
+    open_nested_oopifs(scenario)
     scenario.send("Target.setDiscoverTargets", {"discover": True})
     scenario.send("Page.close", on="p", wait=False)
     scenario.settle()
     await scenario.conforms()
 
 
-async def test_a_page_with_nested_frames_goes_elsewhere(scenario: Any) -> None:
-    nested(scenario)
+async def test_a_page_with_nested_oopifs_navigates(scenario: Any) -> None:
+    open_nested_oopifs(scenario)
     scenario.page("/plain")
     scenario.send("Target.setDiscoverTargets", {"discover": True})
     scenario.go("{b}/plain", on="p")
@@ -89,8 +89,8 @@ async def test_a_page_with_nested_frames_goes_elsewhere(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_a_page_with_nested_frames_crashes_and_comes_back(scenario: Any) -> None:
-    nested(scenario)
+async def test_a_page_with_nested_oopifs_crashes_and_reloads(scenario: Any) -> None:
+    open_nested_oopifs(scenario)
     scenario.send("Target.setDiscoverTargets", {"discover": True})
     scenario.send("Page.crash", on="p", wait=False)
     scenario.expect("Inspector.targetCrashed", on="p")
@@ -102,7 +102,7 @@ async def test_a_page_with_nested_frames_crashes_and_comes_back(scenario: Any) -
     await scenario.conforms()
 
 
-async def test_two_contexts_and_one_is_disposed(scenario: Any) -> None:
+async def test_one_of_two_contexts_is_disposed(scenario: Any) -> None:
     scenario.page("/main")
     scenario.send("Target.setDiscoverTargets", {"discover": True})
     scenario.send("Target.createBrowserContext", save={"context.one": "browserContextId"})
@@ -178,7 +178,7 @@ async def test_filters_of_auto_attach(scenario: Any, name: str) -> None:
     await scenario.conforms()
 
 
-async def test_discovery_is_asked_for_twice_and_given_up(scenario: Any) -> None:
+async def test_discovery_is_enabled_twice_disabled_and_enabled(scenario: Any) -> None:
     scenario.send("Target.setDiscoverTargets", {"discover": True})
     scenario.send("Target.setDiscoverTargets", {"discover": True, "filter": [{"type": "page"}]})
     scenario.open("p")
@@ -189,7 +189,7 @@ async def test_discovery_is_asked_for_twice_and_given_up(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_discovery_on_a_page(scenario: Any) -> None:
+async def test_discovery_on_a_page_session(scenario: Any) -> None:
     scenario.open("p")
     scenario.send("Target.setDiscoverTargets", {"discover": True}, on="p")
     scenario.settle()
@@ -201,7 +201,7 @@ async def test_discovery_on_a_page(scenario: Any) -> None:
 
 @pytest.mark.parametrize("noopener", [False, True], ids=["opener", "noopener"])
 @pytest.mark.parametrize("wait", [False, True], ids=["runs", "waits"])
-async def test_popups_of_a_page_that_watches(scenario: Any, noopener: bool, wait: bool) -> None:
+async def test_popups_with_auto_attach(scenario: Any, noopener: bool, wait: bool) -> None:
     scenario.page("/shop")
     scenario.page("/pay", Console("here"))
     scenario.open("p", "{a}/shop", enable=("Page", "Runtime"))
@@ -223,7 +223,7 @@ async def test_popups_of_a_page_that_watches(scenario: Any, noopener: bool, wait
     await scenario.conforms()
 
 
-async def test_a_popup_of_an_opener_that_crashes(scenario: Any) -> None:
+async def test_the_opener_of_a_popup_crashes(scenario: Any) -> None:
     scenario.page("/shop")
     scenario.page("/pay")
     scenario.send("Target.setDiscoverTargets", {"discover": True})
@@ -246,7 +246,7 @@ async def test_a_popup_of_an_opener_that_crashes(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_a_page_waits_for_nobody_that_left(scenario: Any) -> None:
+async def test_a_page_no_longer_waits_for_a_client_that_left(scenario: Any) -> None:
     scenario.page("/main", Console("here"))
     scenario.connect("B")
     scenario.auto_attach(wait=True, client="B", filter=[{"type": "page"}])
@@ -260,7 +260,7 @@ async def test_a_page_waits_for_nobody_that_left(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_attached_three_times(scenario: Any) -> None:
+async def test_three_sessions_of_one_page(scenario: Any) -> None:
     scenario.page("/main", Console("here"))
     scenario.open("p")
     scenario.attach("q", "p", enable=("Page",))
@@ -273,7 +273,7 @@ async def test_attached_three_times(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_attached_through_another_page(scenario: Any) -> None:
+async def test_a_page_attached_on_the_session_of_another_page(scenario: Any) -> None:
     scenario.page("/main")
     scenario.open("p")
     scenario.open("q")
@@ -303,7 +303,7 @@ async def test_activated_and_brought_to_front(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_workers_come_and_go_beside_each_other(scenario: Any) -> None:
+async def test_two_workers_start_and_end(scenario: Any) -> None:
     scenario.page("/main")
     scenario.page("/w.js", Console("here"))
     scenario.send("Target.setDiscoverTargets", {"discover": True})
@@ -322,7 +322,7 @@ async def test_workers_come_and_go_beside_each_other(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_detached_while_a_worker_answers(scenario: Any) -> None:
+async def test_detaching_from_a_page_with_a_worker(scenario: Any) -> None:
     scenario.page("/main", Worker("w", "/w.js"))
     scenario.page("/w.js")
     scenario.open("p")
@@ -336,7 +336,7 @@ async def test_detached_while_a_worker_answers(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_a_page_opened_for_its_tab(scenario: Any) -> None:
+async def test_a_page_created_for_its_tab(scenario: Any) -> None:
     scenario.send("Target.setDiscoverTargets", {"discover": True, "filter": [{"type": "tab"}, {"type": "page"}]})
     scenario.send("Target.createTarget", {"url": "about:blank", "forTab": True}, save={"target.t": "targetId"})
     scenario.settle()

@@ -1,4 +1,4 @@
-"""The wire once more: ids, envelopes, methods and parameters of many kinds, one after the other."""
+"""More messages on the wire: ids, envelopes, methods and params of many kinds, in sequence."""
 
 from __future__ import annotations
 
@@ -177,20 +177,20 @@ WRONG_ON_A_PAGE: list[tuple[str, Any]] = [
 ]  # fmt: skip
 
 
-async def test_refused_on_the_root(scenario: Any) -> None:
+async def test_wrong_params_on_the_root_session(scenario: Any) -> None:
     for method, params in WRONG:
         scenario.send(method, params)
     await scenario.conforms()
 
 
-async def test_refused_on_a_page(scenario: Any) -> None:
+async def test_wrong_params_on_a_page_session(scenario: Any) -> None:
     scenario.open("p", "{a}/main", enable=())
     for method, params in WRONG_ON_A_PAGE:
         scenario.send(method, params, on="p")
     await scenario.conforms()
 
 
-async def test_refused_on_a_page_of_headless_shell(shell_scenario: Any) -> None:
+async def test_wrong_params_on_a_page_session_of_headless_shell(shell_scenario: Any) -> None:
     shell_scenario.open("p", "{a}/main", enable=())
     for method, params in WRONG_ON_A_PAGE:
         shell_scenario.send(method, params, on="p")
@@ -228,7 +228,7 @@ VALUES = ["1/2", "7%3", "1/0", "-1/0", "0/0", "0.1+0.2", "2**10", "(1+2)*3", "'a
           "null??1", "({a:1}).a", "[1,2][1]", "10n", "1e21", "0x10", "-0", "void 0", "document.readyState", "location.pathname"]  # fmt: skip
 
 
-async def test_what_throws(scenario: Any) -> None:
+async def test_expressions_that_throw(scenario: Any) -> None:
     scenario.page("/main")
     scenario.open("p", "{a}/main")
     for each in EXPRESSIONS:
@@ -236,7 +236,7 @@ async def test_what_throws(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_what_comes_to_a_value(scenario: Any) -> None:
+async def test_values_of_expressions(scenario: Any) -> None:
     scenario.page("/main")
     scenario.open("p", "{a}/main")
     for each in VALUES:
@@ -244,21 +244,28 @@ async def test_what_comes_to_a_value(scenario: Any) -> None:
     await scenario.conforms()
 
 
-def size(width: int, height: int) -> dict[str, Any]:
+def metrics(width: int, height: int) -> dict[str, Any]:
     return {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
 
 
-async def test_a_page_of_many_sizes(scenario: Any) -> None:
+async def test_device_metrics_are_overridden_many_times(scenario: Any) -> None:
     scenario.page("/main")
     scenario.open("p", "{a}/main")
     scenario.attach("q", "p", enable=("Page",))
-    for given in (size(300, 300), size(300, 300), size(300, 200), size(0, 0), size(0, 0), size(300, 300)):
-        scenario.send("Emulation.setDeviceMetricsOverride", given, on="p")
+    for override in (
+        metrics(300, 300),
+        metrics(300, 300),
+        metrics(300, 200),
+        metrics(0, 0),
+        metrics(0, 0),
+        metrics(300, 300),
+    ):
+        scenario.send("Emulation.setDeviceMetricsOverride", override, on="p")
         scenario.settle()
     for _ in range(2):
         scenario.send("Emulation.clearDeviceMetricsOverride", on="p")
         scenario.settle()
-    scenario.send("Emulation.setDeviceMetricsOverride", size(200, 200), on="q")
+    scenario.send("Emulation.setDeviceMetricsOverride", metrics(200, 200), on="q")
     scenario.settle()
     scenario.send("Target.detachFromTarget", {"sessionId": "$session.q"})
     scenario.settle()

@@ -1,6 +1,6 @@
-"""Targets that take the place of others: pages rendered in advance (fact 45), and tabs that were discarded.
+"""Targets that replace others: prerendered pages (fact 45) and discarded tabs.
 
-A tab is discarded by `chrome://discards`, which headless Chromium has, once `chrome://chrome-urls` was told to allow it.
+The page `chrome://discards`, which headless Chromium has, discards a tab once `chrome://chrome-urls` enabled it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ pytestmark = pytest.mark.chromium
 PAGES = [{"type": "page"}]
 DISCOVER = {"discover": True, "filter": PAGES}
 
-# ── rendered in advance ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── prerendered pages ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def through_its_tab(scenario: Any, *, wait: bool) -> None:
-    """A page `p`, attached to through its tab."""
+def open_through_its_tab(scenario: Any, *, wait: bool) -> None:
+    """Open a page `p`, attached through its tab."""
     scenario.send("Target.setDiscoverTargets", DISCOVER)
     scenario.send("Target.createTarget", {"url": "{a}/main", "forTab": True}, save={"target.tab": "targetId"})
     scenario.expect("Target.targetInfoChanged", {"targetInfo.url": "{a}/main"})
@@ -32,17 +32,17 @@ def through_its_tab(scenario: Any, *, wait: bool) -> None:
     scenario.send("Page.enable", on="p")
 
 
-def in_advance(scenario: Any) -> None:
-    """It has another one rendered."""
+def prerender(scenario: Any) -> None:
+    """Let the page prerender another one, labelled `next`."""
     scenario.act(Prerender("next", "/next", page="page 2"), on="p")
     save = {"session.next": "params.sessionId", "target.next": "params.targetInfo.targetId"}
     scenario.expect("Target.attachedToTarget", {"targetInfo.subtype": "prerender"}, on="tab", save=save)
 
 
-async def test_a_page_is_rendered_in_advance_and_gone_to(last_scenario: Any) -> None:
+async def test_a_prerendered_page_is_activated(last_scenario: Any) -> None:
     last_scenario.page("/next", Console("next"))
-    through_its_tab(last_scenario, wait=True)
-    in_advance(last_scenario)
+    open_through_its_tab(last_scenario, wait=True)
+    prerender(last_scenario)
     last_scenario.send("Target.getTargetInfo", {"targetId": "$target.next"})
     for method in ("Page.enable", "Runtime.enable"):
         last_scenario.send(method, on="next", wait=False)
@@ -61,9 +61,9 @@ async def test_a_page_is_rendered_in_advance_and_gone_to(last_scenario: Any) -> 
     await last_scenario.conforms()
 
 
-async def test_a_page_rendered_in_advance_that_waits_is_gone_to(last_scenario: Any) -> None:
-    through_its_tab(last_scenario, wait=True)
-    in_advance(last_scenario)
+async def test_a_paused_prerendered_page_is_activated(last_scenario: Any) -> None:
+    open_through_its_tab(last_scenario, wait=True)
+    prerender(last_scenario)
     last_scenario.send("Page.enable", on="next", wait=False)
     last_scenario.act(Navigate("{a}/next", page="page 2"), on="p")
     last_scenario.send("Runtime.runIfWaitingForDebugger", on="next")
@@ -74,33 +74,33 @@ async def test_a_page_rendered_in_advance_that_waits_is_gone_to(last_scenario: A
 
 
 @pytest.mark.parametrize("wait", [False, True])
-async def test_a_page_rendered_in_advance_is_not_gone_to(scenario: Any, wait: bool) -> None:
-    through_its_tab(scenario, wait=wait)
-    in_advance(scenario)
+async def test_a_prerendered_page_is_not_activated(scenario: Any, wait: bool) -> None:
+    open_through_its_tab(scenario, wait=wait)
+    prerender(scenario)
     scenario.act(Navigate("{a}/other", page="page 2"), on="p")
     scenario.expect("Target.targetDestroyed", {"targetId": "$target.next"})
     scenario.evaluate("1", on="next")
     await scenario.conforms()
 
 
-async def test_a_command_goes_where_a_page_was_rendered_in_advance(scenario: Any) -> None:
-    through_its_tab(scenario, wait=False)
-    in_advance(scenario)
+async def test_a_command_navigates_to_the_url_of_a_prerendered_page(scenario: Any) -> None:
+    open_through_its_tab(scenario, wait=False)
+    prerender(scenario)
     scenario.settle()
     scenario.go("{a}/next", on="p")
     await scenario.conforms()
 
 
-async def test_a_page_closes_with_what_was_rendered_in_advance(scenario: Any) -> None:
-    through_its_tab(scenario, wait=True)
-    in_advance(scenario)
+async def test_a_page_with_a_prerendered_page_is_closed(scenario: Any) -> None:
+    open_through_its_tab(scenario, wait=True)
+    prerender(scenario)
     scenario.settle()
     scenario.send("Target.closeTarget", {"targetId": "$target.next"})
     scenario.settle()
     await scenario.conforms()
 
 
-async def test_nothing_is_rendered_in_advance_for_who_is_attached_to_the_page(scenario: Any) -> None:
+async def test_a_page_with_a_session_of_its_own_prerenders_nothing(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
     scenario.send("Target.setDiscoverTargets", DISCOVER)
     scenario.act(Prerender("next", "/next", page="page 2"), on="p")
@@ -108,7 +108,7 @@ async def test_nothing_is_rendered_in_advance_for_who_is_attached_to_the_page(sc
     await scenario.conforms()
 
 
-# ── discarded ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── discarded tabs ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 ALLOW = """(async()=>{for(;;){const app=document.querySelector('chrome-urls-app');
 const button=app&&app.shadowRoot&&app.shadowRoot.querySelector('cr-button');
@@ -119,8 +119,8 @@ const provider=getOrCreateDetailsProvider();const {infos}=await provider.getTabD
 await provider.discardById(infos.find(tab=>tab.tabUrl.endsWith('/main')).id,0)})()"""
 
 
-def to_be_discarded(scenario: Any, *, wait: bool, listen: bool = True) -> None:
-    """A page `p`, and one of the browser's that can discard it."""
+def prepare_discard(scenario: Any, *, wait: bool, listen: bool = True) -> None:
+    """Open a page `p`, and a page `d` at `chrome://discards` that can discard it."""
     scenario.send("Target.createTarget", {"url": "about:blank"}, save={"target.p": "targetId"})
     scenario.settle()
     scenario.send("Target.createTarget", {"url": "about:blank"}, save={"target.d": "targetId"})
@@ -140,8 +140,8 @@ def to_be_discarded(scenario: Any, *, wait: bool, listen: bool = True) -> None:
     scenario.send("Target.activateTarget", {"targetId": "$target.d"})
 
 
-def discarded(scenario: Any) -> None:
-    """It is."""
+def discard(scenario: Any) -> None:
+    """Discard `p`, and label the target that replaces it `new`."""
     scenario.answers[DISCARD] = (Discard("page 2"),)
     scenario.evaluate(DISCARD, on="d", awaitPromise=True)
     scenario.settle()
@@ -150,10 +150,10 @@ def discarded(scenario: Any) -> None:
     scenario.expect("Target.attachedToTarget", where, save=save)
 
 
-async def test_a_tab_is_discarded_and_looked_at(scenario: Any) -> None:
+async def test_a_discarded_tab_is_activated(scenario: Any) -> None:
     scenario.page("/main", Console("main"))
-    to_be_discarded(scenario, wait=True)
-    discarded(scenario)
+    prepare_discard(scenario, wait=True)
+    discard(scenario)
     scenario.evaluate("1", on="p")
     for method in ("Page.enable", "Runtime.enable", "Page.getFrameTree", "Runtime.runIfWaitingForDebugger"):
         scenario.send(method, on="new", wait=False)
@@ -166,25 +166,25 @@ async def test_a_tab_is_discarded_and_looked_at(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_a_discarded_tab_goes_elsewhere(scenario: Any) -> None:
+async def test_a_discarded_tab_is_navigated(scenario: Any) -> None:
     scenario.page("/other", Console("other"))
-    to_be_discarded(scenario, wait=False)
-    discarded(scenario)
+    prepare_discard(scenario, wait=False)
+    discard(scenario)
     scenario.evaluate("1", on="new", wait=False)
     scenario.settle()
     scenario.go("{a}/other", on="new")
-    for domain in ("Page", "Runtime"):  # before, it is chance whether the navigation overtakes them
+    for domain in ("Page", "Runtime"):  # not earlier: chance decides whether the navigation overtakes them
         scenario.send(f"{domain}.enable", on="new")
     scenario.evaluate("location.href", on="new")
     await scenario.conforms()
 
 
-async def test_a_tab_is_discarded_with_what_is_in_it(scenario: Any) -> None:
+async def test_a_tab_is_discarded_with_its_frame_and_worker(scenario: Any) -> None:
     scenario.page("/main", AddFrame("inner", "{b}/inner"))
-    to_be_discarded(scenario, wait=False)
+    prepare_discard(scenario, wait=False)
     scenario.auto_attach(on="p")
     scenario.act(Worker("w", "/w.js", frame="page 2"), on="p")
-    discarded(scenario)
+    discard(scenario)
     scenario.send("Target.closeTarget", {"targetId": "$target.new"})
     scenario.settle()
     await scenario.conforms()

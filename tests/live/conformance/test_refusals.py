@@ -1,4 +1,4 @@
-"""What is refused and how, beyond what every wire has: of targets, scripts, requests and input (facts 13, 53, 59)."""
+"""Refusals of commands about targets, scripts, requests and input (facts 13, 53, 59)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PAGES = [{"type": "page"}]
 XHR = {"resourceType": "XHR"}
 
 
-def each(scenario: Any, commands: list[tuple[str, Any]], on: str = "browser") -> None:
+def send_each(scenario: Any, commands: list[tuple[str, Any]], on: str = "browser") -> None:
     for method, params in commands:
         scenario.send(method, params, on=on)
 
 
-BOTH = [
+METHODS = [
     "Browser.getWindowBounds",
     "Browser.grantPermissions",
     "Browser.setWindowBounds",
@@ -51,9 +51,9 @@ BOTH = [
 
 
 @pytest.mark.parametrize("on", ["browser", "p"])
-async def test_methods_that_are_there_or_not(scenario: Any, on: str) -> None:
+async def test_known_and_unknown_methods(scenario: Any, on: str) -> None:
     scenario.open("p", "{a}/main")
-    for method in BOTH:
+    for method in METHODS:
         scenario.send(method, {}, on=on)
     await scenario.conforms()
 
@@ -61,7 +61,7 @@ async def test_methods_that_are_there_or_not(scenario: Any, on: str) -> None:
 FLAT = {"waitForDebuggerOnStart": False, "flatten": True}
 
 
-async def test_targets_that_are_not_there(scenario: Any) -> None:
+async def test_unknown_targets(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
     commands: list[tuple[str, Any]] = [
         ("Target.attachToTarget", {"targetId": ""}),
@@ -90,11 +90,11 @@ async def test_targets_that_are_not_there(scenario: Any) -> None:
         ("Browser.getWindowForTarget", {}),
         ("Storage.clearCookies", {}),
     ]
-    each(scenario, commands)
+    send_each(scenario, commands)
     await scenario.conforms()
 
 
-ADDRESSES = [
+ODD_URLS = [
     "about:blank#x",
     "about:srcdoc",
     "javascript:1+1",
@@ -110,14 +110,14 @@ ADDRESSES = [
 ]
 
 
-async def test_addresses(scenario: Any) -> None:
+async def test_odd_urls(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
-    for url in ADDRESSES:
+    for url in ODD_URLS:
         scenario.go(url, on="p")
     await scenario.conforms()
 
 
-async def test_input_of_a_wrong_kind(scenario: Any) -> None:
+async def test_wrong_input_params(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
     at = {"x": 1, "y": 1}
     commands: list[tuple[str, Any]] = [
@@ -129,7 +129,7 @@ async def test_input_of_a_wrong_kind(scenario: Any) -> None:
         ("Input.insertText", {"text": "x"}),
         ("Input.insertText", {}),
     ]
-    each(scenario, commands, on="p")
+    send_each(scenario, commands, on="p")
     await scenario.conforms()
 
 
@@ -153,7 +153,7 @@ async def test_scripts_that_throw(scenario: Any, awaited: bool) -> None:
     await scenario.conforms()
 
 
-async def test_contexts_that_are_not_there(scenario: Any) -> None:
+async def test_unknown_contexts(scenario: Any) -> None:
     scenario.open("p", "{a}/main", enable=["Runtime"])
     for place in (
         {"contextId": 99999},
@@ -175,11 +175,11 @@ async def test_contexts_that_are_not_there(scenario: Any) -> None:
         ("Page.navigate", {"url": "{a}/x", "frameId": ""}),
         ("Page.navigateToHistoryEntry", {"entryId": 777}),
     ]
-    each(scenario, commands, on="p")
+    send_each(scenario, commands, on="p")
     await scenario.conforms()
 
 
-async def test_kinds_of_console_lines(scenario: Any) -> None:
+async def test_console_methods(scenario: Any) -> None:
     scenario.open("p", "{a}/main", enable=["Page", "Runtime"])
     for call in (
         "log('a', 1, true, null)",
@@ -201,13 +201,13 @@ async def test_kinds_of_console_lines(scenario: Any) -> None:
     await scenario.conforms()
 
 
-def held(scenario: Any, number: int = 0) -> dict[str, str]:
+def pause_request(scenario: Any, number: int = 0) -> dict[str, str]:
     scenario.act(Request(f"{{a}}/{number}.txt"), on="p")
     scenario.expect("Fetch.requestPaused", on="p", save={f"request.{number}": "params.requestId"})
     return {"requestId": f"$request.{number}"}
 
 
-def holding(scenario: Any, stage: str) -> None:
+def open_page_with_fetch(scenario: Any, stage: str) -> None:
     scenario.open("p", "{a}/main", enable=["Page", "Runtime"])
     scenario.send("Fetch.enable", {"patterns": [{**XHR, "requestStage": stage}]}, on="p")
 
@@ -224,37 +224,37 @@ DECISIONS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("stage", ["Request", "Response"])
-async def test_decided_more_than_once(scenario: Any, stage: str) -> None:
-    holding(scenario, stage)
+async def test_a_request_is_decided_more_than_once(scenario: Any, stage: str) -> None:
+    open_page_with_fetch(scenario, stage)
     for number, (decision, params) in enumerate(DECISIONS.items()):
-        about = held(scenario, number)
-        each(scenario, [(f"Fetch.{decision}", {**about, **params})] * 2, on="p")
-        each(scenario, [("Fetch.continueRequest", about)], on="p")
+        request = pause_request(scenario, number)
+        send_each(scenario, [(f"Fetch.{decision}", {**request, **params})] * 2, on="p")
+        send_each(scenario, [("Fetch.continueRequest", request)], on="p")
         scenario.settle()
     await scenario.conforms()
 
 
-async def test_decided_wrongly(scenario: Any) -> None:
-    holding(scenario, "Request")
-    about = held(scenario)
+async def test_wrong_decisions_about_a_request(scenario: Any) -> None:
+    open_page_with_fetch(scenario, "Request")
+    request = pause_request(scenario)
     commands: list[tuple[str, Any]] = [
-        ("Fetch.continueRequest", {**about, "headers": [{"name": "", "value": ""}]}),
-        ("Fetch.continueResponse", {**about, "responseCode": 200}),
-        ("Fetch.failRequest", {**about, "errorReason": "Nope"}),
-        ("Fetch.fulfillRequest", {**about, "responseCode": 99}),
-        ("Fetch.continueRequest", {**about, "url": "nope"}),
+        ("Fetch.continueRequest", {**request, "headers": [{"name": "", "value": ""}]}),
+        ("Fetch.continueResponse", {**request, "responseCode": 200}),
+        ("Fetch.failRequest", {**request, "errorReason": "Nope"}),
+        ("Fetch.fulfillRequest", {**request, "responseCode": 99}),
+        ("Fetch.continueRequest", {**request, "url": "nope"}),
         ("Fetch.enable", {"patterns": [{"requestStage": "Nope"}]}),
         ("Fetch.enable", {"patterns": [{"resourceType": "Nope"}]}),
         ("Fetch.enable", {"patterns": [5]}),
         ("Fetch.enable", {"handleAuthRequests": 1}),
         *((f"Fetch.{name}", {"requestId": "gone", **params}) for name, params in DECISIONS.items()),
     ]
-    each(scenario, commands, on="p")
+    send_each(scenario, commands, on="p")
     await scenario.conforms()
 
 
-@pytest.mark.parametrize("enable", [["Page"], ["Page", "Runtime"]], ids=["deaf", "heard"])
-async def test_what_is_said_of_calls(scenario: Any, enable: list[str]) -> None:
+@pytest.mark.parametrize("enable", [["Page"], ["Page", "Runtime"]], ids=["Page", "Page and Runtime"])
+async def test_exceptions_of_evaluations(scenario: Any, enable: list[str]) -> None:
     scenario.open("p", "{a}/main", enable=enable)
     for expression in ("nowhere", "null.x", "throw new Error('x')", "throw 1", "throw 'x'", "("):
         scenario.evaluate(expression, on="p")

@@ -70,7 +70,7 @@ async def test_console_at_load(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_runtime_comes_late(scenario: Any) -> None:
+async def test_runtime_is_enabled_after_console_lines(scenario: Any) -> None:
     scenario.page("/main", Console("first"), Console("second", "warning"))
     scenario.open("p", "{a}/main", enable=[])
     scenario.send("Runtime.enable", on="p")
@@ -104,11 +104,11 @@ async def test_context_of_a_frame(scenario: Any) -> None:
 
 
 NEAR = "http://127.0.0.1:65001/inner"
-"""Of another origin than the page, and in its process all the same."""
+"""Another origin than the page's, in the same renderer process."""
 
 
-def hold_a_frame(scenario: Any, url: str) -> None:
-    """A page waits for the document of the frame in it; somebody has asked for the contexts meanwhile."""
+def open_page_with_paused_frame(scenario: Any, url: str) -> None:
+    """Open a page with a frame that waits for its document, paused in Fetch."""
     scenario.page("/holder", AddFrame("f", url))
     scenario.open("p", enable=["Page"])
     scenario.send("Fetch.enable", {"patterns": [{"urlPattern": "*/inner"}]}, on="p")
@@ -118,14 +118,14 @@ def hold_a_frame(scenario: Any, url: str) -> None:
     scenario.settle()
 
 
-def let_it_come(scenario: Any) -> None:
+def release_frame(scenario: Any) -> None:
     scenario.send("Fetch.fulfillRequest", {"requestId": "$request.f", "responseCode": 200, "body": "PGh0bWw+"}, on="p")
     scenario.settle()
 
 
 @pytest.mark.parametrize("url", ["{a}/inner", NEAR, "{b}/inner"], ids=["same", "near", "far"])
-async def test_a_frame_that_is_asked_about_before_its_document_comes(scenario: Any, url: str) -> None:
-    hold_a_frame(scenario, url)
+async def test_the_context_of_a_frame_before_its_document_loads(scenario: Any, url: str) -> None:
+    open_page_with_paused_frame(scenario, url)
     scenario.send("Runtime.enable", on="p")
     scenario.expect(
         "Runtime.executionContextCreated",
@@ -134,7 +134,7 @@ async def test_a_frame_that_is_asked_about_before_its_document_comes(scenario: A
         save={"context id.f": "params.context.id"},
     )
     scenario.evaluate("1", on="p", contextId="$context id.f")
-    let_it_come(scenario)
+    release_frame(scenario)
     scenario.evaluate("location.href", on="p", contextId="$context id.f")
     scenario.act(NavigateFrame("f", "{a}/other"), on="p")
     scenario.settle()
@@ -143,28 +143,28 @@ async def test_a_frame_that_is_asked_about_before_its_document_comes(scenario: A
 
 
 @pytest.mark.parametrize("url", ["{a}/inner", NEAR], ids=["same", "near"])
-async def test_a_world_beside_it_before_its_document_comes(scenario: Any, url: str) -> None:
-    hold_a_frame(scenario, url)
+async def test_an_isolated_world_of_a_frame_before_its_document_loads(scenario: Any, url: str) -> None:
+    open_page_with_paused_frame(scenario, url)
     scenario.send("Runtime.enable", on="p")
     scenario.send("Page.createIsolatedWorld", {"frameId": "$frame.f", "worldName": "w"}, on="p")
     scenario.send("Page.addScriptToEvaluateOnNewDocument", {"source": "1", "worldName": "w"}, on="p")
     scenario.send("Page.addScriptToEvaluateOnNewDocument", {"source": "1", "worldName": "u"}, on="p")
-    let_it_come(scenario)
+    release_frame(scenario)
     await scenario.conforms()
 
 
 @pytest.mark.parametrize("url", ["{a}/inner", NEAR], ids=["same", "near"])
-async def test_what_runs_in_each_document_before_the_document_of_a_frame_comes(scenario: Any, url: str) -> None:
-    hold_a_frame(scenario, url)
+async def test_an_init_script_is_added_before_the_document_of_a_frame_loads(scenario: Any, url: str) -> None:
+    open_page_with_paused_frame(scenario, url)
     scenario.send("Page.addScriptToEvaluateOnNewDocument", {"source": "1", "worldName": "w"}, on="p")
     scenario.send("Runtime.enable", on="p")
     scenario.settle()
-    let_it_come(scenario)
+    release_frame(scenario)
     await scenario.conforms()
 
 
-async def test_a_second_client_asks_about_a_frame_before_its_document_comes(scenario: Any) -> None:
-    hold_a_frame(scenario, "{a}/inner")
+async def test_a_second_session_enables_runtime_before_the_document_of_a_frame_loads(scenario: Any) -> None:
+    open_page_with_paused_frame(scenario, "{a}/inner")
     scenario.attach("q", "p")
     scenario.send("Runtime.enable", on="p")
     scenario.act(AddFrame("g", "{a}/inner"), on="p")
@@ -172,7 +172,7 @@ async def test_a_second_client_asks_about_a_frame_before_its_document_comes(scen
     scenario.settle()
     scenario.send("Runtime.enable", on="q")
     scenario.settle()
-    let_it_come(scenario)
+    release_frame(scenario)
     await scenario.conforms()
 
 
@@ -215,7 +215,7 @@ async def test_browser_close(last_scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_who_comes_to_a_page_that_has_crashed(scenario: Any) -> None:
+async def test_a_session_attached_to_a_crashed_page(scenario: Any) -> None:
     scenario.page("/main", AddFrame("f", "{a}/inner"))
     scenario.send("Target.setDiscoverTargets", {"discover": True})
     scenario.open("p", "{a}/main", enable=["Page"])

@@ -38,7 +38,7 @@ async def test_discover_then_create_and_close(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_create_with_an_address(scenario: Any) -> None:
+async def test_create_with_a_url(scenario: Any) -> None:
     scenario.send("Target.setDiscoverTargets", {"discover": True})
     scenario.send("Target.createTarget", {"url": "{a}/main"}, save={"target.p": "targetId"})
     scenario.settle()
@@ -66,7 +66,7 @@ async def test_detach_by_its_own_session(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_close_by_page(scenario: Any) -> None:
+async def test_close_with_page_close(scenario: Any) -> None:
     scenario.send("Target.setDiscoverTargets", {"discover": True})
     scenario.open("p", "{a}/main", enable=["Page", "Inspector"])
     scenario.send("Page.close", on="p")
@@ -142,7 +142,7 @@ async def test_auto_attach_to_new_pages(scenario: Any, wait: bool) -> None:
     await scenario.conforms()
 
 
-async def test_a_new_page_that_waits(scenario: Any) -> None:
+async def test_a_new_page_is_paused(scenario: Any) -> None:
     scenario.auto_attach(wait=True, filter=PAGES)
     scenario.send("Target.createTarget", {"url": "about:blank"}, save={"target.p": "targetId"})
     scenario.expect("Target.attachedToTarget", {"waitingForDebugger": True}, save={"session.p": "params.sessionId"})
@@ -157,7 +157,7 @@ async def test_a_new_page_that_waits(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_auto_attach_to_what_is_there(scenario: Any) -> None:
+async def test_auto_attach_to_existing_pages(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
     scenario.auto_attach(filter=PAGES)
     scenario.settle()
@@ -175,7 +175,7 @@ async def test_auto_attach_filter_excludes_pages(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_auto_attach_recursion(scenario: Any) -> None:
+async def test_auto_attach_on_nested_oopifs(scenario: Any) -> None:
     scenario.page("/outer", AddFrame("inner", "{b}/inner"))
     scenario.page("/inner", AddFrame("leaf", "{a}/leaf"))
     scenario.open("p")
@@ -235,7 +235,7 @@ async def test_popup_stalls_its_opener(scenario: Any, noopener: bool, wait: bool
     await scenario.conforms()
 
 
-async def test_flat_only(scenario: Any) -> None:
+async def test_commands_of_the_root_session_on_a_page_session(scenario: Any) -> None:
     scenario.open("p")
     scenario.send("Target.setAutoAttach", {"autoAttach": True, "waitForDebuggerOnStart": False}, on="p")
     scenario.send("Target.setDiscoverTargets", {"discover": True}, on="p")
@@ -254,7 +254,7 @@ async def test_attach_from_a_page(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_a_further_session_of_the_browser(scenario: Any) -> None:
+async def test_a_second_session_of_the_browser(scenario: Any) -> None:
     scenario.open("p")
     scenario.send("Target.attachToBrowserTarget", save={"session.b": "sessionId"})
     for method in ("Target.getTargetInfo", "Target.getTargets", "Target.getBrowserContexts", "Page.enable"):
@@ -275,7 +275,7 @@ async def test_a_further_session_of_the_browser(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_nested_iframes_out_of_process_are_left(scenario: Any) -> None:
+async def test_nested_oopifs_are_removed(scenario: Any) -> None:
     scenario.page("/outer", AddFrame("inner", "{b}/inner"))
     scenario.page("/inner", AddFrame("leaf", "{a}/leaf"))
     scenario.send("Target.setDiscoverTargets", {"discover": True})
@@ -293,7 +293,7 @@ async def test_nested_iframes_out_of_process_are_left(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_an_iframe_out_of_process_crashes(scenario: Any) -> None:
+async def test_an_oopif_crashes(scenario: Any) -> None:
     scenario.page("/outer", AddFrame("inner", "{b}/inner"))
     scenario.send("Target.setDiscoverTargets", {"discover": True})
     scenario.open("p", "{a}/outer")

@@ -1,4 +1,4 @@
-"""What is a message, and how it is refused when it is none (facts 8, 53, 54, 56, 59)."""
+"""Which texts are messages, and how Chromium refuses the others (facts 8, 53, 54, 56, 59)."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("part", range(3))
-async def test_malformed(scenario: Any, part: int) -> None:
+async def test_malformed_messages(scenario: Any, part: int) -> None:
     for text in list(MALFORMED.values())[part::3]:
         scenario.raw(text)
     await scenario.conforms()
@@ -168,7 +168,7 @@ async def test_ids_are_counted_per_session(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_an_id_twice_in_flight(scenario: Any) -> None:
+async def test_a_repeated_id_in_flight(scenario: Any) -> None:
     scenario.open("p")
     scenario.evaluate("alert('blocks')", on="p", wait=False)
     scenario.expect("Page.javascriptDialogOpening", on="p")
@@ -199,7 +199,7 @@ async def test_a_session_of_another_client(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_a_page_is_not_the_browser(scenario: Any) -> None:
+async def test_commands_of_the_root_session_on_a_page_session(scenario: Any) -> None:
     scenario.open("p")
     scenario.send("Target.createBrowserContext", {}, on="p")
     scenario.send("Target.getBrowserContexts", {}, on="p")

@@ -1,4 +1,4 @@
-"""Workers: dedicated, shared and service workers, who is told of them, when they run, and how they end (fact 48)."""
+"""Dedicated, shared and service workers: which sessions see them, when they run, and how they end (fact 48)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ DISCOVER = {"discover": True}
 NOT_FOR_WORKERS = ("Page.enable", "DOM.enable", "Performance.enable", "CSS.enable", "Overlay.enable", "Security.enable")
 
 
-def attached(scenario: Any, label: str, *, on: str = "browser", kind: str = "worker") -> None:
-    """The session that somebody's auto-attach opened on a worker."""
+def expect_attached(scenario: Any, label: str, *, on: str = "browser", kind: str = "worker") -> None:
+    """Wait for the session that auto-attach opens on a worker, and label it."""
     save = {f"session.{label}": "params.sessionId", f"target.{label}": "params.targetInfo.targetId"}
     scenario.expect("Target.attachedToTarget", {"targetInfo.type": kind}, on=on, save=save)
 
@@ -29,8 +29,8 @@ async def test_a_dedicated_worker(scenario: Any, wait: bool) -> None:
     scenario.open("p", "{a}/main")
     scenario.auto_attach(on="p", wait=wait)
     scenario.act(Worker("w", "/w.js"), on="p")
-    attached(scenario, "w", on="p")
-    scenario.evaluate("1+1", on="w")  # it answers, though it has not run
+    expect_attached(scenario, "w", on="p")
+    scenario.evaluate("1+1", on="w")  # a worker answers even if it is paused before its script
     scenario.send("Runtime.enable", on="w")
     scenario.send("Runtime.runIfWaitingForDebugger", on="w")
     scenario.settle()
@@ -43,13 +43,13 @@ async def test_a_dedicated_worker(scenario: Any, wait: bool) -> None:
     await scenario.conforms()
 
 
-async def test_a_dedicated_worker_that_nobody_watches(scenario: Any) -> None:
+async def test_auto_attach_to_a_running_dedicated_worker(scenario: Any) -> None:
     scenario.page("/w.js", ScriptError("boom"))
     scenario.send("Target.setDiscoverTargets", DISCOVER)
     scenario.open("p", "{a}/main")
     scenario.act(Worker("w", "/w.js"), on="p")
     scenario.auto_attach(on="p", wait=True)
-    attached(scenario, "w", on="p")
+    expect_attached(scenario, "w", on="p")
     scenario.settle()
     scenario.send("Runtime.enable", on="w")
     scenario.send("Target.closeTarget", {"targetId": "$target.w"})
@@ -59,22 +59,22 @@ async def test_a_dedicated_worker_that_nobody_watches(scenario: Any) -> None:
     await scenario.conforms()
 
 
-async def test_what_workers_do_not_have(scenario: Any) -> None:
+async def test_domains_that_workers_lack(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
     scenario.auto_attach(on="p")
     scenario.act(Worker("w", "/w.js"), on="p")
-    attached(scenario, "w", on="p")
+    expect_attached(scenario, "w", on="p")
     for method in NOT_FOR_WORKERS:
         scenario.send(method, on="w")
     await scenario.conforms()
 
 
-async def test_a_dedicated_worker_and_its_document(scenario: Any) -> None:
+async def test_a_dedicated_worker_ends_with_its_document(scenario: Any) -> None:
     scenario.send("Target.setDiscoverTargets", DISCOVER)
     scenario.open("p", "{a}/main")
     scenario.auto_attach(on="p")
     scenario.act(Worker("w", "/w.js"), on="p")
-    attached(scenario, "w", on="p")
+    expect_attached(scenario, "w", on="p")
     scenario.go("{a}/other", on="p")
     scenario.expect("Target.detachedFromTarget", on="p")
     scenario.evaluate("1", on="w")
@@ -88,7 +88,7 @@ async def test_a_reload_ends_a_dedicated_worker(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
     scenario.auto_attach(on="p")
     scenario.act(Worker("w", "/w.js"), on="p")
-    attached(scenario, "w", on="p")
+    expect_attached(scenario, "w", on="p")
     scenario.send("Page.reload", on="p")
     scenario.expect("Target.targetDestroyed", {"targetId": "$target.w"})
     scenario.settle()
@@ -101,7 +101,7 @@ async def test_a_page_closes_with_its_worker(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
     scenario.auto_attach(on="p")
     scenario.act(Worker("w", "/w.js"), on="p")
-    attached(scenario, "w", on="p")
+    expect_attached(scenario, "w", on="p")
     scenario.send("Target.closeTarget", {"targetId": "$target.p"})
     scenario.settle()
     await scenario.conforms()
@@ -112,22 +112,22 @@ async def test_a_page_crashes_with_its_worker(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
     scenario.auto_attach(on="p")
     scenario.act(Worker("w", "/w.js"), on="p")
-    attached(scenario, "w", on="p")
+    expect_attached(scenario, "w", on="p")
     scenario.send("Page.crash", on="p", wait=False)
     scenario.expect("Target.targetCrashed")
     scenario.send("Target.getTargets")
     await scenario.conforms()
 
 
-async def test_a_worker_of_a_frame_out_of_process(scenario: Any) -> None:
+async def test_a_worker_of_an_oopif(scenario: Any) -> None:
     scenario.page("/outer", AddFrame("inner", "{b}/inner"))
     scenario.send("Target.setDiscoverTargets", DISCOVER)
     scenario.open("p", "{a}/outer")
     scenario.auto_attach(on="p")
-    attached(scenario, "inner", on="p", kind="iframe")
+    expect_attached(scenario, "inner", on="p", kind="iframe")
     scenario.auto_attach(on="inner")
     scenario.act(Worker("w", "/w.js"), on="inner")
-    attached(scenario, "w", on="inner")
+    expect_attached(scenario, "w", on="inner")
     scenario.act(RemoveFrame("inner"), on="p")
     await scenario.conforms()
 
@@ -137,9 +137,9 @@ async def test_a_shared_worker(scenario: Any) -> None:
     scenario.send("Target.setDiscoverTargets", DISCOVER)
     scenario.auto_attach(wait=True, filter=SHARED)
     scenario.open("p", "{a}/main")
-    scenario.auto_attach(on="p")  # it is told to no page
+    scenario.auto_attach(on="p")  # no page session sees a shared worker
     scenario.act(Worker("s", "/s.js", kind="shared"), on="p")
-    attached(scenario, "s", kind="shared_worker")
+    expect_attached(scenario, "s", kind="shared_worker")
     scenario.evaluate("1+1", on="s")
     scenario.send("Runtime.enable", on="s")
     scenario.send("Runtime.runIfWaitingForDebugger", on="s")
@@ -159,7 +159,7 @@ async def test_a_shared_worker_of_two_pages(scenario: Any) -> None:
         scenario.open(label, f"{{a}}/{label}")
         scenario.act(Worker("s", "/s.js", kind="shared"), on=label)
     scenario.auto_attach(filter=SHARED)
-    attached(scenario, "s", kind="shared_worker")
+    expect_attached(scenario, "s", kind="shared_worker")
     scenario.send("Runtime.enable", on="s")
     scenario.evaluate("location.href", on="s")
     scenario.go("{a}/other", on="p")
@@ -173,7 +173,7 @@ async def test_a_shared_worker_ends_with_its_page(scenario: Any) -> None:
     scenario.auto_attach(filter=SHARED)
     scenario.open("p", "{a}/main")
     scenario.act(Worker("s", "/s.js", kind="shared"), on="p")
-    attached(scenario, "s", kind="shared_worker")
+    expect_attached(scenario, "s", kind="shared_worker")
     scenario.send("Target.closeTarget", {"targetId": "$target.p"})
     scenario.expect("Target.targetDestroyed", {"targetId": "$target.s"})
     scenario.evaluate("1", on="s")
@@ -185,7 +185,7 @@ async def test_a_shared_worker_is_closed(scenario: Any) -> None:
     scenario.open("p", "{a}/main")
     scenario.act(Worker("s", "/s.js", kind="shared"), on="p")
     scenario.auto_attach(filter=SHARED)
-    attached(scenario, "s", kind="shared_worker")
+    expect_attached(scenario, "s", kind="shared_worker")
     scenario.settle()
     scenario.send("Target.closeTarget", {"targetId": "$target.s"})
     scenario.expect("Target.targetDestroyed", {"targetId": "$target.s"})
@@ -196,16 +196,16 @@ async def test_a_shared_worker_is_closed(scenario: Any) -> None:
 
 async def test_a_service_worker(scenario: Any) -> None:
     scenario.page("/sw.js", Console("first"))
-    in_a_context_of_its_own(scenario)
+    open_page_in_own_context(scenario)
     scenario.auto_attach(on="p")
     scenario.act(Worker("w", "/sw.js", kind="service"), on="p")
-    attached(scenario, "w", on="p", kind="service_worker")
+    expect_attached(scenario, "w", on="p", kind="service_worker")
     scenario.send("Runtime.enable", on="w")
     scenario.evaluate("console.log('again')", on="w")
     scenario.send("Page.enable", on="w")
     scenario.act(Worker("again", "/sw.js", kind="service"), on="p")
     scenario.auto_attach(filter=SERVICE)
-    attached(scenario, "b", kind="service_worker")
+    expect_attached(scenario, "b", kind="service_worker")
     scenario.send("Target.getTargets")
     scenario.send("Target.closeTarget", {"targetId": "$target.p"})
     scenario.settle()
@@ -214,14 +214,14 @@ async def test_a_service_worker(scenario: Any) -> None:
 
 
 @pytest.mark.parametrize("order", ["wb", "bw"])
-async def test_a_service_worker_that_waits(scenario: Any, order: str) -> None:
+async def test_a_paused_service_worker(scenario: Any, order: str) -> None:
     scenario.page("/sw.js", Console("first"))
-    in_a_context_of_its_own(scenario)
+    open_page_in_own_context(scenario)
     scenario.auto_attach(wait=True, filter=SERVICE)
     scenario.auto_attach(on="p", wait=True)
     scenario.act(Worker("w", "/sw.js", kind="service"), on="p")
-    attached(scenario, "w", on="p", kind="service_worker")
-    attached(scenario, "b", kind="service_worker")
+    expect_attached(scenario, "w", on="p", kind="service_worker")
+    expect_attached(scenario, "b", kind="service_worker")
     for on in order:
         scenario.send("Runtime.enable", on=on, wait=False)
         scenario.send("Runtime.runIfWaitingForDebugger", on=on, wait=False)
@@ -230,9 +230,9 @@ async def test_a_service_worker_that_waits(scenario: Any, order: str) -> None:
     await scenario.conforms()
 
 
-async def test_a_service_worker_that_waits_for_two_clients(scenario: Any) -> None:
+async def test_a_service_worker_paused_by_two_clients(scenario: Any) -> None:
     scenario.page("/sw.js", Console("first"))
-    in_a_context_of_its_own(scenario)
+    open_page_in_own_context(scenario)
     scenario.connect("B")
     for client in "AB":
         scenario.auto_attach(wait=True, filter=SERVICE, client=client)
@@ -253,23 +253,23 @@ async def test_a_service_worker_that_waits_for_two_clients(scenario: Any) -> Non
     await scenario.conforms()
 
 
-async def test_a_service_worker_is_watched_by_pages_of_its_origin(scenario: Any) -> None:
-    in_a_context_of_its_own(scenario)
+async def test_pages_attach_to_service_workers_of_their_origin(scenario: Any) -> None:
+    open_page_in_own_context(scenario)
     scenario.auto_attach(on="p")
     scenario.act(Worker("w", "/sub/sw.js", kind="service"), on="p")
-    attached(scenario, "w", on="p", kind="service_worker")
+    expect_attached(scenario, "w", on="p", kind="service_worker")
     scenario.go("{a}/other", on="p")
     scenario.evaluate("1+1", on="w")
     scenario.go("{b}/other", on="p")
     scenario.expect("Target.detachedFromTarget", on="p")
     scenario.evaluate("1+1", on="w")
     scenario.go("{a}/third", on="p")
-    attached(scenario, "again", on="p", kind="service_worker")
+    expect_attached(scenario, "again", on="p", kind="service_worker")
     await scenario.conforms()
 
 
-def in_a_context_of_its_own(scenario: Any) -> None:
-    """Since a service worker stays as long as that does."""
+def open_page_in_own_context(scenario: Any) -> None:
+    """Open a page in a new browser context: a service worker runs as long as its context exists."""
     scenario.send("Target.createBrowserContext", save={"context.c": "browserContextId"})
     scenario.open("p", "{a}/main", context="c")
     scenario.send("Target.setDiscoverTargets", DISCOVER)

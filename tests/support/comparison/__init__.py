@@ -1,4 +1,4 @@
-"""One list of client commands, two browsers: a real Chromium and the fake; what the fake does otherwise is its bug.
+"""Conformance: one list of client commands, run on a real Chromium and on the fake browser, and compared.
 
     async def test_alert_accepted(scenario):
         scenario.open("p")
@@ -7,9 +7,10 @@
         scenario.send("Page.handleJavaScriptDialog", {"accept": True}, on="p")
         await scenario.conforms()
 
-A scenario is a value: commands, what to wait for between them, and pages told as steps of a script. Chromium gets the
-pages as HTML that does these steps, over HTTP under two host names (`{a}` and `{b}`, two sites); the fake gets the steps.
+A scenario is a value: commands, what to wait for between them, and pages as steps of a script. Chromium gets the pages as
+HTML that performs these steps, over HTTP under two host names (`{a}` and `{b}`, two sites); the fake gets the steps.
+Whatever the fake does differently is a bug of the fake.
 
-`scenario.py` has the commands, `site.py` the pages; `performing.py` does the commands on either browser; `messages.py`
-makes what came back comparable; `deviations.py` compares.
+`scenario.py` contains the commands, `site.py` the pages; `performing.py` performs the commands on either browser;
+`messages.py` makes the received messages comparable; `deviations.py` compares them.
 """

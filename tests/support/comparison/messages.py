@@ -1,6 +1,6 @@
-"""What came back, comparable: labels stand for ids, and noise is left out.
+"""Make received messages comparable: replace ids by labels and leave out noise.
 
-`NOISE` is what neither is asked about, `UNCOMPARED` the values that are different by nature.
+`NOISE` lists events that are compared on neither browser, `UNCOMPARED` members with values that differ by nature.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from typing import Any
 
 import attrs
 
-from support.comparison.performing import Told
+from support.comparison.performing import Received
 from support.comparison.scenario import Json
 
 ENDS_OF_A_LOAD = ("Page.frameStoppedLoading", "Page.loadEventFired", "Page.domContentEventFired")
-"""How far an empty page had come when a client enabled Page is chance, so that of its first load none of these counts."""
+"""Ignored in the first load of an empty page: how far that had loaded when a client enabled Page is chance."""
 NOISE = ("Network.",)
-"""Events, by their beginning, that are not modelled at all: the fake has no network of which anything could be told, and takes
-note of `Network.enable` and no more. Beside them: whatever is about a `browser_ui` target, which is the browser's own.
-Whatever else Chromium says is compared."""
+"""Prefixes of events that are not modelled: the fake has no network, and only records `Network.enable`.
+
+Messages about a `browser_ui` target, which belongs to the browser itself, are ignored too. Everything else that Chromium
+sends is compared."""
 PAINTED = (
     "firstPaint",
     "firstContentfulPaint",
@@ -28,7 +29,7 @@ PAINTED = (
     "firstMeaningfulPaint",
     "firstMeaningfulPaintCandidate",
 )
-"""How far a document has come, where that is told by what was painted: the fake paints nothing."""
+"""Lifecycle events that painting causes: the fake paints nothing."""
 UNCOMPARED = {
     "timestamp": "<time>",
     "scriptId": "<script>",
@@ -46,9 +47,9 @@ UNCOMPARED = {
     "userAgent": "<version>",
     "jsVersion": "<version>",
 }
-"""Members whose values are their own in every run, by what stands for them."""
+"""Members with other values in every run, and their placeholders."""
 Key = tuple[str, str, str, str, int]
-"""Client, session, what, about what, and which of those that are alike."""
+"""Client, session, method or reply, its subjects, and a count of equal ones."""
 _ID = re.compile(r"\b[0-9A-F]{32}\b")
 _PLACE = re.compile(r":\d+:\d+\b")
 
@@ -58,7 +59,7 @@ class Message:
     key: Key
     fields: Mapping[str, Any]
     subjects: frozenset[str]
-    place: int
+    position: int
 
     def __str__(self) -> str:
         client, session, what, about, number = self.key
@@ -66,15 +67,15 @@ class Message:
         return f"{client} {session}: {what} {about} #{number}  {fields}"
 
 
-def comparable(told: Told, origins: Mapping[str, str]) -> list[Message]:
-    """The messages with labels in place of ids, and without noise."""
-    labels = Labels(told, origins)
-    hidden = set(_hidden([message for _, message in told.messages]))
+def comparable(received: Received, origins: Mapping[str, str]) -> list[Message]:
+    """Return the messages with labels instead of ids, and without noise."""
+    labels = Labels(received, origins)
+    hidden = set(_hidden([message for _, message in received.messages]))
     seen: Counter[tuple[str, str, str, str]] = Counter()
     last_info: dict[tuple[str, str, str], Any] = {}
     found: list[Message] = []
     empty: set[str] = set()
-    for place, (client, message) in enumerate(told.messages):
+    for position, (client, message) in enumerate(received.messages):
         if _is_noise(message, hidden) or _is_of_an_empty_page(message, empty):
             continue
         session = labels.session(message.get("sessionId"))
@@ -83,7 +84,7 @@ def comparable(told: Told, origins: Mapping[str, str]) -> list[Message]:
         subjects = _subjects(shown)
         about = " ".join([*sorted(subjects), *_named(shown)])
         if what == "Target.targetInfoChanged":
-            # How often a title or an icon is told of again is the renderer's whim.
+            # Chance decides how often the browser repeats it for a title or an icon.
             if last_info.get((client, session, about)) == shown:
                 continue
             last_info[client, session, about] = shown
@@ -91,7 +92,7 @@ def comparable(told: Told, origins: Mapping[str, str]) -> list[Message]:
         seen[alike] += 1
         if "sessionId" in message:
             subjects |= {session}
-        found.append(Message((*alike, seen[alike]), dict(_leaves(shown)), frozenset(subjects), place))
+        found.append(Message((*alike, seen[alike]), dict(_leaves(shown)), frozenset(subjects), position))
     return found
 
 
@@ -103,7 +104,7 @@ def _is_noise(message: Json, hidden: set[str]) -> bool:
 
 
 def _is_of_an_empty_page(message: Json, empty: set[str]) -> bool:
-    """Whether it is of the first load of a page; `empty` are the sessions of those in which nothing has begun yet."""
+    """Return True for a message of a page's first load; `empty` holds the sessions of pages that have not navigated."""
     method, params, session = message.get("method"), message.get("params") or {}, message.get("sessionId")
     if method == "Target.attachedToTarget":
         info = params["targetInfo"]
@@ -117,7 +118,7 @@ def _is_of_an_empty_page(message: Json, empty: set[str]) -> bool:
 
 
 def _hidden(value: Any) -> Iterator[str]:
-    """The ids of targets that are the browser's own furniture."""
+    """Yield the ids of `browser_ui` targets."""
     if isinstance(value, list):
         for each in value:
             yield from _hidden(each)
@@ -129,7 +130,7 @@ def _hidden(value: Any) -> Iterator[str]:
 
 
 def _named(shown: Json) -> list[str]:
-    """What tells alike messages apart beside what they are about."""
+    """Return what distinguishes messages of one kind with the same subjects."""
     return [shown["params"]["name"]] if shown.get("method") == "Page.lifecycleEvent" else []
 
 
@@ -155,24 +156,24 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 class Labels:
-    """What ids stand for: the scenario's own labels, else the first address that was told with them."""
+    """The labels of ids: the scenario's own labels, else the first URL that arrived with the id."""
 
-    def __init__(self, told: Told, origins: Mapping[str, str]) -> None:
+    def __init__(self, received: Received, origins: Mapping[str, str]) -> None:
         self._origins = origins
         self._labels: dict[str, str] = {}
         self._used: Counter[str] = Counter()
         self._urls: dict[str, str] = {}
         self._kinds: dict[str, str] = {}
         self._contexts: dict[tuple[str | None, int], str] = {}
-        for name, value in told.names.items():
+        for name, value in received.names.items():
             kind, _, label = name.partition(".")
             self._labels.setdefault(value, label if kind == "target" else f"{kind} {label}")
-        for _, message in told.messages:
+        for _, message in received.messages:
             self._look(message)
         for found, kind in self._kinds.items():
             if kind != "session":
                 self._give(found, f"{kind} {self._urls.get(found, '')}")
-        for _, message in told.messages:
+        for _, message in received.messages:
             params = message.get("params") or {}
             if message.get("method") == "Target.attachedToTarget":
                 target = self._labels.get(params["targetInfo"]["targetId"], "?")
@@ -224,9 +225,9 @@ class Labels:
         return "browser" if found is None else self._labels.get(found, "an unknown session")
 
     def shown(self, value: Any, message: Json) -> Any:
-        """A part of a message, with labels."""
+        """Return a part of a message with its ids replaced by labels."""
         if value is message.get("params") and message.get("method") == "Runtime.executionContextCreated":
-            made = value["context"]  # a process of its own counts from 1 again
+            made = value["context"]  # each renderer process counts from 1
             self._contexts[message.get("sessionId"), made["id"]] = self._labels[made["uniqueId"]]
         if isinstance(value, dict):
             return {

@@ -1,4 +1,4 @@
-"""The acts of a scenario, done on either of two browsers: a real Chromium and the fake."""
+"""Perform the acts of a scenario on either browser: a real Chromium or the fake."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ from support.comparison.scenario import Act, Connect, Ends, Expect, Json, Leave,
 from support.comparison.site import Site
 
 QUIET = 0.1
-"""Seconds without a message, after which a real browser has nothing more to say."""
+"""Seconds without a message after which a real browser counts as settled."""
 QUIET_WHILE_LOADING = 0.3
-"""The same, where it has said that a frame loads, and not yet that it stopped."""
-QUIET_WHILE_IDLE_IS_TOLD = 0.8
-"""The same, where it was asked to tell how far documents have come: it tells of half a second without a request."""
+"""The same while a frame has started to load and has not stopped."""
+QUIET_WITH_LIFECYCLE_EVENTS = 0.8
+"""The same with lifecycle events enabled: some report half a second without a request."""
 PROMPT_RUNS = 3
-"""After how many of these documents may come late."""
+"""The number of first runs in which the server delays no document."""
 QUIET_WHEN_LATE = 0.4
-"""Seconds more without a message, in the runs after these."""
+"""Additional seconds without a message in the runs after these."""
 SLOW = 0.05
-"""Seconds before each command of a client that takes its time."""
+"""Seconds before each command in a run with a slow client."""
 PATIENCE = 3.0
-"""Seconds in which an awaited message comes."""
+"""Seconds to wait for a message."""
 
 
 @attrs.define
-class Told:
-    """Everything that came back, in the order of arrival, by client; and what the scenario's labels stand for."""
+class Received:
+    """All received messages in order of arrival, each with its client, and the values of the scenario's labels."""
 
     messages: list[tuple[str, Json]] = attrs.Factory(list["tuple[str, Json]"])
     names: dict[str, str] = attrs.Factory(dict["str", "str"])
     taken: set[int] = attrs.Factory(set["int"])
     ended: set[str] = attrs.Factory(set["str"])
-    free: set[frozenset[int]] = attrs.Factory(set["frozenset[int]"])
-    """Pairs of messages that might as well have come in the other order; only the fake can tell."""
+    unordered: set[frozenset[int]] = attrs.Factory(set["frozenset[int]"])
+    """Pairs of positions of messages that could also have arrived in the other order; only the fake knows them."""
     loading: set[tuple[str | None, str]] = attrs.Factory(set["tuple[str | None, str]"])
-    """Sessions and the frames that load there."""
+    """Each loading frame, with the session that reported it."""
     problem: str = ""
-    """What was awaited and did not come: the scenario ended there."""
+    """The awaited message that did not arrive: the scenario ended there."""
 
-    def hear(self, client: str, message: Json) -> None:
-        """One more."""
+    def add(self, client: str, message: Json) -> None:
+        """Append a message and follow which frames load."""
         self.messages.append((client, message))
         params, session = message.get("params") or {}, message.get("sessionId")
         if message.get("method") == "Page.frameStartedLoading":
@@ -57,22 +57,22 @@ class Told:
         elif message.get("method") in ("Page.frameStoppedLoading", "Page.frameDetached"):
             self.loading.discard((session, params["frameId"]))
         elif message.get("method") in ("Page.javascriptDialogOpening", "Fetch.requestPaused"):
-            self.loading.clear()  # it loads when the client has answered, and no sooner
+            self.loading.clear()  # loading continues only when the client has answered
         elif message.get("method") == "Target.detachedFromTarget":
             self.loading = {each for each in self.loading if each[0] != params["sessionId"]}
 
     def find(self, client: str, fits: Callable[[Json], bool]) -> int | None:
-        """The first one that was not taken yet."""
-        for number, (whose, message) in enumerate(self.messages):
-            if number not in self.taken and whose == client and fits(message):
+        """Return the position of the first matching message that no act has consumed; None without one."""
+        for number, (receiver, message) in enumerate(self.messages):
+            if number not in self.taken and receiver == client and fits(message):
                 return number
         return None
 
 
 class Browser(Protocol):
-    """Either of the two."""
+    """What `perform` needs of either browser."""
 
-    told: Told
+    received: Received
 
     async def connect(self, client: str) -> None: ...
     async def send(self, client: str, text: str) -> None: ...
@@ -81,17 +81,17 @@ class Browser(Protocol):
     async def until(self, ready: Callable[[], bool]) -> bool: ...
 
 
-async def perform(acts: Sequence[Act], on: Browser, filled: Callable[[Any], Any]) -> Told:
-    """Do what a client does, up to where something that is awaited does not come, or not as it should be."""
+async def perform(acts: Sequence[Act], on: Browser, filled: Callable[[Any], Any]) -> Received:
+    """Perform the acts until the end, or until an awaited message does not arrive or lacks a saved member."""
     try:
         await _perform(acts, on, filled)
     except (AssertionError, KeyError) as error:
-        on.told.problem = f"{type(error).__name__}: {error}"
-    return on.told
+        on.received.problem = f"{type(error).__name__}: {error}"
+    return on.received
 
 
 async def _perform(acts: Sequence[Act], on: Browser, filled: Callable[[Any], Any]) -> None:
-    told = on.told
+    received = on.received
     for act in acts:
         if isinstance(act, Connect):
             await on.connect(act.client)
@@ -100,32 +100,34 @@ async def _perform(acts: Sequence[Act], on: Browser, filled: Callable[[Any], Any
         elif isinstance(act, Settle):
             await on.settle()
         elif isinstance(act, Ends):
-            assert await on.until(lambda: act.client in told.ended), "the connection did not end"  # noqa: B023
+            assert await on.until(lambda: act.client in received.ended), "the connection did not end"  # noqa: B023
         elif isinstance(act, Raw):
-            before = sum(whose == act.client for whose, _ in told.messages)
+            before = sum(receiver == act.client for receiver, _ in received.messages)
             await on.send(act.client, act.text)
             enough = before + act.replies
-            came = await on.until(lambda: sum(whose == act.client for whose, _ in told.messages) >= enough)  # noqa: B023
-            assert came, f"no answer to {act.text[:80]!r}"
+            arrived = await on.until(
+                lambda: sum(receiver == act.client for receiver, _ in received.messages) >= enough  # noqa: B023
+            )
+            assert arrived, f"no answer to {act.text[:80]!r}"
         elif isinstance(act, Send):
             await _send(act, on, filled)
         else:
-            await _take(act.client, on, told, _fits(act, told, filled), act.save, f"{act.method} on {act.on}")
+            await _take(act.client, on, received, _fits(act, received, filled), act.save, f"{act.method} on {act.on}")
     await on.settle()
 
 
 async def _send(act: Send, on: Browser, filled: Callable[[Any], Any]) -> None:
     message: Json = {"id": act.id, "method": act.method}
     if act.params is not None:
-        message["params"] = _resolved(filled(act.params), on.told.names)
+        message["params"] = _resolved(filled(act.params), on.received.names)
     if act.on != "browser":
-        message["sessionId"] = on.told.names.get(f"session.{act.on}", act.on)
+        message["sessionId"] = on.received.names.get(f"session.{act.on}", act.on)
     await on.send(act.client, json.dumps(message))
     if act.wait:
         await _take(
             act.client,
             on,
-            on.told,
+            on.received,
             lambda each: each.get("id") == act.id,
             {label: f"result.{path}" for label, path in act.save.items()},
             f"an answer to {act.method} on {act.on}",
@@ -133,22 +135,22 @@ async def _send(act: Send, on: Browser, filled: Callable[[Any], Any]) -> None:
 
 
 async def _take(
-    client: str, on: Browser, told: Told, fits: Callable[[Json], bool], save: Mapping[str, str], what: str
+    client: str, on: Browser, received: Received, fits: Callable[[Json], bool], save: Mapping[str, str], what: str
 ) -> None:
-    assert await on.until(lambda: told.find(client, fits) is not None), f"{what} did not come"
-    number = told.find(client, fits)
+    assert await on.until(lambda: received.find(client, fits) is not None), f"{what} did not arrive"
+    number = received.find(client, fits)
     assert number is not None
-    told.taken.add(number)
+    received.taken.add(number)
     for label, path in save.items():
-        found: Any = told.messages[number][1]
+        found: Any = received.messages[number][1]
         for part in path.split("."):
             found = found[int(part)] if isinstance(found, list) else found[part]
-        told.names[label] = found
+        received.names[label] = found
 
 
-def _fits(act: Expect, told: Told, filled: Callable[[Any], Any]) -> Callable[[Json], bool]:
-    session = told.names.get(f"session.{act.on}")
-    where = _resolved(filled(dict(act.where)), told.names)
+def _fits(act: Expect, received: Received, filled: Callable[[Any], Any]) -> Callable[[Json], bool]:
+    session = received.names.get(f"session.{act.on}")
+    where = _resolved(filled(dict(act.where)), received.names)
 
     def fits(message: Json) -> bool:
         if message.get("method") != act.method or message.get("sessionId") != session:
@@ -175,17 +177,17 @@ def _resolved(value: Any, names: Mapping[str, str]) -> Any:
 
 
 class RealBrowser:
-    """Chromium, over one WebSocket for each client."""
+    """A real Chromium, with one WebSocket per client."""
 
     def __init__(self, url: str, nursery: trio.Nursery, number: int) -> None:
-        self.told = Told()
+        self.received = Received()
         self._url = url
         self._nursery = nursery
         self._pace = SLOW if number % 2 else 0
-        self._more = QUIET_WHEN_LATE if number >= PROMPT_RUNS else 0
+        self._extra_quiet = QUIET_WHEN_LATE if number >= PROMPT_RUNS else 0
         self._quiet = QUIET
         self._links: dict[str, Any] = {}
-        self._news = trio.Event()
+        self._arrived = trio.Event()
 
     async def connect(self, client: str) -> None:
         self._links[client] = await self._nursery.start(self._read, client)
@@ -196,25 +198,26 @@ class RealBrowser:
             with contextlib.suppress(Gone):
                 while True:
                     for payload in await transport.receive():
-                        self.told.hear(client, json.loads(bytes(payload)))
+                        self.received.add(client, json.loads(bytes(payload)))
                     self._wake()
-        self.told.ended.add(client)
+        self.received.ended.add(client)
         self._wake()
 
     def _wake(self) -> None:
-        self._news.set()
-        self._news = trio.Event()
+        self._arrived.set()
+        self._arrived = trio.Event()
 
     async def send(self, client: str, text: str) -> None:
         if '"Page.setLifecycleEventsEnabled"' in text:
-            self._quiet = QUIET_WHILE_IDLE_IS_TOLD
+            self._quiet = QUIET_WITH_LIFECYCLE_EVENTS
         if self._pace:
             await trio.sleep(self._pace)
         await self._links[client].send([text.encode("utf-8", "surrogatepass")])
 
     async def leave(self, client: str) -> None:
-        await self._links.pop(client).aclose()  # while it is read on, or the goodbye would be waited for in vain
-        await self.until(lambda: client in self.told.ended)
+        # The reader task still runs: it reads the browser's close frame, without which `aclose` would wait in vain.
+        await self._links.pop(client).aclose()
+        await self.until(lambda: client in self.received.ended)
 
     async def leave_all(self) -> None:
         for client in tuple(self._links):
@@ -223,24 +226,24 @@ class RealBrowser:
     async def settle(self) -> None:
         with trio.move_on_after(PATIENCE):
             while True:
-                longest = max(self._quiet, QUIET_WHILE_LOADING if self.told.loading else 0)
-                with trio.move_on_after(longest + self._more) as quiet:
-                    await self._news.wait()
+                longest = max(self._quiet, QUIET_WHILE_LOADING if self.received.loading else 0)
+                with trio.move_on_after(longest + self._extra_quiet) as quiet:
+                    await self._arrived.wait()
                 if quiet.cancelled_caught:
                     return
 
     async def until(self, ready: Callable[[], bool]) -> bool:
         with trio.move_on_after(PATIENCE):
             while not ready():
-                await self._news.wait()
+                await self._arrived.wait()
         return ready()
 
 
-class MadeUpBrowser:
-    """The fake."""
+class WrappedFake:
+    """The fake browser behind the same interface."""
 
     def __init__(self, fake: FakeBrowser) -> None:
-        self.told = Told()
+        self.received = Received()
         self.fake = fake
         self._ends: dict[str, ClientEnd] = {}
 
@@ -266,20 +269,20 @@ class MadeUpBrowser:
 
     def _collect(self) -> None:
         for client, end in self._ends.items():
-            places: dict[int, int] = {}
+            positions: dict[int, int] = {}
             earlier: dict[int, set[int]] = {}
             while ready := end.ready():
                 number, after = ready[0].number, ready[0].after
                 earlier[number] = set(after).union(*(earlier.get(each, ()) for each in after))
-                self.told.free |= {
-                    frozenset((place, len(self.told.messages)))
-                    for other, place in places.items()
+                self.received.unordered |= {
+                    frozenset((position, len(self.received.messages)))
+                    for other, position in positions.items()
                     if other not in earlier[number]
                 }
-                places[number] = len(self.told.messages)
-                self.told.hear(client, json.loads(self.fake.deliver(end, ready[0])))
+                positions[number] = len(self.received.messages)
+                self.received.add(client, json.loads(self.fake.deliver(end, ready[0])))
             if not end.connected:
-                self.told.ended.add(client)
+                self.received.ended.add(client)
 
 
 @contextlib.asynccontextmanager
@@ -292,24 +295,24 @@ async def real_browser(url: str, number: int = 0) -> AsyncIterator[RealBrowser]:
             await browser.leave_all()
 
 
-async def run_real(scenario: Scenario, url: str, site: Site, number: int) -> Told:
+async def run_real(scenario: Scenario, url: str, site: Site, number: int) -> Received:
     await clean(url)
     async with real_browser(url, number) as browser:
         return await perform(scenario.acts, browser, site.filled)
 
 
 async def clean(url: str) -> None:
-    """Leave the browser as it was: one empty page."""
-    tidy = Scenario("tidy")
+    """Reset the browser to its initial state: one empty page."""
+    cleaning = Scenario("clean")
     async with real_browser(url) as browser:
         await browser.connect("A")
 
         async def ask(method: str, params: Json | None = None) -> Json:
-            tidy.send(method, params)
-            act = tidy.acts[-1]
+            cleaning.send(method, params)
+            act = cleaning.acts[-1]
             assert isinstance(act, Send)
             await _send(act, browser, lambda value: value)
-            return browser.told.messages[max(browser.told.taken)][1].get("result", {})
+            return browser.received.messages[max(browser.received.taken)][1].get("result", {})
 
         for context in (await ask("Target.getBrowserContexts"))["browserContextIds"]:
             await ask("Target.disposeBrowserContext", {"browserContextId": context})

@@ -1,4 +1,4 @@
-"""One list of client commands, as a value; and the JavaScript of each step of a page."""
+"""A scenario: one list of client commands as a value, and the JavaScript of each step of a page."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Expect:
 
 @attrs.frozen(kw_only=True)
 class Settle:
-    """Nothing more comes."""
+    """Wait until no more messages arrive."""
 
 
 @attrs.frozen(kw_only=True)
@@ -57,7 +57,7 @@ class Leave:
 
 @attrs.frozen(kw_only=True)
 class Ends:
-    """The browser ends this connection."""
+    """Wait until the browser ends this connection."""
 
     client: str
 
@@ -66,7 +66,10 @@ Act = Send | Raw | Expect | Settle | Connect | Leave | Ends
 
 
 class Scenario:
-    """See the package. Sessions, targets and contexts are named by labels: `$target.p` in params is the target `p`."""
+    """Pages and commands of a test; its methods append acts, `conforms` runs them on both browsers.
+
+    Labels name sessions, targets and contexts: `$target.p` in params is the target `p`.
+    """
 
     def __init__(self, name: str, judge: Callable[[Scenario], Awaitable[None]] | None = None) -> None:
         self.name = name
@@ -74,14 +77,14 @@ class Scenario:
         self.pages: dict[str, tuple[kinds.Step, ...]] = {}
         self.answers: dict[str, tuple[kinds.Step, ...]] = {}
         self.overrides: dict[str, kinds.Override] = {}
-        """What scripts for new documents put in the place of dialogs, by a text that stands in them."""
+        """How init scripts replace dialogs, by a text that the script's source contains."""
         self._judge = judge
         self._ids = 0
 
     # ── the pages ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def page(self, path: str, *steps: kinds.Step) -> None:
-        """What the document at a path does, on both sites."""
+        """Set the steps of the document at a path, on both sites."""
         self.pages[path] = steps
 
     # ── the client ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -97,7 +100,7 @@ class Scenario:
         save: Mapping[str, str] | None = None,
         id: int | None = None,
     ) -> None:
-        """A command, and usually its answer. `save` gives a label to a member of the result."""
+        """Send a command, and wait for its reply unless `wait` is false. `save` labels a member of the result."""
         self._ids += 1
         self.acts.append(
             Send(
@@ -112,7 +115,7 @@ class Scenario:
         )
 
     def raw(self, text: str, *, client: str = "A", replies: int = 1) -> None:
-        """A text as it is, and the messages that answer it."""
+        """Send a text unchanged, and wait for as many messages as `replies`."""
         self.acts.append(Raw(client=client, text=text, replies=replies))
 
     def expect(
@@ -124,31 +127,31 @@ class Scenario:
         client: str = "A",
         save: Mapping[str, str] | None = None,
     ) -> None:
-        """Wait for an event that no earlier `expect` has had."""
+        """Wait for an event that no earlier `expect` consumed."""
         self.acts.append(Expect(client=client, on=on, method=method, where=where or {}, save=save or {}))
 
     def settle(self) -> None:
-        """Wait until nothing more comes."""
+        """Wait until no more messages arrive."""
         self.acts.append(Settle())
 
     def connect(self, client: str) -> None:
-        """Another client."""
+        """Connect another client."""
         self.acts.append(Connect(client=client))
 
     def leave(self, client: str) -> None:
-        """A client leaves."""
+        """Disconnect a client."""
         self.acts.append(Leave(client=client))
 
     def ends(self, client: str = "A") -> None:
         """Wait until the browser ends the connection."""
         self.acts.append(Ends(client=client))
 
-    # ── what is often done ───────────────────────────────────────────────────────────────────────────────────────────
+    # ── common sequences ─────────────────────────────────────────────────────────────────────────────────────────────
 
     def open(
         self, label: str, url: str = "", *, enable: Sequence[str] = ("Page",), client: str = "A", context: str = ""
     ) -> None:
-        """A page with a session, its domains enabled; then it goes to the URL."""
+        """Create a page with a session, enable the domains, then navigate to the URL."""
         where = {"browserContextId": f"$context.{context}"} if context else {}
         self.send(
             "Target.createTarget",
@@ -156,7 +159,7 @@ class Scenario:
             client=client,
             save={f"target.{label}": "targetId"},
         )
-        self.settle()  # or the end of loading the empty document is told to some and not to others
+        self.settle()  # otherwise chance decides which sessions see the empty document finish loading
         self.attach(label, client=client, enable=enable)
         if url:
             self.go(url, on=label, client=client)
@@ -166,28 +169,28 @@ class Scenario:
     def attach(
         self, label: str, target: str = "", *, client: str = "A", enable: Sequence[str] = (), on: str = "browser"
     ) -> None:
-        """A session, called as its target unless `target` says which that is."""
+        """Attach a session, labelled like its target unless `target` names another one."""
         params = {"targetId": f"$target.{target or label}", "flatten": True}
         self.send("Target.attachToTarget", params, on=on, client=client, save={f"session.{label}": "sessionId"})
         for domain in enable:
             self.send(f"{domain}.enable", on=label, client=client)
 
     def auto_attach(self, *, on: str = "browser", wait: bool = False, client: str = "A", **params: Any) -> None:
-        """Auto-attach, flat."""
-        asked = {"autoAttach": True, "waitForDebuggerOnStart": wait, "flatten": True, **params}
-        self.send("Target.setAutoAttach", asked, on=on, client=client)
+        """Enable auto-attach with flat sessions."""
+        given = {"autoAttach": True, "waitForDebuggerOnStart": wait, "flatten": True, **params}
+        self.send("Target.setAutoAttach", given, on=on, client=client)
 
     def go(self, url: str, *, on: str, client: str = "A") -> None:
-        """Navigate, and wait until everything has come to rest."""
+        """Navigate, and wait until no more messages arrive."""
         self.send("Page.navigate", {"url": url}, on=on, client=client)
         self.settle()
 
     def evaluate(self, expression: str, *, on: str, client: str = "A", wait: bool = True, **params: Any) -> None:
-        """`Runtime.evaluate`."""
+        """Send `Runtime.evaluate`."""
         self.send("Runtime.evaluate", {"expression": expression, **params}, on=on, client=client, wait=wait)
 
     def act(self, *steps: kinds.Step, on: str, client: str = "A", wait: bool = True) -> None:
-        """Let a page do steps, by an expression that does them."""
+        """Let a page perform steps, by an expression that performs them."""
         expression = f"{{{''.join(map(script_of, steps))}}};void 0"
         self.answers[expression] = steps
         gesture = {"userGesture": True} if any(isinstance(step, kinds.Popup) for step in steps) else {}
@@ -196,13 +199,13 @@ class Scenario:
             self.settle()
 
     async def conforms(self) -> None:
-        """Run it on both, and fail with what the fake does otherwise."""
+        """Run the scenario on both browsers, and fail with the fake's deviations."""
         assert self._judge is not None
         await self._judge(self)
 
 
 def script_of(step: kinds.Step) -> str:
-    """The JavaScript that does a step."""
+    """Return the JavaScript that performs a step."""
     if isinstance(step, kinds.Dialog) and step.type == "beforeunload":
         return "addEventListener('beforeunload',event=>event.preventDefault());"
     if isinstance(step, (kinds.Dialog, kinds.Console)) and step.at:
@@ -259,7 +262,7 @@ def script_of(step: kinds.Step) -> str:
         )
     if isinstance(step, kinds.EndWorker):
         return f"{step.label}.terminate();"
-    raise TypeError(f"no JavaScript is known for {step!r}")
+    raise TypeError(f"script_of has no JavaScript for {step!r}")
 
 
 def quoted(text: str) -> str:

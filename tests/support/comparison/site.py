@@ -1,4 +1,4 @@
-"""The pages of a scenario: for Chromium a web server under two names, for the fake a script."""
+"""The pages of a scenario: a web server under two host names for Chromium, a script for the fake."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.comparison.scenario import Scenario, script_of
 
 
 class Site:
-    """The HTTP server, under its two names."""
+    """The HTTP server under its two host names."""
 
     def __init__(self, server: subprocess.Popen[bytes]) -> None:
         assert server.stdout is not None
@@ -26,7 +26,7 @@ class Site:
         self.origins = {"{a}": f"http://127.0.0.1:{port}", "{b}": f"http://localhost:{port}"}
 
     def serve(self, pages: Mapping[str, Sequence[kinds.Step]], late: int) -> None:
-        """Let these paths do these steps, in the run of this number among those in which documents come late, or in none."""
+        """Serve these steps at these paths. `late` selects the delays of the documents; 0 means none."""
         html = {path: self.filled(_source(path, steps)) for path, steps in pages.items()}
         assert self._server.stdin is not None
         assert self._server.stdout is not None
@@ -35,7 +35,7 @@ class Site:
         assert self._server.stdout.readline()
 
     def filled(self, value: Any) -> Any:
-        """Something with the addresses in place of `{a}` and `{b}`."""
+        """Return the value with the origins instead of `{a}` and `{b}`."""
         if isinstance(value, str):
             for label, origin in self.origins.items():
                 value = value.replace(label, origin)
@@ -49,7 +49,7 @@ class Site:
         return value
 
     def script(self, scenario: Scenario) -> kinds.Script:
-        """What the fake is told."""
+        """Return the scenario's pages as the script of a fake browser."""
         answers = {
             self.filled(expression): kinds.Answer(None, self.filled(steps))
             for expression, steps in scenario.answers.items()
@@ -63,7 +63,7 @@ class Site:
 
 
 def _source(path: str, steps: Sequence[kinds.Step]) -> str:
-    """The document at a path, or the script of a worker."""
+    """Return the HTML document at a path, or the script of a worker."""
     script = "".join(map(script_of, steps))
     if path.endswith(".js"):
         return script
@@ -72,7 +72,7 @@ def _source(path: str, steps: Sequence[kinds.Step]) -> str:
 
 @contextlib.contextmanager
 def served_site() -> Iterator[Site]:
-    """A site, while its server runs."""
+    """Run the server in a process of its own, and yield its site."""
     server = subprocess.Popen([sys.executable, site_server.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     with server:
         yield Site(server)

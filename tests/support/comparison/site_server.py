@@ -1,10 +1,11 @@
-"""The pages of the scenarios, in a program of its own: `python site_server.py` prints its port and serves until its input ends.
+"""A web server for the pages of the scenarios, as a program of its own.
 
-Each line of its input is JSON, `[{path: HTML}, number]`, which replaces the one before, and is answered with a line. A
-path that it was not told of has an empty document, or an empty text.
+`python site_server.py` prints its port and serves until its input ends. Each line of its input is JSON,
+`[{path: HTML}, number]`; it replaces the previous one, and the server acknowledges it with a line. A path that the line
+does not contain has an empty document, or an empty text.
 
-With the number 0 all is there at once; with any other each request waits for its turn, which is another one for each of
-three numbers that follow each other.
+With the number 0 the server responds at once. With any other number each request is delayed by 0, 1 or 2 times `TURN`;
+consecutive numbers rotate these delays.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 TURNS = 3
 TURN = 0.1
-"""Seconds from one turn to the next."""
+"""Seconds per step of delay."""
 
 
 class Run:
-    """What is served, and when."""
+    """The pages of one run and their delays."""
 
     def __init__(self, pages: dict[str, str], late: int) -> None:
         self.pages = pages
@@ -30,7 +31,7 @@ class Run:
         self._requests = itertools.count()
 
     def wait(self) -> None:
-        """The next request waits for its turn."""
+        """Delay the next request."""
         if self._late:
             time.sleep(TURN * ((next(self._requests) + self._late) % TURNS))
 
@@ -52,7 +53,7 @@ class Page(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_args: object) -> None:
-        """Say nothing."""
+        """Write no log."""
 
 
 def main() -> None:
