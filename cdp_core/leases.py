@@ -61,7 +61,6 @@ class Leases:
 
     @asynccontextmanager
     async def hold(self, domains: tuple[str, ...]) -> AsyncGenerator[None, None]:
-        """Hold domains enabled for the block."""
         domains = _check(domains)
         await checkpoint()
         release = self.take(domains)

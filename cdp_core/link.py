@@ -420,7 +420,6 @@ class Link(Generic[S]):
         return self.router.open_sessions()
 
     def remove_tap(self, tap: Tap) -> None:
-        """Remove a tap. Idempotent."""
         self._taps = tuple(each for each in self._taps if each is not tap)
 
     def _tap_failed(self, tap: Tap, error: Exception) -> None:
@@ -460,7 +459,6 @@ class Link(Generic[S]):
         self.routes.clear()
 
     def statistics(self) -> LinkStatistics:
-        """Return the counts so far."""
         loss = self.router.loss
         transport_statistics: Callable[[], object] | None = getattr(self._transport, "statistics", None)
         return LinkStatistics(

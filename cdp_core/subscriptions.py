@@ -110,13 +110,11 @@ class Routes:
         cost events."""
 
     def add(self, methods: tuple[str, ...], sink: Sink) -> None:
-        """Register a sink for these methods."""
         for method in methods:
             self._subscribed.add(method)
             self.by_method[method] = (*self.by_method.get(method, ()), sink)
 
     def remove(self, methods: tuple[str, ...], sink: Sink) -> None:
-        """Remove a sink from these methods. Idempotent."""
         for method in methods:
             rest = tuple(each for each in self.by_method.get(method, ()) if each is not sink)
             if rest:
@@ -154,7 +152,6 @@ class Routes:
         read: Callable[[Event], Any] | None,
         where: Callable[[Any], object] | None,
     ) -> Expectation[Any]:
-        """Create an expectation that is armed from now on."""
         expectation: Expectation[Any] = Expectation(
             read=read, where=where, close=lambda sink: self.remove(methods, sink)
         )
@@ -162,7 +159,6 @@ class Routes:
         return expectation
 
     def end(self, error: Callable[[], BaseException]) -> None:
-        """End every sink, each once."""
         sinks = self.sinks()
         self.by_method.clear()
         for sink in sinks:

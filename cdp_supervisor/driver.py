@@ -121,7 +121,6 @@ class Driver:
         self.started = trio.Event()
         """Set when the first link is up and its pages are known, or when the start has failed."""
         self.start_failure: Exception | None = None
-        """Why the start has failed."""
         self.failure: Exception | None = None
         """What a task of the driver raised: a bug in this library, or in the function that gives the address."""
         self.on_failure: Callable[[], None] = lambda: None

@@ -100,11 +100,9 @@ class Runner:
             self._perform(effect)
 
     def snapshot(self) -> Snapshot:
-        """Return a snapshot of the state now."""
         return self._views.snapshot(self.state)
 
     def view(self, state: State) -> Snapshot:
-        """Return a snapshot of an earlier state."""
         return self._views.snapshot(state)
 
     def deadline(self) -> Deadline | None:

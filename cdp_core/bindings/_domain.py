@@ -58,7 +58,6 @@ _PYTHON: Final[Mapping[str, Any]] = {
 
 
 STUB_TYPES: Final = {"str": "str", "int": "int", "num": "float", "bool": "bool", "obj": "dict[str, Any]", "any": "Any"}
-"""The plain types as stubs write them."""
 
 _new_type: Final[Callable[[str, Any], Any]] = NewType
 """Hidden behind a variable: type checkers require a literal name in NewType, and they read the stub anyway."""

@@ -37,7 +37,6 @@ _TEXTS: Final[Mapping[Kind, str]] = {
 
 _counts: dict[Kind, dict[str, int]] = {kind: {} for kind in _TEXTS}
 _arrived: Final[set[str]] = set()
-"""The unknown events that `count_arrival` has counted."""
 _strict = 0
 
 
@@ -58,7 +57,6 @@ class DriftReport:
 
     @property
     def total(self) -> int:
-        """The sum of all counts."""
         return sum(sum(counts.values()) for counts in attrs.astuple(self, recurse=False))
 
     def __bool__(self) -> bool:
@@ -79,7 +77,6 @@ def _report(counts: Mapping[Any, Mapping[str, int]]) -> DriftReport:
 
 
 def forget_drift() -> None:
-    """Reset all counts."""
     for counts in _counts.values():
         counts.clear()
     _arrived.clear()

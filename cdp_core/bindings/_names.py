@@ -35,7 +35,6 @@ def class_name(name: str) -> str:
 
 
 def result_name(command: str) -> str:
-    """Return the class name of a command's result."""
     return class_name(command) + "Result"
 
 

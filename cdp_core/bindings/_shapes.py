@@ -68,7 +68,6 @@ class Shape:
         raise NotImplementedError
 
     def show(self, stored: Any) -> Any:
-        """Return the shown form of a stored value."""
         return stored
 
     def strict(self, in_progress: dict[str, Any]) -> Any:
@@ -211,7 +210,6 @@ class ObjectShape(Shape):
 
     @cached_property
     def kind(self) -> type[Value]:
-        """The class of the values."""
         return self._make()
 
     def getter(self, name: str) -> Callable[[Any], Any]:
@@ -315,7 +313,6 @@ class FieldSpec:
 
     @cached_property
     def shape(self) -> Shape:
-        """The shape of the field's type."""
         return self._resolve(self.type)
 
 

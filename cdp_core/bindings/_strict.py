@@ -29,7 +29,6 @@ _read: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def to_builtins(twin: Twin) -> Json:
-    """Convert a twin to a JSON object."""
     return _read(_write(twin))
 
 

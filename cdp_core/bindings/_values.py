@@ -86,7 +86,6 @@ class EnumValue(str, metaclass=_EnumKind):
 
     @property
     def known(self) -> bool:
-        """True if the bindings have this member."""
         return self in type(self).__cdp_members__
 
     @classmethod
@@ -244,7 +243,6 @@ def make_value(kind: type[Value], source: object) -> Any:
 
 
 def make_values(kind: type[Value], sources: Iterable[object]) -> tuple[Any, ...]:
-    """Make values over several sources."""
     values: list[Any] = []
     for source in sources:
         value = _new(kind)

@@ -65,7 +65,6 @@ def page_line(table: Table, package: str) -> list[str]:
 
 
 def marks_suffix(marks: str) -> str:
-    """Return the marks of an item in words."""
     return ", experimental" * ("~" in marks) + ", deprecated" * ("!" in marks)
 
 
@@ -73,7 +72,6 @@ class Module:
     """The module of a domain: its table as Python code."""
 
     def __init__(self, table: Table, origin: str, package: str) -> None:
-        """`origin` is the protocol that the table comes from."""
         self.table = table
         self.origin = origin
         self.package = package

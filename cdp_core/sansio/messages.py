@@ -106,7 +106,6 @@ class WholeEvent(Event, frozen=True, kw_only=True):
 
     @property
     def size(self) -> int:
-        """The bytes of the message."""
         return self.octets
 
 

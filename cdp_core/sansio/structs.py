@@ -23,7 +23,6 @@ DECODE_ERRORS: tuple[type[Exception], ...] = (msgspec.DecodeError, UnicodeDecode
 """The errors of a strict decoder. RecursionError: 100,000 brackets in a payload must not end the reader."""
 
 encode: Callable[[Any], bytes] = msgspec.json.Encoder().encode
-"""Encode plain JSON."""
 
 
 def decoder(kind: type[T]) -> Callable[[Any], T]:

@@ -307,7 +307,6 @@ class FrameReader:
         return messages
 
     def _fragment_bytes(self) -> int:
-        """Return the received bytes of a fragmented message."""
         return 0 if self._fragments is None else len(self._fragments.octets)
 
     def _refuse(self, size: int, portion: bytes, position: int, start: int) -> int:

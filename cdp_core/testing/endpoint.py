@@ -138,7 +138,6 @@ class FakeServer:
     ) -> None:
         self.fake = fake
         self.connections = 0
-        """The number of WebSockets opened so far."""
         self.ended: Counter[EndReason] = Counter()
         """How many WebSockets ended for each reason on the client's side."""
         self._clock = clock

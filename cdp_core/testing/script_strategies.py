@@ -273,7 +273,6 @@ class _Stage:
     def __init__(self) -> None:
         self._pages = [MAIN]
         self._frames: dict[str, str] = {}
-        """Each frame's parent frame or page."""
         self._urls: dict[str, str] = {}
         """The URL of each frame and page, without the changes by pushState."""
         self._crashed: set[str] = set()

@@ -93,7 +93,6 @@ class Outbox:
         self._complete = False
         self._writing = trio.CancelScope()
         self.idle = True
-        """Whether every queued message is written."""
 
     def put(self, texts: list[bytes]) -> None:
         """Queue messages; cut the client off if more than MAX_BACKLOG_BYTES wait."""

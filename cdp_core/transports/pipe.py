@@ -260,7 +260,6 @@ class PipeTransport:
             self._closing.set()
 
     def statistics(self) -> PipeStatistics:
-        """Return the counts so far."""
         return PipeStatistics(
             sent=self._sent,
             received=self._received,

@@ -55,7 +55,6 @@ class ConsoleRing:
     events = frozenset((LOGGED, THROWN))
 
     def initial(self) -> Rings:
-        """Return empty rings."""
         return Map()
 
     def step(self, state: Rings, input: Input, /) -> tuple[Rings, Iterable[Effect]]:

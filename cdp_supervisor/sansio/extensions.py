@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 MAX_SENDS: Final = 8
 """Commands that one input may bring from one extension."""
 LEVELS: Final = frozenset(("debug", "info", "warning"))
-"""Allowed levels of a `Note`."""
 
 S = TypeVar("S")
 

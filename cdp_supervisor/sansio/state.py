@@ -240,7 +240,6 @@ class State(Struct, frozen=True, kw_only=True):
     adopting: bool
     """True if another client opens the sessions, and the supervisor only follows them."""
     now: float = 0.0
-    """The latest moment of any input."""
     generation: int = 1
     sequence: int = 0
     link: LinkState = LinkState()
@@ -255,12 +254,10 @@ class State(Struct, frozen=True, kw_only=True):
     adrift: Map[TargetId, TargetId] = Map()
     """Frames, with their pages, that lost their session with another one: no event reported the end of the frame."""
     dialog_on: Map[str, TargetId] = Map()
-    """The page of each pending dialog."""
     tickets: Map[int, Ticket] = Map()
     calls: Map[str, CallRecord] = Map()
     ended_calls: tuple[str, ...] = ()
     waiting_calls: tuple[str, ...] = ()
-    """The calls that are not sent yet."""
     deadlines: Deadlines = ()
     deadline_of: Map[str, float] = Map()
     departed: tuple[Dialog, ...] = ()
@@ -279,7 +276,6 @@ class State(Struct, frozen=True, kw_only=True):
     totals: Map[str, int] = Map()
     extensions: tuple[HostedExtension, ...] = ()
     extension_events: frozenset[str] = frozenset()
-    """The event methods that an extension uses."""
 
     @property
     def deadline_entries(self) -> tuple[Entry, ...]:

@@ -39,7 +39,6 @@ class Transition:
         """True if the state was made in this step: no other code has seen it, so it is changed in place."""
         self.at = at
         self.now = at.mono
-        """The latest moment of any input, in seconds."""
         self.extensions = state.extensions
         """The extensions as they are now; `result` puts them into the state."""
         self.effects: list[effects.Effect] = []
@@ -104,7 +103,6 @@ class Transition:
         return True
 
     def count(self, what: str, number: int = 1) -> None:
-        """Count something for the statistics."""
         totals = self.state.totals
         self.update(totals=totals.set(what, totals.get(what, 0) + number))
 

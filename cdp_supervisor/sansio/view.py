@@ -212,7 +212,6 @@ class Snapshot:
 
 
 def snapshot(state: State) -> Snapshot:
-    """Return the snapshot of a state."""
     return Views().snapshot(state)
 
 

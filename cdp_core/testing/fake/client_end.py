@@ -42,7 +42,6 @@ class ClientEnd:
         self._client = client
         self.faults = kinds.LinkFaults(fake.faults, client.number)
         self.delivered = self._received = 0
-        """How many messages were delivered."""
         self.delivery_log = DeliveryLog()
         self._stalled: list[tuple[bytes, int | None]] | None = None
         self._novelties: dict[int, kinds.Novelty] = {}

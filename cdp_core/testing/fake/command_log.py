@@ -59,7 +59,6 @@ class LoggedCommand:
     command: ReceivedCommand
     outcome: CommandOutcome
     code: int | None = None
-    """The error code of a refusal."""
 
 
 @attrs.frozen

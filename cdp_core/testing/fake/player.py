@@ -226,7 +226,6 @@ class Player:
     # ── page actions ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def navigate(self, frame: Frame, url: str) -> None:
-        """Navigate to a document, and run its own script."""
         frames.navigate(self.world, frame, url, self.loaded)
 
     def loaded(self, frame: Frame, done: Done) -> None:

@@ -86,9 +86,7 @@ class World:
         self.targets: dict[str, Target] = {}
         self.tabs: dict[str, Target] = {}
         self.tab_positions: list[int] = []
-        """The positions of the tabs, ascending."""
         self.workers: dict[str, Target] = {}
-        """The targets that are workers."""
         self.page_independent: dict[str, Target] = {}
         """The workers that belong to no single document: shared workers and service workers."""
         self.on_documents_left: Callable[[Iterable[tuple[Frame, int]], bool], None] = lambda _documents, _keep: None
@@ -98,13 +96,11 @@ class World:
         self.frames: dict[str, Frame] = {}
         self.dialogs: list[Dialog] = []
         self.discoverers: list[Session] = []
-        """The sessions that discover targets."""
         self.latency: Callable[[str], float] = at_once
         """How long a server takes for a document, in seconds."""
         self.closed = False
         self.renderers = 0
         self.target_count = 0
-        """How many targets were added."""
         self.documents = 0
         """How many documents were created; a change of a target's interceptors counts, too."""
         self.requests: list[InterceptedRequest] = []
@@ -300,7 +296,6 @@ class World:
 
     @property
     def timestamp(self) -> float:
-        """The monotonic time of events, in seconds."""
         return round(1000.0 + self.now, 6)
 
     # ── adding and removing ──────────────────────────────────────────────────────────────────────────────────────────

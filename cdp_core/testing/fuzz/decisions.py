@@ -268,7 +268,6 @@ class Conductor:
         self._ask = ask
         self.clients: dict[int, ConductedClient] = {}
         self.taken: list[Decision] = []
-        """All decisions so far, in order."""
         self.arrivals = 0
         self._seed = seed
         self._edges: Edges = edges if schedule is None else schedule.edges

@@ -73,7 +73,6 @@ class Example:
     asks: tuple[Json, ...] = attrs.field(default=(), converter=_to_asks, hash=False)
     """The questions for a client that has `ask`."""
     faults: tuple[Fault, ...] = attrs.field(default=(), converter=checked_faults)
-    """The faults to inject."""
     second_client: bool = False
     """Whether another client connected before."""
 

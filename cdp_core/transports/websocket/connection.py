@@ -118,7 +118,6 @@ class WebSocketTransport:
         raise NotImplementedError
 
     def stream_below(self) -> trio.abc.Stream:
-        """Return the stream that trio-websocket gets."""
         raise NotImplementedError
 
     # ── the handshake ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -43,7 +43,6 @@ def resolve_url(base: str, url: str) -> str:
 
 
 def is_within(base: str, url: str) -> bool:
-    """Return whether a URL is a fragment of the document that another URL names."""
     return "#" in url and is_same(base, url)
 
 

@@ -83,7 +83,6 @@ class ResourceRequest:
     frame: Frame
     target: Target
     referrer: str = ""
-    """The URL of the document that requests it."""
     priority: str = "VeryHigh"
     stops: Renderer | None = None
     """The process whose script waits for it."""
@@ -245,7 +244,6 @@ class InterceptedRequest:
             self._done(response)
 
     def intercept_response(self, position: int) -> None:
-        """Let this interceptor pause the response, too."""
         self._intercept_response.add(position)
 
     def drop(self) -> None:

@@ -29,7 +29,6 @@ class Context:
     owner: Client | None = None
     """The client whose disconnect disposes of it, if it was created with that option."""
     front: Target | None = None
-    """The page in front of the others."""
 
 
 @attrs.frozen(eq=False)
@@ -123,7 +122,6 @@ class UnloadBehaviour:
     asks_before_unload: bool = False
     """Whether it asks first, if a user has activated it."""
     user_activated: bool = False
-    """A user has done something in it."""
     listeners: list[tuple[str, Callable[[], None]]] = attrs.Factory(list["tuple[str, Callable[[], None]]"])
     """What else it does, and at which event."""
     hide_dialog: tuple[str, str, str] | None = None
@@ -142,7 +140,6 @@ class Frame:
     url: str = "about:blank"
     name: str = ""
     src: str = "about:blank"
-    """The URL that its element asks for."""
     loader: str = ""
     first_loader: str = ""
     """The loader of its initial empty document, if something asked for that."""
@@ -171,7 +168,6 @@ class Frame:
     navigating: str = ""
     """The loader of a navigation that has begun and is not committed yet."""
     load: Load | None = None
-    """Set while its document loads."""
     referrer: str = ""
     """The URL that its document was requested from."""
     initiator_url: str = ""
@@ -180,7 +176,6 @@ class Frame:
     adopts_site: bool = False
     """It is the empty document of a page that a client opened: it adopts the first site that a frame inside shows."""
     adopted_site: str = ""
-    """The site that it has adopted."""
     left: bool = False
     """Another document has arrived and waits only for this one's process."""
     next_document: tuple[str, str] = ("", "")
@@ -203,7 +198,6 @@ class Frame:
 
     @property
     def busy(self) -> bool:
-        """Whether the load event of its parent has to wait for it."""
         return bool(self.navigating) or self.load is not None
 
     @property
@@ -237,7 +231,6 @@ class Target:
     users: list[tuple[Frame, int]] = attrs.Factory(list["tuple[Frame, int]"])
     """For a shared worker, the frames and documents that asked for it."""
     number: int = 0
-    """Its place in the order of appearing."""
     child_targets: dict[str, Target] = attrs.Factory(dict["str", "Target"])
     """The iframes out of process, and the workers, that its frames created."""
     renderers: dict[str, Renderer] = attrs.Factory(dict["str", "Renderer"])
@@ -255,14 +248,10 @@ class Target:
     crashed: bool = False
     closed: bool = False
     gone: bool = False
-    """It was removed, and is no longer listed."""
     tab: Target | None = None
-    """The tab of a page."""
     subtype: str = ""
     prerender: Target | None = None
-    """The page that is prerendered for a page."""
     prerender_of: Target | None = None
-    """The page for which this one is prerendered."""
     tab_of: Target | None = None
     """The page of a tab; while it exists, the tab has the page's title, URL and opener."""
     strip: Callable[[], Json | None] = lambda: None
@@ -274,9 +263,7 @@ class Target:
     runtime_events: list[tuple[str, Json]] = attrs.Factory(list["tuple[str, Json]"])
     """Console lines and exceptions of its documents, for sessions that enable Runtime later."""
     dialogs: list[Dialog] = attrs.Factory(list["Dialog"])
-    """The open dialogs, oldest first."""
     history: History = attrs.Factory(History)
-    """The history of a page."""
     deferred: list[Callable[[], None]] = attrs.Factory(list["Callable[[], None]"])
     """Commands to its renderer that came while another document was on its way: that document's process answers."""
 
@@ -356,7 +343,6 @@ class Dialog:
     number: int
     seen_by: set[Session] = attrs.Factory(set["Session"])
     document: int = 0
-    """The document whose script raised it."""
     missed_by: tuple[Session, ...] = ()
     """The sessions that had resumed the page, and did not have Page enabled."""
     superseded: bool = False
@@ -399,13 +385,11 @@ class Session:
     auto_attached: bool = False
     """Whether auto-attach opened it: such a session ends when auto-attach is switched off."""
     interceptor: Interceptor | None = None
-    """Set while it has Fetch enabled."""
     held: bool = False
     """Whether its target had to wait for it at first."""
     lets_run: bool = False
     """It sent `runIfWaitingForDebugger`; if a dialog stops the process, this takes effect when the dialog is gone."""
     discovers: tuple[Json, ...] = ()
-    """The filter of the targets that it discovers."""
     scripts: dict[str, str] = attrs.Factory(dict["str", "str"])
     """Its init scripts: the names of the worlds that they run in, empty for the main world."""
     scripts_added: int = 0
@@ -415,7 +399,6 @@ class Session:
     """The bindings that it receives calls of."""
     bypasses_csp: bool = False
     overrides_size: bool = False
-    """It has set the size of its page."""
     time_domain: str = ""
     """The kind of time that Performance counts by."""
     timezone: str = ""
@@ -424,7 +407,6 @@ class Session:
     """The one process that takes its Page as enabled at the moment; the other has not received the enable, or has
     carried out the disable."""
     page_disable_count: int = 0
-    """How often it disabled Page."""
     saw_crash: bool = False
     """It was attached when the renderer died, and that was not replaced yet."""
     browser_id: str = ""

@@ -24,7 +24,6 @@ ALL_BUT_TABS: tuple[Json, ...] = ({"type": "browser", "exclude": True}, {"type":
 
 
 def at_once(act: Callable[[], None]) -> None:
-    """Run `act` without waiting for a reply."""
     act()
 
 

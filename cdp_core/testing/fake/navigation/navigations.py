@@ -24,14 +24,11 @@ class Navigation:
 
     frame: Frame
     target: Target
-    """The frame's target when the navigation began."""
     url: str
     loader: str
     kind: str
     transition: str = "typed"
-    """Its transition type in the history."""
     replace_entry: bool = False
-    """It replaces the current history entry."""
     entry: Entry | None = None
     """The history entry that it goes to; None for a new document."""
     by_script: bool = False

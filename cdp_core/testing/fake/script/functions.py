@@ -54,7 +54,6 @@ They are: its object, whether the text is a function, whether to return by value
 
 
 def without_source_url(text: str) -> str:
-    """Remove the `sourceURL` comment from an expression or function."""
     return _SOURCE_URL.sub("", text).strip()
 
 

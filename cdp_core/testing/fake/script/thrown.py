@@ -21,7 +21,6 @@ CODES: Final = {"NetworkError": 19}
 
 
 def network_error(url: str) -> Json:
-    """Return the exception of a synchronous XMLHttpRequest that failed."""
     return {"name": "NetworkError", "thrown": f"Failed to execute 'send' on 'XMLHttpRequest': Failed to load '{url}'."}
 
 
