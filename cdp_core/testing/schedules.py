@@ -139,7 +139,6 @@ class SeededRandom:
         self._state = seed % 2**64
 
     def below(self, bound: int) -> int:
-        """Return a random number from 0 to bound-1."""
         self._state = (self._state + 0x9E3779B97F4A7C15) % 2**64
         mixed = self._state
         mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9 % 2**64

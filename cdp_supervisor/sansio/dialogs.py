@@ -179,7 +179,6 @@ def link_or_session_lost(transition: Transition, page: Page) -> None:
 
 
 def target_gone(transition: Transition, page: Page) -> None:
-    """Settle the dialogs of a page that is gone."""
     for dialog in page.dialogs:
         _move(transition, dialog.id, "target_gone")
 
@@ -255,7 +254,6 @@ def respond(transition: Transition, received: RequestReceived, request: RespondT
 
 
 def set_policy(transition: Transition, received: RequestReceived, request: SetPolicy) -> None:
-    """Set the policy, and apply it to the dialogs that are open."""
     transition.update(policy=request.policy)
     for dialog in _pending(transition):
         if dialog.phase == "open" and not dialog.held:

@@ -358,7 +358,6 @@ def _put(transition: Transition, page: Page, frame: Frame) -> Page:
 
 
 def _with_document(frame: Frame, session_id: SessionId, info: FrameInfo) -> Frame:
-    """Return the frame with the document that the session reports for it."""
     return replace(
         frame,
         session_id=session_id,
@@ -383,7 +382,6 @@ def _below(page: Page, frame_id: str) -> list[str]:
 
 
 def _reported_by_other(transition: Transition, frame: Frame, session_id: SessionId) -> bool:
-    """True if another open session reports this frame."""
     return frame.session_id != session_id and frame.session_id in transition.state.sessions
 
 

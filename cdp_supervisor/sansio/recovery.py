@@ -81,7 +81,6 @@ def _apply(transition: Transition, request_id: int, page: Page, remedy: str) -> 
 
 
 def remedy_ended(transition: Transition, ticket: Ticket, number: int, outcome: Any) -> None:
-    """Answer the request with the end of its remedy."""
     transition.cancel(f"remedy:{number}")
     request_id = int(ticket.call_id[2:])
     try:
