@@ -1,7 +1,7 @@
-"""A fold of the machine for short stories: each verb is one thing that happens, fed through `step`.
+"""A fold over `step` for short stories: each method feeds one thing that happens.
 
-A session on target `P` is called `s-P`. What was ordered is kept; two laws are looked after at each step: an ask is answered
-once, and the next deadline is later than now.
+The session on target `P` is called `s-P`. All effects are kept. After each step two laws are checked: a request is
+answered at most once, and the next deadline is later than now.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ NONE_SHOWING, NOT_ACTIVE = -32602, -32000
 
 
 class Fold:
-    """See the module."""
+    """A state, the effects so far, and a method for each thing that can happen."""
 
     def __init__(self, **options: Any) -> None:
         self.state = initial_state(**{"keepalive": None, **options})
         self.now = 0.0
         self.last: tuple[Effect, ...] = ()
-        """What the last input brought about."""
+        """The effects of the last input."""
         self.orders: list[Effect] = []
         self.answers: dict[int, Answer] = {}
         self.asked = 0
 
-    # ── what happens ─────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── inputs ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     @property
     def at(self) -> Instant:
@@ -61,7 +61,7 @@ class Fold:
         self.orders += made.effects
         for each in made.effects:
             if isinstance(each, Answer):
-                assert each.request_id not in self.answers, "an ask was answered twice"
+                assert each.request_id not in self.answers, "a request was answered twice"
                 self.answers[each.request_id] = each
         deadline = next_deadline(self.state)
         assert deadline is None or deadline.at > self.state.now
@@ -74,7 +74,7 @@ class Fold:
         return self._fed(LinkUp, **fields)
 
     def lists(self, *targets: str) -> Fold:
-        """The browser says which pages there are."""
+        """Answer the last `Target.getTargets` with these pages."""
         return self.reply(
             "Target.getTargets", {"targetInfos": [{"targetId": each, "type": "page"} for each in targets]}
         )
@@ -83,13 +83,13 @@ class Fold:
         return self._fed(LinkDown, **{"reason": "cut", **fields})
 
     def opens(self, target: str, type: str = "page", **fields: Any) -> str:
-        """A session opens; of what it is on nothing is told yet."""
+        """Open a session, without its `Target.attachedToTarget` yet; return its id."""
         session = fields.pop("session", f"s-{target}")
         self._fed(SessionOpened, session_id=SessionId(session), target_id=TargetId(target), target_type=type, **fields)
         return session
 
     def attach(self, target: str, type: str = "page", *, of: str | None = None, session: str = "", **info: Any) -> str:
-        """A session opens, below the session `of`, and what it is on is told."""
+        """Open a session below the session `of`, with its `Target.attachedToTarget`; return its id."""
         made = self.opens(target, type, session=session or f"s-{target}", parent=of)
         shown = {"targetId": target, "type": type, **info}
         self.says("Target.attachedToTarget", on=of, sessionId=made, targetInfo=shown, waitingForDebugger=False)
@@ -99,32 +99,32 @@ class Fold:
         return self._fed(SessionClosed, session_id=SessionId(session), reason=reason)
 
     def says(self, method: str, on: str | None = None, **params: Any) -> Fold:
-        """The browser says something on a session."""
+        """Feed an event of the browser on a session."""
         return self._fed(BrowserEvent, event=event_of(method, params, on))
 
     def ends(self, ticket: int, outcome: Any) -> Fold:
         return self._fed(CommandEnded, ticket=ticket, outcome=outcome)
 
     def reply(self, method: str, result: Any = None, *, on: str | None = None) -> Fold:
-        """The last command of this method, on this session where one is named, is answered."""
+        """Answer the last command of this method, on this session if one is given."""
         return self.ends(self.sent(method, on=on).ticket, result_of(result or {}))
 
     def refuse(self, method: str, code: int = -32000, *, on: str | None = None) -> Fold:
         return self.ends(self.sent(method, on=on).ticket, Refusal(id=1, code=code, message="no"))
 
     def lose(self, method: str, reason: str = "detached") -> Fold:
-        """It is known that no answer comes."""
+        """End the last command of this method with the loss of its session."""
         return self.ends(self.sent(method).ticket, Loss(kind="session", reason=reason, detail="The session ended."))
 
     def passes(self, seconds: float) -> Fold:
         self.now += seconds
         return self._fed(TimePassed)
 
-    # ── what is asked ────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def ask(self, question: Request) -> int:
+    def ask(self, request: Request) -> int:
         self.asked += 1
-        self._fed(RequestReceived, request_id=self.asked, request=question)
+        self._fed(RequestReceived, request_id=self.asked, request=request)
         return self.asked
 
     def drops(self, request_id: int) -> Fold:
@@ -134,14 +134,14 @@ class Fold:
         return self.ask(RespondToDialog(action=action, **named))
 
     def error(self, request_id: int) -> str:
-        """The name of the error that an ask got; empty where it is unanswered, or got a value."""
+        """Return the name of the error that answered a request; empty if it has no answer or got a value."""
         answer = self.answers.get(request_id)
         return "" if answer is None or answer.error is None else type(answer.error).__name__
 
     # ── dialogs ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def opening(self, frame: str = "P", *, type: str = "confirm", native: bool = True, **params: Any) -> str:
-        """A dialog of a frame opens on page `P`; the id that it gets."""
+        """Open a dialog of a frame of page `P`; return the dialog's id."""
         named = {"frameId": frame, "type": type, "hasBrowserHandler": native, **params}
         self.says("Page.javascriptDialogOpening", on="s-P", **named)
         return f"d-{self.state.last_dialog}"
@@ -150,19 +150,19 @@ class Fold:
         return self.says("Page.javascriptDialogClosed", on="s-P", frameId=frame, **{"result": False, **params})
 
     def dialog(self, dialog_id: str) -> Dialog:
-        """A dialog of the state, over or not."""
+        """Return a dialog of the state, over or not."""
         kept = [each for page in self.state.pages.values() for each in (*page.dialogs, *page.recent)]
         return next(each for each in (*kept, *self.state.departed) if each.id == dialog_id)
 
     def end_of(self, dialog_id: str) -> tuple[str, str]:
-        """Who ended a dialog, and why."""
+        """Return `closed_by` and `reason` of a dialog."""
         dialog = self.dialog(dialog_id)
         return dialog.closed_by, dialog.reason
 
-    # ── what there is ────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── results ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def sent(self, method: str, *, on: str | None = None) -> Send:
-        """The last command of this method, on this session where one is named."""
+        """Return the last command of this method, on this session if one is given."""
         return self.all_sent(method, on=on)[-1]
 
     def all_sent(self, method: str, *, on: str | None = None) -> list[Send]:
@@ -170,7 +170,7 @@ class Fold:
         return [each for each in sends if on is None or each.session_id == on]
 
     def reported(self, kind: type[Change]) -> list[Any]:
-        """The changes of one kind."""
+        """Return the published changes of one kind."""
         return [each.change for each in self.orders if isinstance(each, Publish) and isinstance(each.change, kind)]
 
     def notes(self) -> list[str]:
@@ -194,7 +194,7 @@ class Fold:
         return self.shown().pending_dialogs
 
     def tree(self, target: str = "P") -> dict[str, Any]:
-        """The frames of a page as they are shown: a dict of dicts, by id."""
+        """Return the frame tree of a page in the snapshot, as nested dictionaries by id."""
         page = self.shown().page(target)
         assert page is not None
         made: dict[str, Any] = {}
@@ -205,35 +205,35 @@ class Fold:
         return {} if page.tree is None else {page.tree.frame_id: made[page.tree.frame_id]}
 
     def because(self) -> list[str]:
-        """Why the machine wants to be woken, the next time first."""
+        """Return the reasons of all deadlines, the next one first."""
         return [why for _, _, why in self.state.deadline_entries]
 
 
 def on_a_page(**options: Any) -> Fold:
-    """A link is up, and a page `P` was attached to."""
+    """Return a fold with a link and a session on page `P`."""
     fold = Fold(**options).up()
     fold.attach("P", url="http://a/")
     return fold
 
 
 def with_tree(*nodes: str, **options: Any) -> Fold:
-    """The same, and its tree was read: `"A"` is below the top, `"A/B"` below A."""
+    """Return the same with a frame tree: `"A"` is a child of the main frame, `"A/B"` a child of A."""
     fold = on_a_page(**options)
     return fold.reply("Page.getFrameTree", {"frameTree": tree_of("P", *nodes)}, on="s-P")
 
 
 def called(fold: Fold, method: str = "Runtime.evaluate", **named: Any) -> int:
-    """Somebody calls: the number of the ask."""
+    """Make a call; return its request id."""
     return fold.ask(Call(method=method, **named))
 
 
-def error(fold: Fold, ask: int) -> Any:
-    """The error that an ask got."""
-    return fold.answers[ask].error
+def error(fold: Fold, request_id: int) -> Any:
+    """Return the error that answered a request."""
+    return fold.answers[request_id].error
 
 
 def tree_of(top: str, *nodes: str) -> dict[str, Any]:
-    """What `Page.getFrameTree` says; each node is a path below the top."""
+    """Return the frame tree of a `Page.getFrameTree` result; each node is a path below the top."""
     made: dict[str, Any] = {top: {"frame": {"id": top, "url": f"http://{top}/"}}}
     for path in nodes:
         parent, _, name = ("/" + path).rpartition("/")
@@ -244,7 +244,7 @@ def tree_of(top: str, *nodes: str) -> dict[str, Any]:
 
 
 def event_of(method: str, params: Any, session: str | None) -> Event:
-    """An event as the wire brings it."""
+    """Return an event as the transport delivers it."""
     made = decode(
         json.dumps({"method": method, "params": params, **({"sessionId": session} if session else {})}).encode()
     )
@@ -258,19 +258,19 @@ def result_of(value: Any) -> Result:
     return made
 
 
-# ── machines of others ───────────────────────────────────────────────────────────────────────────────────────────────
+# ── extensions ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 LOG = "Log.entryAdded"
 Rule = Callable[[Any, Input], tuple[Any, Iterable[Effect]]]
 
 
 def keeping(state: Any, input: Input) -> tuple[Any, Iterable[Effect]]:
-    """It keeps what it is fed."""
+    """The rule of an extension that collects its inputs."""
     return (*state, input), ()
 
 
 class SampleExtension:
-    """A machine with the rule of a test; its deadline is the last of `wants`, which the test may change."""
+    """An extension with the rule of a test; its deadline is `wants`, which the test may change."""
 
     def __init__(
         self, rule: Rule = keeping, *, events: Iterable[str] = (), name: str = "stranger", wants: float | None = None
@@ -291,7 +291,7 @@ class SampleExtension:
 
 
 class Keeper(SampleExtension):
-    """One that keeps several at once, but for what it cannot bear."""
+    """An extension that folds events; it raises on the text `fatal`."""
 
     def __init__(self, *, events: Iterable[str] = (LOG,), name: str = "keeper", ignores: str = "") -> None:
         super().__init__(self.taken, events=events, name=name)
@@ -310,5 +310,5 @@ class Keeper(SampleExtension):
 
 
 def lines(fold: Any, *texts: str, method: str = LOG) -> list[BrowserEvent]:
-    said = [event_of(method, {"text": text}, "s-P") for text in texts]
-    return [BrowserEvent(at=fold.at, generation=1, event=each) for each in said]
+    events = [event_of(method, {"text": text}, "s-P") for text in texts]
+    return [BrowserEvent(at=fold.at, generation=1, event=each) for each in events]

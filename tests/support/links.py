@@ -1,4 +1,4 @@
-"""What is left in links: after a test every link has ended, and is empty."""
+"""A check that every link of a test has ended and is empty."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from cdp_core.link import Link
 
 @contextmanager
 def links_end_empty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every link of the block has ended with it, and then no command, waiter, session or route is left in it."""
+    """Check at the end of the block that every link of it has ended and holds nothing.
+
+    No command, waiter, session, route or unsent text may be left.
+    """
     links: list[Link[Any]] = []
     make = Link.__init__
 

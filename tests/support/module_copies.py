@@ -1,4 +1,4 @@
-"""Fresh copies of test modules: a test may change one, and the tests themselves stay as they are."""
+"""Fresh copies of test modules, which a test may change without changing the originals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import ModuleType
 
 
 def copy_of(path: Path) -> ModuleType:
-    """A new module from this file; no import finds it."""
+    """Return a new module from this file, without an entry in `sys.modules`."""
     spec = importlib.util.spec_from_file_location(f"copy_of_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None

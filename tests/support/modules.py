@@ -1,4 +1,4 @@
-"""What a module defines itself."""
+"""Looks up the classes that a module itself defines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from types import ModuleType
 
 
 def classes_of(module: ModuleType) -> set[type]:
-    """The public classes that are defined in a module, without those that it imports."""
+    """Return the public classes that a module defines, without those that it imports."""
     return {
         value
         for name, value in vars(module).items()

@@ -1,7 +1,7 @@
-"""A supervisor's engine on a fake browser, recorded: without an event loop, a clock or a network.
+"""A recorded run of the supervisor's engine on a fake browser, without event loop, clock or network.
 
-What is done to it are acts: a question, a step of the page, or a function of the run that makes one of both. Each comes
-when nothing is on its way any more; after the last one time goes on to the horizon.
+A run is driven by acts: a request, a step of the page, or a function that takes the run and returns one of these.
+Each act comes when no message is on its way; after the last one, time passes up to the horizon.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from cdp_supervisor.sansio.view import Snapshot
 
 Act = Any
 BEGUN, EPOCH = 4711.0625, 1_700_000_000.25
-"""The two clocks do not begin at 0."""
+"""Seconds at which the two clocks begin; not 0, so that a confusion of clocks shows."""
 HORIZON = 40.0
 MOST_TURNS = 20_000
 
 
 class RecordedRun:
-    """One run, over once it is made."""
+    """One run; it is over when the constructor returns."""
 
     def __init__(
         self,
@@ -47,9 +47,9 @@ class RecordedRun:
     ) -> None:
         self.fake = FakeBrowser(script, profile=profile)
         self.snapshots: list[Snapshot] = []
-        """One for each state that was published."""
+        """One snapshot per published state."""
         self.times: list[float] = []
-        """When, counted as the trace counts."""
+        """The time of each snapshot on the trace's clock, in seconds."""
         self.answers: dict[int, Answer] = {}
         self._order = None if seed is None else random.Random(seed)
         self._end: ClientEnd | None = None
@@ -71,16 +71,16 @@ class RecordedRun:
 
     def _run(self, acts: list[Act]) -> None:
         for _turn in range(MOST_TURNS):
-            self._mind_the_link()
+            self._update_link()
             if self._deliver():
                 continue
             if acts:
                 self._act(acts.pop(0))
             elif not self._wait():
                 return
-        raise AssertionError("it did not come to rest")
+        raise AssertionError("the run did not become quiet")
 
-    def _mind_the_link(self) -> None:
+    def _update_link(self) -> None:
         if self._end is not None and not self._end.connected:
             self._end = None
             self.engine.link_down("broken", self.at, jitter=0.375)

@@ -1,4 +1,4 @@
-"""Scenes that the laws are tried on one by one: what happens on the pages, what is asked, and how dialogs are met."""
+"""Scenes for the laws: what happens on the pages, which requests are made, and under which policy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Json = dict[str, Any]
 
 @attrs.frozen(kw_only=True)
 class Scene:
-    """One of them."""
+    """One scene: a script, the requests in their JSON form, a policy, and the seconds to play."""
 
     script: Script
     asks: tuple[Json, ...] = ()
@@ -40,7 +40,7 @@ class Scene:
     horizon: float = 60.0
 
     def how(self) -> Json:
-        """As `play` takes it."""
+        """Return the arguments for `supervised_run.play`."""
         return {"script": self.script, "asks": self.asks, "policy": self.policy, "horizon": self.horizon}
 
 

@@ -1,4 +1,4 @@
-"""A shop in a fake browser, and how it is dialled: for the tests of the trio driver."""
+"""A shop in a fake browser and a `dial` function for it, for the tests of the trio driver."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ SCRIPT = Script(
 
 @attrs.define(eq=False)
 class Site:
-    """A fake browser, and what was dialled of it."""
+    """A fake browser, and the transports that were dialled to it."""
 
     fake: FakeBrowser = attrs.field(factory=lambda: FakeBrowser(SCRIPT))
     dials: int = 0
     before: Callable[[int], Awaitable[None]] | None = None
-    """Asked before each dial, with its number."""
+    """Called before each dial, with its number."""
     transports: list[Any] = attrs.field(factory=list)
 
     async def dial(self) -> Transport:
@@ -54,13 +54,13 @@ class Site:
         return [each for each in self.fake.commands if each.method == method]
 
     async def shop(self, supervisor: Supervisor) -> Snapshot:
-        """Go to the shop, and wait until its three frames are known."""
+        """Navigate to the shop and wait until its three frames are known."""
         await supervisor.call("Page.navigate", {"url": SHOP})
         return await supervisor.wait_for(in_the_shop)
 
 
 def in_the_shop(snapshot: Snapshot) -> bool:
-    """Whether all that the shop has is known, the context of its own frame included."""
+    """Return True once the shop's page, its three frames and their URLs are known."""
     if not snapshot.pages or snapshot.pages[0].frame_count != 3 or snapshot.pages[0].stale:
         return False
     return all(frame.session_id and frame.url.startswith("https:") for frame in snapshot.pages[0].frames())

@@ -1,8 +1,8 @@
-"""A supervisor at a real browser, and beside it a connection of its own that reads what is true there.
+"""A supervisor on a real browser, with a second connection that reads the truth from the browser.
 
-A `Stage` is one test's: a browser context, a supervisor, and `raw`, a connection that is never listened on unless a test
-does so. What the supervisor says of frames is compared with what `raw` reads from every target at that moment, so that
-neither a ghost nor a frame that was missed can hide.
+Each test has its own `Stage`: a browser context, a supervisor, and `raw`, a connection that receives no events unless
+a test enables them. The frames of the supervisor are compared with those that `raw` reads from every target at that
+moment, so that both an invented and a missed frame show.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from cdp_core import BrowserSession, CommandRefused, PageSession
 from cdp_supervisor import BlockedByDialog, FrameView, PageView, Reconnect, Snapshot, Supervisor
 
 PATIENCE = 20.0
-"""Seconds in which what is to become true has become true, on a machine that is busy with something else."""
+"""Seconds within which an expected state must be reached, even on a busy computer."""
 STEP = 0.02
 SOON = Reconnect(first=0.1, most=0.3, budget=8)
 
 Frames = dict[str, tuple[str | None, str, bool]]
-"""By id: the parent, the address, and whether it is out of process."""
+"""Frame id → its parent, its URL, and True if it is out of process."""
 
 
 @attrs.define(kw_only=True, eq=False)
 class Stage:
-    """See the module."""
+    """The supervisor, the raw connection and the browser context of one test."""
 
     sup: Supervisor
     raw: BrowserSession
@@ -35,37 +35,37 @@ class Stage:
     shell: bool
 
     async def open(self, url: str = "about:blank") -> str:
-        """A page of this test's own, when it has loaded, and the supervisor has read it; a dialog may stop it."""
+        """Open a page and wait until it has loaded, or a dialog blocks it, and the supervisor has read it."""
         made = await self.raw.send("Target.createTarget", {"url": url, "browserContextId": self.context})
         target = str(made["targetId"])
         await loaded(self.sup, target, url)
         return target
 
     async def until(self, condition: Callable[[Snapshot], object]) -> Snapshot:
-        """The first snapshot of which it is true."""
+        """Return the first snapshot for which the condition is true."""
         with trio.move_on_after(PATIENCE):
             return await self.sup.wait_for(lambda snapshot: bool(condition(snapshot)))
-        raise AssertionError(f"it did not come about: {self.sup.snapshot().to_dict(full=True)}")
+        raise AssertionError(f"the condition did not become true: {self.sup.snapshot().to_dict(full=True)}")
 
     def page(self, target: str) -> PageView:
-        """The page as it is now."""
+        """Return the page in the current snapshot."""
         page = self.sup.snapshot().page(target)
         assert page is not None
         return page
 
     async def start(self, target: str, expression: str, **params: Any) -> Any:
-        """Begin a script that may be stopped, over the other connection."""
+        """Start a script that a dialog may block, over the raw connection; return its pending reply."""
         session = await self.attach(target)
         reply = session.send_nowait("Runtime.evaluate", {"expression": expression, "returnByValue": True, **params})
-        reply.on_end()  # nobody need wait for it
+        reply.on_end()  # a test need not await it
         return reply
 
     async def attach(self, target: str) -> PageSession:
-        """A session of the other connection."""
+        """Return a session of the raw connection."""
         return await self.raw.targets.attach(target)
 
     async def far_frame(self, target: str) -> FrameView:
-        """The one frame of a page that is out of process, when it has loaded."""
+        """Return the only out-of-process frame of a page, once it has loaded."""
 
         def found(snapshot: Snapshot) -> list[FrameView]:
             page = snapshot.page(target)
@@ -76,32 +76,32 @@ class Stage:
         return frame
 
     async def dialog(self, *, of: str | None = None) -> Any:
-        """The one dialog that is pending, when it is."""
+        """Return the only pending dialog, once one is pending."""
         found = await self.until(lambda s: [each for each in s.pending_dialogs if of in (None, each.target_id)])
         (dialog,) = [each for each in found.pending_dialogs if of in (None, each.target_id)]
         return dialog
 
     async def ended(self, dialog_id: str) -> Any:
-        """A dialog that is over."""
+        """Return a dialog once it is over."""
         found = await self.until(lambda s: any(each.id == dialog_id for each in s.recent_dialogs))
         return next(each for each in found.recent_dialogs if each.id == dialog_id)
 
     async def agree(self, target: str) -> Frames:
-        """The frames of a page, when what is told of them is what the browser has."""
+        """Return the frames of a page, once the snapshot has the same frames as the browser."""
         truth: Frames = {}
-        told: Frames = {}
+        shown: Frames = {}
         with trio.move_on_after(PATIENCE):
             while True:
-                before = told
+                before = shown
                 truth = await self.true_frames(target)
-                told = frames_of(self.page(target))
-                if truth == told == before:  # twice the same: nothing is on its way
-                    return told
+                shown = frames_of(self.page(target))
+                if truth == shown == before:  # the same twice, so no message is on its way
+                    return shown
                 await trio.sleep(STEP)
-        raise AssertionError(f"true: {truth}\ntold: {told}")
+        raise AssertionError(f"true: {truth}\nshown: {shown}")
 
     async def true_frames(self, target: str) -> Frames:
-        """The frames of a page, read anew from every target of its tree."""
+        """Return the frames of a page, read from every target of its tree."""
         found: Frames = {}
         listed = (await self.raw.send("Target.getTargets"))["targetInfos"]
         parents = {each["targetId"]: each.get("parentFrameId") for each in listed if each["type"] == "iframe"}
@@ -118,7 +118,7 @@ class Stage:
         try:
             session = await self.raw.targets.attach(target, fresh=True)
         except Exception:
-            return False  # it went while it was read; the next round says so
+            return False  # the target went away; the next round reads the tree without it
         try:
             with trio.fail_after(PATIENCE):
                 tree = (await session.send("Page.getFrameTree"))["frameTree"]
@@ -131,14 +131,14 @@ class Stage:
 
 
 async def loaded(sup: Supervisor, target: str, url: str) -> None:
-    """Until a page has been read, and has loaded this; a dialog may stop it."""
+    """Wait until the supervisor has read a page and the page has loaded this URL, or a dialog blocks it."""
     with trio.fail_after(PATIENCE):
         await sup.wait_for(lambda s: (page := s.page(target)) is not None and not page.stale and page.url == url)
         while True:
             try:
                 shown = await sup.evaluate("[document.readyState, location.href]", target_id=target)
             except CommandRefused:
-                continue  # its navigation came in between
+                continue  # the navigation ended the evaluation
             except BlockedByDialog:
                 return
             if shown == ["complete", url]:
@@ -154,5 +154,5 @@ def _collect(tree: Any, parent: str | None, found: Frames, *, oopif: bool) -> No
 
 
 def frames_of(page: PageView) -> Frames:
-    """What is told of a page's frames."""
+    """Return the frames of a page in the snapshot."""
     return {each.frame_id: (each.parent_frame_id, each.url, each.is_oopif) for each in page.frames()}

@@ -1,4 +1,4 @@
-"""Parts of a state, made with the few fields that a test is about."""
+"""Constructors for parts of a state, with defaults for the fields that a test does not set."""
 
 from __future__ import annotations
 

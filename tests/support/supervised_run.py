@@ -1,8 +1,9 @@
-"""A supervisor on a fake browser, without an event loop: the pure pump around `SupervisorEngine`.
+"""A supervisor on a fake browser without an event loop: a pump around `SupervisorEngine`.
 
-The engine is the pump's client, on one link after the other: a link that the browser lost is down for the engine, and when
-the engine wants one, a new client joins. Time is the pump's: a turn of it comes when the browser or the engine has
-something to do then, up to a `horizon`. What anybody asks are turns, too, so a recorded schedule gives the same run again.
+The engine is the pump's client on one link after the other. When the browser loses a link, the pump reports it to the
+engine, and when the engine wants a link, the pump joins a new client. The pump also owns the time: it advances to the
+next moment at which the browser or the engine has something to do, up to a `horizon`. Requests are turns, too, so a
+recorded schedule gives the same run again.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from cdp_supervisor.sansio.state import Dialog
 
 Json = dict[str, Any]
 SOON = 60.0
-"""Seconds that are awaited after the last that the script does: all of the machine's patience but a dialog's own."""
+"""Seconds of a run; longer than every deadline of the state machine except those of dialogs."""
 EPOCH = 1_700_000_000.0
 
 
@@ -39,21 +40,21 @@ EPOCH = 1_700_000_000.0
 
 
 @attrs.define(kw_only=True)
-class SeenOpening:
-    """An opening that was delivered, and what was said of it later."""
+class DeliveredOpening:
+    """A dialog opening that was delivered to a primary session."""
 
     link: int
     session: str
     frame: str
     native: bool
-    """Whether the browser has a window for it."""
+    """True if the browser has a window for it."""
     place: int
-    """It is the n-th that was delivered on this session."""
+    """Openings that were delivered on this session before it."""
     closed: bool = False
 
 
 class WatchedEngine(SupervisorEngine):
-    """It keeps what it was fed and what it ordered."""
+    """An engine that keeps its inputs and counts its answers."""
 
     def __init__(self, **options: Any) -> None:
         self.inputs: list[Input] = []
@@ -68,53 +69,55 @@ class WatchedEngine(SupervisorEngine):
 
 
 class Supervised:
-    """The engine as a client of the pump; beside it what it was told of dialogs, taken down as it came."""
+    """The engine as a client of the pump, with a separate record of the dialog events that it received."""
 
     def __init__(self, fake: FakeBrowser, **options: Any) -> None:
         self.fake = fake
         self.engine = WatchedEngine(**{"keepalive": None, **options})
         self.link = 0
-        """The number of the client that it is now; 0 for none."""
-        self.seen: list[SeenOpening] = []
+        """The number of its current client in the pump; 0 without a link."""
+        self.seen: list[DeliveredOpening] = []
         self.asked: list[int] = []
         self.answers: dict[int, Answer] = {}
-        self.listening: dict[str, str] = {}
-        """The sessions that are listened to, with their targets."""
+        self.primary: dict[str, str] = {}
+        """Primary session → its target."""
 
     @property
     def at(self) -> Instant:
         return Instant(mono=self.fake.now, wall=EPOCH + self.fake.now)
 
     def start(self) -> list[bytes]:
-        self.listening.clear()
+        self.primary.clear()
         self.engine.link_up(self.at)
         return self.take()
 
     def receive(self, payload: bytes) -> list[bytes]:
-        self._take_down(json.loads(payload))
+        self._record_event(json.loads(payload))
         self.engine.receive(payload, self.at)
         return self.take()
 
-    def ask(self, question: Json) -> list[bytes]:
-        self.asked.append(self.engine.request(self._request_of(question), self.at))
+    def ask(self, request: Json) -> list[bytes]:
+        self.asked.append(self.engine.request(self._request_of(request), self.at))
         return self.take()
 
     def take(self) -> list[bytes]:
         self.answers.update(self.engine.answers())
         return self.engine.outgoing()
 
-    def _take_down(self, message: Json) -> None:
+    def _record_event(self, message: Json) -> None:
         session, params = message.get("sessionId", ""), message.get("params", {})
         method = message.get("method")
         if method == "Target.attachedToTarget":
-            if params["targetInfo"]["targetId"] not in self.listening.values():
-                self.listening[params["sessionId"]] = params["targetInfo"]["targetId"]
+            if params["targetInfo"]["targetId"] not in self.primary.values():
+                self.primary[params["sessionId"]] = params["targetInfo"]["targetId"]
         elif method == "Target.detachedFromTarget":
-            self.listening.pop(params["sessionId"], None)
-        elif method == "Page.javascriptDialogOpening" and session in self.listening:
+            self.primary.pop(params["sessionId"], None)
+        elif method == "Page.javascriptDialogOpening" and session in self.primary:
             place = sum(each.session == session for each in self.seen)
             native = params["hasBrowserHandler"]
-            seen = SeenOpening(link=self.link, session=session, frame=params["frameId"], native=native, place=place)
+            seen = DeliveredOpening(
+                link=self.link, session=session, frame=params["frameId"], native=native, place=place
+            )
             self.seen.append(seen)
         elif method == "Page.javascriptDialogClosed":
             mine = [each for each in self.seen if each.session == session and each.frame == params["frameId"]]
@@ -122,13 +125,13 @@ class Supervised:
             for each in mine[:1] if mine and mine[0].native else mine[-1:]:  # facts 3, 26
                 each.closed = True
 
-    def _request_of(self, asked: Json) -> Request:
-        """What is asked, made of JSON; things are meant by their rank among what is shown."""
-        asked = {name: value for name, value in asked.items() if name != "after"}
+    def _request_of(self, json_request: Json) -> Request:
+        """Return the request of a JSON form; dialogs, pages and frames are ranks in the snapshot."""
+        json_request = {name: value for name, value in json_request.items() if name != "after"}
         snapshot = self.engine.snapshot()
         pages = [page.target_id for page in snapshot.pages] or ["none"]
         frames = [frame.frame_id for page in snapshot.pages for frame in page.frames()] or ["none"]
-        match asked:
+        match json_request:
             case {"respond": action, "rank": rank}:
                 dialogs = [dialog.id for dialog in snapshot.pending_dialogs] or ["d-0"]
                 return RespondToDialog(action=action, dialog_id=dialogs[rank % len(dialogs)])
@@ -142,20 +145,20 @@ class Supervised:
                 return AwaitCall(call_id=f"c-{number}", timeout=5.0)
             case {"policy": policy}:
                 return SetPolicy(policy=Policy(policy))
-            case {"recover": cure, "page": rank}:
-                return Recover(target_id=pages[rank % len(pages)], remedy=cure)
+            case {"recover": remedy, "page": rank}:
+                return Recover(target_id=pages[rank % len(pages)], remedy=remedy)
             case {"focus": rank}:
                 return Focus(target_id=pages[rank % len(pages)])
             case {"stop": timeout}:
                 return Stop(timeout=timeout)
-        raise AssertionError(asked)
+        raise AssertionError(json_request)
 
 
 # ── the run ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class SupervisedPump(Pump):
-    """See the module."""
+    """A pump with one supervisor as its client, and its deadlines as turns."""
 
     def __init__(self, supervised: Supervised, *, horizon: float = SOON, **how: Any) -> None:
         super().__init__(supervised.fake, [], **how)
@@ -163,10 +166,10 @@ class SupervisedPump(Pump):
         self.horizon = horizon
         self._asked_at = 0.0
         self.numbers: dict[str, list[int]] = {}
-        """The dialogs that were announced to a session, by number."""
+        """Session → numbers of the dialogs that it saw open."""
         self.labels: dict[str, str] = {}
-        self._mind_the_link()
-        self._look()
+        self._update_link()
+        self._record_truth()
 
     def _next_time(self) -> Turn | None:
         theirs, own, now = super()._next_time(), self.supervised.engine.next_deadline(), self.fake.now
@@ -177,7 +180,7 @@ class SupervisedPump(Pump):
         if at == math.inf:
             return None
         seconds = at - now
-        while now + seconds < at:  # a difference is rounded, and what is due must be
+        while now + seconds < at:  # the difference is rounded, and the deadline must be reached
             seconds = math.nextafter(seconds, math.inf)
         return Advance(seconds)
 
@@ -188,7 +191,7 @@ class SupervisedPump(Pump):
         return self._chosen(super()._by_seed)
 
     def _chosen(self, choose: Callable[[], Turn | None]) -> Turn | None:
-        """An ask may wait for its time: `after`, in seconds from the start."""
+        """Choose a turn, without requests until the next one's time: `after`, in seconds from the start."""
         self._asked_at = self._asks[0].question.get("after", 0.0) if self._asks else 0.0
         if self._asked_at <= self.fake.now:
             return choose()
@@ -208,21 +211,21 @@ class SupervisedPump(Pump):
         if isinstance(turn, Advance):
             supervised.engine.time_passed(supervised.at)
         self._write(supervised.take())
-        self._mind_the_link()
-        self._look()
+        self._update_link()
+        self._record_truth()
         check_moment(self)
         return taken
 
     def _write(self, payloads: Iterable[bytes]) -> None:
-        if supervised_on := self._pumped.get(self.supervised.link):
-            supervised_on.write(payloads)
+        if client := self._pumped.get(self.supervised.link):
+            client.write(payloads)
 
-    def _mind_the_link(self) -> None:
+    def _update_link(self) -> None:
         supervised, engine = self.supervised, self.supervised.engine
-        party = self._pumped.get(supervised.link)
-        if party is not None and engine.wants_end:
-            party.end.lost()
-        if party is not None and not party.end.connected:
+        client = self._pumped.get(supervised.link)
+        if client is not None and engine.wants_end:
+            client.end.lost()
+        if client is not None and not client.end.connected:
             engine.link_down(engine.wants_end or "cut", supervised.at)
             supervised.take()
             supervised.link = 0
@@ -230,8 +233,8 @@ class SupervisedPump(Pump):
             supervised.link = len(self._pumped) + 1
             self.join(supervised)
 
-    def _look(self) -> None:
-        """Take down what truth forgets: whom a dialog was announced to, and what things are called."""
+    def _record_truth(self) -> None:
+        """Record what the truth does not keep: the sessions that saw a dialog open, the script's labels."""
         for dialog in self.fake._world.dialogs:
             for session in dialog.seen_by:
                 known = self.numbers.setdefault(session.id or "", [])
@@ -240,8 +243,8 @@ class SupervisedPump(Pump):
         for label, frame in self.fake._player.labels.items():
             self.labels[getattr(frame, "id", "")] = label
 
-    def dialog(self, number: int) -> tuple[SeenOpening, TrueDialog]:
-        """The n-th opening that was delivered, and the dialog that it was of."""
+    def dialog(self, number: int) -> tuple[DeliveredOpening, TrueDialog]:
+        """Return the n-th delivered opening and its true dialog."""
         seen = self.supervised.seen[number - 1]
         true = self.fake.truth().dialogs[self.numbers[seen.session][seen.place] - 1]
         assert true.frame == seen.frame
@@ -250,7 +253,7 @@ class SupervisedPump(Pump):
 
 @attrs.frozen(kw_only=True)
 class Played:
-    """A run that came to rest."""
+    """A run that is over."""
 
     run: Run
     pump: SupervisedPump
@@ -275,55 +278,59 @@ def play(
     options: Json | None = None,
     **how: Any,
 ) -> Played:
-    """A script, played until nothing is left to do."""
+    """Play a script until nothing is left to do."""
     fake = FakeBrowser(script, profile=profile, faults=faults)  # type: ignore[arg-type]
     chosen: Json = {"policy": Policy(policy), "reconnect": Reconnect(budget=1_000), **(options or {})}
     supervised = Supervised(fake, **chosen)
     pump = SupervisedPump(supervised, horizon=horizon, asks=[Ask(1, each) for each in asks], **how)
     run = pump.run()
-    assert run.quiet, "it did not come to rest"
+    assert run.quiet, "the run did not become quiet"
     return Played(run=run, pump=pump)
 
 
-# ── what holds at every moment ───────────────────────────────────────────────────────────────────────────────────────
+# ── checks at every moment ───────────────────────────────────────────────────────────────────────────────────────────
 
 OURS = ("agent", "auto_policy", "watchdog")
 
 
 def kept_dialogs(engine: SupervisorEngine) -> list[Dialog]:
-    """Every dialog that the state has, over or not."""
+    """Return every dialog of the state, over or not."""
     state = engine.state
     kept = [dialog for page in state.pages.values() for dialog in (*page.dialogs, *page.recent)]
     return [*kept, *state.departed]
 
 
 def check_moment(pump: SupervisedPump) -> None:
-    """No delivered opening lost, none twice, none pending that is known closed; nobody is given credit who has none."""
+    """Check every moment of a run.
+
+    Each delivered opening is in the state once, no pending dialog is known to be closed, and each credited answer
+    really closed its dialog.
+    """
     supervised = pump.supervised
     engine = supervised.engine
     state = engine.state
     numbers = sorted(int(dialog.id[2:]) for dialog in kept_dialogs(engine))
-    assert len(set(numbers)) == len(numbers), "a dialog is there twice"
+    assert len(set(numbers)) == len(numbers), "a dialog is in the state twice"
     if state.link.phase == "stopped":
         return
-    assert state.last_dialog == len(supervised.seen), "an opening was lost, or made up"
+    assert state.last_dialog == len(supervised.seen), "an opening was lost or invented"
     if not state.totals.get("dialogs_left_out", 0) and len(numbers) < state.limits.recent_dialogs:
         assert numbers == list(range(1, len(supervised.seen) + 1)), "a dialog was forgotten"
     assert not state.totals.get("impossible_dialog_moves", 0)
     if supervised.seen:
         for dialog in engine.snapshot().pending_dialogs:
-            assert not supervised.seen[int(dialog.id[2:]) - 1].closed, "it is known closed, and shown as pending"
+            assert not supervised.seen[int(dialog.id[2:]) - 1].closed, "a closed dialog is shown as pending"
     for change in engine.changes():
         if isinstance(change, DialogClosed) and change.closed_by in OURS:
             seen, true = pump.dialog(int(change.dialog_id[2:]))
             assert true.closed_by == seen.link, f"{change.closed_by} did not close {change.dialog_id}"
 
 
-# ── what holds when it is quiet ──────────────────────────────────────────────────────────────────────────────────────
+# ── checks of a quiet run ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def check_quiet(played: Played) -> None:
-    """N(snapshot) = N(truth)."""
+    """Check that the snapshot agrees with the truth once no message is on its way."""
     check_sessions(played)
     check_frames(played)
     check_dialogs(played)
@@ -338,9 +345,9 @@ def check_sessions(played: Played) -> None:
 
 
 def silent_pages(truth: Truth) -> set[str]:
-    """The pages of which a client cannot know all: a renderer of theirs is stopped by a dialog, or dead.
+    """Return the pages that a client cannot know completely: one of their renderers is blocked or dead.
 
-    It may be one that a frame is on its way into: the frame has a target of its own before its document is there.
+    It may be the renderer that a frame moves to: the frame has its own target before its document has loaded.
     """
     parents = {frame.id: frame.parent for frame in truth.frames}
     targets = {target for _, _, target in truth.sessions}
@@ -355,7 +362,7 @@ def silent_pages(truth: Truth) -> set[str]:
 
 
 def true_trees(truth: Truth) -> dict[str, dict[str, tuple[str | None, str, bool]]]:
-    """The frames of each page."""
+    """Return the frames of each page, as (parent, URL, out of process) by id."""
     parents = {frame.id: frame.parent for frame in truth.frames}
     trees: dict[str, dict[str, tuple[str | None, str, bool]]] = {page: {} for page in truth.pages}
     for frame in truth.frames:
@@ -372,18 +379,18 @@ def check_frames(played: Played) -> None:
         return
     trees, silent = true_trees(truth), silent_pages(truth)
     stopped = {frame.id for frame in truth.frames if frame.silent}
-    ailing = stopped & (
+    unhealthy = stopped & (
         {dialog.page for dialog in truth.dialogs if dialog.open and not is_left_behind(truth, dialog)}
         | {*truth.crashed}
     )
     assert {page.target_id for page in snapshot.pages} == set(truth.pages)
     for page in snapshot.pages:
         if page.target_id in silent:
-            assert page.health.state != "ok" or page.target_id not in ailing, "a stopped page passes for a healthy one"
+            assert page.health.state != "ok" or page.target_id not in unhealthy, "a blocked page is shown as healthy"
             continue
         shown = {frame.frame_id: (frame.parent_frame_id, frame.url, frame.is_oopif) for frame in page.frames()}
         assert shown == trees[page.target_id]
-        assert len(shown) == page.frame_count, "there are frames that hang nowhere"
+        assert len(shown) == page.frame_count, "a frame has no known parent"
         assert page.health.state == "ok", page.health
         assert not page.stale
         assert page.url == trees[page.target_id][page.target_id][1]
@@ -391,7 +398,7 @@ def check_frames(played: Played) -> None:
 
 
 def check_contexts(played: Played, silent: set[str]) -> None:
-    """Where the scripts of a frame run is known, or that there is no such place yet."""
+    """Check that the execution context of each frame is known, or known to be missing."""
     contexts = {frame.id: frame.context for frame in played.truth.frames}
     for page in played.engine.state.pages.values():
         if page.id not in silent:
@@ -411,43 +418,43 @@ def check_dialogs(played: Played) -> None:
             assert not true.open, f"{dialog.id} is open"
         else:
             assert dialog.phase in ("open", "unanswerable"), f"{dialog.id} is still {dialog.phase}"
-            if state.link.phase == "up":  # of what is stopped, nobody can tell by which dialog
+            if state.link.phase == "up":  # on a blocked page a client cannot know which dialog blocks it
                 assert true.open or true.page in silent, f"{dialog.id} is over"
         if dialog.phase == "open" and not dialog.closed_by:
-            assert true.answerable, f"{dialog.id} is offered, and nobody can answer it"
-            assert seen, f"{dialog.id} is offered, and we cannot answer it"
+            assert true.answerable, f"{dialog.id} is shown as answerable, and no client can answer it"
+            assert seen, f"{dialog.id} is shown as answerable, and this client cannot answer it"
         if not dialog.closed_by and dialog.phase == "unanswerable":
-            assert not (true.answerable and seen), f"{dialog.id} could be answered, and is not offered"
+            assert not (true.answerable and seen), f"{dialog.id} can be answered, and is shown as unanswerable"
 
 
 def is_left_behind(truth: Truth, dialog: TrueDialog) -> bool:
-    """Whether it is open in a document that is shown no more, or is about to be left, of which nobody is told.
+    """Return True if it is open in a document that was left or is being left, which no event reports.
 
-    Chromium does not go on with the navigation of a frame above, while its process stands at the dialog; the fake does.
-    Without windows for dialogs a dialog outlives its document, and its answer does nothing any more.
+    Chromium pauses the navigation of a parent frame while the dialog blocks its process; the fake does not. In a
+    browser without dialog windows a dialog outlives its document, and answering it has no effect.
     """
     return dialog.open and (dialog.left or dialog.frame not in {frame.id for frame in truth.frames})
 
 
 def check_asks(played: Played) -> None:
     supervised = played.pump.supervised
-    assert set(supervised.answers) == set(supervised.asked), "an ask was not answered"
-    assert all(number == 1 for number in played.engine.answered.values()), "an ask was answered twice"
+    assert set(supervised.answers) == set(supervised.asked), "a request was not answered"
+    assert all(number == 1 for number in played.engine.answered.values()), "a request was answered twice"
 
 
-# ── N ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-# Without instants, epochs, counters and numbers; things are called as the script calls them, and sorted by that.
+# ── comparable forms ─────────────────────────────────────────────────────────────────────────────────────────────────
+# Without times, generations, counters and numbers. Names are the script's labels, and everything is sorted by them.
 
 
 def plain_truth(played: Played) -> Any:
-    """What is so, and what of it the client was told by the browser's own confirmation."""
-    truth, called = played.truth, _called(played)
+    """Return the truth in a comparable form, with the ends of dialogs that the client got confirmed."""
+    truth, label = played.truth, _labels(played)
     shown = {int(dialog.id[2:]): dialog for dialog in kept_dialogs(played.engine)}
     seen = {played.pump.dialog(number)[1].number: dialog for number, dialog in shown.items()}
     dialogs = [
         (
-            called(each.page),
-            called(each.frame),
+            label(each.page),
+            label(each.frame),
             each.type,
             each.message,
             each.open,
@@ -460,30 +467,28 @@ def plain_truth(played: Played) -> Any:
         for each in truth.dialogs
     ]
     trees = {
-        called(page): sorted(
-            (called(frame), called(parent), url, oopif) for frame, (parent, url, oopif) in tree.items()
-        )
+        label(page): sorted((label(frame), label(parent), url, oopif) for frame, (parent, url, oopif) in tree.items())
         for page, tree in true_trees(truth).items()
     }
-    silent = sorted(map(called, silent_pages(truth)))
-    return sorted(dialogs, key=repr), trees, silent, sorted(called(target) for _, _, target in truth.sessions)
+    silent = sorted(map(label, silent_pages(truth)))
+    return sorted(dialogs, key=repr), trees, silent, sorted(label(target) for _, _, target in truth.sessions)
 
 
 def plain_snapshot(played: Played) -> Any:
-    """What is shown."""
-    snapshot, called = played.engine.snapshot(), _called(played)
+    """Return the snapshot in a comparable form."""
+    snapshot, label = played.engine.snapshot(), _labels(played)
     silent = silent_pages(played.truth)
 
     def plain(dialog: Any) -> Any:
-        whose = (called(dialog.target_id), called(dialog.frame_id), dialog.type, dialog.message)
-        return (*whose, dialog.answerable, "" if dialog.closed_by else dialog.why, dialog.closed_by, dialog.reason)
+        identity = (label(dialog.target_id), label(dialog.frame_id), dialog.type, dialog.message)
+        return (*identity, dialog.answerable, "" if dialog.closed_by else dialog.why, dialog.closed_by, dialog.reason)
 
     pages = {
-        called(page.target_id): (
+        label(page.target_id): (
             page.url,
             page.health.state,
             sorted(
-                (called(each.frame_id), called(each.parent_frame_id), each.url, each.is_oopif) for each in page.frames()
+                (label(each.frame_id), label(each.parent_frame_id), each.url, each.is_oopif) for each in page.frames()
             )
             if page.target_id not in silent
             else None,
@@ -494,12 +499,12 @@ def plain_snapshot(played: Played) -> Any:
         pages,
         sorted(map(plain, snapshot.pending_dialogs), key=repr),
         sorted(map(plain, snapshot.recent_dialogs), key=repr),
-        sorted((called(each.target_id), each.type) for each in snapshot.sessions),
+        sorted((label(each.target_id), each.type) for each in snapshot.sessions),
         snapshot.link.phase,
     )
 
 
-def _called(played: Played) -> Any:
+def _labels(played: Played) -> Any:
     labels = played.pump.labels
     targets = {target: f"{kind} at {url}" for target, kind, url in played.truth.targets}
     return lambda known: "" if known is None else labels.get(known) or targets.get(known) or "something unnamed"

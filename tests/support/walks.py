@@ -1,8 +1,8 @@
-"""Measure two walks through the packages: which functions run, file by file, for one event and for one call.
+"""Measures two walks through the packages: which functions run for one event and for one call.
 
-A walk is the list of Python calls into `cdp_core` and `cdp_supervisor` (without `cdp_core.testing`) from the arrival of
-bytes to the result that the caller sees. The supervisor runs over a real WebSocket to a fake browser in another thread,
-so that no frame of the fake is counted.
+A walk is the list of Python calls into `cdp_core` and `cdp_supervisor` (without `cdp_core.testing`) from the arrival
+of bytes to the result that the caller sees. The supervisor runs over a real WebSocket to a fake browser in another
+thread, so that no frame of the fake is counted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Walk:
 
     @property
     def changes(self) -> int:
-        """How often a call is in another file than the call before it."""
+        """The number of calls that are in another file than the call before them."""
         return sum(one[0] != other[0] for one, other in zip(self.calls, self.calls[1:], strict=False))
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ def recorded() -> Iterator[list[tuple[str, str]]]:
 
 
 def walk_of_a_dialog() -> Walk:
-    """From the bytes of one `Page.javascriptDialogOpening` to the snapshot that shows the dialog."""
+    """Record the walk from the bytes of a `Page.javascriptDialogOpening` to the snapshot with the dialog."""
 
     async def act(supervisor: Supervisor, play: Callable[..., Any]) -> Walk:
         for _warm in range(2):
@@ -90,7 +90,7 @@ def walk_of_a_dialog() -> Walk:
 
 
 def walk_of_an_evaluation() -> Walk:
-    """`await supervisor.evaluate("1+1")`, there and back."""
+    """Record the walk of `await supervisor.evaluate("1+1")`, to the browser and back."""
 
     async def act(supervisor: Supervisor, _play: Callable[..., Any]) -> Walk:
         for _warm in range(3):
@@ -103,7 +103,7 @@ def walk_of_an_evaluation() -> Walk:
 
 
 def run(act: Callable[[Supervisor, Callable[..., Any]], Awaitable[Walk]]) -> Walk:
-    """Act on a supervisor that has settled."""
+    """Run `act` on a supervisor after its setup."""
     fake = FakeBrowser()
     with start_fake_browser(fake) as endpoint:
 

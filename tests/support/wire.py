@@ -1,4 +1,4 @@
-"""A TCP proxy in front of a browser, which a test may cut."""
+"""A TCP proxy in front of a browser, for tests that cut connections."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import trio
 
 @attrs.define(kw_only=True, eq=False)
 class Wire:
-    """A TCP proxy in front of a browser: it cuts what goes through it, and may refuse to be dialled."""
+    """A TCP proxy in front of a browser that can cut its connections and refuse new ones."""
 
     port: int
     to: int
@@ -22,7 +22,7 @@ class Wire:
         return f"ws://127.0.0.1:{self.port}{self.path}"
 
     async def cut(self, *, refuse: bool = False) -> None:
-        """End every connection, without a word."""
+        """End every connection without a closing handshake."""
         self.refusing = refuse
         self.cuts += 1
         for stream in tuple(self._streams):

@@ -203,7 +203,7 @@ PLAIN: st.SearchStrategy[Any] = st.one_of(
         target_id=ID,
         target_type=st.sampled_from(["page", "iframe", "worker", ""]),
         parent=st.none() | ID,
-        waiting=st.booleans(),
+        waiting_for_debugger=st.booleans(),
     ),
     st.builds(
         SessionClosed,
