@@ -69,7 +69,7 @@ class _SecondClient:
         return answered
 
     def _answer(self) -> list[bytes]:
-        """Answer the oldest dialog, once (docs/cdp/of-two-dialogs-one-cannot-be-answered.md)."""
+        """Answer the oldest dialog, once (docs/cdp/one-of-two-dialogs-cannot-be-answered.md)."""
         if not self.open:
             return []
         self.open.pop(0)

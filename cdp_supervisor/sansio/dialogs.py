@@ -7,7 +7,7 @@
 * Unanswerable dialogs (facts 3, 4, 22) stay pending, with the reason and the remedies. No remedy is applied
   automatically (docs/cdp/an-unseen-dialog-blocks-its-page.md).
 * The two browser profiles differ in which of two dialogs survives
-  (docs/cdp/of-two-dialogs-one-cannot-be-answered.md).
+  (docs/cdp/one-of-two-dialogs-cannot-be-answered.md).
 
 `TABLE` (dialog_table.py) holds every possible move; a move outside it is counted and ignored.
 """

@@ -1,7 +1,7 @@
 """The page that a request uses if it names none: the focused page, or the only one.
 
 The focus never moves automatically: when the focused page is gone, no other page takes its place until
-a request focuses one (docs/cdp/focus-never-moves-by-itself.md).
+a request focuses one (docs/cdp/focus-never-moves-automatically.md).
 """
 
 from __future__ import annotations

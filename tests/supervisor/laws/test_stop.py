@@ -114,7 +114,7 @@ TWO_DIALOGS = Script(
     pages={ADS: (AddFrame("d", PAY), Wait(1), Dialog("confirm", "a")), PAY: (Wait(1), Dialog("confirm", "b"))},
     timeline=(Wait(1), Navigate(ADS)),
 )
-"""One of the two is unanswerable (docs/cdp/of-two-dialogs-one-cannot-be-answered.md)."""
+"""One of the two is unanswerable (docs/cdp/one-of-two-dialogs-cannot-be-answered.md)."""
 
 
 @settings(max_examples=max(settings().max_examples // 3, 1))
