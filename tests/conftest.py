@@ -1,6 +1,6 @@
-"""What every test stands on: Hypothesis' profiles, and a look at what a test left behind.
+"""What all tests share: Hypothesis' profiles, and a check for leaked descriptors and threads.
 
-Profiles: `dev` is quick (the default), `ci` is thorough and the same on every run, `deep` is for long hunts:
+Profiles: `dev` is quick (the default), `ci` is thorough and the same on every run, `deep` is for long searches:
 `HYPOTHESIS_PROFILE=deep pytest tests/core/sansio`.
 """
 
@@ -38,7 +38,7 @@ settings.register_profile(
 settings.register_profile("deep", max_examples=20_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what is in its background
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts its background jobs so
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FDS = Path("/proc/self/fd")
@@ -46,35 +46,36 @@ FDS = Path("/proc/self/fd")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """`-n auto`: twice as many as there are processors, since the tests with a real browser mostly wait for it."""
+    """For `-n auto`: two workers per processor, since tests with a real browser mostly wait for it."""
     return 2 * (os.cpu_count() or 1)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Who has no tests left takes some of another's: those with a browser take seconds, most others milliseconds.
+    """Use work stealing: a worker without tests takes some of another worker's.
 
-    xdist's own way hands out hundreds at a time, and the last worker is alone with those of `tests/live`.
+    Tests with a browser take seconds, most others milliseconds. By default xdist hands out hundreds at a time, and the
+    last worker would run those of `tests/live` alone.
     """
-    from xdist.scheduler import WorkStealingScheduling  # loaded by whoever calls this
+    from xdist.scheduler import WorkStealingScheduling  # only installed together with the plug-in that calls this hook
 
     return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
 
 
 def open_descriptors() -> set[str]:
-    """What this process holds open, by what it is."""
+    """The open descriptors of this process, each with its target."""
     found: set[str] = set()
     for entry in FDS.iterdir():
         try:
             found.add(f"{entry.name}:{entry.readlink()}")
         except OSError:
-            continue  # the descriptor of this very look
+            continue  # the descriptor of this listing itself
     return found
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
-    """No descriptor, thread or child of a test outlives it."""
+    """Assert that no descriptor, thread or child process outlives the test."""
     if not FDS.exists():
         yield
         return
@@ -83,11 +84,11 @@ def nothing_is_left() -> Iterator[None]:
     left = _left(before)
     if left:
         gc.collect()
-        deadline = time.monotonic() + 1  # a thread of its own, such as a fake's, may be closing what was hung up
+        deadline = time.monotonic() + 1  # a thread of a fake may still be closing its connections
         while (left := _left(before)) and time.monotonic() < deadline:
             time.sleep(0.01)
     assert not left, f"descriptors left open: {sorted(left)}"
-    # trio keeps a few idle worker threads for a while; they are its own.
+    # trio keeps a few idle worker threads for a while.
     named = [thread for thread in threading.enumerate() if not thread.name.startswith("Trio thread")]
     assert len(named) <= threads, f"threads left running: {named}"
 

@@ -1,8 +1,8 @@
-"""Runs the cards: Sybil finds the fenced blocks of `docs/cdp`, and each becomes one test, named by its card.
+"""Runs the cards: Sybil makes one test of each fenced block of `docs/cdp`, named by its card.
 
-A block marked `python` runs on what exists in memory, under a clock that jumps over every wait; one marked
-`python chromium` runs on a real browser, started once for all of them. Both may `await` at their top level. What their
-namespace holds besides Python is `NAMES`, made here and listed in `docs/cdp/INDEX.md`; everything else a block imports.
+A block marked `python` runs in memory, under a clock that jumps over every wait; one marked `python chromium` runs on a
+real browser, started once for all of them. Both may `await` at their top level. Besides Python, their namespace holds
+the `NAMES` that are made here and listed in `docs/cdp/INDEX.md`; a block imports everything else.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ A_DAY = 86_400.0
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-# ── what the blocks are given ────────────────────────────────────────────────────────────────────────────────────────
+# ── names for the blocks ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def packed(message: Json) -> bytes:
-    """A message as it stands on the wire."""
+    """Encode a message as on the wire."""
     return json.dumps(message, separators=(",", ":")).encode()
 
 
 def attached(session: str, target: str = "T", *, parent: str | None = None) -> Json:
-    """The event by which a browser opens a session, on the session above it."""
+    """The event with which a browser opens a session, on its parent session."""
     info = {"targetId": target, "type": "page", "title": "", "url": "", "attached": True}
     params = {"sessionId": session, "targetInfo": info, "waitingForDebugger": False}
     return _on(parent, {"method": "Target.attachedToTarget", "params": params})
 
 
 def detached(session: str, *, parent: str | None = None) -> Json:
-    """The event by which a browser ends a session."""
+    """The event with which a browser ends a session."""
     return _on(parent, {"method": "Target.detachedFromTarget", "params": {"sessionId": session}})
 
 
@@ -64,13 +64,13 @@ def _on(session: str | None, message: Json) -> Json:
 
 
 class Peer:
-    """The browser's end of a link in memory; says what it is told to, and nothing else."""
+    """The browser's end of a link in memory; it sends only the messages that a block gives it."""
 
     def __init__(self, end: MemoryTransport) -> None:
         self._end = end
 
     async def say(self, *messages: Json) -> None:
-        """Send messages as one batch, and wait until they have been taken in."""
+        """Send messages as one batch, and wait until they have been processed."""
         await self._end.send([packed(message) for message in messages])
         await wait_all_tasks_blocked()
 
@@ -102,7 +102,7 @@ async def new_page(browser: BrowserSession, url: str = "about:blank") -> AsyncIt
 async def supervised(
     played: Script | FakeBrowser | None = None, **options: Any
 ) -> AsyncIterator[tuple[Supervisor, FakeBrowser]]:
-    """A supervisor, and the fake browser that it supervises (or one that plays this); each dial is answered by it."""
+    """A supervisor and its fake browser (or one that plays this script), which answers each dial."""
     profile = options.pop("profile", "headless-new")
     fake = played if isinstance(played, FakeBrowser) else FakeBrowser(played, profile=profile)
 
@@ -123,17 +123,17 @@ NAMES: Json = {
 }
 
 
-# ── blocks become tests ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── blocks as tests ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def compiled(example: Example) -> CodeType:
-    """A block's code, at the lines that it has in its card; it may await."""
+    """Compile a block at the line numbers of its card, with top-level `await` allowed."""
     source = "\n" * (example.line + example.parsed.line_offset) + example.parsed
     return compile(source, example.path, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
 
 
 def evaluate(example: Example) -> None:
-    """Run a block: in a trio run of its own if it awaits anything."""
+    """Run a block: in its own trio run if it awaits anything."""
     code, namespace = compiled(example), {"__name__": Path(example.path).stem, **NAMES, **example.namespace}
     if not code.co_flags & inspect.CO_COROUTINE:
         exec(code, namespace)
@@ -145,7 +145,7 @@ def evaluate(example: Example) -> None:
 
     if "chromium_url" in namespace:
         trio.run(run, LONGEST_BLOCK)
-    else:  # waits for nothing outside, so time in which nobody has anything to do is jumped over
+    else:  # it waits for nothing outside, so time in which every task waits is jumped over
         trio.run(run, A_DAY, clock=MockClock(autojump_threshold=0))
 
 
@@ -153,7 +153,7 @@ MEMORY, CHROMIUM = (CodeBlockParser(language, evaluate) for language in ("python
 
 
 def blocks() -> Iterator[Any]:
-    """Every block of every card, as a parameter."""
+    """Yield every block of every card, as a parameter."""
     for parser, marks in ((MEMORY, ()), (CHROMIUM, (pytest.mark.chromium,))):
         sybil = Sybil(parsers=[parser], pattern="*.md", path=str(CARDS))
         for path in sorted(CARDS.glob("*.md")):
@@ -168,7 +168,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def compile_blocks() -> Callable[[Path], list[CodeType]]:
-    """Compiles the Python blocks of any document."""
+    """A function that compiles the Python blocks of any document."""
 
     def compile_all(path: Path) -> list[CodeType]:
         return [compiled(example) for example in Sybil(parsers=[MEMORY], path=str(path.parent)).parse(path)]
@@ -181,7 +181,7 @@ def compile_blocks() -> Callable[[Path], list[CodeType]]:
 
 @pytest.fixture(scope="session")
 def chromium_url() -> Iterator[str]:
-    """The WebSocket address of a Chromium that lives as long as the tests do."""
+    """The WebSocket address of a Chromium that runs as long as the tests do."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         reason = f"no Chromium: none of {', '.join(BROWSERS)} is on the PATH"
@@ -211,13 +211,13 @@ def chromium_url() -> Iterator[str]:
 
 
 def _announced(browser: subprocess.Popen[bytes], file: Path) -> list[str]:
-    """The two lines that Chromium writes once it listens."""
+    """Return the two lines that Chromium writes once it listens."""
     for _look in range(300):
         if file.exists() and len(lines := file.read_text().split()) == 2:
             return lines
         if browser.poll() is not None:
             break
-        time.sleep(0.1)  # there is nothing to wait on: a file appears
+        time.sleep(0.1)  # no event to wait for: a file appears
     pytest.fail(
         f"Chromium did not begin to listen (exit code {browser.poll()}): {file.with_name('stderr').read_text()}"
     )

@@ -25,14 +25,16 @@ def test_block(block: Example, request: pytest.FixtureRequest) -> None:
 def test_the_blocks_of_the_readme_are_python(compile_blocks: Callable[[Path], list[CodeType]]) -> None:
     codes = compile_blocks(ROOT / "README.md")
     assert codes
-    assert not any(code.co_flags & inspect.CO_COROUTINE for code in codes)  # a reader pastes it into a file
+    assert not any(
+        code.co_flags & inspect.CO_COROUTINE for code in codes
+    )  # a reader pastes it into a file, so it must not await
 
 
 def test_the_blocks_of_the_testing_guide_run(compile_blocks: Callable[[Path], list[CodeType]]) -> None:
     codes = compile_blocks(ROOT / "docs" / "testing.md")
     assert len(codes) == 7
     for code in codes:
-        if "pytest" not in code.co_names:  # a test file, as tests/testing/test_plugin.py has it run
+        if "pytest" not in code.co_names:  # blocks with tests are run by tests/testing/test_plugin.py
             exec(code, {"__name__": "guide"})
 
 

@@ -1,4 +1,4 @@
-"""The cards are in order, and `tools/index_cards.py --check` sees when they are not."""
+"""The cards are in order, and `tools/index_cards.py --check` reports each disorder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def index_cards(root: Path, *arguments: str) -> tuple[int, str]:
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
-    """The checkout, as far as the cards see it."""
+    """A copy of the files that the cards depend on."""
     for folder in ("cdp_core", "cdp_supervisor", "docs"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for folder in ("tests", "tools"):
@@ -76,13 +76,13 @@ def replaced(old: str, new: str) -> Callable[[str], str]:
         (WIRE, lambda text: text + "# docs/cdp/no-such-card.md\n", "cites no-such-card"),
     ],
 )
-def test_what_is_out_of_order_is_seen(copied: Path, path: str, change: Callable[[str], str], complaint: str) -> None:
+def test_disorder_is_reported(copied: Path, path: str, change: Callable[[str], str], complaint: str) -> None:
     file = copied / path
     before = file.read_text()
     file.write_text(change(before))
-    code, said = index_cards(copied, "--check")
+    code, printed = index_cards(copied, "--check")
     assert code == 1
-    assert complaint in said
+    assert complaint in printed
     assert file.read_text() == change(before)  # a check writes nothing
 
 

@@ -1,4 +1,4 @@
-"""cdp-use goes through the shop at an address, and prints what it saw."""
+"""A client program: cdp-use visits the shop at an address and prints its observations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Seen = dict[str, Any]
 
 
 class Shopper:
-    """A client that attaches to every page and frame by itself, and answers dialogs while it waits."""
+    """A client that attaches to every page and frame automatically, and answers dialogs while it waits."""
 
     def __init__(self, client: CDPClient, seen: Seen) -> None:
         self.client, self.seen = client, seen

@@ -1,8 +1,8 @@
-"""Other people's clients, as programs of their own, and the fake that they are pointed at.
+"""Third-party clients, as separate programs, and the fake browser that they connect to.
 
-The Python ones run in the interpreter that CDP_CLIENTS_PYTHON names (else in this one), the JavaScript ones beside the
-`node_modules` in the folder that CDP_CLIENTS_NODE names (else that of this folder). What must be there is in
-requirements.txt and package.json. Without it a test is skipped with the reason; where CI is set, it fails.
+The Python clients run in the interpreter that CDP_CLIENTS_PYTHON names (else in this one), the JavaScript ones with the
+`node_modules` in the folder that CDP_CLIENTS_NODE names (else that of this folder). Their packages are listed in
+requirements.txt and package.json. If one is missing the test is skipped with the reason; if CI is set, it fails.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cdp_core.testing.steps import AddFrame, Answer, Console, Dialog, Popup, Scr
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 LIMIT = 60.0
-"""Far above what any client takes, on a machine that is busy with something else."""
+"""Seconds: far above what any client takes, on a busy machine."""
 
 SHOP = "https://shop.example/"
 SCRIPT = Script(
@@ -50,13 +50,13 @@ SCRIPT = Script(
 def missing(what: str) -> NoReturn:
     reason = f"{what}; see tests/ecosystem/conftest.py"
     if os.environ.get("CI"):
-        pytest.fail(f"{reason}; CI is set, so other people's clients must run", pytrace=False)
+        pytest.fail(f"{reason}; CI is set, so third-party clients must run", pytrace=False)
     pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")
 def clients_python() -> Callable[..., str]:
-    """The interpreter that has these packages."""
+    """A function that returns an interpreter with the packages it is given."""
     interpreter = os.environ.get("CDP_CLIENTS_PYTHON", sys.executable)
     known: dict[str, bool] = {}
 
@@ -90,7 +90,7 @@ Run = Callable[[list[str]], subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="session")
 def run() -> Run:
-    """Run a program to its end; what it printed is shown where it fails."""
+    """A function that runs a program to its end, and shows its output if it fails."""
 
     def ran(command: list[str]) -> subprocess.CompletedProcess[str]:
         env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
@@ -111,7 +111,7 @@ Program = Callable[[str], list[str]]
 
 @pytest.fixture
 def program(clients_python: Callable[..., str], request: pytest.FixtureRequest) -> Program:
-    """The command line of a client of this folder, but for its arguments."""
+    """A function that returns the command line of a client of this folder, without its arguments."""
 
     def command(name: str) -> list[str]:
         if name == "puppeteer":
@@ -124,7 +124,7 @@ def program(clients_python: Callable[..., str], request: pytest.FixtureRequest) 
 
 @pytest.fixture(params=["headless-new", "headless-shell"])
 def fake(request: pytest.FixtureRequest) -> Iterator[FakeBrowser]:
-    """The shop, in both kinds of browser."""
+    """The fake browser with the shop, in both profiles."""
     with start_fake_browser(FakeBrowser(SCRIPT, profile=request.param)) as endpoint:
         endpoint.fake.ws_url = endpoint.ws_url  # type: ignore[attr-defined]
         yield endpoint.fake
@@ -132,7 +132,7 @@ def fake(request: pytest.FixtureRequest) -> Iterator[FakeBrowser]:
 
 @pytest.fixture
 def observe(program: Program, run: Run) -> Callable[[str, str], dict[str, Any]]:
-    """What a client saw of the shop at an address."""
+    """A function that returns a client's observations of the shop at an address."""
 
     def observed(name: str, url: str) -> dict[str, Any]:
         return json.loads(run([*program(name), url, SHOP]).stdout)

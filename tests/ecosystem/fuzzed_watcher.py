@@ -1,10 +1,10 @@
-"""cdp-use or pydoll, as they are, under a small watcher: a client program for `python -m cdp_core.testing fuzz`.
+"""cdp-use or pydoll under a small watcher: a client program for `python -m cdp_core.testing fuzz`.
 
     python -m cdp_core.testing fuzz --client "PYTHON tests/ecosystem/fuzzed_watcher.py {url} cdp_use" --runs 200 --ask
 
-The watcher is that of examples/fuzzed_client.py; what is said of its commands and events is what the library made of them:
-how each command ended for who awaits it, how many are still awaited, how many events came to a callback. It does not
-forget sessions for the library, nor give up commands that the library still waits for.
+The watcher is that of examples/fuzzed_client.py; its observations of commands and events are the library's: how each
+command ended for its awaiter, how many are still awaited, how many events reached a callback. It does not forget
+sessions for the library, nor give up commands that the library still waits for.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Take = Callable[[str, Json, str | None], None]
 
 
 async def ending(work: asyncio.Future[Any], *, refused: type[Exception], gone: type[Exception]) -> str:
-    """How a command ended for who awaits it."""
+    """Return how a command ended for its awaiter."""
     try:
         await work
     except refused:
@@ -43,7 +43,7 @@ async def ending(work: asyncio.Future[Any], *, refused: type[Exception], gone: t
 
 
 class CdpUse:
-    """cdp-use's CDPClient."""
+    """The adapter for cdp-use's CDPClient."""
 
     def __init__(self, url: str, take: Take) -> None:
         from cdp_use.client import CDPClient
@@ -59,7 +59,7 @@ class CdpUse:
 
     async def send(self, session: str | None, method: str, params: Json, sent: Callable[[int], None]) -> str:
         work = asyncio.ensure_future(self._client.send_raw(method, params, session))
-        await asyncio.sleep(0)  # it is written in the task's first step
+        await asyncio.sleep(0)  # it is written in the first step of the task
         sent(self._client.msg_id)
         return await ending(work, refused=RuntimeError, gone=ConnectionError)
 
@@ -68,7 +68,7 @@ class CdpUse:
 
 
 class Pydoll:
-    """pydoll's ConnectionHandler."""
+    """The adapter for pydoll's ConnectionHandler."""
 
     def __init__(self, url: str, take: Take) -> None:
         from pydoll.connection.connection_handler import ConnectionHandler
@@ -79,7 +79,7 @@ class Pydoll:
     async def open(self) -> None:
         for event in EVENTS:
             await self._link.register_callback(
-                event, lambda told: self._take(told["method"], told["params"], told.get("sessionId"))
+                event, lambda message: self._take(message["method"], message["params"], message.get("sessionId"))
             )
         await self._link._ensure_active_connection()
 
@@ -88,7 +88,7 @@ class Pydoll:
 
         command = {"method": method, "params": params, **({} if session is None else {"sessionId": session})}
         work = asyncio.ensure_future(self._link.execute_command(command))
-        await asyncio.sleep(0)  # it has its id in the task's first step
+        await asyncio.sleep(0)  # it gets its id in the first step of the task
         sent(command["id"])
         return await ending(work, refused=CommandFailed, gone=WebSocketConnectionClosed)
 
@@ -97,7 +97,7 @@ class Pydoll:
 
 
 class Watcher:
-    """What a user makes of either."""
+    """The watcher that a user would write on either library."""
 
     def __init__(self, library: type[CdpUse | Pydoll], url: str) -> None:
         self.link = library(url, self.take)
@@ -112,7 +112,7 @@ class Watcher:
         self._next.put_nowait((session, method, params or {}))
 
     async def write(self) -> None:
-        """Commands go out in the order of sending, and each is awaited by itself."""
+        """Write commands in the order of sending; await each on its own."""
         while True:
             command = await self._next.get()
             written = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Playwright goes through the shop at an address, and prints what it saw."""
+"""A client program: Playwright visits the shop at an address and prints its observations."""
 
 from __future__ import annotations
 

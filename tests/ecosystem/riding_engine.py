@@ -1,4 +1,4 @@
-"""cdp-use with a `SupervisorEngine` riding on its own asyncio socket; prints what either of them saw."""
+"""cdp-use with a `SupervisorEngine` on its own asyncio socket; prints the observations of both."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OWN = 1_000_000
 
 
 class Riding:
-    """The client's socket, with the engine on it: what answers the engine is the engine's, all else is the client's too."""
+    """The client's socket with the engine on it: replies to the engine go to it alone, all else to both."""
 
     def __init__(self, socket: Any, engine: SupervisorEngine) -> None:
         self.socket, self.engine = socket, engine
@@ -25,7 +25,7 @@ class Riding:
         self.events: Counter[str] = Counter()
         self.replies: list[int] = []
         self.kept: list[int] = []
-        """The ids of replies that the client did not get."""
+        """The ids of the engine's replies, which the client did not get."""
         self.news = asyncio.Event()
 
     def now(self) -> Instant:
@@ -129,7 +129,7 @@ async def main(url: str, shop: str) -> None:
         lambda record: warnings.append(record.msg) or True if record.levelno >= 30 else True
     )
     await client.start()
-    riding = client.ws = Riding(client.ws, engine)  # before its reader has begun
+    riding = client.ws = Riding(client.ws, engine)  # before its reader has started
     registry = client._event_registry
     handle = registry.handle_event
 

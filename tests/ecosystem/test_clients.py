@@ -1,4 +1,4 @@
-"""Puppeteer, Playwright and cdp-use, as they are, at the fake's address: each goes through the same shop and sees the same."""
+"""Puppeteer, Playwright and cdp-use, unchanged, visit the fake's shop, and each observes the same."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("client", ["cdp_use", "playwright", "puppeteer"])
-def test_a_client_sees_what_there_is_and_leaves_nothing(
+def test_a_client_observes_the_whole_shop_and_leaves_nothing(
     client: str, fake: FakeBrowser, observe: Callable[[str, str], dict[str, Any]]
 ) -> None:
     assert observe(client, fake.ws_url) == EXPECTED  # type: ignore[attr-defined]
@@ -50,6 +50,6 @@ def test_a_client_sees_what_there_is_and_leaves_nothing(
     assert [frame.url for frame in truth.frames] == ["about:blank"]
     assert len(truth.pages) == 1
     assert (truth.sessions, truth.blocked, truth.crashed) == ((), (), ())
-    # Whatever it sent, the fake knew; what it was not answered, it did not wait for.
+    # The fake knew every command; no client waited for a command without an answer.
     statistics = fake.statistics()
     assert (dict(statistics.unmodelled), statistics.malformed) == ({}, 0)

@@ -1,4 +1,4 @@
-"""The worked examples run as they stand there, and they can fail."""
+"""The worked examples run unchanged, and they can fail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ asyncio_default_fixture_loop_scope = function
 Run = Callable[[list[str]], subprocess.CompletedProcess[str]]
 
 
-def test_puppeteer_with_node_test(node_folder: Path, run: Run) -> None:
+def test_the_puppeteer_example_passes(node_folder: Path, run: Run) -> None:
     copied = shutil.copy(EXAMPLES / "puppeteer_dialogs.test.mjs", node_folder)
     printed = run(["node", "--test", "--test-reporter=tap", copied]).stdout
     assert "\n# pass 2\n" in printed
@@ -47,7 +47,7 @@ def asyncio_pytest(python: str, example: Path, folder: Path) -> list[str]:
     return [python, "-m", "pytest", "-q", "-c", str(ini), *plugins, str(example)]
 
 
-def test_cdp_use_with_pytest_asyncio(clients_python: Callable[..., str], run: Run, tmp_path: Path) -> None:
+def test_the_cdp_use_example_passes(clients_python: Callable[..., str], run: Run, tmp_path: Path) -> None:
     python = clients_python("cdp_use", "pytest_asyncio", "trio")
     printed = run(asyncio_pytest(python, EXAMPLES / "test_cdp_use_dialogs.py", tmp_path)).stdout
     assert "3 passed" in printed
@@ -66,7 +66,7 @@ def fuzzed(python: str, example: Path) -> str:
     return f"{shlex.quote(python)} {shlex.quote(str(example))} {{url}}"
 
 
-def test_the_client_that_is_fuzzed_does_nothing_wrong(
+def test_the_fuzzed_example_client_breaks_no_law(
     clients_python: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     client = fuzzed(clients_python("websockets"), EXAMPLES / "fuzzed_client.py")
@@ -74,9 +74,7 @@ def test_the_client_that_is_fuzzed_does_nothing_wrong(
     assert main(["fuzz", "--client", client, *how]) == 0, capsys.readouterr().out
 
 
-def test_a_fuzzed_client_that_takes_a_refusal_for_the_end_is_found(
-    clients_python: Callable[..., str], tmp_path: Path
-) -> None:
+def test_a_fuzzed_client_that_fails_on_a_refusal_is_found(clients_python: Callable[..., str], tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.py"
     text = (EXAMPLES / "fuzzed_client.py").read_text()
     wrong.write_text(
@@ -88,18 +86,18 @@ def test_a_fuzzed_client_that_takes_a_refusal_for_the_end_is_found(
     assert "errors-say-what-to-do" in {complaint.law for complaint in refused}
 
 
-def test_a_library_as_it_is_can_be_looked_through(
+def test_an_unchanged_library_can_be_fuzzed(
     clients_python: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is found is the library's; that everything else is as it should be is what is asked here."""
+    """The findings are the library's own; asserted is that everything else is in order."""
     watcher = Path(__file__).with_name("fuzzed_watcher.py")
     client = f"{fuzzed(clients_python('cdp_use'), watcher)} cdp_use"
     found = tmp_path / "found.json"
     assert main(["fuzz", "--client", client, "--runs", "4", "--shrinks", "2", "--save", str(found)]) in (0, 1)
-    said = capsys.readouterr().out
-    assert "examples, " in said
-    assert "a-client-connects" not in said
-    assert "nothing-waits-for-ever" not in said
+    printed = capsys.readouterr().out
+    assert "examples, " in printed
+    assert "a-client-connects" not in printed
+    assert "nothing-waits-for-ever" not in printed
     gone = Script(timeline=(Wait(1), Popup("p", "https://pay.example/", noopener=True), Close("p")))
     for _ in range(2):
         outcome = try_program(client, Example(script=gone, seed=3))

@@ -1,4 +1,4 @@
-"""A `SupervisorEngine` on a foreign asyncio client's own connection: cdp-use at the fake's address, one socket for both."""
+"""A `SupervisorEngine` on the connection of an asyncio client: cdp-use, over one socket for both."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHOP = "https://shop.example/"
 HERE = Path(__file__).parent
 
 
-def test_both_see_every_event_once_and_no_reply_is_the_other_s(
+def test_client_and_engine_see_each_event_once_and_only_their_own_replies(
     fake: FakeBrowser, clients_python: Callable[..., str], run: Callable[..., Any]
 ) -> None:
     python = clients_python("cdp_use", "msgspec", "immutables")

@@ -1,14 +1,14 @@
-"""A real Chromium for the tests that need one, pages for it to show, and the ways in that a test body is run over.
+"""A real Chromium for the tests that need one, pages for it, and the ways to connect to it.
 
-* One browser process per module (`shared_chromium`), on a new profile; what ends its browser has one of its own
+* One browser process per module (`shared_chromium`), on a new profile; a test that ends its browser uses one of its own
   (`own_chromium`). Both are found by the port file that the browser writes, and reaped with all their helpers.
-* `browser` is a link to it over one of four ways; the same body must hold for each. Over the pipe each link starts its
-  own browser. When it ends, the link has seen nothing that fits nowhere.
+* `browser` is a link over one of four ways; the same test body must pass over each. Over the pipe each link starts its
+  own browser. When the fixture ends, the link must have counted no anomaly.
 * Each test works in a browser context of its own (`context`, `new_page`), or shares nothing at all.
 * Every test, and every fixture that talks to the browser, is bounded by `LIMIT` seconds: nothing hangs.
 
-Whatever outlives a test is of a wider scope than the parent's check of what a test left behind, or a process that is
-neither descriptor nor thread of ours.
+Anything that outlives a test has a wider scope than the check for leaks in `tests/conftest.py`, or is a process that is
+neither a descriptor nor a thread of ours.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from cdp_core.transports.websocket.open import open_websocket
 from support import page_server
 
 LIMIT = 60.0
-"""Far above what any test takes on a machine that is busy with something else: only what hangs is ended by it."""
+"""Seconds: far above what any test takes on a busy machine, so that only a test that hangs reaches it."""
 LIMIT_OF_COMPARISONS = 90.0
-"""The same for those of `conformance`, which look at a browser many times before they call something a deviation."""
+"""Seconds, for `conformance`: those tests observe a browser many times before they report a deviation."""
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SWITCHES = (
     "--headless=new",
@@ -56,9 +56,9 @@ SWITCHES = (
     "--site-per-process",
 )
 NO_INTERFACE = "--disable-features=WebUIOmniboxPopup"
-"""Without it each window loads two pages of the browser's own interface, and to open a page takes half as long again."""
+"""Without it each window loads two pages of the browser's interface, and opening a page takes half as long again."""
 MARK = "CDP_LIVE_RUN"
-"""In the environment of each browser: by it even a helper that left the browser's process group is found."""
+"""In the environment of each browser: identifies even a helper that left the browser's process group."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -85,7 +85,7 @@ def _bounded(test: Callable[..., Any], limit: float) -> Callable[..., Any]:
 
 @attrs.frozen(kw_only=True)
 class Chromium:
-    """One browser, started or to be started: its command line, its profile, and the environment it is known by."""
+    """One browser, prepared or started: command line, profile, and the environment that identifies it."""
 
     argv: list[str]
     profile: Path
@@ -102,7 +102,7 @@ class Chromium:
 
     @property
     def path(self) -> str:
-        """Of the browser's WebSocket."""
+        """The path of the browser's WebSocket address."""
         return self.port_file.read_text().split("\n")[1]
 
     @property
@@ -110,7 +110,7 @@ class Chromium:
         return f"ws://127.0.0.1:{self.port}{self.path}"
 
     def running(self) -> set[int]:
-        """Every process of this browser that has not ended."""
+        """Return every process of this browser that has not ended."""
         found: set[int] = set()
         mark = f"{MARK}={self.env[MARK]}".encode()
         profile = os.fsencode(self.profile)
@@ -123,7 +123,7 @@ class Chromium:
         return found
 
     def assert_gone(self) -> None:
-        """Nothing of it runs; helpers are given a moment to notice that their browser has ended."""
+        """Assert that no process of it runs, after giving helpers time to notice that their browser has ended."""
         deadline = time.monotonic() + LIMIT
         while left := self.running():
             assert time.monotonic() < deadline, f"processes of the browser are left: {left}"
@@ -140,7 +140,7 @@ def _group(entry: Path) -> int:
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """The path of the program; without one the test is skipped, or, where CI is set, fails."""
+    """The path of the program; without one the test is skipped or, if CI is set, fails."""
     wanted = os.environ.get("CDP_CHROMIUM")
     found = shutil.which(wanted) if wanted else next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
@@ -153,9 +153,9 @@ def chromium() -> str:
 
 @pytest.fixture(scope="session")
 def prepare(chromium: str) -> Callable[..., AbstractAsyncContextManager[Chromium]]:
-    """What starts a browser, on a profile that lasts for a block; afterwards no process of it is left.
+    """A function that prepares a browser, on a new profile, for the length of a block.
 
-    It has no pages of its own `interface`, unless a test is about these.
+    Afterwards no process of it is left. Pages of the browser's own `interface` are off by default.
     """
 
     @contextlib.contextmanager
@@ -178,10 +178,10 @@ def prepare(chromium: str) -> Callable[..., AbstractAsyncContextManager[Chromium
 
 @pytest.fixture(scope="session")
 def launch(prepare: Callable[..., Any]) -> Callable[..., AbstractAsyncContextManager[Chromium]]:
-    """What runs a browser with a debugging port for a block; Chromium, unless another `program` is named.
+    """A function that runs a browser with a debugging port for a block: Chromium, or another `program`.
 
-    A folder that wants another program or more `switches` overrides this fixture with a `partial` of it; one that it
-    depends on would be of no use, since this one is made once for all folders.
+    A folder that needs another program or more `switches` overrides this fixture with a `partial` of it. A fixture that
+    it depends on could not be overridden per folder, since this one is made once for all folders.
     """
 
     @contextlib.contextmanager
@@ -228,7 +228,7 @@ def own_chromium(launch: Callable[[], Any]) -> Iterator[Chromium]:
         yield browser
 
 
-# ── the ways in ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the ways to connect ───────────────────────────────────────────────────────────────────────────────────────────────
 
 OpenLink = Callable[..., AbstractAsyncContextManager[BrowserSession]]
 
@@ -237,7 +237,7 @@ OpenLink = Callable[..., AbstractAsyncContextManager[BrowserSession]]
     params=["fast", "fast over a stream", pytest.param("pipe", marks=pytest.mark.live_pipe)],
 )
 def way(request: pytest.FixtureRequest) -> str:
-    """How the browser is reached; the same body must hold for each."""
+    """How the test connects to the browser; the same body must pass over each way."""
     return str(request.param)
 
 
@@ -292,7 +292,7 @@ Load = Callable[[PageSession, str], Awaitable[None]]
 
 @pytest.fixture(scope="session")
 def pages() -> Iterator[Pages]:
-    """The address of a page with this source; each host is a site, and so a process, of its own."""
+    """A function that returns the address of a page; each host is a site with its own process."""
     server = subprocess.Popen(
         [sys.executable, page_server.__file__],
         stdin=subprocess.PIPE,
@@ -306,7 +306,7 @@ def pages() -> Iterator[Pages]:
 
 @pytest.fixture
 def evaluate() -> Evaluate:
-    """The value of an expression in a page."""
+    """A function that returns the value of an expression in a page."""
 
     async def value_of(page: PageSession, expression: str, **params: Any) -> Any:
         answer = await page.send(
@@ -320,11 +320,11 @@ def evaluate() -> Evaluate:
 
 @pytest.fixture
 def load() -> Load:
-    """Navigate, and wait until the page has loaded."""
+    """A function that navigates a page and waits until it has loaded."""
 
     async def loaded(page: PageSession, url: str) -> None:
         async with page.enabled("Page"):
-            await page.send("Page.enable")  # a navigation to another process overtakes one that is not answered yet
+            await page.send("Page.enable")  # a navigation to another process can overtake an unanswered `enable`
             with page.expect("Page.loadEventFired") as event:
                 answer = await page.send("Page.navigate", {"url": url})
             assert "errorText" not in answer, answer
@@ -337,7 +337,7 @@ def load() -> Load:
 def new_page(
     browser: BrowserSession, context: BrowserContextId, pages: Pages, load: Load
 ) -> Callable[..., Awaitable[PageSession]]:
-    """A page of this test's context, loaded with this source."""
+    """A function that opens a page of this test's context, loaded with this source."""
 
     async def opened(html: str = "", host: str = "127.0.0.1") -> PageSession:
         page = await browser.targets.create("about:blank", context=context)

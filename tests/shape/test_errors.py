@@ -1,4 +1,4 @@
-"""Every error: it travels, it says one or two sentences, it shows nothing of the page, and the tree is as documented."""
+"""Every error: it can be copied and pickled, is one or two sentences, and shows no page text."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "MissingField": {"item": "Page.Frame", "field": "url"},
     "TapFailed": {"tap": "record"},
 }
-"""What each error carries, as it is given."""
+"""The arguments of each error."""
 TREE = {
     "CdpError": ("Exception",),
     "LocalProtocolError": ("CdpError",),
@@ -94,7 +94,7 @@ def test_this_file_knows_every_error() -> None:
     assert classes <= set(cdp_core.__all__)
 
 
-def test_no_error_of_ours_is_outside_the_tree() -> None:
+def test_every_error_is_in_the_tree() -> None:
     for module in [module for name, module in sys.modules.items() if name.startswith("cdp_core")]:
         for name, value in vars(module).items():
             if inspect.isclass(value) and issubclass(value, BaseException) and value.__module__ == module.__name__:
@@ -102,23 +102,23 @@ def test_no_error_of_ours_is_outside_the_tree() -> None:
 
 
 def in_all(module: Any, name: str) -> bool:
-    """Whether it is public; what translates into the tree before anyone sees it is not."""
+    """Return True if the error is public; one that is translated before it reaches a caller is not."""
     return name in getattr(cdp_core, "__all__", ())
 
 
 @pytest.mark.parametrize(("name", "bases"), TREE.items())
-def test_the_tree(name: str, bases: tuple[str, ...]) -> None:
+def test_each_error_has_its_documented_bases(name: str, bases: tuple[str, ...]) -> None:
     assert tuple(base.__name__ for base in getattr(errors, name).__bases__) == bases
 
 
-def test_the_docstring_tells_the_tree() -> None:
+def test_the_docstring_lists_the_tree() -> None:
     assert errors.__doc__ is not None
     first_level = {name for name, bases in TREE.items() if bases[0] == "CdpError"}
     assert set(re.findall(r"^\* `(\w+)`", errors.__doc__, re.MULTILINE)) == first_level
-    for name, bases in TREE.items():  # who catches the builtin one must be able to read that it works
+    for name, bases in TREE.items():  # a caller that catches the builtin must be able to read that it works
         builtin = bases[1] if len(bases) > 1 else None
-        said = re.search(r"also a builtin `(\w+)`", inspect.getdoc(getattr(errors, name)) or "")
-        assert (said and said[1]) == builtin
+        found_text = re.search(r"also a builtin `(\w+)`", inspect.getdoc(getattr(errors, name)) or "")
+        assert (found_text and found_text[1]) == builtin
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -128,7 +128,7 @@ def test_an_error_carries_its_fields(name: str) -> None:
 
 @pytest.mark.parametrize("name", FIELDS)
 @pytest.mark.parametrize("trip", TRIPS)
-def test_an_error_travels(name: str, trip: str) -> None:
+def test_an_error_can_be_copied_and_pickled(name: str, trip: str) -> None:
     error = made(name)
     add_note(error, "seen while the page was open")
     error.mine = ["an attribute of its user"]  # type: ignore[attr-defined]
@@ -142,19 +142,19 @@ def test_an_error_travels(name: str, trip: str) -> None:
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_an_error_says_one_or_two_sentences(name: str) -> None:
+def test_an_error_is_one_or_two_sentences(name: str) -> None:
     assert_sentences(str(made(name)))
 
 
 def assert_sentences(text: str) -> None:
-    assert re.fullmatch(r"[\w\"'`].*[.?!]", text, re.DOTALL), text  # it may begin with a name of the caller's
+    assert re.fullmatch(r"[\w\"'`].*[.?!]", text, re.DOTALL), text  # it may begin with a name of the caller
     assert "\n" not in text
     assert not re.search(r"[.?!]{2}|\s[.?!,;]", text), text
     assert 1 <= len(re.findall(r"[.?!](?=\s+[A-Z]|$)", text)) <= 2, text
 
 
 @pytest.mark.parametrize("kind", ["connection", "session", "crash"])
-def test_each_raise_of_a_loss_is_an_exception_of_its_own(kind: str) -> None:
+def test_each_raise_of_a_loss_is_a_new_exception(kind: str) -> None:
     loss = Loss(kind=kind, reason="detached", detail="It ended; attach again.", session_id="S", target_id="T")
     raised = loss.error()
     for _time in range(50):
@@ -170,7 +170,7 @@ def test_each_raise_of_a_loss_is_an_exception_of_its_own(kind: str) -> None:
 
 
 def refused_locally() -> list[CdpError]:
-    """Errors that the engine itself makes from input that holds a secret."""
+    """Errors that the engine itself raises for input that contains a secret."""
     router = cdp_core.Router()
     caught: list[CdpError] = []
     for method, params, session in (
@@ -187,12 +187,12 @@ def refused_locally() -> list[CdpError]:
     for raw in (b'"%s"', b'{"%s":', b'["%s"]'):
         event = cdp_core.Event(method="Page.x", raw=raw % SECRET.encode())  # type: ignore[arg-type]
         with pytest.raises(CdpError) as error:
-            event.params  # noqa: B018 - the look is the test
+            event.params  # noqa: B018 - reading it is the test
         caught.append(error.value)
     return caught
 
 
-def test_no_payload_in_what_an_error_shows() -> None:
+def test_an_error_shows_no_payload() -> None:
     for error in refused_locally():
         shown = f"{error!s} {error!r} {vars(error)!r}"
         assert SECRET not in shown, shown
@@ -200,7 +200,7 @@ def test_no_payload_in_what_an_error_shows() -> None:
         assert error.__cause__ is None or SECRET not in repr(error.__cause__)
 
 
-def test_a_refusal_is_told_by_its_code() -> None:
+def test_a_refusal_shows_method_code_and_session() -> None:
     error = made("CommandRefused")
     assert "Page.close" in str(error)
     assert "-32000" in str(error)
@@ -214,7 +214,7 @@ def test_a_refusal_is_told_by_its_code() -> None:
     assert "None" not in str(bare)
 
 
-def test_who_lagged_by_bytes_is_told_of_bytes() -> None:
+def test_a_subscriber_that_exceeds_its_bytes_gets_advice_on_bytes() -> None:
     by_count = errors.SubscriberLagged(missed=1, capacity=7)
     by_bytes = errors.SubscriberLagged(missed=1, capacity=7, max_bytes=512)
     assert "7 places" in str(by_count)
@@ -225,7 +225,7 @@ def test_who_lagged_by_bytes_is_told_of_bytes() -> None:
     assert_sentences(str(by_bytes))
 
 
-def test_a_fault_of_the_peer_is_the_cause_of_what_it_ended() -> None:
+def test_a_protocol_error_of_the_peer_is_the_cause_of_the_loss() -> None:
     loss = Loss(kind="connection", reason="protocol_error", detail="It was binary; look.", close_code=1003)
     causes = [loss.error().__cause__ for _time in range(2)]
     assert causes[0] is not causes[1]
@@ -239,8 +239,8 @@ ODD = [SECRET, f"{SECRET}.x y", f"Page.{SECRET * 20}", f"Page.x\n{SECRET}", "." 
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_no_words_of_the_peer_in_what_is_said_of_its_messages(odd: str) -> None:
-    """Names of events, types and ids are the peer's too: shown where they look like what they should be, and cut."""
+def test_malformed_names_of_the_peer_are_not_shown(odd: str) -> None:
+    """Names of events, types and ids come from the peer too: shown only if well-formed, and cut."""
 
     def attach(session: str, target: str, kind: str) -> bytes:
         info = {"targetId": target, "type": kind}
@@ -267,15 +267,15 @@ def test_no_words_of_the_peer_in_what_is_said_of_its_messages(odd: str) -> None:
     assert (len(anomalies), len(losses)) == (3, 2)
     with pytest.raises(CdpError) as unreadable:
         cdp_core.Event(method=odd, raw=b"[]").params  # type: ignore[arg-type]  # noqa: B018
-    for said in (*(each.detail for each in anomalies), *(str(loss.error()) for loss in losses), str(unreadable.value)):
-        assert SECRET not in said
-        assert len(said) < 300
-        assert "\n" not in said
+    for text in (*(each.detail for each in anomalies), *(str(loss.error()) for loss in losses), str(unreadable.value)):
+        assert SECRET not in text
+        assert len(text) < 300
+        assert "\n" not in text
     assert all(len(each.session_id or "") <= 64 for each in anomalies)
     assert all(len(output.target_type) <= 64 for output in outputs if isinstance(output, cdp_core.SessionOpened))
 
 
-def test_words_that_look_right_are_shown() -> None:
+def test_well_formed_names_of_the_peer_are_shown() -> None:
     router = cdp_core.Router()
     [anomaly] = router.receive(b'{"method":"Network.requestWillBeSentExtraInfo","params":{},"sessionId":"A1"}')
     assert isinstance(anomaly, cdp_core.Anomaly)

@@ -1,7 +1,8 @@
-"""The public names of `cdp_core`, `cdp_core.testing` and `cdp_supervisor`: each has one home and a docstring, and the list with signatures changes knowingly.
+"""The public names: each has one home and a docstring, and the list changes only on purpose.
 
-`public_names.txt` is that list, read out of the source, so that it is the same on every Python. Who changes the public
-surface on purpose writes it anew and lets the difference be reviewed:
+`public_names.txt` is that list for `cdp_core`, `cdp_core.testing` and `cdp_supervisor`, with signatures. It is read
+from the source, so it is the same on every Python. To change the public surface, write the list anew and review the
+difference:
 
     PYTHONPATH=. python tests/shape/test_exports.py
 """
@@ -27,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = {package.__name__: package for package in (cdp_core, cdp_core.testing, cdp_supervisor)}
 GOLDEN = Path(__file__).with_name("public_names.txt")
 MODULES_OF_NAMES = {"cdp_core.testing": ("faults", "schedules", "steps")}
-"""Public modules, whose names are public as theirs: `steps.Dialog`."""
+"""Public modules whose names are public as the module's: `steps.Dialog`."""
 WITH_A_LIST = {
     *PACKAGES,
     *(f"{package}.{module}" for package, modules in MODULES_OF_NAMES.items() for module in modules),
@@ -65,7 +66,7 @@ TREES = {
 
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Those of a module or class, with those under a top-level `if`."""
+    """The statements of a module or class, with those under a top-level `if`."""
     for statement in body:
         yield statement
         if isinstance(statement, ast.If):
@@ -74,7 +75,7 @@ def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def assigned(statement: ast.stmt) -> str | None:
-    """The one name that this statement gives a value, or announces."""
+    """The one name that this statement assigns or annotates."""
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
         return statement.targets[0].id
     if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
@@ -85,7 +86,7 @@ def assigned(statement: ast.stmt) -> str | None:
 def homes(qualified: str) -> list[str]:
     """The modules of the package that define a name, not those that only import it.
 
-    A tool of the tests may have a name of its own twice; then its home is where the package takes it from.
+    If two test tools define the same name, its home is the module that the package imports it from.
     """
     package, _, name = qualified.rpartition(".")
     if package == "cdp_core.testing":
@@ -99,7 +100,7 @@ def homes(qualified: str) -> list[str]:
 
 
 def imports_of(package: str) -> dict[str, str]:
-    """Where the package's `__init__.py` takes each name from, for the type checkers."""
+    """The module that the package's `__init__.py` imports each name from, under `TYPE_CHECKING`."""
     return {
         alias.asname or alias.name: statement.module or ""
         for statement in statements(TREES[package].body)
@@ -121,7 +122,7 @@ def test_the_list_is_sorted_and_complete(package: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_is_defined_in_one_module_and_is_that_object(name: str) -> None:
+def test_a_public_name_is_defined_in_one_module(name: str) -> None:
     package, _, bare = name.rpartition(".")
     [home] = homes(name)
     assert imports_of(package)[bare] == home
@@ -131,14 +132,14 @@ def test_a_name_is_defined_in_one_module_and_is_that_object(name: str) -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
-        cdp_core.no_such_name  # noqa: B018 - the look is the test
+        cdp_core.no_such_name  # noqa: B018 - reading it is the test
 
 
 @pytest.mark.parametrize("module", TREES)
 def test_only_a_package_or_a_public_module_has_a_list_of_exports(module: str) -> None:
-    """An internal module has no `__all__`: its names are used by other modules of the package, and by nobody else."""
+    """An internal module has no `__all__`: only other modules of its package use its names."""
     if module.endswith(".__main__") or is_generated(module):
-        return  # the first would run, the second makes its list when it is asked for
+        return  # importing the first would run it; the second makes its list on request
     listed = any(assigned(each) == "__all__" for each in TREES[module].body)
     assert listed is (module in WITH_A_LIST), module
     for name in getattr(importlib.import_module(module), "__all__", ()):
@@ -158,13 +159,13 @@ def test_a_name_is_documented(name: str) -> None:
     for place, statement in enumerate(body):
         if getattr(statement, "name", None) == name and isinstance(statement, (ast.ClassDef, Function)):
             text = ast.get_docstring(statement)
-        elif assigned(statement) == name:  # by the string below it
+        elif assigned(statement) == name:  # its note is the string below it
             below = body[place + 1]
             text = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else None
         else:
             continue
         assert isinstance(text, str)
-        assert re.search(r"\w+ .*[.:?)]", text), f"{name} in {home} has no sentence that says what it is"
+        assert re.search(r"\w+ .*[.:?)]", text), f"{name} in {home} has no sentence that describes it"
         return
     pytest.fail(f"{name} is nowhere in {home}")
 
@@ -190,11 +191,11 @@ def test_every_public_method_is_documented() -> None:
     assert missing == []
 
 
-def test_the_protocol_is_that_of_the_bindings() -> None:
+def test_the_protocol_version_comes_from_the_bindings() -> None:
     assert _version.PROTOCOL == bindings.PROTOCOL
 
 
-def test_the_version_is_that_of_the_distribution() -> None:
+def test_the_version_equals_the_distributions() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+([a-z]+\d+)?", cdp_core.__version__)
     try:
         installed = importlib.metadata.version("cdp-supervisor")
@@ -206,18 +207,18 @@ def test_the_version_is_that_of_the_distribution() -> None:
 # ── their signatures ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_public_names_are_those_of_the_golden_file() -> None:
+def test_the_public_names_equal_the_golden_file() -> None:
     now, golden = described(), GOLDEN.read_text()
     difference = "".join(difflib.unified_diff(golden.splitlines(True), now.splitlines(True), "golden", "now", n=0))
     assert not difference, (
         f"the public surface changed:\n{difference}\n"
-        "If that is meant: note it in CHANGELOG.md, run `PYTHONPATH=. python tests/shape/test_exports.py`, "
+        "If you changed it on purpose: note it in CHANGELOG.md, run `PYTHONPATH=. python tests/shape/test_exports.py`, "
         "and commit tests/shape/public_names.txt."
     )
 
 
 def described() -> str:
-    """Every public name with its signatures; those of a package or module below its own name."""
+    """Every public name with its signatures; names of a package or module follow its own name."""
     lines = [line for package in ("cdp_core", "cdp_supervisor") for line in names_of(package)]
     lines += ["# cdp_core.testing", *names_of("cdp_core.testing")]
     for module, exported in IN_MODULES.items():
@@ -239,7 +240,7 @@ def describe(name: str) -> Iterator[str]:
             bases = ", ".join(ast.unparse(each) for each in [*statement.bases, *statement.keywords])
             yield f"class {name}({bases})"
             members: dict[str, list[str]] = {}
-            for node in class_nodes(qualified):  # the class itself first, so that what it overrides is its own
+            for node in class_nodes(qualified):  # the class itself first, so that its overrides win
                 own: dict[str, list[str]] = {}
                 for member, line in describe_members(node):
                     own.setdefault(member, []).append(line)
@@ -252,7 +253,7 @@ def describe(name: str) -> Iterator[str]:
 
 
 def class_nodes(name: str) -> list[ast.ClassDef]:
-    """A class and its bases of ours that are not public themselves, since their members are this class's."""
+    """A class and its private bases of ours, since their members are members of this class."""
     package, _, bare = name.rpartition(".")
     value = getattr(importlib.import_module(package), bare)
     if not isinstance(value, type):

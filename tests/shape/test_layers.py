@@ -1,4 +1,4 @@
-"""Who may import whom: the contracts of `pyproject.toml`, and what they cannot say."""
+"""Which modules may import which: the contracts of `pyproject.toml`, and laws beyond them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ SANSIO_MAY_IMPORT = {
 }
 SANSIO_MAY_NOT_CALL = {"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "id", "hash"}
 WEBSOCKET_MODULES = {f"cdp_core.transports.{name}" for name in ("websocket.fast", "websocket.connection")}
-"""A client's; the other side of a WebSocket is the fake browser's."""
-LAZY = "imports stay cheap"
-"""What the comment of an import inside a function says: no other reason counts."""
+"""The client's modules; the server side of a WebSocket is in the fake browser."""
+LAZY = ("imports stay cheap", "keeps the import of the package cheap")
+"""The comments of an import inside a function: no other reason is accepted."""
 
 
 def module_of(path: Path) -> str:
@@ -46,7 +46,7 @@ SANSIO = [module for module in MODULES if ".sansio" in module]
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """Every module that is imported anywhere below, by its full name; of `from x import y`, both x and x.y."""
+    """Yield every imported module below this node by its full name; for `from x import y`, both x and x.y."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -72,8 +72,8 @@ def test_the_contracts_hold() -> None:
 
 
 @pytest.mark.parametrize("module", SANSIO)
-def test_a_pure_module_imports_only_what_is_pure(module: str) -> None:
-    """What it imports of ours is pure too, or is the error tree; so nothing impure is reached through it either."""
+def test_a_pure_module_imports_only_pure_modules(module: str) -> None:
+    """Its imports from this project are pure or are the error tree: they reach nothing impure."""
     for name in imported(TREES[module]):
         if name in MODULES:
             assert name in SANSIO or name.endswith(".errors"), f"{module} imports {name}"
@@ -95,13 +95,13 @@ def is_name(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
-def test_the_error_tree_stands_alone() -> None:
+def test_the_error_tree_imports_nothing() -> None:
     outside = {name.split(".")[0] for name in imported(TREES["cdp_core.errors"])}
     assert outside <= {"__future__", "typing", "collections"}
 
 
 def test_the_pure_part_runs_without_trio() -> None:
-    """Imported below an empty package, so that `cdp_core/__init__.py` and all above stay out."""
+    """Imported below an empty package, so that `cdp_core/__init__.py` and its imports are not loaded."""
     names = [module for module in SANSIO if module.startswith("cdp_core.")]
     ran = python(
         "-c",
@@ -118,12 +118,12 @@ def test_the_pure_part_runs_without_trio() -> None:
     assert ours <= {"cdp_core", "cdp_core.errors", *SANSIO}
 
 
-def test_few_modules_know_trio_websocket() -> None:
+def test_only_two_modules_import_trio_websocket() -> None:
     users = {module for module, tree in TREES.items() for name in imported(tree) if name.startswith("trio_websocket")}
     assert users == WEBSOCKET_MODULES
 
 
-def test_nobody_imports_testing_but_the_demos() -> None:
+def test_only_the_demos_import_testing() -> None:
     users = {module for module, tree in TREES.items() for name in imported(tree) if name.startswith("cdp_core.testing")}
     assert {user for user in users if not user.startswith("cdp_core.testing")} <= {
         *("cdp_core.__main__", "cdp_core.demo", "cdp_supervisor.__main__", "cdp_supervisor.demo"),
@@ -131,11 +131,12 @@ def test_nobody_imports_testing_but_the_demos() -> None:
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_an_import_inside_a_function_says_that_it_is_lazy(module: str) -> None:
+def test_an_import_inside_a_function_is_marked_as_lazy(module: str) -> None:
     lines = MODULES[module].read_text().splitlines()
     for function in ast.walk(TREES[module]):
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         inner = [node.lineno for node in ast.walk(function) if isinstance(node, (ast.Import, ast.ImportFrom))]
-        if inner:  # several stand together, and the first one tells why
-            assert LAZY in lines[min(inner) - 1], f"{module}:{min(inner)} is an import inside {function.name}"
+        if inner:  # of several imports together, the first one has the reason
+            line = lines[min(inner) - 1]
+            assert line.endswith(LAZY), f"{module}:{min(inner)} is an import inside {function.name}"

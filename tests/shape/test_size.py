@@ -1,4 +1,4 @@
-"""What an installation takes on disk. Bounds, and not measurements: those stand in tools/bench/README.md."""
+"""The size of an installation on disk: upper bounds; the measurements are in tools/bench/README.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 BOUND = 3_000_000
 HEADER = 16
-"""What a file of bytecode has before the code."""
+"""Bytes of a bytecode file before its code."""
 
 
 def installed(*folders: str) -> list[Path]:
@@ -27,13 +27,13 @@ def bytecode(paths: Iterable[Path]) -> int:
     return sum(HEADER + len(marshal.dumps(each)) for each in code)
 
 
-def test_the_bindings() -> None:
-    """With bytecode, as it is where they are used."""
+def test_the_bindings_stay_small() -> None:
+    """With bytecode, as after their first use."""
     paths = installed("cdp_core/bindings")
     assert len(paths) > 2 * 59
     assert size(paths) + bytecode(paths) <= BOUND
 
 
-def test_the_whole_wheel() -> None:
+def test_the_whole_wheel_stays_small() -> None:
     paths = installed("cdp_core", "cdp_supervisor")
     assert size([*paths, ROOT / "cdp_core_pytest.py"]) <= BOUND

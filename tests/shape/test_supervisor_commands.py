@@ -1,4 +1,4 @@
-"""`python -m cdp_supervisor demo` and `watch ADDRESS`, as somebody types them."""
+"""`python -m cdp_supervisor demo` and `watch ADDRESS`, run as commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cdp_core.testing.steps import AddFrame, Dialog
 from cdp_supervisor.demo import run_demo
 
 ROOT = Path(__file__).parents[2]
-TOLD_IN_ORDER = (
+PRINTED_IN_ORDER = (
     r"frame \w{8}  https://pay\.example/form  \(its own process\)",
     r"· page \w{8}: prompt d-1 opened",
     r"A dialog is open on this page \(d-1\)",
@@ -37,36 +37,36 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "cdp_supervisor", *arguments]
 
 
-def assert_told(text: str) -> None:
+def assert_printed(text: str) -> None:
     place = 0
-    for pattern in TOLD_IN_ORDER:
+    for pattern in PRINTED_IN_ORDER:
         found = re.compile(pattern).search(text, place)
-        assert found is not None, f"{pattern} is not told in its place:\n{text}"
+        assert found is not None, f"{pattern} is missing at this place:\n{text}"
         place = found.end()
 
 
-def test_the_demo_tells_its_story() -> None:
+def test_the_demo_prints_its_steps_in_order() -> None:
     ran = subprocess.run(command("demo"), cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert_told(ran.stdout)
+    assert_printed(ran.stdout)
 
 
-def test_the_story_is_the_same_whatever_runs_first_and_waits_less_than_ten_seconds() -> None:
+def test_the_demo_prints_the_same_in_any_task_order_within_ten_seconds() -> None:
     lines: list[str] = []
 
-    async def told() -> float:
+    async def duration() -> float:
         begun = trio.current_time()
         await run_demo(lines.append)
         return trio.current_time() - begun
 
     for _run in range(5):
         lines.clear()
-        assert trio.run(told, clock=MockClock(autojump_threshold=0)) < 8
-        assert_told("\n".join(lines))
+        assert trio.run(duration, clock=MockClock(autojump_threshold=0)) < 8
+        assert_printed("\n".join(lines))
 
 
 @pytest.mark.parametrize("answer", [[], ["--answer"]])
-def test_watching_tells_what_happens_until_it_is_interrupted(answer: list[str]) -> None:
+def test_watch_prints_changes_until_it_is_interrupted(answer: list[str]) -> None:
     with start_fake_browser(FakeBrowser()) as endpoint:
         watching = subprocess.Popen(
             command("watch", endpoint.http_url, *answer),
@@ -78,7 +78,7 @@ def test_watching_tells_what_happens_until_it_is_interrupted(answer: list[str]) 
         )
         try:
             assert watching.stdout is not None
-            lines = [watching.stdout.readline()]  # it has begun; what happens now is told
+            lines = [watching.stdout.readline()]  # it has started: later events are printed
             endpoint.fake.play(AddFrame("pay", "https://pay.example/"), Dialog("confirm", "Sure?"))
             while lines[-1] and "confirm d-1 opened" not in lines[-1]:
                 lines.append(watching.stdout.readline())
@@ -103,7 +103,7 @@ def test_watching_tells_what_happens_until_it_is_interrupted(answer: list[str]) 
         ("ftp://127.0.0.1", "begins with ws://"),
     ],
 )
-def test_a_bad_address_is_told_with_its_reason(address: str, reason: str) -> None:
+def test_a_bad_address_is_reported_with_its_reason(address: str, reason: str) -> None:
     ran = subprocess.run(command("watch", address), cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert ran.returncode == 1
     assert ran.stderr.startswith("cdp_supervisor: ")

@@ -1,4 +1,4 @@
-"""Every error of the supervisor: it travels, it is a sentence or two, and it shows nothing that a page wrote."""
+"""Every error of the supervisor: it can be pickled, is one or two sentences, and shows no page text."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ def test_this_file_knows_every_error() -> None:
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_an_error_is_of_the_tree(name: str) -> None:
+def test_an_error_is_in_the_tree(name: str) -> None:
     kind = getattr(errors, name)
     assert kind.__bases__ == (errors.SupervisorError, *filter(None, [BUILTIN.get(name)]))
-    said = re.search(r"also a builtin `(\w+)`", inspect.getdoc(kind) or "")
-    assert (said and said[1]) == (BUILTIN[name].__name__ if name in BUILTIN else None)
+    found_text = re.search(r"also a builtin `(\w+)`", inspect.getdoc(kind) or "")
+    assert (found_text and found_text[1]) == (BUILTIN[name].__name__ if name in BUILTIN else None)
 
 
 @pytest.mark.parametrize("name", MADE)
 @pytest.mark.parametrize("trip", TRIPS)
-def test_an_error_travels(name: str, trip: str) -> None:
+def test_an_error_can_be_copied_and_pickled(name: str, trip: str) -> None:
     error = MADE[name]()
     arrived = TRIPS[trip](error)
     assert type(arrived) is type(error)
@@ -72,7 +72,7 @@ def test_an_error_travels(name: str, trip: str) -> None:
     assert vars(arrived) == vars(error)
 
 
-def test_a_handle_stays_where_its_supervisor_runs() -> None:
+def test_a_handle_cannot_be_pickled() -> None:
     error = errors.BlockedByDialog(["d-1"], method="Page.enable", call=object())
     arrived: errors.BlockedByDialog = pickle.loads(pickle.dumps(error))
     assert arrived.call is None
@@ -81,7 +81,7 @@ def test_a_handle_stays_where_its_supervisor_runs() -> None:
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_an_error_says_what_is_wrong_in_a_sentence(name: str) -> None:
+def test_an_error_is_one_or_two_sentences(name: str) -> None:
     text = str(MADE[name]())
     assert "\n" not in text
     assert re.fullmatch(r"[\w\"'].*[^.]\.", text), text
@@ -90,7 +90,7 @@ def test_an_error_says_what_is_wrong_in_a_sentence(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_what_a_page_wrote_is_not_shown(name: str) -> None:
+def test_page_text_is_not_shown(name: str) -> None:
     error = MADE[name]()
     assert SECRET not in f"{error!s} {error!r} {error.args!r}"
 
@@ -99,11 +99,11 @@ def test_a_long_list_is_cut() -> None:
     assert str(MADE["AmbiguousTarget"]()).endswith("T11 and 18 more.")
 
 
-def test_a_timeout_says_why_or_how_the_page_fares() -> None:
-    """What is known of the call itself goes before what is known of its page."""
-    told = errors.CallTimedOut("Page.enable", waited=3.0, health=HEALTH, why="its page answers other commands")
-    assert told.why == "its page answers other commands"
-    assert str(told) == "Page.enable was not answered within 3 s: its page answers other commands."
+def test_a_timeout_shows_its_reason_or_the_health_of_the_page() -> None:
+    """The reason known for the call itself comes before the health of its page."""
+    timeout = errors.CallTimedOut("Page.enable", waited=3.0, health=HEALTH, why="its page answers other commands")
+    assert timeout.why == "its page answers other commands"
+    assert str(timeout) == "Page.enable was not answered within 3 s: its page answers other commands."
     assert str(MADE["CallTimedOut"]()) == "Page.enable was not answered within 3 s: it does not answer."
     gone = errors.CallTimedOut("Page.enable", waited=3.0, health=None)
     assert str(gone) == "Page.enable was not answered within 3 s: its page is gone."

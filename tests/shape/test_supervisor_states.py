@@ -1,4 +1,4 @@
-"""The card of a dialog's phases is drawn from the code, and `tools/draw_states.py --check` sees when it is not."""
+"""The card of a dialog's phases is drawn from the code; `draw_states.py --check` finds a stale one."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def copied(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_card_is_fresh() -> None:
+def test_the_card_is_up_to_date() -> None:
     assert draw_states(ROOT, "--check") == (0, "")
 
 
 @pytest.mark.parametrize("old", ["open --> answering", "| closed | remote: elsewhere |"])
-def test_a_card_that_tells_other_states_is_seen_and_drawn_anew(copied: Path, old: str) -> None:
+def test_a_stale_card_is_found_and_drawn_anew(copied: Path, old: str) -> None:
     right = (copied / CARD).read_text()
     assert old in right
     wrong = right.replace(old, "something else")
     (copied / CARD).write_text(wrong)
-    code, said = draw_states(copied, "--check")
+    code, printed = draw_states(copied, "--check")
     assert code == 1
-    assert "run tools/draw_states.py" in said
+    assert "run tools/draw_states.py" in printed
     assert (copied / CARD).read_text() == wrong  # a check writes nothing
     assert draw_states(copied) == (0, "")
     assert (copied / CARD).read_text() == right

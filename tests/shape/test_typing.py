@@ -1,4 +1,4 @@
-"""Both type checkers see what `tests/typing_samples` says, and would see it if that changed."""
+"""Both type checkers agree with `tests/typing_samples`, and would report a change of the types."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ Checker = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.mark.parametrize("checker", [mypy, pyright])
-def test_the_samples_hold_and_the_checkers_look(checker: Checker, tmp_path: Path) -> None:
-    """One run over the samples and a spoilt copy of each: each spoilt line is found, and nothing else."""
+def test_the_samples_pass_and_each_spoilt_line_is_reported(checker: Checker, tmp_path: Path) -> None:
+    """One run over the samples and a spoilt copy of each: every spoilt line is reported, and nothing else."""
     samples = sorted(SAMPLES.glob("*.py"))
     assert [sample.name for sample in samples] == sorted(TYPES_GONE_WRONG)
     wrong: set[tuple[str, int]] = set()
@@ -74,14 +74,14 @@ def test_the_samples_hold_and_the_checkers_look(checker: Checker, tmp_path: Path
             text = text.replace(right, changed)
         spoilt.write_text(text)
     ran = checker(*samples, *tmp_path.glob("*.py"))
-    said = ran.stdout + ran.stderr
-    assert ran.returncode == 1, said
-    found = re.findall(r"^\s*(\S+\.py):(\d+)(?::\d+)?(?: -|:) error", said, re.MULTILINE)
-    assert {(Path(path).name, int(line)) for path, line in found} == wrong, said
+    printed = ran.stdout + ran.stderr
+    assert ran.returncode == 1, printed
+    found = re.findall(r"^\s*(\S+\.py):(\d+)(?::\d+)?(?: -|:) error", printed, re.MULTILINE)
+    assert {(Path(path).name, int(line)) for path, line in found} == wrong, printed
 
 
-def test_every_overload_has_its_line() -> None:
-    """Counted in the source, so that a new overload brings a new line."""
+def test_every_overload_has_a_sample_line() -> None:
+    """Counted in the source, so that a new overload needs a new line."""
     samples = "".join(path.read_text() for path in SAMPLES.glob("*.py"))
     for method, source in (
         ("subscribe", "session"),

@@ -1,7 +1,7 @@
-"""What the type checkers must know of the typed bindings; never run.
+"""The types that the checkers must infer for the typed bindings; never run.
 
-A line that must be an error carries `# type: ignore[code]`, or `# pyright: ignore[rule]` where only pyright has the rule:
-both checkers say so where the error, and with it the comment, is not needed any more.
+A line that must be an error carries `# type: ignore[code]`, or `# pyright: ignore[rule]` if only pyright has the rule:
+both checkers report it if the error, and with it the comment, is not needed any more.
 """
 
 # pyright: reportUnnecessaryTypeIgnoreComment=true
@@ -56,7 +56,7 @@ from cdp_core.bindings import (
 )
 
 if TYPE_CHECKING:
-    from typing_extensions import assert_type  # noqa: TC004 - nothing here is ever run
+    from typing_extensions import assert_type  # noqa: TC004 - this module is never run
 
 
 # ── commands ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,7 +1,7 @@
-"""What the type checkers must know of sending and listening; never run.
+"""The types that the checkers must infer for sending and listening; never run.
 
-One line per overload. A line that must be an error carries `# type: ignore[code]`: both checkers say so where the error,
-and with it the comment, is not needed any more.
+One line per overload. A line that must be an error carries `# type: ignore[code]`: both checkers report it if the
+error, and with it the comment, is not needed any more.
 """
 
 # pyright: reportUnnecessaryTypeIgnoreComment=true
@@ -37,12 +37,12 @@ from cdp_core import (
 )
 
 if TYPE_CHECKING:
-    from typing_extensions import assert_type  # noqa: TC004 - nothing here is ever run
+    from typing_extensions import assert_type  # noqa: TC004 - this module is never run
 
 
 @attrs.frozen(kw_only=True)
 class Navigated:
-    """A typed event, as generated code writes one."""
+    """A typed event in the form of generated code."""
 
     __cdp_method__: ClassVar[str] = "Page.frameNavigated"
     url: str
@@ -73,7 +73,7 @@ class Resized:
 
 @attrs.frozen(kw_only=True)
 class Navigate:
-    """A typed command, as generated code writes one."""
+    """A typed command in the form of generated code."""
 
     url: str
 

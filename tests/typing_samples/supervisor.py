@@ -1,7 +1,7 @@
-"""What the type checkers must know of the supervisor; never run.
+"""The types that the checkers must infer for the supervisor; never run.
 
-One line per overload. A line that must be an error carries `# type: ignore[code]`: both checkers say so where the error,
-and with it the comment, is not needed any more.
+One line per overload. A line that must be an error carries `# type: ignore[code]`: both checkers report it if the
+error, and with it the comment, is not needed any more.
 """
 
 # pyright: reportUnnecessaryTypeIgnoreComment=true
@@ -38,7 +38,7 @@ from cdp_supervisor.sansio.inputs import Input
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from typing_extensions import assert_type  # noqa: TC004 - nothing here is ever run
+    from typing_extensions import assert_type  # noqa: TC004 - this module is never run
 
 
 async def opening(browser: BrowserSession, transport: Transport) -> None:
@@ -105,7 +105,7 @@ async def looking(supervisor: Supervisor) -> None:
 
 
 class Counting:
-    """A machine of somebody else's."""
+    """An extension of the embedder."""
 
     name = "counting"
     events = frozenset({"Page.loadEventFired"})

@@ -1,4 +1,4 @@
-"""The addresses of a real browser, and how it says no to wrong ones."""
+"""The addresses of a real browser, and how it refuses wrong ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Pages = Callable[..., str]
 MiB = 2**20
 
 
-# ── found ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── addresses that work ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ MiB = 2**20
 )
 async def test_every_form_of_address_finds_the_browser(shared_chromium: Any, form: str) -> None:
     port = shared_chromium.port
-    where = {
+    address = {
         "ws": shared_chromium.url,
         "http": f"http://127.0.0.1:{port}",
         "http with a path": f"http://127.0.0.1:{port}/json/version",
@@ -47,7 +47,7 @@ async def test_every_form_of_address_finds_the_browser(shared_chromium: Any, for
         "file": shared_chromium.port_file,
         "folder": str(shared_chromium.profile),
     }[form]
-    async with open_browser_session(where) as browser:
+    async with open_browser_session(address) as browser:
         assert "Chrom" in (await browser.send("Browser.getVersion"))["userAgent"]
 
 
@@ -59,7 +59,7 @@ async def test_targets_are_listed_without_a_websocket(shared_chromium: Any, page
         await browser.targets.close(page.target_id)
 
 
-async def test_the_endpoint_of_a_page_is_a_root_of_its_own(
+async def test_the_endpoint_of_a_page_has_its_own_root_session(
     shared_chromium: Any, pages: Pages, evaluate: Evaluate, load: Load
 ) -> None:
     async with open_browser_session(shared_chromium.url) as browser:
@@ -69,9 +69,9 @@ async def test_the_endpoint_of_a_page_is_a_root_of_its_own(
             await load(root, pages("<title>root</title>"))
             assert await evaluate(root, "document.title") == "root"
             async with root.enabled("Runtime"):
-                with root.expect("Runtime.consoleAPICalled") as said:
+                with root.expect("Runtime.consoleAPICalled") as console_line:
                     await evaluate(root, "console.log('here')")
-                assert (await said.wait()).session_id is None
+                assert (await console_line.wait()).session_id is None
             assert page.target_id in {target.target_id for target in await root.targets.list()}
             assert (await root.send("Browser.getVersion"))["protocolVersion"] == "1.3"
             pending = root.send_nowait(
@@ -86,12 +86,12 @@ async def test_the_endpoint_of_a_page_is_a_root_of_its_own(
         await browser.send("Browser.getVersion")
 
 
-# ── refused ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── addresses that are refused ────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def refused(where: str, **options: Any) -> DiscoveryError:
+async def refused(address: str, **options: Any) -> DiscoveryError:
     with pytest.raises(DiscoveryError) as error:
-        async with open_browser_session(where, **options):
+        async with open_browser_session(address, **options):
             pytest.fail("the browser let us in")
     return error.value
 
@@ -101,27 +101,27 @@ async def refused(where: str, **options: Any) -> DiscoveryError:
     [("/devtools/browser/00000000-0000-0000-0000-000000000000", 404), ("/devtools/page/NOSUCHPAGE", 500)],
     ids=["browser", "page"],
 )
-async def test_an_id_of_nothing(shared_chromium: Any, path: str, status: int) -> None:
+async def test_an_unknown_id_is_refused(shared_chromium: Any, path: str, status: int) -> None:
     error = await refused(f"ws://127.0.0.1:{shared_chromium.port}{path}")
     assert (error.stage, error.status) == ("upgrade", status)
     assert path.rpartition("/")[2] not in str(error)
 
 
 @pytest.mark.parametrize("origin", ["http://example.org", "null", "http://localhost"])
-async def test_a_foreign_origin(shared_chromium: Any, origin: str) -> None:
+async def test_a_foreign_origin_is_refused(shared_chromium: Any, origin: str) -> None:
     error = await refused(shared_chromium.url, headers={"Origin": origin})
     assert (error.stage, error.status) == ("upgrade", 403)
     assert "Origin" in str(error)
 
 
-async def test_the_browsers_own_origin(shared_chromium: Any) -> None:
+async def test_the_browsers_own_origin_is_accepted(shared_chromium: Any) -> None:
     own = f"http://127.0.0.1:{shared_chromium.port}"
     async with open_browser_session(shared_chromium.url, headers={"Origin": own}) as browser:
         await browser.send("Browser.getVersion")
 
 
 class Resolver(trio.abc.HostnameResolver):
-    """Every name is this machine."""
+    """A resolver for which every name is this machine."""
 
     async def getaddrinfo(self, _host: Any, port: Any, *_rest: Any) -> Any:
         return [(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ("127.0.0.1", int(port)))]
@@ -130,7 +130,7 @@ class Resolver(trio.abc.HostnameResolver):
         raise NotImplementedError
 
 
-async def test_a_host_that_is_given_by_name(shared_chromium: Any) -> None:
+async def test_a_host_may_be_given_by_name(shared_chromium: Any) -> None:
     trio.socket.set_custom_hostname_resolver(Resolver())
     port = shared_chromium.port
     over_websocket = await refused(f"ws://browser.example:{port}{shared_chromium.path}")
@@ -151,11 +151,11 @@ async def test_a_large_send_passes(shared_chromium: Any, octets: int) -> None:
         version = await browser.send("Browser.getVersion")
         number = browser.statistics().router.commands + 1
         empty = encode_command(CommandId(number), "Browser.getVersion", {"padding": ""}, None)
-        # A param that it does not know is read and left alone; a page would take many seconds over so much source.
+        # The browser reads and ignores an unknown param; a page would need many seconds for so much source.
         assert await browser.send("Browser.getVersion", {"padding": "x" * (octets - len(empty))}) == version
 
 
-async def test_a_send_above_the_limit_is_refused_here_and_the_link_lives_on(
+async def test_a_send_above_the_limit_is_refused_locally_and_the_link_stays_open(
     shared_chromium: Any, evaluate: Evaluate
 ) -> None:
     async with open_browser_session(shared_chromium.url) as browser:

@@ -1,12 +1,13 @@
-"""The typed bindings against a real Chromium: what it says typed is what it says raw, and it says nothing unknown.
+"""The typed bindings against a real Chromium: typed and raw readings agree, and nothing is unknown.
 
-`both` calls a command as a value and by its name, and compares three ways: the typed result, written back, is the very
-JSON that came; a second call, raw, brings the same except for what a repetition changes (named `volatile` there, and
-compared by its shape); and every field is there in the type that the bindings promise. `hear` does so for events. Each
-message is read twice, straight from its bytes, which must fit exactly, and from decoded JSON, to equal values.
+`both` calls a command as a value and by its name, and compares three ways: the typed result, written back, is exactly
+the JSON that arrived; a second, raw call gives the same result except for fields that change on repetition (named
+`volatile`, and compared by their shape); and every field has the type that the bindings promise. `hear` does so for
+events. Each message is read twice, straight from its bytes, which must fit exactly, and from decoded JSON, to equal
+values.
 
-`browser` also reads every event of every test, whoever asked for it. Chromium of the version that the bindings were made
-of must show no drift at all (docs/cdp/drift-is-counted-not-raised.md); of another version it is printed.
+`browser` also reads every event of every test, requested or not. A Chromium of the version that the bindings were made
+from must show no drift at all (docs/cdp/drift-is-counted-not-raised.md); for another version the drift is printed.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ Both = Callable[..., Awaitable[Any]]
 Hear = Callable[..., AbstractAsyncContextManager[Callable[[], Awaitable[Any]]]]
 
 OF_VERSION = 156
-"""Of Chromium: the one whose protocol the bindings have."""
+"""The version of Chromium whose protocol the bindings describe."""
 
 RICH = """<!doctype html><title>rich</title><style>h1 { color: red; animation: 9s move infinite }
 @keyframes move { to { transform: translateX(9px) } } @media (min-width: 1px) { .one { margin: 2px } }</style>
@@ -99,12 +100,12 @@ head.attachShadow({mode: 'open'}).innerHTML = '<slot></slot>'</script>"""
 
 
 def exact(value: Any) -> str:
-    """JSON that tells 1 from 1.0 and from true."""
+    """JSON that distinguishes 1, 1.0 and true."""
     return json.dumps(value, sort_keys=True)
 
 
 def shape(value: Any) -> Any:
-    """What kind of JSON this is: for what no two calls bring alike."""
+    """The kind of this JSON value: compared for values that differ between two calls."""
     if isinstance(value, dict):
         return {key: shape(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -113,7 +114,7 @@ def shape(value: Any) -> Any:
 
 
 def settled(value: Any, volatile: Collection[str]) -> Any:
-    """The value, with the shape only of every field that is volatile; `"*"` are all."""
+    """The value, with only the shape of every volatile field; `"*"` means all fields."""
     if "*" in volatile:
         return shape(value)
     if isinstance(value, dict):
@@ -131,18 +132,18 @@ PLAIN: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def check_fields(value: Value) -> None:
-    """Every field can be read, and is what the protocol's table says, however deep."""
+def assert_fields(value: Value) -> None:
+    """Assert that every field can be read and has the type of the protocol's table, at any depth."""
     spec = type(value).__cdp_spec__
     for name, field in spec.by_name.items():
         shown = getattr(value, name)
         if shown is None:
             assert not field.required or field.type == "any", (value, name)
         else:
-            check_shown(shown, field.type, spec.item.partition(".")[0], f"{spec.item}.{name}")
+            assert_shown(shown, field.type, spec.item.partition(".")[0], f"{spec.item}.{name}")
 
 
-def check_shown(shown: Any, kind: str, domain: str, place: str) -> None:
+def assert_shown(shown: Any, kind: str, domain: str, place: str) -> None:
     owner, _, name = kind.rpartition(".")
     own = domain_named(owner.strip("[") or domain)
     assert own is not None, place
@@ -150,41 +151,41 @@ def check_shown(shown: Any, kind: str, domain: str, place: str) -> None:
     if kind.startswith("["):
         assert type(shown) is tuple, (place, shown)
         for each in shown:
-            check_shown(each, kind[1:-1], domain, place)
+            assert_shown(each, kind[1:-1], domain, place)
     elif kind in PLAIN:
         assert type(shown) in PLAIN[kind], (place, shown)
     elif name in table.names:
-        check_shown(shown, table.names[name][1], table.name, place)
+        assert_shown(shown, table.names[name][1], table.name, place)
     elif name in table.enums:
         assert type(shown) is own.get(name), (place, shown)
         assert shown.known or drift().unknown_members, (place, shown)
     else:
         assert type(shown) is own.get(name), (place, shown)
-        check_fields(shown)
+        assert_fields(shown)
 
 
-def check_event(typed: Any, event: Event) -> None:
-    """The typed event is the raw one: written back, and read from JSON rather than from the bytes."""
-    check_rung(typed, event, event.params)
+def assert_event(typed: Any, event: Event) -> None:
+    """Assert that the typed event equals the raw one, written back, and read from JSON instead of bytes."""
+    assert_decoder(typed, event, event.params)
     assert isinstance(typed, EventValue), f"{event.method} is not known"
     assert typed.__cdp_method__ == event.method
     assert exact(to_json(typed)) == exact(event.params)
-    check_fields(typed)
+    assert_fields(typed)
     again = from_json(type(typed), event.params)
     assert again == typed
     assert exact(to_json(again)) == exact(event.params)
 
 
-def check_rung(typed: Value, message: Event | Result, fields: Any) -> None:
-    """It was read straight from the bytes, or what did not fit was counted.
+def assert_decoder(typed: Value, message: Event | Result, fields: Any) -> None:
+    """Assert that the value was read straight from the bytes, or that the misfit was counted as drift.
 
-    A lone surrogate is what the fast decoder does not take.
+    The fast decoder does not accept a lone surrogate.
     """
     try:
         json.dumps(fields, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return
-    if type(message) in (Event, Result):  # and not what was decoded at once because it is large
+    if type(message) in (Event, Result):  # a large message is decoded at once, and so has another type
         assert type(source_of(typed)) is not Loose or drift(), f"{type(typed).__qualname__} does not fit: {fields}"
 
 
@@ -193,13 +194,13 @@ def check_rung(typed: Value, message: Event | Result, fields: Any) -> None:
 
 @pytest.fixture
 def way() -> str:
-    """What a message says does not depend on how it came: the other ways in are test_engine's."""
+    """A message does not depend on the way to connect: the other ways are covered by test_engine."""
     return "fast"
 
 
 @pytest.fixture
 async def browser(browser: BrowserSession) -> AsyncIterator[BrowserSession]:
-    """The link, on which afterwards nothing was found that the bindings do not know."""
+    """The link; afterwards the bindings must have found nothing unknown on it."""
     forget_drift()
     events: list[Event] = []
     with browser.tap(lambda output: events.append(output) if isinstance(output, Event) else None):
@@ -209,14 +210,14 @@ async def browser(browser: BrowserSession) -> AsyncIterator[BrowserSession]:
         typed = parse_event(event)
         if isinstance(typed, EventValue):
             assert exact(to_json(typed)) == exact(event.params), event.method
-            check_rung(typed, event, event.params)
+            assert_decoder(typed, event, event.params)
     report = drift()
     forget_drift()
-    said = f"{product} and the bindings of {PROTOCOL} disagree: {report}"
+    reported = f"{product} and the bindings of {PROTOCOL} disagree: {report}"
     if major(product) == OF_VERSION:
-        assert not report, said
+        assert not report, reported
     elif report:
-        sys.stdout.write(f"{said}\n")
+        sys.stdout.write(f"{reported}\n")
 
 
 def major(product: str) -> int:
@@ -227,7 +228,7 @@ def major(product: str) -> int:
 
 @pytest.fixture
 def both(browser: BrowserSession) -> Both:
-    """Call a command typed and raw, compare, and give the typed result."""
+    """A function that calls a command typed and raw, compares, and returns the typed result."""
 
     async def compared(
         session: PageSession | BrowserSession,
@@ -253,8 +254,8 @@ def both(browser: BrowserSession) -> Both:
         assert exact(settled(written, volatile)) == exact(settled(raw, volatile))
         if typed is not None:
             assert type(typed).__name__.lower() == method.partition(".")[2].lower() + "result"
-            check_rung(typed, done.outcome, came)
-            check_fields(typed)
+            assert_decoder(typed, done.outcome, came)
+            assert_fields(typed)
         return typed
 
     return compared
@@ -262,9 +263,10 @@ def both(browser: BrowserSession) -> Both:
 
 @pytest.fixture
 def hear() -> Hear:
-    """Listen to an event typed and raw; in the block, its argument waits for the typed one, compared with the raw one.
+    """A block that listens to an event typed and raw.
 
-    It is the first event for which `where` holds, given the raw one.
+    Its argument waits for the typed event and compares it with the raw one: the first for which `where` returns true, given the raw
+    event.
     """
 
     @asynccontextmanager
@@ -279,7 +281,7 @@ def hear() -> Hear:
             async def next_one() -> Any:
                 while True:
                     value, event = await typed.receive(), await raw.receive()
-                    check_event(value, event)
+                    assert_event(value, event)
                     if where is None or where(event):
                         return value
 
@@ -331,7 +333,7 @@ async def test_commands_of_the_browser(
         "Browser.setDownloadBehavior",
         {"behavior": "deny", "browserContextId": context},
     )
-    listed = await both(  # targets of the browser's own interface come and go
+    listed = await both(  # targets of the browser's own interface appear and disappear
         browser,
         target.get_targets(filter=[target.FilterEntry(type="page")]),
         "Target.getTargets",
@@ -473,8 +475,8 @@ async def test_commands_of_the_script(page: PageSession, both: Both) -> None:
     )
 
 
-async def test_an_explicit_null_is_no_absent_argument(page: PageSession, both: Both) -> None:
-    told = {}
+async def test_an_explicit_null_is_not_an_absent_argument(page: PageSession, both: Both) -> None:
+    answers = {}
     for argument, raw in ((runtime.CallArgument(value=NULL), {"value": None}), (runtime.CallArgument(), {})):
         me = (await page.send(runtime.evaluate(expression="globalThis"))).result.object_id
         assert me is not None
@@ -486,8 +488,8 @@ async def test_an_explicit_null_is_no_absent_argument(page: PageSession, both: B
             "Runtime.callFunctionOn",
             {"functionDeclaration": "function (given) { return given }", "objectId": me, "arguments": [raw]},
         )
-        told[exact(raw)] = (answer.result.type, answer.result.subtype, to_json(answer.result))
-    assert told == {
+        answers[exact(raw)] = (answer.result.type, answer.result.subtype, to_json(answer.result))
+    assert answers == {
         '{"value": null}': ("object", "null", {"type": "object", "subtype": "null", "value": None}),
         "{}": ("undefined", None, {"type": "undefined"}),
     }
@@ -506,7 +508,7 @@ async def test_commands_of_the_document(page: PageSession, both: Both) -> None:
     ).root
     assert document.children[1].children[0].local_name == "head"
     assert type(document.children[1].children[0].children[0]) is dom.Node
-    # A document that is asked for again has new node ids; nobody asks again from here on.
+    # A document that is requested again has new node ids; it is not requested again from here on.
     root = (await page.send(dom.get_document())).root.node_id
     found = await both(
         page, dom.query_selector(node_id=root, selector="p"), "DOM.querySelector", {"nodeId": root, "selector": "p"}
@@ -565,7 +567,7 @@ async def test_commands_of_the_document(page: PageSession, both: Both) -> None:
         dom_snapshot.capture_snapshot(computed_styles=["color"], include_paint_order=True, include_dom_rects=True),
         "DOMSnapshot.captureSnapshot",
         {"computedStyles": ["color"], "includePaintOrder": True, "includeDOMRects": True},
-        volatile={"bounds", "clientRects", "offsetRects", "scrollRects"},  # something moves there
+        volatile={"bounds", "clientRects", "offsetRects", "scrollRects"},  # an animation runs there
     )
 
 
@@ -683,7 +685,7 @@ async def test_commands_of_the_network(
     await both(page, service_worker.enable(), "ServiceWorker.enable")
 
 
-async def test_commands_of_the_debugger_and_its_kin(page: PageSession, evaluate: Evaluate, both: Both) -> None:
+async def test_commands_of_the_debugger_and_the_profilers(page: PageSession, evaluate: Evaluate, both: Both) -> None:
     parsed = page.expect(debugger.ScriptParsed, where=lambda script: script.length > 50)
     enabled = await both(page, debugger.enable(), "Debugger.enable")
     assert enabled.debugger_id
@@ -723,13 +725,13 @@ async def test_commands_of_the_debugger_and_its_kin(page: PageSession, evaluate:
         volatile="*",
     )
     await evaluate(page, "add(1, 2)")
-    check_fields(await page.send(profiler.take_precise_coverage()))  # what was taken is not there again
+    assert_fields(await page.send(profiler.take_precise_coverage()))  # a coverage that was taken is not returned again
     await page.send(profiler.stop_precise_coverage())
     await both(page, profiler.get_best_effort_coverage(), "Profiler.getBestEffortCoverage", volatile="*")
     await page.send(profiler.start())
     await evaluate(page, "for (let i = 0; i < 1e6; i++) add(i, i)")
     profile = (await page.send(profiler.stop())).profile
-    check_fields(profile)
+    assert_fields(profile)
     assert profile.nodes[0].call_frame.function_name == "(root)"
     assert profile.samples is not None
     await page.send(heap_profiler.start_sampling(sampling_interval=1000.0))
@@ -739,7 +741,7 @@ async def test_commands_of_the_debugger_and_its_kin(page: PageSession, evaluate:
     await page.send(heap_profiler.stop_sampling())
 
 
-async def test_commands_of_what_is_seen_and_measured(page: PageSession, both: Both) -> None:
+async def test_commands_of_rendering_and_measurement(page: PageSession, both: Both) -> None:
     await both(
         page,
         emulation.set_device_metrics_override(
@@ -835,8 +837,8 @@ async def test_commands_of_what_is_seen_and_measured(page: PageSession, both: Bo
 
 
 async def test_commands_of_tracing(browser: BrowserSession, both: Both, hear: Hear) -> None:
-    # What the process has met so far, in any order, maybe nothing: hence no comparison of two calls.
-    check_fields(await browser.send(tracing.get_categories()))
+    # The categories that the process has met so far, in any order, maybe none: hence no comparison of two calls.
+    assert_fields(await browser.send(tracing.get_categories()))
     wanted = tracing.TraceConfig(included_categories=("devtools.timeline",), record_mode="recordUntilFull")
     async with hear(browser, tracing.TracingComplete) as complete:
         await browser.send(tracing.start(trace_config=wanted, transfer_mode="ReturnAsStream"))
@@ -858,7 +860,7 @@ async def test_commands_of_tracing(browser: BrowserSession, both: Both, hear: He
     ],
     ids=["url", "object", "node"],
 )
-async def test_a_refused_command_is_refused_typed_as_raw(
+async def test_a_refusal_is_the_same_typed_and_raw(
     page: PageSession, command: Command[Any], raw: dict[str, Any]
 ) -> None:
     with pytest.raises(CommandRefused) as typed:
@@ -915,13 +917,13 @@ async def test_events_of_the_console(page: PageSession, evaluate: Evaluate, hear
         hear(page, runtime.ExceptionThrown) as thrown,
     ):
         await evaluate(page, "console.warn('é\\ud800', 1n, {deep: {er: [1, new Map([[1, 2]])]}}, undefined, NaN, add)")
-        said = await called()
-        assert said.type is runtime.ConsoleAPICalledType.WARNING
-        text, big, nested, nothing, nan, function = said.args
+        reported = await called()
+        assert reported.type is runtime.ConsoleAPICalledType.WARNING
+        text, big, nested, nothing, nan, function = reported.args
         assert (text.value, big.unserializable_value, nan.unserializable_value) == ("é\ud800", "1n", "NaN")
         assert (nothing.type, function.class_name) == (runtime.RemoteObjectType.UNDEFINED, "Function")
         assert nested.preview.properties[0].name == "deep"
-        assert said.stack_trace.call_frames[0].line_number == 0
+        assert reported.stack_trace.call_frames[0].line_number == 0
         await evaluate(page, "console.log(null), setTimeout(() => { throw new RangeError('far') })")
         assert (await called()).args[0].subtype is runtime.RemoteObjectSubtype.NULL
         details = (await thrown()).exception_details
@@ -1027,20 +1029,20 @@ async def test_a_request_is_paused_and_answered_typed(page: PageSession, evaluat
     await page.send(fetch.disable())
 
 
-async def test_nothing_that_a_busy_page_says_is_unknown(
+async def test_every_event_of_a_busy_page_is_known(
     browser: BrowserSession, new_page: NewPage, pages: Pages, load: Load, evaluate: Evaluate
 ) -> None:
-    """`browser` reads it all afterwards; here it is made to talk."""
+    """`browser` checks every event afterwards; this test makes the page send many kinds."""
     page = await new_page("first")
-    heard: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     async with page.enabled("Page"):
-        with browser.tap(lambda output: heard.update([output.method]) if isinstance(output, Event) else None):
-            await make_it_talk(page, browser, pages, load, evaluate)
-    assert len(heard) >= 30, heard
-    assert {name.partition(".")[0] for name in heard} >= {"Page", "Runtime", "Network", "Debugger", "DOM", "CSS"}
+        with browser.tap(lambda output: counts.update([output.method]) if isinstance(output, Event) else None):
+            await cause_many_events(page, browser, pages, load, evaluate)
+    assert len(counts) >= 30, counts
+    assert {name.partition(".")[0] for name in counts} >= {"Page", "Runtime", "Network", "Debugger", "DOM", "CSS"}
 
 
-async def make_it_talk(
+async def cause_many_events(
     page: PageSession, browser: BrowserSession, pages: Pages, load: Load, evaluate: Evaluate
 ) -> None:
     for command in (
@@ -1096,18 +1098,18 @@ async def test_the_browsers_own_description_is_compared(
     product = (await browser.send(browser_domain.get_version())).product
     address = f"http://127.0.0.1:{shared_chromium.port}"
     code = await trio.to_thread.run_sync(bindings_main, ["diff", address])
-    said, complaint = capsys.readouterr()
+    reported, complaint = capsys.readouterr()
     with capsys.disabled():
-        sys.stdout.write(f"\n{product}:\n{said}{complaint}")
+        sys.stdout.write(f"\n{product}:\n{reported}{complaint}")
     assert code in (0, 1), complaint
-    *differences, summary = said.splitlines()
+    *differences, summary = reported.splitlines()
     assert re.fullmatch(rf"{len(differences) or 'no'} differences? between .+ \(\+\) and .+ \(-\)", summary)
     assert bool(differences) == bool(code)
     if major(product) == OF_VERSION:
         assert code == 0
 
 
-def test_enough_is_compared() -> None:
+def test_enough_commands_are_compared() -> None:
     """Counted in the source: the promise is 40 commands of 15 domains."""
     called = set(re.findall(r'\n?\s"([A-Z]\w+\.\w+)",?', Path(__file__).read_text()))
     assert len(called) >= 40

@@ -1,4 +1,4 @@
-"""How a real browser ends, and that everything that waits hears of it. Each test ends a browser of its own."""
+"""How a real browser ends, and that every waiter learns of it; each test ends its own browser."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ pytestmark = pytest.mark.chromium
 Pages = Callable[..., str]
 
 NEVER = {"expression": "new Promise(() => {})", "awaitPromise": True}
-"""A command that the page never answers; one that is still on its way to its address may refuse it."""
+"""A command that the page never answers; it may be refused while the page is still navigating."""
 
 
 async def ends(wait: Callable[[], Awaitable[object]], ended: list[Gone]) -> None:
-    """Wait for what will not come, and note what came instead."""
+    """Wait for an event that will not arrive, and record the loss that is raised instead."""
     try:
         while True:
             await wait()
@@ -43,7 +43,7 @@ async def ends(wait: Callable[[], Awaitable[object]], ended: list[Gone]) -> None
 
 
 @pytest.mark.parametrize("way_in", ["websocket", pytest.param("pipe", marks=pytest.mark.live_pipe)])
-async def test_a_browser_that_is_killed(launch: Any, prepare: Any, way_in: str) -> None:
+async def test_killing_the_browser_ends_every_wait(launch: Any, prepare: Any, way_in: str) -> None:
     ended: list[Gone] = []
     with launch() if way_in == "websocket" else prepare("--remote-debugging-pipe") as chromium:
         opening = (
@@ -96,7 +96,7 @@ def _main_process(chromium: Any) -> int:
     return min(chromium.running())
 
 
-async def test_a_browser_that_is_told_to_close(own_chromium: Any) -> None:
+async def test_browser_close_ends_the_link(own_chromium: Any) -> None:
     outputs: list[Output] = []
     async with open_browser_session(own_chromium.url, taps=[outputs.append]) as browser:
         await browser.targets.list()
@@ -109,15 +109,15 @@ async def test_a_browser_that_is_told_to_close(own_chromium: Any) -> None:
         gone = await browser.wait_closed()
         assert isinstance(gone, ConnectionLost)
         assert (gone.reason, gone.close_code) == ("peer_closed", 1006)
-    told = [name for name in (_name(output, page) for output in outputs) if name]
-    assert told == ["reply", "Inspector.detached", "Target.detachedFromTarget", "pending", "closed", "destroyed"]
+    names = [name for name in (_name(output, page) for output in outputs) if name]
+    assert names == ["reply", "Inspector.detached", "Target.detachedFromTarget", "pending", "closed", "destroyed"]
     assert own_chromium.popen is not None
     with trio.fail_after(10):
         assert await trio.to_thread.run_sync(own_chromium.popen.wait) == 0
 
 
 def _name(output: Output, page: PageSession) -> str | None:
-    """Of what is told about one page."""
+    """Return a short name for an output about this page."""
     if isinstance(output, CommandDone):
         return "reply" if isinstance(output.outcome, Result) else "pending"
     if isinstance(output, SessionClosed):
@@ -146,7 +146,7 @@ async def test_a_browser_over_a_pipe_ends_with_its_block(prepare: Any, pages: Pa
 
 
 @pytest.mark.live_pipe
-async def test_a_browser_over_a_pipe_that_is_told_to_close(prepare: Any) -> None:
+async def test_browser_close_ends_a_browser_over_a_pipe(prepare: Any) -> None:
     with prepare("--remote-debugging-pipe") as chromium:
         async with open_pipe_session(chromium.argv, env=chromium.env) as browser:
             assert await browser.send("Browser.close") == {}
@@ -157,7 +157,7 @@ async def test_a_browser_over_a_pipe_that_is_told_to_close(prepare: Any) -> None
 
 
 @pytest.mark.live_pipe
-async def test_a_browser_that_does_not_start(chromium: str, prepare: Any) -> None:
+async def test_a_browser_that_does_not_start_is_an_error(chromium: str, prepare: Any) -> None:
     with prepare("--remote-debugging-pipe") as its, pytest.raises(DiscoveryError) as error:
         async with open_pipe_session([f"{chromium}-no-such-program", *its.argv[1:]]):
             pytest.fail("it was started")
@@ -165,7 +165,7 @@ async def test_a_browser_that_does_not_start(chromium: str, prepare: Any) -> Non
 
 
 @pytest.mark.live_pipe
-async def test_sizes_over_a_pipe(prepare: Any) -> None:
+async def test_large_messages_pass_over_a_pipe(prepare: Any) -> None:
     with prepare("--remote-debugging-pipe") as chromium:
         async with open_pipe_session(chromium.argv, env=chromium.env) as browser:
             version = await browser.send("Browser.getVersion")
@@ -176,7 +176,7 @@ async def test_sizes_over_a_pipe(prepare: Any) -> None:
             assert await browser.send("Browser.getVersion") == version
 
 
-async def test_a_link_that_is_closed_here_leaves_the_browser_and_its_pages(own_chromium: Any) -> None:
+async def test_closing_the_link_leaves_the_browser_and_its_pages(own_chromium: Any) -> None:
     async with open_browser_session(own_chromium.url) as browser:
         page = await browser.targets.create("about:blank")
         pending = page.send_nowait("Runtime.evaluate", NEVER)

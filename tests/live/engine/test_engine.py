@@ -1,7 +1,7 @@
-"""One body, four ways in: what the engine promises, kept against a real Chromium over each of them.
+"""One test body, four ways to connect: the engine's promises against a real Chromium over each.
 
-Over `tap` our reader reads the socket, over `tap over a stream` trio's stream below it, over `plain` trio-websocket
-reads everything, over `pipe` there is no WebSocket at all. None of it may show.
+Over `tap` the engine's reader reads the socket, over `tap over a stream` it reads trio's stream below it, over `plain`
+trio-websocket reads everything, over `pipe` there is no WebSocket. A test must not see a difference.
 """
 
 from __future__ import annotations
@@ -83,15 +83,15 @@ async def test_each_of_many_in_flight_gets_its_own_answer(
     answers = [(await reply.wait())["targetInfo"]["targetId"] for reply in infos]
     assert answers == [page.target_id for page in pages * 20]
     assert browser.statistics().router.in_flight == 0
-    heard: list[object] = []
+    received_lines: list[object] = []
     reply = one.send_nowait("Runtime.evaluate", {"expression": "1"})
-    reply.on_end(heard.append)
+    reply.on_end(received_lines.append)
     await reply.wait()
-    assert len(heard) == 1
+    assert len(received_lines) == 1
     assert await evaluate(one, "1") == 1
 
 
-async def test_what_the_browser_refuses_fails_that_command_alone(
+async def test_a_refusal_fails_only_its_own_command(
     browser: BrowserSession, new_page: NewPage, evaluate: Evaluate
 ) -> None:
     page = await new_page()
@@ -118,9 +118,7 @@ async def test_a_page_that_navigates_away_refuses_what_was_in_flight(
     assert refused.value.code == -32000
 
 
-async def test_a_send_that_is_given_up_leaves_nothing(
-    browser: BrowserSession, new_page: NewPage, evaluate: Evaluate
-) -> None:
+async def test_a_cancelled_send_leaves_nothing(browser: BrowserSession, new_page: NewPage, evaluate: Evaluate) -> None:
     page = await new_page()
     with trio.move_on_after(0.05) as scope:
         await page.send(
@@ -129,12 +127,12 @@ async def test_a_send_that_is_given_up_leaves_nothing(
     assert scope.cancelled_caught
     assert browser.statistics().router.in_flight == 0
     assert await evaluate(page, "free(), 3") == 3
-    while not browser.statistics().router.late_replies:  # a promise's reply comes after that of its freeing
+    while not browser.statistics().router.late_replies:  # the reply of a promise arrives after that of its resolver
         await evaluate(page, "0")
     assert browser.statistics().router.abandoned == 1
 
 
-# ── what passes ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── message contents ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 async def test_thirty_megabytes_in_one_result(new_page: NewPage, evaluate: Evaluate) -> None:
@@ -148,9 +146,9 @@ async def test_a_lone_surrogate_survives_in_a_result_and_in_an_event(new_page: N
     page = await new_page()
     assert await evaluate(page, r"'a\ud800b'") == SURROGATE
     async with page.enabled("Runtime"):
-        with page.expect("Runtime.consoleAPICalled") as said:
+        with page.expect("Runtime.consoleAPICalled") as line:
             await evaluate(page, r"console.log('a\ud800b')")
-        assert (await said.wait()).params["args"][0]["value"] == SURROGATE
+        assert (await line.wait()).params["args"][0]["value"] == SURROGATE
 
 
 async def test_a_large_result_with_a_lone_surrogate(new_page: NewPage, evaluate: Evaluate) -> None:
@@ -207,7 +205,7 @@ async def test_attach_is_counted_and_the_last_detach_ends_it(
         await browser.targets.attach("0" * 32)
 
 
-async def test_the_end_of_a_session_ends_those_below_it(
+async def test_the_end_of_a_session_ends_its_child_sessions(
     browser: BrowserSession, new_page: NewPage, pages: Pages, evaluate: Evaluate
 ) -> None:
     inner = f"<iframe src='{pages('inner', 'b.localhost')}'></iframe>"
@@ -231,9 +229,11 @@ async def test_the_end_of_a_session_ends_those_below_it(
         await listening.receive()
     closed = [output.session_id for output in outputs if isinstance(output, SessionClosed)]
     assert closed == [nested.session_id, outer.session_id, page.session_id]
-    # Chromium itself tells of one of the three (fact 50).
-    told = [output for output in outputs if isinstance(output, Event) and output.method == "Target.detachedFromTarget"]
-    assert [event.params["sessionId"] for event in told] == [page.session_id]
+    # Chromium itself sends an event for one of the three (fact 50).
+    results = [
+        output for output in outputs if isinstance(output, Event) and output.method == "Target.detachedFromTarget"
+    ]
+    assert [event.params["sessionId"] for event in results] == [page.session_id]
     await browser.send("Browser.getVersion")
 
 
@@ -247,7 +247,7 @@ async def _attach_child(browser: BrowserSession, parent: PageSession) -> PageSes
     return child
 
 
-async def test_a_blocked_page_blocks_no_other(new_page: NewPage, evaluate: Evaluate) -> None:
+async def test_a_blocked_page_does_not_block_another_page(new_page: NewPage, evaluate: Evaluate) -> None:
     blocked, free = await new_page("blocked"), await new_page("free")
     async with blocked.enabled("Page"):
         with blocked.expect("Page.javascriptDialogOpening") as opening:
@@ -265,34 +265,37 @@ async def test_frames_of_other_sites_are_attached_from_their_first_instruction(
     inner = "<script>console.log('inner')</script>"
     middle = f"<script>console.log('middle')</script><iframe src='{pages(inner, 'b.localhost')}'></iframe>"
     outer = f"<script>console.log('outer')</script><iframe src='{pages(middle, 'a.localhost')}'></iframe>"
-    said = browser.subscribe_all("Runtime.consoleAPICalled", capacity=100)
+    console_lines = browser.subscribe_all("Runtime.consoleAPICalled", capacity=100)
     wanted = {"page", "iframe"}
     async with browser.targets.auto_attach(
         types=wanted, arm=lambda _session: ["Runtime.enable"], capacity=100
     ) as arriving:
         page = await browser.targets.create(pages(outer), context=context)
-        heard: dict[str, str] = {}
-        while len(heard) < 3:
-            received = await said.receive()
+        received_lines: dict[str, str] = {}
+        while len(received_lines) < 3:
+            received = await console_lines.receive()
             assert received.session_id is not None
-            heard[received.event.params["args"][0]["value"]] = received.session_id
-        assert heard["outer"] == page.session_id
-        sessions = {name: browser.sessions[session_id] for name, session_id in heard.items()}
-        assert [sessions[name].parent for name in ("middle", "inner")] == [heard["outer"], heard["middle"]]
+            received_lines[received.event.params["args"][0]["value"]] = received.session_id
+        assert received_lines["outer"] == page.session_id
+        sessions = {name: browser.sessions[session_id] for name, session_id in received_lines.items()}
+        assert [sessions[name].parent for name in ("middle", "inner")] == [
+            received_lines["outer"],
+            received_lines["middle"],
+        ]
         assert await evaluate(sessions["inner"], "location.hostname") == "b.localhost"
         came: set[str] = set()
-        while not came >= set(heard.values()):
+        while not came >= set(received_lines.values()):
             session = await arriving.receive()
             assert session.target_type in wanted
             came.add(session.session_id)
-        assert browser.targets.statistics().duplicates_ended <= 1  # createTarget's own attach may be the second
+        assert browser.targets.statistics().duplicates_ended <= 1  # createTarget's attach may be the second
         ending = trio.Event()
-        with browser.tap(lambda output: _is_end_of(output, heard["inner"]) and ending.set()):
+        with browser.tap(lambda output: _is_end_of(output, received_lines["inner"]) and ending.set()):
             await evaluate(sessions["middle"], "document.querySelector('iframe').remove()")
             await ending.wait()
         assert not sessions["inner"].open
         assert sessions["middle"].open
-    # The holder's end takes its sessions along; that of `create` is one of them.
+    # When its holder ends, its sessions end too; one of them belongs to `create`.
     await browser.send("Browser.getVersion")
 
 
@@ -320,15 +323,15 @@ async def test_a_crash_ends_what_was_in_flight_and_not_the_session(
             await pending.wait()
         assert crashed.value.session_id == page.session_id
         assert page.open
-        with page.expect("Runtime.consoleAPICalled") as said, page.expect("Inspector.targetReloadedAfterCrash") as back:
+        with page.expect("Runtime.consoleAPICalled") as line, page.expect("Inspector.targetReloadedAfterCrash") as back:
             await page.send("Page.reload")
         await back.wait()
-        second_life = _line(await said.wait())  # what was enabled still is
+        second_life = _line(await line.wait())  # enabled domains stay enabled
         assert second_life != first_life
         assert await evaluate(page, "life") == second_life
 
 
-async def test_what_a_crashed_page_was_asked_to_enable_is_enabled_when_it_is_back(
+async def test_a_domain_enabled_on_a_crashed_page_is_enabled_after_its_reload(
     browser: BrowserSession, new_page: NewPage, evaluate: Evaluate
 ) -> None:
     page = await new_page("<p>lively")
@@ -341,9 +344,9 @@ async def test_what_a_crashed_page_was_asked_to_enable_is_enabled_when_it_is_bac
         with page.expect("Inspector.targetReloadedAfterCrash") as back:
             await page.send("Page.reload")
             await back.wait()
-        with late.expect("Runtime.consoleAPICalled") as said:
+        with late.expect("Runtime.consoleAPICalled") as line:
             await evaluate(late, "console.log('heard')")
-        assert _line(await said.wait()) == "heard"
+        assert _line(await line.wait()) == "heard"
 
 
 async def test_a_closed_target_ends_what_was_in_flight(browser: BrowserSession, new_page: NewPage) -> None:
@@ -360,7 +363,7 @@ async def test_a_closed_target_ends_what_was_in_flight(browser: BrowserSession, 
         await browser.targets.close(page.target_id)
 
 
-async def test_browser_contexts_share_nothing_and_take_their_pages_along(
+async def test_browser_contexts_share_nothing_and_close_their_pages(
     browser: BrowserSession, pages: Pages, load: Load, evaluate: Evaluate
 ) -> None:
     async def open_page(context: BrowserContextId) -> PageSession:
@@ -387,7 +390,7 @@ async def test_browser_contexts_share_nothing_and_take_their_pages_along(
     assert not {one, other} & set(contexts)
 
 
-async def test_several_tasks_may_ask_for_the_targets_at_once(browser: BrowserSession, new_page: NewPage) -> None:
+async def test_several_tasks_may_list_the_targets_at_once(browser: BrowserSession, new_page: NewPage) -> None:
     page = await new_page()
     async with trio.open_nursery() as nursery:
         for _ in range(3):
@@ -412,10 +415,10 @@ async def test_targets_are_announced_in_order(browser: BrowserSession, context: 
     assert page.target_id not in {target.target_id for target in await browser.targets.list(type=None)}
 
 
-# ── listening ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── events ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_console_lines_come_in_order_to_each_reader_by_its_own_bound(
+async def test_each_subscriber_gets_console_lines_in_order_up_to_its_own_limit(
     browser: BrowserSession, new_page: NewPage, evaluate: Evaluate
 ) -> None:
     page, quiet = await new_page(), await new_page()
@@ -452,7 +455,7 @@ async def test_an_expectation_made_before_the_act_misses_nothing(
 ) -> None:
     page = await new_page("first")
     async with page.enabled("Page"):
-        await page.send("Page.enable")  # a navigation to another process overtakes one that is not answered yet
+        await page.send("Page.enable")  # a navigation to another process can overtake an unanswered `enable`
         for number in range(5):
             url = pages(f"<title>{number}</title>")
             with page.expect("Page.loadEventFired") as loaded, page.expect("Page.frameNavigated") as navigated:
@@ -475,35 +478,38 @@ async def test_leases_are_counted(new_page: NewPage, evaluate: Evaluate) -> None
     with pytest.raises(trio.WouldBlock):
         lines.receive_nowait()
     async with page.enabled("Runtime"):
-        told = [_line(await lines.receive()) for _ in range(2)]
-        assert told == ["held", "unheard"]  # enabling tells all that was said before
+        results = [_line(await lines.receive()) for _ in range(2)]
+        assert results == ["held", "unheard"]  # `Runtime.enable` repeats all earlier lines
 
 
-# ── what was recorded can be played ──────────────────────────────────────────────────────────────────────────────────
+# ── traces ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_live_session_is_recorded_and_played_to_the_same_results(
+async def test_a_recorded_live_session_replays_to_the_same_results(
     open_link: OpenLink, pages: Pages, evaluate: Evaluate, load: Load, tmp_path: Path
 ) -> None:
     async def story(browser: BrowserSession) -> list[object]:
-        told: list[object] = [await browser.send("Browser.getVersion")]
+        results: list[object] = [await browser.send("Browser.getVersion")]
         async with browser.targets.open_context() as context:
             page = await browser.targets.create("about:blank", context=context)
             await load(page, pages("<title>recorded</title>"))
             async with page.enabled("Runtime"):
                 lines = page.subscribe("Runtime.consoleAPICalled", capacity=10)
-                told += [await evaluate(page, "document.title"), await evaluate(page, r"console.log('a\ud800b', 1.5)")]
-                told.append((await lines.receive()).params)
-            told.append(await evaluate(page, "'é\0🙂'.repeat(200_000)"))
+                results += [
+                    await evaluate(page, "document.title"),
+                    await evaluate(page, r"console.log('a\ud800b', 1.5)"),
+                ]
+                results.append((await lines.receive()).params)
+            results.append(await evaluate(page, "'é\0🙂'.repeat(200_000)"))
             with pytest.raises(CommandRefused) as refused:
                 await page.send("Nothing.atAll")
-            told.append((refused.value.code, refused.value.message))
+            results.append((refused.value.code, refused.value.message))
             pending = page.send_nowait("Runtime.evaluate", NEVER)
             await browser.targets.close(page.target_id)
             with pytest.raises(SessionGone) as gone:
                 await pending.wait()
-            told.append((gone.value.reason, gone.value.session_id))
-        return told
+            results.append((gone.value.reason, gone.value.session_id))
+        return results
 
     recording = tmp_path / "live.jsonl"
     opened: list[Output] = []

@@ -1,7 +1,7 @@
-"""What is answered over HTTP: a real Chromium and the fake browser are asked the same, and must say the same.
+"""Answers over HTTP: a real Chromium and the fake browser get the same requests and must agree.
 
-Compared are status, headers, and the body: its words, with ids, ports and what is made of them left out; of JSON, which
-members there are and of which type. A list is compared by its page.
+Compared are status, headers and body: its text without ids, ports and values derived from them; of JSON, the names and
+types of the members. A list is compared by its page.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Answer = tuple[bytes, bytes]
 
 
 def ask(port: int, line: str, headers: dict[str, str]) -> Answer:
-    """Head and body of one answer; a WebSocket has no body yet."""
+    """Return head and body of one answer; an opened WebSocket has no body yet."""
     lines = [f"{line} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
     with socket.create_connection(("127.0.0.1", port), timeout=20) as link:
         link.sendall("\r\n".join(lines).encode())
@@ -47,7 +47,7 @@ def ask(port: int, line: str, headers: dict[str, str]) -> Answer:
 
 
 def shape(content: Any) -> Any:
-    """A JSON value without what is in it."""
+    """Replace the values of a JSON document with their types."""
     if isinstance(content, dict):
         return {name: shape(value) for name, value in content.items()}
     if isinstance(content, list):
@@ -62,14 +62,14 @@ def comparable(answer: Answer, port: int) -> tuple[bytes, Any]:
         content = json.loads(body)
     except ValueError:
         return head, body
-    if isinstance(content, dict) and "domains" in content:  # which ones, and how they are described, is the bindings'
+    if isinstance(content, dict) and "domains" in content:  # their content is a matter of the bindings
         content = {"version": content["version"], "domains": []}
     return re.sub(rb"Content-Length:\d+", b"Content-Length:N", head), shape(content)
 
 
 @pytest.fixture(scope="module")
 def ports(shared_chromium: Any) -> Iterator[tuple[int, int]]:
-    """Chromium's and the fake's."""
+    """The ports of Chromium and of the fake."""
     with start_fake_browser(FakeBrowser()) as endpoint:
         yield shared_chromium.port, int(endpoint.http_url.rpartition(":")[2])
 
@@ -113,7 +113,7 @@ def both(ports: tuple[int, int], line: str, **headers: str) -> None:
         "DELETE /json/list",
     ],
 )
-def test_an_answer(ports: tuple[int, int], line: str) -> None:
+def test_the_fake_answers_like_chromium(ports: tuple[int, int], line: str) -> None:
     both(ports, line, Host="127.0.0.1:PORT")
 
 
@@ -121,14 +121,14 @@ def test_an_answer(ports: tuple[int, int], line: str) -> None:
     "host", ["localhost", "a.localhost:PORT", "localhost.", "[::1]:PORT", "10.0.0.1", "", "example.com"]
 )
 @pytest.mark.parametrize("line", ["GET /json/version", "GET /foo"])
-def test_the_host(ports: tuple[int, int], host: str, line: str) -> None:
+def test_the_host_header_is_checked_alike(ports: tuple[int, int], host: str, line: str) -> None:
     both(ports, line, Host=host)
 
 
 @pytest.mark.parametrize(
     "origin", ["http://127.0.0.1:PORT", "http://localhost:PORT", "http://localhost", "null", "https://a.example"]
 )
-def test_the_origin_counts_for_websockets_alone(ports: tuple[int, int], origin: str) -> None:
+def test_the_origin_matters_only_for_websockets(ports: tuple[int, int], origin: str) -> None:
     both(ports, "GET /json/version", Host="127.0.0.1:PORT", Origin=origin)
     both(
         ports, "GET /devtools/browser/00000000-0000-0000-0000-000000000000", Host="localhost", Origin=origin, **UPGRADE
@@ -136,19 +136,19 @@ def test_the_origin_counts_for_websockets_alone(ports: tuple[int, int], origin: 
 
 
 @pytest.mark.parametrize("path", ["/devtools/browser/none", "/devtools/page/NONE", "/devtools/foo", "/foo"])
-def test_a_websocket_to_nothing(ports: tuple[int, int], path: str) -> None:
+def test_a_websocket_to_an_unknown_path_is_refused_alike(ports: tuple[int, int], path: str) -> None:
     both(ports, f"GET {path}", Host="127.0.0.1:PORT", **UPGRADE)
 
 
-def test_a_page_is_made_shown_and_closed(ports: tuple[int, int]) -> None:
-    said: list[list[Any]] = []
+def test_a_page_is_created_activated_and_closed(ports: tuple[int, int]) -> None:
+    answers: list[list[Any]] = []
     for port in ports:
         host = {"Host": f"127.0.0.1:{port}"}
         made = json.loads(ask(port, "PUT /json/new?about:blank", host)[1])["id"]
         lines = [f"GET /json/activate/{made}", f"GET /json/close/{made}"]
-        said.append([comparable(ask(port, line, host), port) for line in lines])
-    assert said[0] == said[1]
-    assert [body for _head, body in said[1]] == [b"Target activated", b"Target is closing"]
+        answers.append([comparable(ask(port, line, host), port) for line in lines])
+    assert answers[0] == answers[1]
+    assert [body for _head, body in answers[1]] == [b"Target activated", b"Target is closing"]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_page_is_made_shown_and_closed(ports: tuple[int, int]) -> None:
         "foo, permessage-deflate; server_no_context_takeover; server_max_window_bits=10",
     ],
 )
-def test_what_is_taken_of_what_a_client_offers(ports: tuple[int, int], offer: str) -> None:
+def test_websocket_extensions_are_negotiated_alike(ports: tuple[int, int], offer: str) -> None:
     heads: list[bytes] = []
     for port in ports:
         version = json.loads(ask(port, "GET /json/version", {"Host": f"127.0.0.1:{port}"})[1])

@@ -1,4 +1,4 @@
-"""What the target bridge stands on in a real Chromium: popups, the browser's own interface, pages that are blocked."""
+"""The target bridge's assumptions about Chromium: popups, the browser's own interface, blocked pages."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ NewPage = Callable[..., Awaitable[PageSession]]
 Pages = Callable[..., str]
 
 AT_ONCE = 20.0
-"""What is no wait for a dialog: these last for ever."""
+"""Seconds; a dialog would block for ever, so an answer within this time did not wait for one."""
 
 
 @pytest.fixture
 async def browser(shared_chromium: Any) -> AsyncIterator[BrowserSession]:
-    """One way in is enough here."""
+    """One way to connect is enough for these tests."""
     async with open_browser_session(shared_chromium.url) as link:
         yield link
 
@@ -32,7 +32,7 @@ async def browser(shared_chromium: Any) -> AsyncIterator[BrowserSession]:
 
 
 @pytest.mark.parametrize("features", ["", "noopener"])
-async def test_popups_are_resumed_and_their_opener_goes_on(
+async def test_popups_are_resumed_and_their_opener_runs_on(
     browser: BrowserSession, new_page: NewPage, pages: Pages, evaluate: Evaluate, features: str
 ) -> None:
     opener = await new_page("<title>opener</title>")
@@ -59,12 +59,12 @@ async def test_a_popup_is_armed_before_its_first_instruction(
     browser: BrowserSession, new_page: NewPage, pages: Pages, evaluate: Evaluate
 ) -> None:
     opener = await new_page("opener")
-    said = browser.subscribe_all("Runtime.bindingCalled", capacity=10)
+    binding_calls = browser.subscribe_all("Runtime.bindingCalled", capacity=10)
     arm = ["Runtime.enable", ("Runtime.addBinding", {"name": "tell"})]
     async with browser.targets.auto_attach(types={"page"}, arm=lambda _session: arm, capacity=20):
         first = pages("<script>tell('first instruction')</script>", "a.localhost")
         await evaluate(opener, f"window.open({first!r}); 1", userGesture=True)
-        received = await said.receive()
+        received = await binding_calls.receive()
         assert received.event.params["payload"] == "first instruction"
         assert received.session_id != opener.session_id
         await browser.targets.close(browser.sessions[received.session_id].target_id)
@@ -114,12 +114,12 @@ async def test_no_setup_waits_for_a_page_that_a_dialog_blocks(
 
 
 async def _block(page: PageSession) -> Any:
-    """Open a dialog that nobody sees, and know that it is open: no command of the renderer is answered any more."""
+    """Open a dialog without a listener, and wait until the renderer answers no command any more."""
     asked = page.send_nowait("Runtime.evaluate", {"expression": "alert('wait')"})
     asked.on_end()
     behind = page.send_nowait("Runtime.evaluate", {"expression": "1"})
     behind.on_end()
-    # What the browser answers by itself comes back although the two before it do not.
+    # The browser process answers this command although the renderer has answered neither of the two before it.
     for _ in range(5):
         await page.send("Page.getNavigationHistory")
     assert not asked.ended
@@ -144,10 +144,13 @@ async def test_page_is_not_disabled_while_its_dialog_is_open(
     assert browser.statistics().unobserved_refusals == 0
 
 
-async def test_a_navigation_may_overtake_an_enable_that_is_not_answered_yet(
+async def test_a_navigation_may_overtake_an_unanswered_enable(
     browser: BrowserSession, new_page: NewPage, pages: Pages
 ) -> None:
-    """Chromium carries such an enable over to the new process, mostly after the commit: the next one is told surely."""
+    """Chromium carries such an enable over to the new process, mostly after the commit.
+
+    So events of the next navigation are certain to arrive.
+    """
     page = await new_page("<title>before</title>")
     busy = page.send_nowait("Runtime.evaluate", {"expression": "for (const t = Date.now(); Date.now() < t + 400;);"})
     busy.on_end()
@@ -158,7 +161,7 @@ async def test_a_navigation_may_overtake_an_enable_that_is_not_answered_yet(
         answer = await page.send("Runtime.evaluate", {"expression": "location.hostname"})
         assert answer["result"]["value"] == "a.localhost"
         await page.send("Page.navigate", {"url": pages("<title>again</title>", "b.localhost")})
-        told = [(await navigated.receive()).params["frame"]["url"]]
-        if "a.localhost" in told[0]:
-            told = [(await navigated.receive()).params["frame"]["url"]]
-        assert "b.localhost" in told[0]
+        urls = [(await navigated.receive()).params["frame"]["url"]]
+        if "a.localhost" in urls[0]:
+            urls = [(await navigated.receive()).params["frame"]["url"]]
+        assert "b.localhost" in urls[0]

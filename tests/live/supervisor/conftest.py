@@ -1,8 +1,8 @@
-"""A supervisor at a real browser, and beside it a connection of its own that reads what is true there.
+"""A supervisor on a real browser, and a second connection that reads the truth from that browser.
 
 Every test here runs on both programs of Debian, `chromium` (which has windows for dialogs, and a back/forward cache) and
-`chromium-headless-shell` (which has neither): `program.shell` says which it is, and where they differ each has its own
-expectation (facts 4, 24, 26).
+`chromium-headless-shell` (which has neither): `program.shell` is true for the latter, and where the two differ each has
+its own expectation (facts 4, 24, 26).
 
 `support/stage.py` has the `Stage`, `support/wire.py` the link that breaks.
 """
@@ -39,7 +39,7 @@ PROGRAMS = ("chromium", "chromium-headless-shell")
 
 @attrs.frozen(kw_only=True)
 class Program:
-    """A browser program, and what is different in it."""
+    """A browser program, and how it differs from the other one."""
 
     path: str
     shell: bool
@@ -47,7 +47,7 @@ class Program:
 
 @pytest.fixture(scope="session", params=PROGRAMS)
 def program(request: pytest.FixtureRequest) -> Program:
-    """One of the two; where it is not installed the test is skipped, or, where CI is set, fails."""
+    """One of the two programs; if it is not installed the test is skipped or, if CI is set, fails."""
     name = str(request.param)
     found = shutil.which(name)
     if found is None:
@@ -60,13 +60,13 @@ def program(request: pytest.FixtureRequest) -> Program:
 
 @pytest.fixture(scope="session")
 def launch(launch: Callable[..., Any], program: Program) -> Callable[..., Any]:
-    """As above, of this program, for pages whose certificates nobody knows."""
+    """The parent's `launch` for this program; unknown certificates are accepted."""
     return partial(launch, program=program.path, switches=("--ignore-certificate-errors",))
 
 
 @pytest.fixture(scope="session")
 def shared_chromium(launch: Callable[..., Any]) -> Iterator[Any]:
-    """As above, one of each program for the whole folder: what ends or changes a browser here has one of its own."""
+    """One browser per program for the whole folder; a test that ends or changes a browser starts its own."""
     with launch() as browser:
         yield browser
 
@@ -78,7 +78,7 @@ Pages = Callable[..., str]
 
 @pytest.fixture(scope="session")
 def secure_pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
-    """As `pages`, over https."""
+    """The `pages` fixture over https."""
     certificate = tmp_path_factory.mktemp("tls") / "certificate.pem"
     issued = trustme.CA().issue_cert("127.0.0.1", "localhost")
     issued.private_key_and_cert_chain_pem.write_to_path(str(certificate))
@@ -106,7 +106,7 @@ OpenStage = Callable[..., AbstractAsyncContextManager[Stage]]
 
 @pytest.fixture
 def open_stage(program: Program, shared_chromium: Any) -> OpenStage:
-    """What opens a stage on the browser of this module, or on the one given."""
+    """A function that opens a stage on the browser of this module, or on the one given."""
 
     @asynccontextmanager
     async def opened(
@@ -125,14 +125,14 @@ def open_stage(program: Program, shared_chromium: Any) -> OpenStage:
 
 @pytest.fixture
 async def raw(shared_chromium: Any) -> AsyncIterator[BrowserSession]:
-    """A connection that is there before any supervisor."""
+    """A connection that is open before any supervisor."""
     async with open_browser_session(shared_chromium.url) as browser:
         yield browser
 
 
 @pytest.fixture
 async def stage(open_stage: OpenStage) -> AsyncIterator[Stage]:
-    """One with the whole browser in scope and every dialog to be responded to."""
+    """A stage with the whole browser in scope, and the policy that leaves every dialog to the test."""
     with trio.fail_after(PATIENCE) as bound:
         async with open_stage(scoped=False) as opened:
             bound.deadline = math.inf
@@ -142,7 +142,7 @@ async def stage(open_stage: OpenStage) -> AsyncIterator[Stage]:
 
 @pytest.fixture
 def open_page() -> Callable[[Supervisor, str], Awaitable[str]]:
-    """What opens a page by a supervisor that is no stage's."""
+    """A function that opens a page through a supervisor without a stage."""
 
     async def opened(sup: Supervisor, url: str) -> str:
         target = str((await sup.call("Target.createTarget", {"url": url}))["targetId"])
@@ -159,7 +159,7 @@ OpenWire = Callable[..., AbstractAsyncContextManager[Wire]]
 
 @pytest.fixture
 def open_wire(shared_chromium: Any) -> OpenWire:
-    """What opens a proxy to the browser of this module, or to the one given."""
+    """A function that opens a proxy to the browser of this module, or to the one given."""
 
     @asynccontextmanager
     async def opened(browser: Any = None) -> AsyncIterator[Wire]:

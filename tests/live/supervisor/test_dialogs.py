@@ -1,4 +1,4 @@
-"""Dialogs that can be answered: by whom they are, what the page gets, and who is said to have done it."""
+"""Dialogs that can be answered: which page they belong to, what the page gets, and `closed_by`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ASKED = (
 
 
 async def value_of(reply: Any) -> Any:
-    """What a script came to."""
+    """Return the value of a script."""
     with trio.fail_after(20):
         return (await reply.wait())["result"].get("value")
 
@@ -68,7 +68,7 @@ async def test_a_policy_answers_each_type(stage: Any, pages: Pages, policy: Poli
     ]
 
 
-async def test_a_new_policy_answers_what_is_open(stage: Any, pages: Pages) -> None:
+async def test_a_new_policy_answers_an_open_dialog(stage: Any, pages: Pages) -> None:
     target = await stage.open(pages("<p>quiet"))
     reply = await stage.start(target, "confirm('c')")
     dialog = await stage.dialog()
@@ -77,7 +77,7 @@ async def test_a_new_policy_answers_what_is_open(stage: Any, pages: Pages) -> No
     assert (await stage.ended(dialog.id)).closed_by == "auto_policy"
 
 
-async def test_the_watchdog_dismisses_what_nobody_answers(open_stage: Any, pages: Pages) -> None:
+async def test_the_watchdog_dismisses_an_unanswered_dialog(open_stage: Any, pages: Pages) -> None:
     async with open_stage(policy=Policy(dialog_timeout=0.15)) as stage:
         target = await stage.open(pages("<p>quiet"))
         for expression, value in (("alert('a')", None), ("confirm('c')", False), ("prompt('p', 'guest')", None)):
@@ -86,10 +86,10 @@ async def test_the_watchdog_dismisses_what_nobody_answers(open_stage: Any, pages
             assert await value_of(reply) is value
             ended = await stage.ended(dialog.id)
             assert (ended.closed_by, ended.reason) == ("watchdog", "answered")
-            assert ended.closed_at - ended.opened_at >= 0.1  # by the clock of the wall, which is read a moment later
+            assert ended.closed_at - ended.opened_at >= 0.1  # by the wall clock, which is read a moment later
 
 
-async def test_a_dialog_of_another_process_is_the_pages(stage: Any, sites: Pages) -> None:
+async def test_a_dialog_of_another_process_belongs_to_the_page(stage: Any, sites: Pages) -> None:
     target = await stage.open(sites(f'<iframe src="{sites("<p>far", THERE)}"></iframe>'))
     frame = await stage.far_frame(target)
     with pytest.raises(BlockedByDialog) as blocked:
@@ -103,19 +103,19 @@ async def test_a_dialog_of_another_process_is_the_pages(stage: Any, sites: Pages
     assert await stage.sup.evaluate("1 + 1", frame_id=frame.frame_id) == 2
 
 
-async def test_a_blocked_call_is_told_at_once_and_ends_later(stage: Any, pages: Pages) -> None:
+async def test_a_blocked_call_raises_at_once_and_ends_later(stage: Any, pages: Pages) -> None:
     target = await stage.open(pages("<p>quiet"))
     with pytest.raises(BlockedByDialog) as first:
         await stage.sup.evaluate(
             "window.times = (window.times ?? 0) + 1; confirm('go on?') ? times : -1", target_id=target
         )
     assert [each.call_id for each in stage.sup.snapshot().blocked_calls] == [first.value.call.call_id]
-    with pytest.raises(BlockedByDialog) as second:  # it would wait: it is not even sent
+    with pytest.raises(BlockedByDialog) as second:  # the call would block, so it is not sent
         await stage.sup.evaluate("window.times = 100", target_id=target)
     assert second.value.call is None
     health = stage.sup.health(target)
     assert health.state == "blocked_by_dialog"
-    navigation = await stage.sup.call("Page.getNavigationHistory", target_id=target)  # the browser answers this one
+    navigation = await stage.sup.call("Page.getNavigationHistory", target_id=target)  # by the browser process
     assert navigation["entries"]
     await stage.sup.respond_to_dialog("accept")
     assert await first.value.call.wait(timeout=20) == 1
@@ -137,7 +137,7 @@ async def test_another_client_answers(stage: Any, pages: Pages) -> None:
             assert await value_of(reply) is value
 
 
-async def test_three_pages_ask_at_once(stage: Any, pages: Pages) -> None:
+async def test_three_pages_open_dialogs_at_once(stage: Any, pages: Pages) -> None:
     targets = [await stage.open(pages(f"<p>{number}")) for number in range(3)]
     replies = [await stage.start(each, "prompt('which?')") for each in targets]
     found = await stage.until(lambda s: len(s.pending_dialogs) == 3)
@@ -154,22 +154,22 @@ LEAVING = "<script>onbeforeunload = event => { event.preventDefault(); event.ret
 @pytest.mark.parametrize("accept", [True, False])
 async def test_beforeunload_decides_on_a_navigation(stage: Any, pages: Pages, accept: bool) -> None:
     target = await stage.open(pages(LEAVING))
-    there = pages("<p>next")
+    next_url = pages("<p>next")
     await stage.sup.evaluate("1", target_id=target, user_gesture=True)
     with pytest.raises(BlockedByDialog) as blocked:
-        await stage.sup.call("Page.navigate", {"url": there}, target_id=target)
+        await stage.sup.call("Page.navigate", {"url": next_url}, target_id=target)
     assert (await stage.dialog()).type == "beforeunload"
     answered = await stage.sup.respond_to_dialog("accept" if accept else "dismiss")
     assert answered.closed_by == "agent"
     ended = await blocked.value.call.wait(timeout=20)
     assert ended.get("errorText") == (None if accept else "net::ERR_ABORTED")
     if accept:
-        await stage.until(lambda s: s.page(target).url == there)
-    assert (await stage.agree(target))[target][1] == (there if accept else pages(LEAVING))
+        await stage.until(lambda s: s.page(target).url == next_url)
+    assert (await stage.agree(target))[target][1] == (next_url if accept else pages(LEAVING))
 
 
 async def test_a_navigation_ends_an_open_dialog(stage: Any, pages: Pages) -> None:
-    """Where the browser has no window for dialogs it would freeze the page, or end the browser: it is not sent."""
+    """On headless-shell the navigation would freeze the page or end the browser: it is not sent."""
     target = await stage.open(pages("<p>quiet"))
     (await stage.start(target, "confirm('c')")).on_end()
     dialog = await stage.dialog()
@@ -185,8 +185,8 @@ async def test_a_navigation_ends_an_open_dialog(stage: Any, pages: Pages) -> Non
     await stage.agree(target)
 
 
-async def test_somebody_elses_navigation_ends_an_open_dialog(stage: Any, pages: Pages) -> None:
-    """To another site, and over another connection: headless-shell says nothing of the dialog's end."""
+async def test_a_second_clients_navigation_ends_an_open_dialog(stage: Any, pages: Pages) -> None:
+    """To another site, and over another connection: headless-shell sends no event for the dialog's end."""
     target = await stage.open(pages("<p>quiet"))
     (await stage.start(target, "confirm('c')")).on_end()
     dialog = await stage.dialog()
@@ -198,7 +198,7 @@ async def test_somebody_elses_navigation_ends_an_open_dialog(stage: Any, pages: 
     await stage.agree(target)
 
 
-async def test_a_frame_that_goes_takes_its_dialog_along(stage: Any, pages: Pages) -> None:
+async def test_removing_a_frame_ends_its_dialog(stage: Any, pages: Pages) -> None:
     far = pages("<script>setTimeout(() => confirm('far'), 50)</script>", THERE)
     target = await stage.open(pages(f'<iframe src="{far}"></iframe>'))
     dialog = await stage.dialog()
@@ -210,8 +210,8 @@ async def test_a_frame_that_goes_takes_its_dialog_along(stage: Any, pages: Pages
         await stage.sup.respond_to_dialog("accept")
 
 
-async def test_an_answer_that_comes_second_is_not_ours(stage: Any, pages: Pages) -> None:
-    """Two clients answer at the same moment: whoever was second is never said to have done it."""
+async def test_an_answer_that_comes_second_is_not_reported_as_ours(stage: Any, pages: Pages) -> None:
+    """Two clients answer at the same moment: the later one is never reported as `closed_by`."""
     target = await stage.open(pages("<p>quiet"))
     theirs = await stage.attach(target)
     async with theirs.enabled("Page"):

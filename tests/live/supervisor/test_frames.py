@@ -1,4 +1,4 @@
-"""The frames of a page are those that the browser has, whatever became of them, and whichever process they are in."""
+"""The frames of a page are those of the browser, after every change and in every process."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def frame(url: str, name: str = "") -> str:
     return f'<iframe name="{name}" src="{url}"></iframe>'
 
 
-async def test_the_tree_is_complete_when_a_page_is_attached_to(open_stage: Any, sites: Pages) -> None:
+async def test_the_frame_tree_is_complete_after_attaching(open_stage: Any, sites: Pages) -> None:
     inner = sites(frame(sites("deep", HERE)), THERE)
     html = frame(sites("near", HERE), "near") + frame(inner, "far")
     async with open_stage() as first:
         target = await first.open(sites(html))
-        told = await first.agree(target)
-        assert len(told) == 4
+        shown = await first.agree(target)
+        assert len(shown) == 4
         async with open_stage(scoped=False) as late:
-            assert await late.agree(target) == told
+            assert await late.agree(target) == shown
             near, far = (next(f for f in late.page(target).frames() if f.name == name) for name in ("near", "far"))
             assert (near.name, near.is_oopif, near.session_id) == ("near", False, late.page(target).session_id)
             assert far.is_oopif
@@ -36,7 +36,7 @@ async def test_the_tree_is_complete_when_a_page_is_attached_to(open_stage: Any, 
             assert near.origin == sites("", HERE).partition("/?")[0]
 
 
-async def test_a_frame_keeps_its_id_in_and_out_of_processes(stage: Any, sites: Pages) -> None:
+async def test_a_frame_keeps_its_id_across_processes(stage: Any, sites: Pages) -> None:
     target = await stage.open(sites(frame(sites("one"), "f")))
     before = await stage.agree(target)
     for host, oopif in ((THERE, True), (HERE, False), (THERE, True)):
@@ -48,20 +48,20 @@ async def test_a_frame_keeps_its_id_in_and_out_of_processes(stage: Any, sites: P
         assert [each[2] for each in now.values() if each[0]] == [oopif]
 
 
-async def test_the_chain_of_frames_goes_as_it_came(stage: Any, pages: Pages) -> None:
-    """Processes nested three deep: the innermost leaves, one navigates, one is moved, all are removed."""
+async def test_nested_frames_are_removed_and_moved_correctly(stage: Any, pages: Pages) -> None:
+    """Processes nested three deep: the innermost frame is removed, one is moved, all are removed."""
     third = pages("<p>3", HERE)
     second = pages(frame(third, "third"), THERE)
     target = await stage.open(pages(frame(second, "second") + frame(pages("near"), "near")))
     await stage.until(lambda s: s.page(target).frame_count == 4)
-    told = await stage.agree(target)
-    assert sorted(each[2] for each in told.values()) == [False, False, True, True]
+    shown = await stage.agree(target)
+    assert sorted(each[2] for each in shown.values()) == [False, False, True, True]
     far = next(each for each in stage.page(target).frames() if each.name == "second")
     await stage.sup.evaluate("document.querySelector('iframe').remove()", frame_id=far.frame_id)
     await stage.until(lambda s: s.page(target).frame_count == 3)
     await stage.agree(target)
     await stage.sup.evaluate("document.body.append(document.querySelector('iframe[name=second]'))", target_id=target)
-    await stage.until(lambda s: s.page(target).frame_count == 4)  # it loaded again, and has what it had
+    await stage.until(lambda s: s.page(target).frame_count == 4)  # the moved frame loaded again, with its child
     moved = await stage.agree(target)
     assert far.frame_id not in moved
     await stage.sup.evaluate("document.querySelectorAll('iframe').forEach(each => each.remove())", target_id=target)
@@ -69,7 +69,7 @@ async def test_the_chain_of_frames_goes_as_it_came(stage: Any, pages: Pages) -> 
     assert list(await stage.agree(target)) == [target]
 
 
-async def test_a_navigation_leaves_nothing_of_before(stage: Any, sites: Pages) -> None:
+async def test_a_navigation_leaves_no_earlier_frame(stage: Any, sites: Pages) -> None:
     html = frame(sites("a")) + frame(sites(frame(sites("c")), THERE))
     target = await stage.open(sites(html))
     await stage.until(lambda s: s.page(target).frame_count == 4)
@@ -82,8 +82,8 @@ async def test_a_navigation_leaves_nothing_of_before(stage: Any, sites: Pages) -
     await stage.agree(target)
 
 
-async def test_back_and_forward_bring_the_frames_back(stage: Any, pages: Pages) -> None:
-    """Out of the back/forward cache where there is one (fact 43), and where the browser chose to keep the page there."""
+async def test_back_and_forward_restore_the_frames(stage: Any, pages: Pages) -> None:
+    """From the back/forward cache if the browser has one (fact 43) and chose to keep the page in it."""
     first, second = pages(frame(pages("a")) + frame(pages("b", THERE))), pages("<p>second", THERE)
     target = await stage.open(first)
     await stage.until(lambda s: s.page(target).frame_count == 3)
@@ -133,8 +133,8 @@ async def test_a_script_runs_in_the_frame_that_is_named(stage: Any, sites: Pages
         await stage.sup.evaluate("1", frame_id="nobody")
 
 
-async def test_a_script_runs_in_a_frame_whose_document_came_after_us(open_stage: Any, sites: Pages) -> None:
-    """It has the context then that was made for the empty document before it."""
+async def test_a_script_runs_in_a_frame_loaded_after_the_start(open_stage: Any, sites: Pages) -> None:
+    """Its execution context is then the one made for the empty document before it."""
     url, near = sites(frame(sites("near"), "near")), sites("near")
     async with open_stage() as first:
         target = await first.open()
@@ -164,7 +164,7 @@ async def test_a_dialog_of_one_frame_stops_the_other_frames_of_its_site(stage: A
         await stage.sup.evaluate("1", frame_id=two.frame_id)
     assert (blocked.value.dialogs, blocked.value.call) == ((dialog.id,), None)
     assert await stage.sup.evaluate("1 + 1", target_id=target) == 2
-    with pytest.raises(CallTimedOut):  # it is true
+    with pytest.raises(CallTimedOut):  # the page does not answer
         await stage.sup.call(
             "Runtime.evaluate", {"expression": "1"}, frame_id=two.frame_id, when_blocked="wait", timeout=2
         )
@@ -184,5 +184,5 @@ async def test_many_frames_come_and_go(stage: Any, pages: Pages) -> None:
             "document.querySelectorAll('iframe:nth-of-type(3n)').forEach(f => f.remove())", target_id=target
         )
     await stage.until(lambda s: s.page(target).frame_count >= 13)
-    told = await stage.agree(target)
-    assert len(told) - 1 == await stage.sup.evaluate("document.querySelectorAll('iframe').length", target_id=target)
+    shown = await stage.agree(target)
+    assert len(shown) - 1 == await stage.sup.evaluate("document.querySelectorAll('iframe').length", target_id=target)

@@ -1,4 +1,4 @@
-"""Links that break, browsers that end, the command that watches, and a recorded run that is run again."""
+"""Links that break, browsers that end, the `watch` command, and the replay of a recorded run."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ SOON = Reconnect(first=0.1, most=0.3, budget=30)
 
 
 def is_read(page: Any) -> bool:
-    """Whether a page is there, with its frames."""
+    """Return True if the page exists and its frames are read."""
     return page is not None and not page.stale and page.health.state == "ok"
 
 
-async def test_what_changed_while_the_link_was_down_is_read(open_stage: Any, open_wire: Any, pages: Pages) -> None:
-    """Frames, pages, an address: no ghost, none missing, three cuts in a row."""
+async def test_changes_during_an_outage_are_read_afterwards(open_stage: Any, open_wire: Any, pages: Pages) -> None:
+    """Frames, pages and an address, over three cuts in a row: none missing, and none left that is gone."""
     async with open_wire() as wire, open_stage(where=wire.url, reconnect=SOON) as stage:
         html = f'<iframe src="{pages("near")}"></iframe><iframe src="{pages("far", THERE)}"></iframe>'
         target = await stage.open(pages(html))
@@ -96,25 +96,25 @@ async def test_a_link_that_never_comes_back_is_given_up(open_stage: Any, open_wi
         with stage.sup.changes(LinkChanged) as changes:
             await wire.cut(refuse=True)
             await stage.until(lambda s: s.link.phase == "gave_up")
-            told: list[str] = []
+            received: list[str] = []
             with pytest.raises(SupervisorStopped):
                 while True:
-                    told.append((await changes.receive()).phase)
-        assert told[-1] == "gave_up"
+                    received.append((await changes.receive()).phase)
+        assert received[-1] == "gave_up"
         with pytest.raises(SupervisorStopped):
             await stage.sup.evaluate("1")
 
 
-async def test_another_browser_behind_the_address(launch: Any, open_page: Any, pages: Pages) -> None:
-    """Killed, and another one started: told, and nothing of the old one is taken for something of the new one."""
+async def test_another_browser_behind_the_address_is_reported(launch: Any, open_page: Any, pages: Pages) -> None:
+    """The browser is killed and another one started: no state of the old one is reused."""
     with ExitStack() as browsers:
         first = browsers.enter_context(launch())
         current = [first]
 
-        async def where() -> str:
+        async def address() -> str:
             return current[0].url
 
-        async with open_supervisor(where, reconnect=attrs.evolve(SOON, budget=1000)) as sup:
+        async with open_supervisor(address, reconnect=attrs.evolve(SOON, budget=1000)) as sup:
             with trio.fail_after(40):
                 old = await open_page(sup, pages("<p>old"))
                 sup.focus(old)
@@ -135,8 +135,8 @@ async def test_another_browser_behind_the_address(launch: Any, open_page: Any, p
                 assert await sup.evaluate("1 + 1", target_id=again) == 2
 
 
-async def test_the_browsers_own_id_says_that_it_is_the_same(open_stage: Any, open_wire: Any, pages: Pages) -> None:
-    """No page of before is left, and it is no other browser for that."""
+async def test_the_browsers_id_identifies_the_same_browser(open_stage: Any, open_wire: Any, pages: Pages) -> None:
+    """Every earlier page is gone, and still it is not another browser."""
     async with open_wire() as wire, open_stage(where=wire.url, reconnect=SOON) as stage:
         old = await stage.open(pages("<p>old"))
         assert stage.sup.browser.browser_id is not None
@@ -152,8 +152,8 @@ async def test_the_browsers_own_id_says_that_it_is_the_same(open_stage: Any, ope
         assert not found.link.browser_changed
 
 
-async def test_a_recorded_run_is_run_again(open_stage: Any, open_wire: Any, pages: Pages, tmp_path: Path) -> None:
-    """Asks, a cut and a policy change: the same snapshots, one after the other, times and all."""
+async def test_a_recorded_run_replays(open_stage: Any, open_wire: Any, pages: Pages, tmp_path: Path) -> None:
+    """Requests, a cut and a policy change: the replay gives the same snapshots in order, times included."""
     path = tmp_path / "run.jsonl"
     published: list[Any] = []
     async with open_wire() as wire, open_stage(where=wire.url, reconnect=SOON, trace=path) as stage:
@@ -181,31 +181,31 @@ async def test_a_recorded_run_is_run_again(open_stage: Any, open_wire: Any, page
     assert again[-len(lived) :] == lived
 
 
-async def test_the_command_that_watches(stage: Any, shared_chromium: Any, pages: Pages) -> None:
-    """Until Ctrl-C, and that is no failure."""
+async def test_the_watch_command_prints_changes_until_ctrl_c(stage: Any, shared_chromium: Any, pages: Pages) -> None:
+    """Ctrl-C ends it with exit code 0."""
     target = await stage.open(pages("<p>watched"))
     command = [sys.executable, "-m", "cdp_supervisor", "watch", shared_chromium.url]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     watching = await trio.lowlevel.open_process(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
     )
-    told, complaints = b"", b""
+    received, complaints = b"", b""
     try:
         assert watching.stdout is not None
         assert watching.stderr is not None
         async with watching.stdout, watching.stderr:
-            while f"page {target[:8]}".encode() not in told:
-                told += await watching.stdout.receive_some()
+            while f"page {target[:8]}".encode() not in received:
+                received += await watching.stdout.receive_some()
             await stage.sup.evaluate("setTimeout(() => alert('seen')); 1", target_id=target)
             await stage.dialog()
-            while b"opened" not in told:
-                told += await watching.stdout.receive_some()
+            while b"opened" not in received:
+                received += await watching.stdout.receive_some()
             watching.send_signal(signal.SIGINT)
             async for some in watching.stderr:
                 complaints += some
         assert await watching.wait() == 0, complaints
         assert complaints == b""
-        assert b"seen" not in told
+        assert b"seen" not in received
     finally:
         watching.kill()
         with trio.CancelScope(shield=True):

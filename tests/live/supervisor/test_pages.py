@@ -1,4 +1,4 @@
-"""Pages come, open windows, have workers, crash and go; the supervisor says so, and stalls none of them."""
+"""Pages appear, open popups, have workers, crash and close; the supervisor reports it and stalls none."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ THERE = "localhost"
 
 
 def lines_of(snapshot: Any, target: str) -> list[str]:
-    """What the console of a page has."""
+    """Return the console lines of a page."""
     return [entry["text"] for entry in snapshot.extensions["console"]["pages"].get(target, ())]
 
 
 @pytest.mark.parametrize("features", ["", "noopener"])
-async def test_a_popup_asks_in_its_first_script(stage: Any, sites: Pages, features: str) -> None:
-    """Its opener is not stalled, and the dialog is the popup's."""
+async def test_a_popup_opens_a_dialog_in_its_first_script(stage: Any, sites: Pages, features: str) -> None:
+    """Its opener is not stalled, and the dialog belongs to the popup."""
     target = await stage.open(sites("<p>opener"))
     popup_url = sites("<script>window.name_given = prompt('who?')</script>")
     before = {each.target_id for each in stage.sup.snapshot().pages}
@@ -60,7 +60,7 @@ async def test_a_popup_asks_in_its_first_script(stage: Any, sites: Pages, featur
         await stage.sup.evaluate("1")
 
 
-async def test_a_popups_dialog_asked_by_its_opener(stage: Any, pages: Pages) -> None:
+async def test_an_opener_can_open_a_dialog_of_its_popup(stage: Any, pages: Pages) -> None:
     target = await stage.open(pages("<p>opener"))
     await stage.sup.evaluate("window.popup = window.open('about:blank'); 1", target_id=target, user_gesture=True)
     reply = await stage.start(target, "popup.confirm('whose?')")
@@ -74,7 +74,7 @@ async def test_a_popups_dialog_asked_by_its_opener(stage: Any, pages: Pages) -> 
 WORKER = "const w = new Worker(URL.createObjectURL(new Blob([\"console.log('from the worker')\"])))"
 
 
-async def test_what_workers_say_is_the_pages_console(stage: Any, pages: Pages) -> None:
+async def test_console_lines_of_workers_are_in_the_pages_console(stage: Any, pages: Pages) -> None:
     target = await stage.open(pages(f"<script>{WORKER}; console.log('from the page')</script>"))
     found = await stage.until(lambda s: len(lines_of(s, target)) >= 2)
     assert {"from the page", "from the worker"} <= set(lines_of(found, target))
@@ -83,25 +83,25 @@ async def test_what_workers_say_is_the_pages_console(stage: Any, pages: Pages) -
     await stage.until(lambda s: not any(each.type == "worker" for each in s.sessions))
 
 
-SHARED = "new SharedWorker(URL.createObjectURL(new Blob([\"console.log('from a worker of nobody')\"])))"
+SHARED = "new SharedWorker(URL.createObjectURL(new Blob([\"console.log('from a shared worker')\"])))"
 
 
-async def test_what_a_worker_of_no_page_says_is_its_own_console(stage: Any, pages: Pages) -> None:
+async def test_a_worker_without_a_page_has_its_own_console(stage: Any, pages: Pages) -> None:
     target = await stage.open(pages(f"<script>window.shared = {SHARED}; console.log('from the page')</script>"))
 
-    def told(snapshot: Any) -> list[str]:
+    def worker_lines(snapshot: Any) -> list[str]:
         workers = [each.target_id for each in snapshot.sessions if each.type == "shared_worker"]
         return [line for worker in workers for line in lines_of(snapshot, worker)]
 
-    found = await stage.until(lambda s: told(s) and lines_of(s, target))
-    assert told(found) == ["from a worker of nobody"]
+    found = await stage.until(lambda s: worker_lines(s) and lines_of(s, target))
+    assert worker_lines(found) == ["from a shared worker"]
     assert lines_of(found, target) == ["from the page"]
 
 
 BUSY = "const end = Date.now() + {ms}; while (Date.now() < end); 'over'"
 
 
-async def test_a_busy_page_names_itself(stage: Any, pages: Pages) -> None:
+async def test_a_busy_page_is_reported_as_busy(stage: Any, pages: Pages) -> None:
     """Its renderer answers nothing, and no dialog is the reason."""
     target = await stage.open(pages("<p>busy"))
     over = await stage.start(target, BUSY.format(ms=6000))
@@ -116,7 +116,7 @@ async def test_a_busy_page_names_itself(stage: Any, pages: Pages) -> None:
     assert await stage.sup.evaluate("1 + 1", target_id=target) == 2
 
 
-async def test_a_call_that_only_takes_long_is_told_from_a_busy_page(stage: Any, pages: Pages) -> None:
+async def test_a_slow_call_is_distinguished_from_a_busy_page(stage: Any, pages: Pages) -> None:
     target = await stage.open(pages("<p>at leisure"))
     with pytest.raises(CallTimedOut) as late:
         await stage.sup.evaluate("new Promise(() => {})", target_id=target, timeout=2)
@@ -148,9 +148,9 @@ async def test_exceptions_are_in_the_console(stage: Any, pages: Pages) -> None:
     html = "<script>console.warn('w', 1); setTimeout(() => { throw new TypeError('late') }, 1)</script>"
     target = await stage.open(pages(html))
     found = await stage.until(lambda s: len(lines_of(s, target)) >= 2)
-    told = " ".join(lines_of(found, target))
-    assert "w" in told
-    assert "late" in told
+    worker_lines = " ".join(lines_of(found, target))
+    assert "w" in worker_lines
+    assert "late" in worker_lines
     with pytest.raises(ScriptFailed) as failed:
         await stage.sup.evaluate("\n nothing.there", target_id=target)
     assert (failed.value.name, failed.value.line) == ("ReferenceError", 1)
@@ -160,7 +160,7 @@ async def test_exceptions_are_in_the_console(stage: Any, pages: Pages) -> None:
     assert len(lines_of(found, target)) == 50
 
 
-async def test_a_crash_is_told_and_a_reload_heals(stage: Any, pages: Pages) -> None:
+async def test_a_crash_is_reported_and_a_reload_recovers_the_page(stage: Any, pages: Pages) -> None:
     html = f'<iframe src="{pages("near")}"></iframe><iframe src="{pages("far", THERE)}"></iframe>'
     target = await stage.open(pages(html))
     await stage.until(lambda s: s.page(target).frame_count == 3)
@@ -170,7 +170,7 @@ async def test_a_crash_is_told_and_a_reload_heals(stage: Any, pages: Pages) -> N
 
             @nursery.start_soon
             async def _crash() -> None:
-                with pytest.raises(Exception):  # noqa: B017, PT011 - refused, gone, or timed out: it is a crash
+                with pytest.raises(Exception):  # noqa: B017, PT011 - refused, gone or timed out, at random
                     await stage.sup.call("Page.crash", target_id=target, timeout=3)
 
             with trio.fail_after(20):
@@ -183,7 +183,7 @@ async def test_a_crash_is_told_and_a_reload_heals(stage: Any, pages: Pages) -> N
     assert await stage.sup.evaluate("1 + 1", target_id=target) == 2
 
 
-async def test_a_page_that_had_crashed_when_we_came(open_stage: Any, pages: Pages) -> None:
+async def test_a_page_that_had_crashed_before_the_start_is_reported(open_stage: Any, pages: Pages) -> None:
     async with open_stage() as first:
         target = await first.open(pages(f'<iframe src="{pages("near")}"></iframe>'))
         page = await first.attach(target)
@@ -213,7 +213,7 @@ async def test_a_frame_out_of_process_crashes_alone(stage: Any, pages: Pages) ->
     await stage.agree(target)
 
 
-async def test_a_page_that_closes_ends_what_waits_on_it(stage: Any, pages: Pages) -> None:
+async def test_closing_a_page_ends_its_calls_and_dialogs(stage: Any, pages: Pages) -> None:
     target = await stage.open(pages("<p>doomed"))
     stage.sup.focus(target)
     with stage.sup.changes(PageGone) as gone:
@@ -234,7 +234,7 @@ async def test_a_page_that_closes_ends_what_waits_on_it(stage: Any, pages: Pages
         await stage.sup.evaluate("1", target_id=target)
 
 
-async def test_a_context_takes_its_pages_along(stage: Any, pages: Pages) -> None:
+async def test_closing_a_context_closes_its_pages(stage: Any, pages: Pages) -> None:
     kept = await stage.open(pages("<p>kept"))
     async with stage.raw.targets.open_context() as other:
         made = [
@@ -247,8 +247,8 @@ async def test_a_context_takes_its_pages_along(stage: Any, pages: Pages) -> None
     assert stage.page(kept).health.state == "ok"
 
 
-async def test_only_what_is_in_scope_is_supervised(stage: Any, shared_chromium: Any, pages: Pages) -> None:
-    """By targets (and what they open), by context; what is not, is neither listened to nor stopped."""
+async def test_only_pages_in_scope_are_supervised(stage: Any, shared_chromium: Any, pages: Pages) -> None:
+    """By targets (and their popups) and by context; other pages are neither observed nor stopped."""
     mine, other = await stage.open(pages("<p>mine")), await stage.open(pages("<p>other"))
     async with (
         open_supervisor(shared_chromium.url, scope=Scope.targets(mine), policy=Policy("auto_accept")) as bound,
@@ -275,8 +275,8 @@ async def test_only_what_is_in_scope_is_supervised(stage: Any, shared_chromium: 
     assert await stage.sup.evaluate("2 + 2", target_id=other) == 4
 
 
-async def test_the_browsers_own_interface_is_no_page(launch: Any, program: Any) -> None:
-    """Where a window has one: it is not supervised, though the whole browser is."""
+async def test_the_browsers_own_interface_is_not_a_page(launch: Any, program: Any) -> None:
+    """On a browser with such pages: none is supervised, though the whole browser is in scope."""
     with launch(interface=True) as its:
         async with open_browser_session(its.url) as raw, open_supervisor(its.url) as sup:
             made = await sup.call("Target.createTarget", {"url": "about:blank"})
@@ -289,8 +289,8 @@ async def test_the_browsers_own_interface_is_no_page(launch: Any, program: Any) 
             assert not its_own & {each.target_id for each in found.sessions}
 
 
-async def test_on_a_session_that_somebody_has(shared_chromium: Any) -> None:
-    """One socket for both; it is there, and the page answers, when the supervisor has gone."""
+async def test_a_supervisor_can_use_an_open_session(shared_chromium: Any) -> None:
+    """One socket for both; the session stays open, and the page answers, after the supervisor has stopped."""
     async with open_browser_session(shared_chromium.url) as browser, browser.targets.open_context() as context:
         page = await browser.targets.create("about:blank", context=context)
         async with open_supervisor(browser, scope=Scope.context(str(context))) as sup:
@@ -307,8 +307,8 @@ async def test_on_a_session_that_somebody_has(shared_chromium: Any) -> None:
         assert answer["result"]["value"] == 2
 
 
-async def test_the_end_settles_what_is_open(raw: Any, shared_chromium: Any) -> None:
-    """Politely: nothing is left behind, and the page goes on."""
+async def test_the_end_settles_open_dialogs(raw: Any, shared_chromium: Any) -> None:
+    """The dialog is dismissed, nothing is left behind, and the page runs on."""
     async with raw.targets.open_context() as context:
         page = await raw.targets.create("about:blank", context=context)
         async with open_supervisor(shared_chromium.url, scope=Scope.context(str(context))) as sup:

@@ -1,6 +1,6 @@
-"""Dialogs that nobody can answer (facts 3, 4, 22): each is named with its reason, and its cures cure.
+"""Unanswerable dialogs (facts 3, 4, 22): each has a reason, and its remedies free the page.
 
-Where `chromium-headless-shell` has no such state, its own end is expected: it dismisses what nobody sees (fact 26).
+Where `chromium-headless-shell` has no such state, its own behaviour is expected: it dismisses unseen dialogs (fact 26).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Pages = Callable[..., str]
 THERE = "localhost"
 
 
-async def alive(stage: Any, target: str) -> None:
-    """The page runs scripts again, and its frames are read."""
+async def assert_alive(stage: Any, target: str) -> None:
+    """Assert that the page runs scripts again and its frames are read."""
     await stage.until(lambda s: s.page(target).health.state == "ok")
     assert await stage.sup.evaluate("6 * 7", target_id=target, timeout=20) == 42
     await stage.agree(target)
 
 
-async def test_of_two_at_once_one_is_superseded(stage: Any, pages: Pages) -> None:
+async def test_of_two_open_dialogs_one_is_superseded(stage: Any, pages: Pages) -> None:
     target = await stage.open(pages(f'<iframe src="{pages("<p>far", THERE)}"></iframe>'))
     frame = await stage.far_frame(target)
     far = stage.sup.session(frame_id=frame.frame_id).send_nowait("Runtime.evaluate", {"expression": "confirm('1')"})
@@ -49,15 +49,15 @@ async def test_of_two_at_once_one_is_superseded(stage: Any, pages: Pages) -> Non
         assert (await stage.ended(older.id)).closed_by == "remote"
     await stage.sup.recover(target, refused.value.remedies[0])
     assert (await stage.ended(stuck.id)).closed_by == "remote"
-    await alive(stage, target)
+    await assert_alive(stage, target)
 
 
-async def test_in_pagehide_only_another_navigation_helps(stage: Any, pages: Pages) -> None:
+async def test_a_pagehide_dialog_ends_only_by_another_navigation(stage: Any, pages: Pages) -> None:
     target = await stage.open(pages("<script>onpagehide = () => alert('bye')</script>") + "&cache=no-store")
     await stage.sup.call("Page.navigate", {"url": pages("<p>next")}, target_id=target, when_blocked="wait")
-    if stage.shell:  # there it is suppressed
+    if stage.shell:  # headless-shell suppresses this dialog
         await stage.until(lambda s: s.page(target).url == pages("<p>next"))
-        await alive(stage, target)
+        await assert_alive(stage, target)
         assert stage.sup.snapshot().recent_dialogs == ()
         return
     dialog = await stage.dialog()
@@ -68,13 +68,13 @@ async def test_in_pagehide_only_another_navigation_helps(stage: Any, pages: Page
     assert not stage.sup.snapshot().pending_dialogs[0].answerable
     await stage.sup.recover(target, "navigate")
     assert (await stage.ended(dialog.id)).closed_by == "remote"
-    await alive(stage, target)
+    await assert_alive(stage, target)
 
 
-async def ask_unheard(page: Any, *, dismissed: bool) -> None:
-    """Open a dialog that nobody hears of: its script has said that it asks now, and says nothing more.
+async def open_unseen_dialog(page: Any, *, dismissed: bool) -> None:
+    """Open a dialog that no client receives an event for, and wait until it is open.
 
-    Or until it is over, where such a one is `dismissed` at once.
+    If the browser dismisses such a dialog at once (`dismissed`), wait until its script has ended instead.
     """
     async with page.enabled("Runtime"):
         with page.expect("Runtime.consoleAPICalled") as asking:
@@ -91,19 +91,19 @@ async def ask_unheard(page: Any, *, dismissed: bool) -> None:
 
 
 @pytest.mark.parametrize("remedy", ["same_document", "navigate", "reload", "close"])
-async def test_a_dialog_from_before_we_came_is_a_blocked_page(
+async def test_a_dialog_opened_before_the_start_is_a_blocked_page(
     open_stage: Any, raw: Any, shared_chromium: Any, pages: Pages, load: Any, remedy: str
 ) -> None:
-    """Nobody listened when it opened. On headless-shell it was dismissed at once, and the page is as it should be."""
+    """No client was attached when it opened. Headless-shell dismissed it at once, and the page is healthy."""
     async with raw.targets.open_context() as context:
         page = await raw.targets.create("about:blank", context=context)
         target = page.target_id
         await load(page, pages("<script>window.kept = 'yes'</script>"))
-        await ask_unheard(page, dismissed="headless-shell" in shared_chromium.argv[0])
+        await open_unseen_dialog(page, dismissed="headless-shell" in shared_chromium.argv[0])
         async with open_stage(scoped=False, limits=Limits(setup_patience=0.3)) as stage:
             if stage.shell:
                 await stage.until(lambda s: s.page(target).health.state == "ok")
-                await alive(stage, target)
+                await assert_alive(stage, target)
                 return
             await stage.until(lambda s: s.page(target).health.state == "blocked")
             with pytest.raises(PageFrozen) as frozen:
@@ -114,25 +114,25 @@ async def test_a_dialog_from_before_we_came_is_a_blocked_page(
             if remedy == "close":
                 await stage.until(lambda s: s.page(target) is None)
                 return
-            await alive(stage, target)
+            await assert_alive(stage, target)
             kept = await stage.sup.evaluate("window.kept", target_id=target)
             assert kept == "yes"
             assert ("#" in stage.page(target).url) == (remedy == "same_document")
 
 
 async def test_a_link_that_is_cut_orphans_its_dialog(open_stage: Any, open_wire: Any, pages: Pages) -> None:
-    """Its time goes on running; the gentlest cure keeps what the page has."""
+    """Its deadline keeps running; the gentlest remedy keeps the state of the page."""
     async with open_wire() as wire, open_stage(where=wire.url, policy=Policy(dialog_timeout=1.0)) as stage:
         target = await stage.open(pages("<script>window.kept = 'yes'</script>"))
         reply = await stage.start(target, "confirm('c')")
         dialog = await stage.dialog()
         await wire.cut()
         await stage.until(lambda s: s.link.generation >= 2 and s.active)
-        if stage.shell:  # whoever leaves dismisses it for all
+        if stage.shell:  # a client that disconnects dismisses the dialog for all clients
             ended = await stage.ended(dialog.id)
             assert (ended.closed_by, ended.reason) == ("remote", "orphaned")
             assert (await reply.wait())["result"]["value"] is False
-            await alive(stage, target)
+            await assert_alive(stage, target)
             return
         overdue = await stage.until(lambda s: s.pending_dialogs and s.pending_dialogs[0].overdue)
         (pending,) = overdue.pending_dialogs
@@ -143,13 +143,13 @@ async def test_a_link_that_is_cut_orphans_its_dialog(open_stage: Any, open_wire:
         await stage.sup.recover(target, "same_document")
         ended = await stage.ended(dialog.id)
         assert (ended.closed_by, ended.reason) == ("remote", "navigation")
-        await alive(stage, target)
+        await assert_alive(stage, target)
         assert await stage.sup.evaluate("window.kept", target_id=target) == "yes"
         assert (await reply.wait())["result"]["value"] is False
 
 
-async def test_another_listener_keeps_a_dialog_answerable(open_stage: Any, open_wire: Any, pages: Pages) -> None:
-    """Fact 6: the link breaks while somebody else listens; what he answers is not ours."""
+async def test_a_second_client_keeps_a_dialog_answerable(open_stage: Any, open_wire: Any, pages: Pages) -> None:
+    """Fact 6: the link breaks while a second client listens; the answer of that client is not ours."""
     async with open_wire() as wire, open_stage(where=wire.url) as stage:
         target = await stage.open(pages("<p>quiet"))
         theirs = await stage.attach(target)
@@ -163,10 +163,10 @@ async def test_another_listener_keeps_a_dialog_answerable(open_stage: Any, open_
                 await theirs.send("Page.handleJavaScriptDialog", {"accept": True})
             assert (await reply.wait())["result"]["value"] is (not stage.shell)
             assert (await stage.ended(dialog.id)).closed_by == "remote"
-            await alive(stage, target)
+            await assert_alive(stage, target)
 
 
-async def test_a_script_without_end_is_named(open_stage: Any, pages: Pages) -> None:
+async def test_an_endless_script_is_reported(open_stage: Any, pages: Pages) -> None:
     async with open_stage() as stage:
         target = await stage.open(pages("<p>quiet"))
         with pytest.raises(CallTimedOut) as timed_out:
@@ -181,4 +181,4 @@ async def test_a_script_without_end_is_named(open_stage: Any, pages: Pages) -> N
             with pytest.raises(PageFrozen):
                 await late.sup.evaluate("1", target_id=target)
         await stage.sup.call("Runtime.terminateExecution", target_id=target)
-        await alive(stage, target)
+        await assert_alive(stage, target)

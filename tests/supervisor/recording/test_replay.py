@@ -1,4 +1,4 @@
-"""A recorded run replays identically: state by state, moment by moment, without network, clock or chance."""
+"""A recorded run replays identically: every state and every time, without network, clock or chance."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def evaluating(expression: str, **fields: Any) -> Callable[[Any], Any]:
 
 
 class Counting:
-    """A machine of somebody else: it counts, sends, asks to be woken, and has an opinion."""
+    """An extension of the embedder: it counts, sends commands, sets a deadline and shows a view."""
 
     name = "counting"
     events = frozenset({"Page.javascriptDialogOpening"})
@@ -99,8 +99,8 @@ class Counting:
         return 0, None
 
     def step(self, state: tuple[int, float | None], input: Input, /) -> tuple[tuple[int, float | None], Iterable[Any]]:
-        count, wake = state
-        if wake is not None and input.at.mono >= wake:
+        count, deadline = state
+        if deadline is not None and input.at.mono >= deadline:
             return (count + 100, None), (Note(level="info", text="woken"),)
         if type(input).__name__ == "BrowserEvent":
             return (count + 1, input.at.mono + 2.5), (Send(ticket=7, session_id=None, method="Browser.getVersion"),)
@@ -114,7 +114,7 @@ class Counting:
 
 
 class Failing(Counting):
-    """It is switched off at the first dialog."""
+    """An extension that raises, and so is disabled, at the first dialog."""
 
     name = "failing"
 
@@ -125,7 +125,7 @@ class Failing(Counting):
 
 
 def let_pass_until_up(run: Any) -> None:
-    """An act: the link comes back."""
+    """Let time pass until the link is up again; used as an act of a scenario."""
     at = run.engine.next_deadline()
     assert at is not None
     assert "link is down" in at.why
@@ -144,7 +144,7 @@ SCENARIOS: dict[str, tuple[list[Any], dict[str, Any]]] = {
         ],
         {},
     ),
-    "a dialog that nobody answers": (
+    "a dialog that gets no answer": (
         [OPENING, evaluating("checkout()", timeout=None)],
         {"policy": Policy(dialog_timeout=7.5)},
     ),
@@ -215,7 +215,7 @@ SCENARIOS: dict[str, tuple[list[Any], dict[str, Any]]] = {
         ],
         {},
     ),
-    "what is large and what is no Unicode": (
+    "large text and text that is not Unicode": (
         [OPENING, Console("x", times=1 << 20), Console("\ud800 and \x00"), evaluating("1+1")],
         {},
     ),
@@ -234,7 +234,7 @@ def test_a_run_replays_identically(tmp_path: Path, name: str, profile: str) -> N
     assert again == replayed
 
 
-def test_the_scenarios_are_what_they_are_called(tmp_path: Path) -> None:
+def test_each_scenario_does_what_its_name_claims(tmp_path: Path) -> None:
     seen: dict[str, list[Snapshot]] = {}
     for name, (acts, options) in SCENARIOS.items():
         seen[name] = recorded_run.RecordedRun(tmp_path / "t.jsonl", SCRIPT, acts, **options).snapshots
@@ -243,7 +243,7 @@ def test_the_scenarios_are_what_they_are_called(tmp_path: Path) -> None:
         return {(each.closed_by, each.reason) for snapshot in seen[name] for each in snapshot.recent_dialogs}
 
     assert closed("a dialog that is answered") == {("agent", "answered")}
-    assert closed("a dialog that nobody answers") == {("watchdog", "answered")}
+    assert closed("a dialog that gets no answer") == {("watchdog", "answered")}
     assert closed("a policy that changes") >= {("auto_policy", "answered")}
     assert closed("a link that is cut while a dialog is open") == {("remote", "navigation")}
     assert {each.link.generation for each in seen["a link that is cut while a dialog is open"]} >= {1, 2, 3}
@@ -254,8 +254,8 @@ def test_the_scenarios_are_what_they_are_called(tmp_path: Path) -> None:
     assert {page.health.state for each in seen["pages that come and go"] for page in each.pages} >= {"ok", "crashed"}
 
 
-def test_until_is_a_moment_of_the_trace(tmp_path: Path) -> None:
-    acts, options = SCENARIOS["a dialog that nobody answers"]
+def test_replay_stops_at_the_time_given_as_until(tmp_path: Path) -> None:
+    acts, options = SCENARIOS["a dialog that gets no answer"]
     run = recorded_run.RecordedRun(tmp_path / "t.jsonl", SCRIPT, acts, **options)
     assert len(set(run.times)) > 1
     for moment in (-1.0, 0.0, *sorted(set(run.times)), 3.0, 1e9):
@@ -270,7 +270,7 @@ def is_beginning(part: list[Snapshot], whole: list[Snapshot]) -> bool:
     return part == whole[: len(part)]
 
 
-def test_a_torn_trace_is_a_beginning(tmp_path: Path) -> None:
+def test_a_torn_trace_replays_up_to_its_end(tmp_path: Path) -> None:
     acts, options = SCENARIOS["a dialog that is answered"]
     run = recorded_run.RecordedRun(tmp_path / "t.jsonl", SCRIPT, acts, **options)
     octets = (tmp_path / "t.jsonl").read_bytes()
@@ -288,7 +288,7 @@ def test_a_torn_trace_is_a_beginning(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("most", [600, 900, 1_500, 4_000, 7_777, 12_000, 16_001])
-def test_a_trace_that_became_too_large_is_a_beginning(tmp_path: Path, most: int) -> None:
+def test_a_trace_that_reached_its_limit_replays_up_to_there(tmp_path: Path, most: int) -> None:
     acts, options = SCENARIOS["a dialog that is answered"]
     path = tmp_path / "t.jsonl"
     run = recorded_run.RecordedRun(path, SCRIPT, acts, writer_options={"max_bytes": most}, **options)
@@ -308,7 +308,7 @@ PRIVATE = ("message", "defaultPrompt", "userInput", "value", "description", "tex
 
 
 def redact(text: str) -> str:
-    """What pages said becomes as many x: shape, lengths and ids stay."""
+    """Replace what pages wrote with as many x: shape, lengths and ids stay."""
 
     def hidden(value: Any, key: str = "") -> Any:
         if isinstance(value, dict):
@@ -358,7 +358,7 @@ def test_a_redacted_trace_replays(tmp_path: Path, name: str) -> None:
 
 
 def test_a_hook_that_fails_leaves_a_trace_that_can_be_read(tmp_path: Path) -> None:
-    """What it failed on is not recorded: such an event is replayed without its params."""
+    """The text on which the hook fails is not recorded: such an event is replayed without its params."""
 
     def failing(text: str) -> str:
         if "javascriptDialog" in text:
@@ -373,8 +373,8 @@ def test_a_hook_that_fails_leaves_a_trace_that_can_be_read(tmp_path: Path) -> No
     assert "Your name?" not in path.read_text()
 
 
-def test_nothing_private_that_was_asked_is_written(tmp_path: Path) -> None:
-    """What the browser says in reply is its own, and the hook's affair."""
+def test_secrets_in_requests_are_not_written(tmp_path: Path) -> None:
+    """Replies of the browser are not covered: the redaction hook is responsible for them."""
     acts = [
         OPENING,
         on_page(Call, method="Page.setBypassCSP", params={"enabled": SECRET, "deep": [{SECRET: SECRET}]}),
@@ -384,15 +384,15 @@ def test_nothing_private_that_was_asked_is_written(tmp_path: Path) -> None:
     ]
     run = recorded_run.RecordedRun(tmp_path / "t.jsonl", SCRIPT, acts, policy=Policy(prompt_text=SECRET))
     sent = [each for each in run.fake.commands if each.method == "Page.setBypassCSP"]
-    assert len(sent) == 1, "it was sent, and is not written all the same"
+    assert len(sent) == 1, "the command was sent, and its secret must not be written"
     assert SECRET not in (tmp_path / "t.jsonl").read_text()
     assert list(replay(tmp_path / "t.jsonl")) == run.snapshots
 
 
-# ── what is no such trace ────────────────────────────────────────────────────────────────────────────────────────────
+# ── files that are not such a trace ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_trace_of_a_bare_session_says_that_it_is_none(tmp_path: Path) -> None:
+def test_a_trace_without_a_supervisor_is_refused(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_browser_session(FakeTransport(FakeBrowser()), trace=tmp_path / "t.jsonl") as browser:
             await browser.send("Browser.getVersion")
@@ -459,14 +459,16 @@ def without_a_message(lines: list[Any]) -> None:
         (without_a_message, "The trace lacks the message of an input"),
     ],
 )
-def test_what_cannot_be_read_says_so(tmp_path: Path, change: Callable[[list[Any]], None], complaint: str) -> None:
+def test_an_unreadable_record_is_refused_with_its_reason(
+    tmp_path: Path, change: Callable[[list[Any]], None], complaint: str
+) -> None:
     recorded_run.RecordedRun(tmp_path / "t.jsonl", SCRIPT, [OPENING, SetPolicy(policy=Policy())])
     lines_with(tmp_path / "t.jsonl", change)
     with pytest.raises(InvalidArgument, match=complaint):
         list(replay(tmp_path / "t.jsonl"))
 
 
-def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
+def test_a_line_that_is_not_a_record_is_named(tmp_path: Path) -> None:
     recorded_run.RecordedRun(tmp_path / "t.jsonl", SCRIPT)
     lines = (tmp_path / "t.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "t.jsonl").write_bytes(b"".join([*lines[:6], b"{]\n", *lines[6:]]))
@@ -474,7 +476,7 @@ def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
         list(replay(tmp_path / "t.jsonl"))
 
 
-def test_the_machines_of_the_run_must_be_given(tmp_path: Path) -> None:
+def test_the_extensions_of_the_run_must_be_given(tmp_path: Path) -> None:
     recorded_run.RecordedRun(tmp_path / "t.jsonl", SCRIPT, extensions=(Counting(), Failing()))
     with pytest.raises(InvalidArgument, match=r"had the extensions counting, failing, .*not none"):
         replay(tmp_path / "t.jsonl")
@@ -482,7 +484,7 @@ def test_the_machines_of_the_run_must_be_given(tmp_path: Path) -> None:
         replay(tmp_path / "t.jsonl", extensions=(Failing(), Counting()))
 
 
-# ── whatever happens ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── any run ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 REQUESTS: st.SearchStrategy[Any] = st.one_of(
     st.sampled_from(["act()", "ask()", "1+1"]).map(evaluating),
@@ -499,8 +501,11 @@ REQUESTS: st.SearchStrategy[Any] = st.one_of(
 )
 
 
-def check_replay(path: Path, *how: Any, **options: Any) -> None:
-    """The law. Only the first difference is shown: to compare whole runs as texts takes minutes."""
+def assert_replays(path: Path, *how: Any, **options: Any) -> None:
+    """Assert that the run replays identically.
+
+    Only the first difference is shown: comparing whole runs as texts takes minutes.
+    """
     run = recorded_run.RecordedRun(path, *how, **options)
     replayed = list(replay(path))
     for one, other in zip(replayed, run.snapshots, strict=False):
@@ -510,9 +515,9 @@ def check_replay(path: Path, *how: Any, **options: Any) -> None:
 
 @given(script=scripts(max_steps=6), acts=st.lists(REQUESTS, max_size=5), seed=st.none() | st.integers(0, 99))
 @settings(max_examples=settings.default.max_examples // 5 if settings.default else 30)
-def test_whatever_happens_replays(script: Script, acts: list[Any], seed: int | None) -> None:
+def test_any_run_replays(script: Script, acts: list[Any], seed: int | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        check_replay(Path(folder, "t.jsonl"), script, acts, seed=seed)
+        assert_replays(Path(folder, "t.jsonl"), script, acts, seed=seed)
 
 
 @pytest.mark.parametrize(
@@ -526,16 +531,18 @@ def test_whatever_happens_replays(script: Script, acts: list[Any], seed: int | N
         ("time", lambda fields: {**fields, "epoch": 9, "mono": 0.0} if fields["type"] == "TimePassed" else fields),
     ],
 )
-def test_the_law_sees_what_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str, spoil: Any) -> None:
+def test_the_law_fails_if_a_field_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str, spoil: Any
+) -> None:
     read = recording._read
     monkeypatch.setattr(recording, "_read", lambda fields, text: read(spoil(fields), text))
     acts, options = SCENARIOS["a link that is cut while a dialog is open"]
     with pytest.raises(AssertionError):
-        check_replay(tmp_path / "t.jsonl", SCRIPT, acts, **options)
+        assert_replays(tmp_path / "t.jsonl", SCRIPT, acts, **options)
 
 
 @pytest.mark.parametrize("kind", ["LinkDown", "SessionClosed", "CommandEnded", "BrowserEvent"])
-def test_the_law_sees_inputs_that_are_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_the_law_fails_if_inputs_are_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     read = recording._read
     lost = {"type": "TimePassed"}
     monkeypatch.setattr(
@@ -543,7 +550,7 @@ def test_the_law_sees_inputs_that_are_lost(tmp_path: Path, monkeypatch: pytest.M
     )
     acts, options = SCENARIOS["a link that is cut while a dialog is open"]
     with pytest.raises(AssertionError):
-        check_replay(tmp_path / "t.jsonl", SCRIPT, acts, **options)
+        assert_replays(tmp_path / "t.jsonl", SCRIPT, acts, **options)
 
 
 WORDS, SECONDS = st.text() | st.just("accept"), st.floats() | st.integers() | st.booleans()
@@ -561,9 +568,9 @@ WORDS, SECONDS = st.text() | st.just("accept"), st.floats() | st.integers() | st
 )
 @example(request=Call(method="Runtime.evaluate", timeout=math.nan))
 @settings(max_examples=40)
-def test_recording_takes_whatever_is_asked(request: Any) -> None:
+def test_any_request_can_be_recorded(request: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        check_replay(Path(folder, "t.jsonl"), SCRIPT, [request], horizon=1.0)
+        assert_replays(Path(folder, "t.jsonl"), SCRIPT, [request], horizon=1.0)
 
 
 # ── on trio ──────────────────────────────────────────────────────────────────────────────────────────────────────────

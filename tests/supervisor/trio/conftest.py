@@ -1,4 +1,4 @@
-"""What the tests of the trio driver share: a shop of their own each (`support/shop.py`), and bounded virtual time."""
+"""Fixtures of the trio driver's tests: a shop for each test (`support/shop.py`), bounded virtual time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.shop import Site
 
 @pytest.fixture
 def site() -> Site:
-    """The shop."""
+    """The site of a shop, for one test."""
     return Site()
 
 
@@ -19,13 +19,13 @@ LONGEST = 20_000
 
 @pytest.fixture
 def bounded(monkeypatch: pytest.MonkeyPatch) -> MockClock:
-    """Virtual time, and an end of it: a supervisor that nothing happens to keeps its link alive for ever."""
+    """Virtual time with a limit: an idle supervisor keeps its link alive for ever."""
     clock = MockClock(autojump_threshold=0)
     begun, jump = clock.current_time(), clock.jump
 
     def limited(seconds: float) -> None:
         if clock.current_time() - begun + seconds > LONGEST:
-            raise TimeoutError("the test does not come to its end")
+            raise TimeoutError("the test did not end within the limit of virtual time")
         jump(seconds)
 
     monkeypatch.setattr(clock, "jump", limited)

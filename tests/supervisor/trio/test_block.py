@@ -1,4 +1,4 @@
-"""The block: what leaves it, and that nothing stays behind, whatever ended it and wherever it was cancelled."""
+"""The `open_supervisor` block: which exceptions leave it, and that no end leaves anything open."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def run(main: Callable[[], Awaitable[Any]]) -> Any:
     return trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0), strict_exception_groups=True)
 
 
-# ── what leaves ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── exceptions of the block ───────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("error", [KeyError("mine"), KeyboardInterrupt(), SystemExit(3)], ids=repr)
-def test_the_body_s_exception_leaves_as_it_is(site: Any, error: BaseException) -> None:
+def test_an_exception_of_the_body_is_raised_unchanged(site: Any, error: BaseException) -> None:
     async def main() -> None:
         async with open_supervisor(site.dial) as supervisor:
             with pytest.raises(BlockedByDialog):
@@ -48,10 +48,10 @@ def test_the_body_s_exception_leaves_as_it_is(site: Any, error: BaseException) -
     with pytest.raises(type(error)) as raised:
         run(main)
     assert raised.value is error
-    site.fake.assert_clean()  # the dialog was settled all the same
+    site.fake.assert_clean()  # the dialog was settled nevertheless
 
 
-def test_a_lost_link_is_no_exception(site: Any) -> None:
+def test_a_lost_link_raises_nothing(site: Any) -> None:
     async def main() -> str:
         async with open_supervisor(site.dial, reconnect=Reconnect.never()) as supervisor:
             site.fake.cut()
@@ -69,7 +69,7 @@ def broken_rule(*_args: Any) -> None:
 
 
 @pytest.mark.parametrize("borrowed", [False, True])
-def test_a_mistake_of_ours_comes_out(site: Any, borrowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_is_raised(site: Any, borrowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     async def use(where: Any) -> None:
         async with open_supervisor(where) as supervisor:
             monkeypatch.setitem(machine.EVENTS, "Page.javascriptDialogOpening", broken_rule)
@@ -88,7 +88,7 @@ def test_a_mistake_of_ours_comes_out(site: Any, borrowed: bool, monkeypatch: pyt
     assert isinstance(failed.value.__cause__, ZeroDivisionError)
 
 
-def test_a_mistake_of_ours_beside_the_body_s_exception_is_a_note(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_is_a_note_on_the_body_s_exception(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         async with open_supervisor(site.dial) as supervisor:
             monkeypatch.setitem(machine.EVENTS, "Page.javascriptDialogOpening", broken_rule)
@@ -104,7 +104,7 @@ def test_a_mistake_of_ours_beside_the_body_s_exception_is_a_note(site: Any, monk
     assert any("TapFailed" in note for note in raised.value.__notes__)
 
 
-def test_a_mistake_of_the_clock_comes_out(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_in_the_clock_task_is_raised(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         async with open_supervisor(site.dial):
             monkeypatch.setitem(machine.DUE, "keepalive", broken_rule)
@@ -114,7 +114,7 @@ def test_a_mistake_of_the_clock_comes_out(site: Any, monkeypatch: pytest.MonkeyP
         run(main)
 
 
-def test_a_mistake_in_the_function_that_gives_the_address_comes_out(site: Any) -> None:
+def test_an_error_in_the_address_function_is_raised(site: Any) -> None:
     async def fails(number: int) -> None:
         if number == 2:
             raise KeyError("token")
@@ -130,7 +130,7 @@ def test_a_mistake_in_the_function_that_gives_the_address_comes_out(site: Any) -
         run(main)
 
 
-def test_cancelled_passes(site: Any) -> None:
+def test_a_cancellation_passes_through(site: Any) -> None:
     async def main() -> None:
         with trio.move_on_after(5) as scope:
             async with open_supervisor(site.dial) as supervisor:
@@ -139,13 +139,13 @@ def test_cancelled_passes(site: Any) -> None:
                 await trio.sleep_forever()
         assert scope.cancelled_caught
         assert trio.current_time() - scope.deadline < 1.0
-        assert supervisor.stop_report.left == ()  # what is settled at the end is settled by who was cancelled, too
+        assert supervisor.stop_report.left == ()  # a cancelled block settles its dialogs as well
         site.fake.assert_clean()
 
     run(main)
 
 
-def test_keyboard_interrupt_passes(site: Any) -> None:
+def test_a_keyboard_interrupt_passes_through(site: Any) -> None:
     async def main() -> None:
         async with open_supervisor(site.dial):
             signal.raise_signal(signal.SIGINT)
@@ -155,13 +155,13 @@ def test_keyboard_interrupt_passes(site: Any) -> None:
         run(main)
 
 
-# ── what does not begin ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── opening that fails ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
     "wrong", [5, None, FakeTransport, {"where": "there"}, "transport", "listing", "nothing", "not async"], ids=str
 )
-async def test_what_is_no_address(wrong: Any, site: Any, bounded: trio.abc.Clock) -> None:
+async def test_an_invalid_address_is_refused(wrong: Any, site: Any, bounded: trio.abc.Clock) -> None:
     async def gives_nothing() -> Any:
         return {"listing": ["ws://127.0.0.1:1"], "nothing": None}[wrong]
 
@@ -174,27 +174,27 @@ async def test_what_is_no_address(wrong: Any, site: Any, bounded: trio.abc.Clock
         if wrong == "not async"
         else wrong
     )
-    with pytest.raises(TypeError if wrong is FakeTransport else InvalidArgument):  # who calls a class has its own error
+    with pytest.raises(TypeError if wrong is FakeTransport else InvalidArgument):  # the class itself raises it
         async with open_supervisor(where):
             pass
 
 
 @pytest.mark.parametrize("option", [{"start_timeout": 0}, {"start_timeout": -1}, {"keepalive": float("nan")}])
-async def test_times_that_are_none(site: Any, option: dict[str, Any]) -> None:
+async def test_an_invalid_duration_is_refused(site: Any, option: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
         async with open_supervisor(site.dial, **option):
             pass
     assert site.dials == 0
 
 
-async def test_nobody_is_at_the_address(bounded: trio.abc.Clock) -> None:
-    with pytest.raises(DiscoveryError) as nobody:
+async def test_an_address_without_a_browser_is_a_discovery_error(bounded: trio.abc.Clock) -> None:
+    with pytest.raises(DiscoveryError) as refused:
         async with open_supervisor("ws://127.0.0.1:1/devtools/browser/x"):
             pass
-    assert nobody.value.stage == "tcp"
+    assert refused.value.stage == "tcp"
 
 
-async def test_who_answers_the_dial_and_is_no_browser(bounded: trio.abc.Clock) -> None:
+async def test_a_peer_that_never_replies_ends_in_a_start_timeout(bounded: trio.abc.Clock) -> None:
     site = Site(FakeBrowser(faults=[Silence()]))
     begun = trio.current_time()
     with pytest.raises(ConnectionLost) as silent:
@@ -204,7 +204,7 @@ async def test_who_answers_the_dial_and_is_no_browser(bounded: trio.abc.Clock) -
     assert trio.current_time() - begun < 8
 
 
-async def test_a_link_that_is_lost_while_it_begins_is_dialled_again(bounded: trio.abc.Clock) -> None:
+async def test_a_link_lost_during_startup_is_dialled_again(bounded: trio.abc.Clock) -> None:
     site = Site(FakeBrowser(faults=[Cut(client=1)]))
     async with open_supervisor(site.dial) as supervisor:
         assert supervisor.snapshot().link.generation == 2
@@ -216,9 +216,7 @@ async def test_a_link_that_is_lost_while_it_begins_is_dialled_again(bounded: tri
     assert lost.value.reason == "broken"
 
 
-async def test_a_page_that_is_blocked_delays_the_beginning_no_longer_than_that_takes_to_see(
-    site: Any, bounded: trio.abc.Clock
-) -> None:
+async def test_a_blocked_page_delays_the_start_only_until_it_is_detected(site: Any, bounded: trio.abc.Clock) -> None:
     site.fake.play(Dialog("alert"))
     begun = trio.current_time()
     async with open_supervisor(site.dial) as supervisor:
@@ -226,10 +224,10 @@ async def test_a_page_that_is_blocked_delays_the_beginning_no_longer_than_that_t
         assert supervisor.snapshot().pages[0].health.state == "blocked"
 
 
-# ── one input after the other ────────────────────────────────────────────────────────────────────────────────────────
+# ── one input at a time ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_no_step_is_inside_another_and_a_loss_comes_in_its_order(
+async def test_steps_do_not_nest_and_a_lost_link_is_an_input_in_order(
     site: Any, bounded: trio.abc.Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inputs: list[Any] = []
@@ -250,7 +248,7 @@ async def test_no_step_is_inside_another_and_a_loss_comes_in_its_order(
         await site.shop(supervisor)
         with pytest.raises(BlockedByDialog):
             await supervisor.evaluate("ask()")
-        with pytest.raises(CdpError):  # it could not be sent: an input behind the others
+        with pytest.raises(CdpError):  # the failed send is an input that queues behind the others
             await supervisor.call("Browser.getVersion", {"x": float("nan")})
         before = len(inputs)
         site.fake.cut()
@@ -269,11 +267,11 @@ async def test_no_step_is_inside_another_and_a_loss_comes_in_its_order(
         await supervisor.recover(supervisor.snapshot().pages[0].target_id, "reload")
 
 
-# ── cancelled anywhere ───────────────────────────────────────────────────────────────────────────────────────────────
+# ── cancellation at every checkpoint ──────────────────────────────────────────────────────────────────────────────────
 
 
 class Canceller(trio.abc.Instrument):
-    """Counts the checkpoints of the task that runs under `scope`, and cancels at the one it is told."""
+    """Count the checkpoints of the task that runs under `scope`, and cancel at checkpoint `at`."""
 
     def __init__(self, scope: trio.CancelScope, at: int) -> None:
         self.task: trio.lowlevel.Task | None = None
@@ -307,7 +305,7 @@ def open_sockets() -> int:
 
 
 async def use(site: Any, supervisor: Any) -> None:
-    """A little of everything."""
+    """Navigate, answer, lose the link, recover and call, and end with a dialog open."""
     await site.shop(supervisor)
     with supervisor.changes() as changes:
         with pytest.raises(BlockedByDialog) as blocked:
@@ -329,7 +327,7 @@ async def use(site: Any, supervisor: Any) -> None:
         await supervisor.evaluate("tell()")
 
 
-def nothing_is_left(site: Any, supervisors: list[Any], at: int) -> None:
+def assert_nothing_is_left(site: Any, supervisors: list[Any], at: int) -> None:
     for supervisor in supervisors:
         driver = supervisor._driver
         assert supervisor.stop_report is not None, at
@@ -341,19 +339,19 @@ def nothing_is_left(site: Any, supervisors: list[Any], at: int) -> None:
     known = max((supervisor._driver.runner.state.last_dialog for supervisor in supervisors), default=0)
     unseen = sorted(truth.dialogs, key=lambda dialog: dialog.number)[known:]
     if all(not supervisor.stop_report.left for supervisor in supervisors) and not any(each.open for each in unseen):
-        site.fake.assert_clean()  # a dialog that opens because of what was cancelled a moment ago comes too late
+        site.fake.assert_clean()  # a call that was just cancelled can still open a dialog, too late to settle it
 
 
 async def test_cancelled_at_every_checkpoint(site: Any, bounded: trio.abc.Clock) -> None:
     script = site.fake.script
 
     async def one_run(at: int) -> int:
-        here, held = Site(FakeBrowser(script)), []
+        own_site, held = Site(FakeBrowser(script)), []
 
         async def program() -> None:
-            async with open_supervisor(here.dial) as supervisor:
+            async with open_supervisor(own_site.dial) as supervisor:
                 held.append(supervisor)
-                await use(here, supervisor)
+                await use(own_site, supervisor)
 
         tasks, sockets = trio.lowlevel.current_statistics().tasks_living, open_sockets()
         with trio.fail_after(60):
@@ -361,7 +359,7 @@ async def test_cancelled_at_every_checkpoint(site: Any, bounded: trio.abc.Clock)
         assert not (cancelled and at == 0)
         assert trio.lowlevel.current_statistics().tasks_living == tasks, at
         assert open_sockets() <= sockets, at
-        nothing_is_left(here, held, at)
+        assert_nothing_is_left(own_site, held, at)
         return count
 
     count = await one_run(0)
@@ -371,16 +369,16 @@ async def test_cancelled_at_every_checkpoint(site: Any, bounded: trio.abc.Clock)
 
 
 async def test_cancelled_at_every_checkpoint_on_a_borrowed_session(bounded: trio.abc.Clock) -> None:
-    """The embedder's own session goes on, whatever becomes of us."""
+    """The embedder's own session keeps working after each cancellation."""
 
     async def one_run(at: int) -> int:
-        here, held = Site(), []
-        async with open_browser_session(await here.dial()) as browser:
+        own_site, held = Site(), []
+        async with open_browser_session(await own_site.dial()) as browser:
 
             async def program() -> None:
                 async with open_supervisor(browser) as supervisor:
                     held.append(supervisor)
-                    await here.shop(supervisor)
+                    await own_site.shop(supervisor)
                     with pytest.raises(BlockedByDialog):
                         await supervisor.evaluate("sure()")
 
@@ -388,9 +386,9 @@ async def test_cancelled_at_every_checkpoint_on_a_borrowed_session(bounded: trio
             with trio.fail_after(60):
                 count, _ = await cancelled_at(program, at)
             assert trio.lowlevel.current_statistics().tasks_living == tasks, at
-            await browser.send("Browser.getVersion")  # what is behind it has been heard
+            await browser.send("Browser.getVersion")  # its reply proves that all earlier messages were processed
             assert browser._link._taps == (), at
-            nothing_is_left(here, held, at)
+            assert_nothing_is_left(own_site, held, at)
         return count
 
     count = await one_run(0)
@@ -414,9 +412,9 @@ async def test_cancelled_at_every_checkpoint_over_a_websocket(site: Any) -> None
 
             with trio.fail_after(20):
                 count, _ = await cancelled_at(program, at)
-                while endpoint.fake.truth().sessions:  # noqa: ASYNC110 - a fake says nothing of its own accord
-                    await trio.sleep(0.001)  # the server's side is over when the client has let go
-            nothing_is_left(Site(endpoint.fake), held, at)
+                while endpoint.fake.truth().sessions:  # noqa: ASYNC110 - a fake has no event for this
+                    await trio.sleep(0.001)  # the server's side ends once the client has closed
+            assert_nothing_is_left(Site(endpoint.fake), held, at)
         assert trio.lowlevel.current_statistics().tasks_living == tasks, at
         assert open_sockets() <= sockets, at
         if at > count:

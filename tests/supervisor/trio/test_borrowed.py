@@ -1,4 +1,4 @@
-"""A session that the embedder has already: one socket for both, nothing of theirs undone, nothing of ours left."""
+"""A supervisor on the embedder's session: one socket, and neither side undoes the other's work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cdp_supervisor import BlockedByDialog, Policy, SupervisorStopped, open_supe
 SHOP = "https://shop.example/"
 
 
-async def test_one_socket_for_both(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_supervisor_and_embedder_share_one_socket(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_browser_session(await site.dial()) as browser:
         async with open_supervisor(browser) as supervisor:
             assert supervisor.browser is browser
@@ -24,7 +24,7 @@ async def test_one_socket_for_both(site: Any, bounded: trio.abc.Clock) -> None:
             assert browser.sessions
             truth = site.fake.truth()
             targets = [target for _, _, target in truth.sessions]
-            assert len(targets) == len(set(targets))  # no event comes twice
+            assert len(targets) == len(set(targets))  # no event arrives twice
         assert browser.statistics().closed is None
         assert (await browser.send("Browser.getVersion"))["product"]
         assert site.fake.truth().sessions == ()
@@ -37,8 +37,8 @@ async def test_one_socket_for_both(site: Any, bounded: trio.abc.Clock) -> None:
     site.fake.assert_clean()
 
 
-async def test_the_embedder_s_own_use_of_it_goes_on(site: Any, bounded: trio.abc.Clock) -> None:
-    """Its attach, its leases, its auto-attach: before, during and after the supervisor's block."""
+async def test_the_embedder_keeps_using_its_session(site: Any, bounded: trio.abc.Clock) -> None:
+    """The embedder attaches, leases and auto-attaches before, during and after the supervisor's block."""
     (target,) = site.fake.truth().pages
     armed: list[str] = []
 
@@ -54,7 +54,7 @@ async def test_the_embedder_s_own_use_of_it_goes_on(site: Any, bounded: trio.abc
         async with page.enabled("Page"):
             async with open_supervisor(browser, policy=Policy("auto_accept")) as supervisor:
                 snapshot = supervisor.snapshot()
-                assert snapshot.pages[0].session_id == page.session_id  # the one that there is
+                assert snapshot.pages[0].session_id == page.session_id  # the existing session is used
                 assert len(site.sent("Page.enable")) == 1
                 with page.subscribe("Page.javascriptDialogOpening", capacity=5) as openings:
                     site.fake.play(Dialog("alert", "once"))
@@ -70,7 +70,7 @@ async def test_the_embedder_s_own_use_of_it_goes_on(site: Any, bounded: trio.abc
             with page.subscribe("Page.frameAttached", capacity=5) as frames:
                 site.fake.play(AddFrame("later", f"{SHOP}later"))
                 await frames.receive()
-        await browser.send("Browser.getVersion")  # what is before it has been heard
+        await browser.send("Browser.getVersion")  # its reply proves that all earlier events were processed
         assert [each.session_id for each in site.sent("Page.disable")][-1] == page.session_id
         site.fake.play(Popup("last", f"{SHOP}last", noopener=True))
         await trio.sleep(1)
@@ -80,7 +80,7 @@ async def test_the_embedder_s_own_use_of_it_goes_on(site: Any, bounded: trio.abc
     site.fake.assert_clean()
 
 
-async def test_of_a_page_that_was_attached_to_again_no_session_is_left(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_a_page_attached_to_twice_leaves_no_session(site: Any, bounded: trio.abc.Clock) -> None:
     (target,) = site.fake.truth().pages
     async with open_browser_session(await site.dial()) as browser:
         async with open_supervisor(browser) as supervisor:
@@ -98,7 +98,7 @@ async def test_of_a_page_that_was_attached_to_again_no_session_is_left(site: Any
 
 
 @pytest.mark.parametrize("late", [False, True])
-async def test_the_end_of_the_link_is_the_end(site: Any, bounded: trio.abc.Clock, late: bool) -> None:
+async def test_a_borrowed_link_that_ends_is_not_dialled_again(site: Any, bounded: trio.abc.Clock, late: bool) -> None:
     async with open_browser_session(await site.dial()) as browser:
         if late:
             site.fake.cut()

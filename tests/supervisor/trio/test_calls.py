@@ -1,4 +1,4 @@
-"""Calls: where they go, what comes of them, and every reason why nothing does."""
+"""Calls: where they are sent, what they return, and every way in which they fail."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from support.shop import Site
 SHOP = "https://shop.example/"
 
 
-async def test_results_raw_typed_and_evaluated(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_a_call_returns_a_raw_a_typed_or_an_evaluated_result(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         assert await supervisor.evaluate("1 + 1") == 2
         raw = await supervisor.call("Runtime.evaluate", {"expression": "1 + 2", "returnByValue": True})
@@ -46,7 +46,7 @@ async def test_results_raw_typed_and_evaluated(site: Any, bounded: trio.abc.Cloc
     site.fake.assert_clean()
 
 
-async def test_a_refusal(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_a_refused_call_raises_the_browsers_error(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         with pytest.raises(CommandRefused) as refused:
             await supervisor.call("Page.navigate", {})
@@ -57,7 +57,7 @@ async def test_a_refusal(site: Any, bounded: trio.abc.Clock) -> None:
 
 
 class Throwing(FakeTransport):
-    """One over which an expression throws, which the fake's never do."""
+    """A transport over which an expression throws; the fake's own expressions never do."""
 
     async def receive(self) -> Sequence[bytes]:
         thrown = (
@@ -75,7 +75,7 @@ class Throwing(FakeTransport):
         return [bytes(payload).replace(value, thrown) for payload in await super().receive()]
 
 
-async def test_a_script_that_throws(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_an_expression_that_throws_raises_an_error(site: Any, bounded: trio.abc.Clock) -> None:
     async def dial() -> Throwing:
         return Throwing(site.fake)
 
@@ -87,7 +87,7 @@ async def test_a_script_that_throws(site: Any, bounded: trio.abc.Clock) -> None:
         assert "secret" not in str(error)
 
 
-async def test_a_call_that_a_dialog_overtakes_is_sent_once_and_has_its_end(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_a_call_blocked_by_a_dialog_is_sent_once_and_can_be_awaited(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         with pytest.raises(BlockedByDialog) as blocked:
             await supervisor.evaluate("ask()")
@@ -101,14 +101,14 @@ async def test_a_call_that_a_dialog_overtakes_is_sent_once_and_has_its_end(site:
         with trio.move_on_after(1) as cancelled:
             await call.wait(timeout=2)
         assert cancelled.cancelled_caught
-        with pytest.raises(BlockedByDialog) as unsent:  # it is known to be stopped: nothing is sent
+        with pytest.raises(BlockedByDialog) as unsent:  # the page is known to be blocked: nothing is sent
             await supervisor.evaluate("ask()")
         assert unsent.value.call is None
         async with trio.open_nursery() as nursery:
 
             @nursery.start_soon
             async def _answer() -> None:
-                await trio.sleep(10)  # longer than any of the waiters before had time
+                await trio.sleep(10)  # longer than any earlier waiter waited
                 await supervisor.respond_to_dialog("accept", prompt_text="Ada")
 
             assert await call.wait() == "paid"
@@ -118,7 +118,7 @@ async def test_a_call_that_a_dialog_overtakes_is_sent_once_and_has_its_end(site:
     site.fake.assert_clean()
 
 
-async def test_a_typed_call_has_a_typed_end(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_a_blocked_typed_call_ends_with_a_typed_result(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         with pytest.raises(BlockedByDialog) as blocked:
             await supervisor.call(runtime.evaluate(expression="sure()", return_by_value=True))
@@ -127,7 +127,7 @@ async def test_a_typed_call_has_a_typed_end(site: Any, bounded: trio.abc.Clock) 
         assert "Runtime.evaluate" in repr(blocked.value.call)
 
 
-async def test_waiting_behind_a_dialog_instead(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_a_call_can_wait_behind_a_dialog(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         params = {"expression": "tell()", "returnByValue": True}
         got: list[Any] = []
@@ -149,7 +149,7 @@ async def test_waiting_behind_a_dialog_instead(site: Any, bounded: trio.abc.Cloc
         assert isinstance(late.value, TimeoutError)
 
 
-async def test_what_the_browser_answers_itself_goes_through_a_dialog(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_a_command_of_the_browser_process_is_answered_during_a_dialog(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         with pytest.raises(BlockedByDialog):
             await supervisor.evaluate("tell()")
@@ -158,7 +158,7 @@ async def test_what_the_browser_answers_itself_goes_through_a_dialog(site: Any, 
         await supervisor.respond_to_dialog("accept")
 
 
-async def test_the_time_of_a_call_says_how_its_page_fares(bounded: trio.abc.Clock) -> None:
+async def test_a_call_timeout_shows_the_health_of_its_page(bounded: trio.abc.Clock) -> None:
     site = Site(FakeBrowser(faults=[Drop("Runtime.evaluate")]))
     async with open_supervisor(site.dial) as supervisor:
         with pytest.raises(CallTimedOut) as late:
@@ -169,7 +169,7 @@ async def test_the_time_of_a_call_says_how_its_page_fares(bounded: trio.abc.Cloc
         assert await supervisor.evaluate("2 + 2") == 4
 
 
-async def test_a_dialog_that_nobody_saw_is_a_frozen_page(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_an_unseen_dialog_is_reported_as_a_frozen_page(site: Any, bounded: trio.abc.Clock) -> None:
     site.fake.play(Dialog("alert", "before anybody came"))
     async with open_supervisor(site.dial) as supervisor:
         snapshot = await supervisor.wait_for(lambda snapshot: snapshot.pages[0].health.state != "ok")
@@ -183,7 +183,7 @@ async def test_a_dialog_that_nobody_saw_is_a_frozen_page(site: Any, bounded: tri
     site.fake.assert_clean()
 
 
-async def test_a_call_whose_process_dies(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_a_call_ends_when_its_process_dies(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         await site.shop(supervisor)
         with pytest.raises(BlockedByDialog) as blocked:
@@ -196,7 +196,7 @@ async def test_a_call_whose_process_dies(site: Any, bounded: trio.abc.Clock) -> 
         assert supervisor.health() == snapshot.pages[0].health
 
 
-async def test_calls_and_the_end_of_the_link(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_a_lost_link_ends_its_calls(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         with pytest.raises(BlockedByDialog) as blocked:
             await supervisor.evaluate("ask()")
@@ -212,7 +212,7 @@ async def test_calls_and_the_end_of_the_link(site: Any, bounded: trio.abc.Clock)
         with pytest.raises(ConnectionLost):
             supervisor.session()
         await supervisor.wait_for(lambda snapshot: snapshot.active and snapshot.pages[0].session_id is not None)
-        assert len(site.sent("Runtime.evaluate")) == 1  # never again
+        assert len(site.sent("Runtime.evaluate")) == 1  # not sent again after the loss
         await supervisor.recover(supervisor.snapshot().pages[0].target_id, "navigate")
     with pytest.raises(SupervisorStopped):
         await supervisor.evaluate("1")
@@ -245,7 +245,7 @@ async def test_a_cancelled_caller_leaves_nothing(site: Any, bounded: trio.abc.Cl
 # ── frames ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_each_kind_of_frame_is_called_where_it_lives(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_a_call_goes_to_the_session_of_its_frame(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         snapshot = await site.shop(supervisor)
         own, near, far = snapshot.pages[0].frames()
@@ -265,17 +265,17 @@ async def test_each_kind_of_frame_is_called_where_it_lives(site: Any, bounded: t
         assert await supervisor.session().send("Runtime.evaluate", {"expression": "1 + 1"})
         in_session = await supervisor.call("Runtime.evaluate", {"expression": "1"}, session_id=far.session_id)
         assert in_session["result"]
-        with pytest.raises(BlockedByDialog):  # the frame's dialog stops its own process
+        with pytest.raises(BlockedByDialog):  # the frame's dialog stops the frame's own process
             await supervisor.evaluate("framed()", frame_id=far.frame_id)
         assert await supervisor.evaluate("location.href", frame_id=near.frame_id) == near.url
         assert supervisor.snapshot().pending_dialogs[0].frame_id == far.frame_id
         await supervisor.respond_to_dialog("accept")
 
 
-# ── what is wrong ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── invalid calls ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_addresses_that_are_wrong(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_a_call_to_an_unknown_page_or_frame_is_refused(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         target = supervisor.snapshot().pages[0].target_id
         with pytest.raises(UnknownFrame) as frame:
@@ -321,7 +321,7 @@ async def test_addresses_that_are_wrong(site: Any, bounded: trio.abc.Clock) -> N
     ],
     ids=str,
 )
-async def test_arguments_that_are_wrong(site: Any, bounded: trio.abc.Clock, wrong: dict[str, Any]) -> None:
+async def test_invalid_arguments_are_refused(site: Any, bounded: trio.abc.Clock, wrong: dict[str, Any]) -> None:
     async with open_supervisor(site.dial) as supervisor:
         with pytest.raises(InvalidArgument):
             await supervisor.call("Runtime.evaluate", {"expression": "1"}, **wrong)
@@ -342,7 +342,7 @@ async def test_arguments_that_are_wrong(site: Any, bounded: trio.abc.Clock, wron
     ],
     ids=str,
 )
-async def test_commands_that_are_wrong(site: Any, bounded: trio.abc.Clock, method: Any, params: Any) -> None:
+async def test_invalid_commands_are_refused(site: Any, bounded: trio.abc.Clock, method: Any, params: Any) -> None:
     async with open_supervisor(site.dial) as supervisor:
         with pytest.raises((LocalProtocolError, AttributeError)):
             await supervisor.call(method, params)

@@ -1,4 +1,4 @@
-"""Dialogs over the driver: every answer and every refusal of one, policies, the watchdog, the cures."""
+"""Dialogs over the driver: every answer and its refusals, policies, the watchdog, the remedies."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_an_answer_is_confirmed(
         assert supervisor.statistics()["closed_by_agent"] == 1
 
 
-async def test_every_answer_that_is_refused(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_invalid_answers_are_refused(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         with pytest.raises(NoPendingDialog):
             await supervisor.respond_to_dialog("accept")
@@ -97,7 +97,7 @@ async def test_every_answer_that_is_refused(site: Any, bounded: trio.abc.Clock) 
         assert ambiguous.value.candidates == ("d-1", "d-2")
         await supervisor.respond_to_dialog("accept", dialog_id="d-2")
         assert pending(supervisor.snapshot()) == [("d-1", "alert")]
-        # two at once: the second one is told that it is being answered
+        # two answers at once: the second one is refused because the first is under way
         _, first = supervisor._driver.request_nowait(RespondToDialog(action="accept"))
         with pytest.raises(DialogAnswerRefused):
             await supervisor.respond_to_dialog("dismiss")
@@ -170,9 +170,9 @@ async def test_a_policy_answers(
 async def test_a_type_without_a_policy_waits(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial, policy=Policy({"alert": "auto_accept"})) as supervisor:
         with pytest.raises(BlockedByDialog) as blocked:
-            await supervisor.evaluate("both()")  # the first of two is met by the policy
+            await supervisor.evaluate("both()")  # the policy waits while both are open, and answers one of them later
         assert await supervisor.wait_for(lambda snapshot: pending(snapshot) == [("d-2", "confirm")])
-        await supervisor.set_policy(Policy("auto_dismiss"))  # what is open is met anew
+        await supervisor.set_policy(Policy("auto_dismiss"))  # a new policy applies to an open dialog too
         assert await blocked.value.call.wait() == 1
         assert [each[1] for each in ended(supervisor.snapshot())] == ["auto_policy", "auto_policy"]
         with pytest.raises(InvalidArgument):
@@ -192,13 +192,13 @@ async def test_a_type_without_a_policy_waits(site: Any, bounded: trio.abc.Clock)
         lambda: open_supervisor("ws://127.0.0.1:9", scope="browser"),  # type: ignore[arg-type]
     ],
 )
-async def test_policies_that_are_none(wrong: Any) -> None:
+async def test_invalid_policies_are_refused(wrong: Any) -> None:
     with pytest.raises(InvalidPolicy):
         async with wrong():
             pass
 
 
-# ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── deadlines ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 async def test_the_watchdog_dismisses_after_300_seconds(site: Any, bounded: trio.abc.Clock) -> None:
@@ -236,7 +236,7 @@ async def test_the_watchdog_survives_a_reconnect(site: Any, bounded: trio.abc.Cl
 
 
 @pytest.mark.parametrize("remedy", ["same_document", "navigate", "reload", "close"])
-async def test_each_cure_frees_the_page(site: Any, bounded: trio.abc.Clock, remedy: Any) -> None:
+async def test_each_remedy_frees_the_page(site: Any, bounded: trio.abc.Clock, remedy: Any) -> None:
     async with open_supervisor(site.dial) as supervisor:
         await site.shop(supervisor)
         with pytest.raises(BlockedByDialog):
@@ -260,7 +260,7 @@ async def test_each_cure_frees_the_page(site: Any, bounded: trio.abc.Clock, reme
     site.fake.assert_clean()
 
 
-async def test_the_end_settles_what_is_open(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_the_end_settles_open_dialogs(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         with pytest.raises(BlockedByDialog):
             await supervisor.evaluate("sure()")
@@ -270,7 +270,7 @@ async def test_the_end_settles_what_is_open(site: Any, bounded: trio.abc.Clock) 
     site.fake.assert_clean()
 
 
-async def test_the_end_is_bounded_and_says_what_is_left(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_the_end_is_bounded_and_reports_open_dialogs(site: Any, bounded: trio.abc.Clock) -> None:
     asked: list[str] = []
     async with trio.open_nursery() as nursery:
         async with open_supervisor(site.dial) as supervisor:

@@ -1,4 +1,4 @@
-"""Each law of the driver, taken out: the tests that prove it must see it."""
+"""Each law of the driver, broken on purpose: the tests that prove it must fail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def proofs_in(name: str) -> ModuleType:
 
 
 def fails(test: Callable[..., Any], **given: Any) -> bool:
-    """Whether a test fails, of any kind, with what it was given."""
+    """Return True if the test fails in any way when called with these arguments."""
 
     async def main() -> None:
         with trio.fail_after(3000):
@@ -48,8 +48,8 @@ def after_init(monkeypatch: pytest.MonkeyPatch, change: Callable[[Driver], None]
     monkeypatch.setattr(Driver, "__init__", init)
 
 
-def test_the_end_needs_its_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    test = proofs_in("test_block").test_cancelled_passes
+def test_the_end_needs_the_link_task_and_the_clock_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    test = proofs_in("test_block").test_a_cancellation_passes_through
     test(Site())
 
     def unshielded(driver: Driver) -> None:
@@ -60,13 +60,15 @@ def test_the_end_needs_its_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
         test(Site())
 
 
-@pytest.mark.parametrize("name", ["test_one_socket_for_both", "test_two_supervisors_on_one_session"])
-def test_what_is_shared_is_given_back(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["test_supervisor_and_embedder_share_one_socket", "test_two_supervisors_on_one_session"]
+)
+def test_shared_holds_are_released(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     test = getattr(proofs_in("test_borrowed"), name)
     assert not fails(test, site=Site(), bounded=None)
-    if name == "test_one_socket_for_both":
+    if name == "test_supervisor_and_embedder_share_one_socket":
         monkeypatch.setattr(Driver, "release", lambda self: None)
-    else:  # one of two takes what the other one still needs
+    else:  # the inner supervisor also releases what the outer one needs
         real = Driver.release
 
         def takes_all(self: Driver) -> None:
@@ -80,7 +82,7 @@ def test_what_is_shared_is_given_back(monkeypatch: pytest.MonkeyPatch, name: str
 
 
 def test_sessions_of_our_own_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    test = proofs_in("test_borrowed").test_of_a_page_that_was_attached_to_again_no_session_is_left
+    test = proofs_in("test_borrowed").test_a_page_attached_to_twice_leaves_no_session
     assert not fails(test, site=Site(), bounded=None)
 
     class Forgetful(set[int]):
@@ -94,7 +96,7 @@ def test_sessions_of_our_own_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fails(test, site=Site(), bounded=None)
 
 
-def test_a_cancelled_caller_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancelled_caller_is_an_input(monkeypatch: pytest.MonkeyPatch) -> None:
     test = proofs_in("test_calls").test_a_cancelled_caller_leaves_nothing
     assert not fails(test, site=Site(), bounded=None)
     real = Driver._feed
@@ -107,8 +109,8 @@ def test_a_cancelled_caller_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fails(test, site=Site(), bounded=None)
 
 
-def test_inputs_go_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    test = proofs_in("test_block").test_no_step_is_inside_another_and_a_loss_comes_in_its_order
+def test_inputs_are_processed_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    test = proofs_in("test_block").test_steps_do_not_nest_and_a_lost_link_is_an_input_in_order
 
     def late(self: Driver, reason: str, *, final: bool = False) -> None:
         real(self, reason, final=final)
@@ -123,8 +125,8 @@ def test_inputs_go_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_state_is_published_for_each_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Told only of the last of several, who waits would miss what was so for an instant."""
-    test = proofs_in("test_pages").test_a_state_of_one_instant_is_not_missed
+    """With only the last of several states published, a waiter would miss a state of one instant."""
+    test = proofs_in("test_pages").test_a_waiter_sees_a_state_of_one_instant
     assert not fails(test, site=Site(), bounded=None)
     real = Runner.watch
 
@@ -135,8 +137,8 @@ def test_a_state_is_published_for_each_input(monkeypatch: pytest.MonkeyPatch) ->
     assert fails(test, site=Site(), bounded=None)
 
 
-def test_the_order_of_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    test = proofs_in("test_sources").test_the_driver_and_the_engine_write_the_same
+def test_commands_are_written_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    test = proofs_in("test_sources").test_the_driver_and_the_engine_write_the_same_bytes
     real = Driver._perform
     kept: list[Any] = []
 

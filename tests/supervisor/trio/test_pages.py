@@ -1,4 +1,4 @@
-"""Pages, waiting, changes, scopes, and machines of others, over the driver."""
+"""Pages, waiting, changes, scopes and extensions, over the driver."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from cdp_supervisor import (
 SHOP = "https://shop.example/"
 
 
-async def test_focus_is_explicit_and_never_moves_by_itself(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_focus_changes_only_on_request(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         first = supervisor.snapshot().pages[0].target_id
-        assert supervisor.snapshot().focus == first  # the only one there is
+        assert supervisor.snapshot().focus == first  # the only page
         with supervisor.changes(PageOpened, PageGone) as changes:
             site.fake.play(Popup("other", f"{SHOP}other", noopener=True))
             opened = await changes.receive()
@@ -70,7 +70,7 @@ async def test_focus_is_explicit_and_never_moves_by_itself(site: Any, bounded: t
     site.fake.assert_clean()
 
 
-async def test_the_browser_s_own_session_is_there(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_the_browser_session_is_available(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         assert len(await supervisor.browser.targets.list()) == 1
         page = await supervisor.browser.targets.create(f"{SHOP}own")
@@ -82,7 +82,7 @@ async def test_the_browser_s_own_session_is_there(site: Any, bounded: trio.abc.C
 # ── waiting ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_state_of_one_instant_is_not_missed(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_a_waiter_sees_a_state_of_one_instant(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial, policy=Policy("auto_accept")) as supervisor:
         seen: list[Snapshot] = []
         async with trio.open_nursery() as nursery:
@@ -98,7 +98,7 @@ async def test_a_state_of_one_instant_is_not_missed(site: Any, bounded: trio.abc
         assert seen[0].sequence < supervisor.snapshot().sequence
 
 
-async def test_snapshots_come_in_order_and_the_condition_s_exception_is_the_waiter_s(
+async def test_a_waiter_sees_each_snapshot_in_order_and_gets_its_conditions_exception(
     site: Any, bounded: trio.abc.Clock
 ) -> None:
     async with open_supervisor(site.dial) as supervisor:
@@ -130,8 +130,8 @@ async def test_snapshots_come_in_order_and_the_condition_s_exception_is_the_wait
         assert not supervisor._driver.runner._watchers
 
 
-async def test_who_waits_at_the_end_is_told(site: Any, bounded: trio.abc.Clock) -> None:
-    heard: list[Any] = []
+async def test_the_end_stops_waiters_and_subscribers(site: Any, bounded: trio.abc.Clock) -> None:
+    outcomes: list[Any] = []
     async with trio.open_nursery() as nursery, open_supervisor(site.dial) as supervisor:
 
         @nursery.start_soon
@@ -143,89 +143,89 @@ async def test_who_waits_at_the_end_is_told(site: Any, bounded: trio.abc.Clock) 
         @nursery.start_soon
         async def _listen() -> None:
             with pytest.raises(SupervisorStopped):
-                heard.extend([change async for change in supervisor.changes(DialogOpened, DialogClosed)])
-            heard.append("ended")
+                outcomes.extend([change async for change in supervisor.changes(DialogOpened, DialogClosed)])
+            outcomes.append("ended")
 
         with pytest.raises(BlockedByDialog):
             await supervisor.evaluate("sure()")
-    assert heard == ["ended"]
+    assert outcomes == ["ended"]
     with pytest.raises(SupervisorStopped):
         await supervisor.wait_for(lambda snapshot: False)
     with pytest.raises(SupervisorStopped):
         await supervisor.changes().receive()
 
 
-async def test_the_last_changes_are_told_before_the_end(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_the_last_changes_are_delivered_before_the_end(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         changes = supervisor.changes()
         with pytest.raises(BlockedByDialog):
             await supervisor.evaluate("sure()")
-    told: list[Any] = []
+    received: list[Any] = []
     with pytest.raises(SupervisorStopped):
         while True:
-            told.append(await changes.receive())
-    assert [type(each) for each in told] == [DialogOpened, DialogClosed]
-    assert told[1].closed_by == "auto_policy"
+            received.append(await changes.receive())
+    assert [type(each) for each in received] == [DialogOpened, DialogClosed]
+    assert received[1].closed_by == "auto_policy"
 
 
-async def test_a_slow_listener_is_told_what_it_missed(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_a_slow_subscriber_receives_missed(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         with supervisor.changes(capacity=1) as changes:
             await site.shop(supervisor)
             assert isinstance(await changes.receive(), Missed)
 
 
-async def test_snapshots_from_another_thread(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_another_thread_can_read_snapshots(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         stop, wrong = threading.Event(), []
         seen: tuple[list[int], ...] = ([], [])
 
-        def look(its: list[int]) -> None:
+        def read_snapshots(sequences: list[int]) -> None:
             while not stop.is_set():
                 try:
                     snapshot = supervisor.snapshot()
                     snapshot.to_dict(full=True)
-                    its.append(snapshot.sequence)
+                    sequences.append(snapshot.sequence)
                 except Exception as error:
                     wrong.append(error)
                     return
 
-        async def all_have_looked() -> None:
-            """At what is there now."""
+        async def all_have_read() -> None:
+            """Wait until each thread has read the current snapshot."""
             now = supervisor.snapshot().sequence
-            while not wrong and any(not its or its[-1] < now for its in seen):
+            while not wrong and any(not sequences or sequences[-1] < now for sequences in seen):
                 await trio.lowlevel.checkpoint()
 
-        threads = [threading.Thread(target=look, args=(its,)) for its in seen]
+        threads = [threading.Thread(target=read_snapshots, args=(sequences,)) for sequences in seen]
         for thread in threads:
             thread.start()
         try:
-            await all_have_looked()
+            await all_have_read()
             for number in range(12):
                 site.fake.play(Popup(f"popup {number}", f"{SHOP}{number}", noopener=True))
                 await supervisor.wait_for(lambda snapshot: len(snapshot.pages) == 2 and not snapshot.pages[1].stale)
                 target = supervisor.snapshot().pages[1].target_id
                 await supervisor.call("Target.closeTarget", {"targetId": target})
                 await supervisor.wait_for(lambda snapshot: len(snapshot.pages) == 1)
-            await all_have_looked()
+            await all_have_read()
         finally:
             stop.set()
             for thread in threads:
                 thread.join()
         assert not wrong
-        for its in seen:
-            assert its == sorted(its)  # a thread never looks back
-            assert its[0] < its[-1]
+        for sequences in seen:
+            assert sequences == sorted(sequences)  # a thread never sees an older snapshot after a newer one
+            assert sequences[0] < sequences[-1]
         assert supervisor.snapshot() is supervisor.snapshot()
 
 
 # ── scopes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_given_targets_and_what_they_open(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_a_scope_of_targets_includes_the_popups_they_open(site: Any, bounded: trio.abc.Clock) -> None:
     (first,) = site.fake.truth().pages
-    async with open_browser_session(await site.dial()) as somebody:
-        other = (await somebody.send("Target.createTarget", {"url": f"{SHOP}other"}))["targetId"]
+    async with open_browser_session(await site.dial()) as client:
+        other = (await client.send("Target.createTarget", {"url": f"{SHOP}other"}))["targetId"]
     async with open_supervisor(site.dial, scope=Scope.targets(first)) as supervisor:
         assert [page.target_id for page in supervisor.snapshot().pages] == [first]
         await supervisor.evaluate("open()")
@@ -237,12 +237,12 @@ async def test_given_targets_and_what_they_open(site: Any, bounded: trio.abc.Clo
         assert site.fake.truth().dialogs[0].page == other
         await trio.sleep(400)
         assert not supervisor.snapshot().pending_dialogs
-        # Of what is out of scope there is no session, and it runs.
+        # No session is left on a page out of scope, and the page runs.
         assert other not in {target for _, _, target in site.fake.truth().sessions}
         assert not site.fake.paused()
 
 
-async def test_a_browser_context(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_a_scope_of_a_browser_context_includes_its_pages(site: Any, bounded: trio.abc.Clock) -> None:
     async with (
         open_browser_session(await site.dial()) as browser,
         browser.targets.open_context() as context,
@@ -255,16 +255,16 @@ async def test_a_browser_context(site: Any, bounded: trio.abc.Clock) -> None:
 
 
 @pytest.mark.parametrize("wrong", [Scope.targets, lambda: Scope.targets(""), lambda: Scope.context("")])
-def test_scopes_that_are_none(wrong: Any) -> None:
+def test_invalid_scopes_are_refused(wrong: Any) -> None:
     with pytest.raises(InvalidPolicy):
         wrong()
 
 
-# ── machines of others ───────────────────────────────────────────────────────────────────────────────────────────────
+# ── extensions of the embedder ────────────────────────────────────────────────────────────────────────────────────────
 
 
 class Counting:
-    """Counts console lines, and counts seconds; what it does beyond that is `act`'s."""
+    """Count console lines, and seconds; `act` adds further effects."""
 
     name = "counting"
     events = frozenset({"Runtime.consoleAPICalled"})
@@ -294,7 +294,7 @@ def fails() -> Any:
     raise ZeroDivisionError
 
 
-async def test_a_machine_is_fed_timed_and_shown(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_an_extension_gets_inputs_and_deadlines_and_is_shown(site: Any, bounded: trio.abc.Clock) -> None:
     def act() -> list[Any]:
         return [
             Send(ticket=7, session_id=None, method="Browser.getVersion"),
@@ -321,7 +321,7 @@ async def test_a_machine_is_fed_timed_and_shown(site: Any, bounded: trio.abc.Clo
         (lambda: ["close the browser"], "it returned something other than Send or Note"),
     ],
 )
-async def test_a_machine_that_fails_is_switched_off_alone(
+async def test_an_extension_that_fails_is_disabled_alone(
     site: Any, bounded: trio.abc.Clock, act: Any, why: str
 ) -> None:
     async with open_supervisor(site.dial, extensions=(Counting(act),)) as supervisor:
@@ -334,7 +334,7 @@ async def test_a_machine_that_fails_is_switched_off_alone(
 
 
 class Sending(Counting):
-    """For each line, and each end of a command that it is told of, it sends one over a session that is not there."""
+    """For each line, and each end of its own command, send one command over a session that does not exist."""
 
     def step(self, state: Any, input: Any, /) -> tuple[Any, Iterable[Any]]:
         ended = type(input).__name__ == "CommandEnded" and input.ticket == 0
@@ -343,8 +343,8 @@ class Sending(Counting):
         return state, ()
 
 
-async def test_what_a_machine_sends_in_vain_is_counted_and_fed_to_nobody(site: Any, bounded: trio.abc.Clock) -> None:
-    """Else one that sends again when it hears of the end would do so for ever."""
+async def test_an_unsent_command_of_an_extension_is_counted_and_is_no_input(site: Any, bounded: trio.abc.Clock) -> None:
+    """If the failed send were an input, an extension that sends again at each end would never stop."""
     async with open_supervisor(site.dial, extensions=(Sending(),)) as supervisor:
         assert supervisor.statistics()["machine_commands_unsent"] == 0
         site.fake.play(Console("one"))
@@ -355,7 +355,7 @@ async def test_what_a_machine_sends_in_vain_is_counted_and_fed_to_nobody(site: A
         assert supervisor.snapshot().extensions["counting"] == {"lines": 1}
 
 
-def test_what_a_machine_sends_in_vain_is_counted_by_the_engine_too() -> None:
+def test_the_engine_counts_an_unsent_command_of_an_extension_too() -> None:
     engine = SupervisorEngine(extensions=(Sending(),))
     engine.link_up(Instant(mono=0.0))
     engine.outgoing()
@@ -365,13 +365,13 @@ def test_what_a_machine_sends_in_vain_is_counted_by_the_engine_too() -> None:
     assert engine.snapshot().extensions["counting"] == {"lines": 1}
 
 
-async def test_two_machines_of_one_name(site: Any) -> None:
+async def test_two_extensions_with_one_name_are_refused(site: Any) -> None:
     with pytest.raises(InvalidPolicy, match="counting"):
         async with open_supervisor(site.dial, extensions=(Counting(), Counting())):
             pass
 
 
-async def test_link_changes_are_told(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_link_changes_are_published(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         with supervisor.changes(LinkChanged) as changes:
             site.fake.cut()
@@ -380,7 +380,7 @@ async def test_link_changes_are_told(site: Any, bounded: trio.abc.Clock) -> None
 
 
 @pytest.mark.parametrize("borrowed", [False, True])
-async def test_a_page_that_had_crashed_when_we_came_is_heard_when_it_is_back(
+async def test_events_arrive_from_a_page_that_had_crashed_before_the_start(
     site: Any, bounded: trio.abc.Clock, borrowed: bool
 ) -> None:
     site.fake.play(Crash())
@@ -395,7 +395,7 @@ async def test_a_page_that_had_crashed_when_we_came_is_heard_when_it_is_back(
         assert leases == {"Page": 1, "Runtime": 1}
 
 
-async def test_a_window_that_died_before_it_ran_is_let_run_when_it_is_back(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_a_popup_that_crashed_while_paused_runs_after_its_reload(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         site.fake.play(Popup("x", SHOP, noopener=True), Crash("x"))
         found = await supervisor.wait_for(lambda seen: len(seen.pages) == 2)

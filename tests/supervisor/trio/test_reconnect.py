@@ -1,4 +1,4 @@
-"""A lost link: dialled again, later and later, up to a budget; what never comes back; what is found behind it."""
+"""A lost link: backoff and budget, commands that are never repeated, and what the new link shows."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from support.shop import Site
 SHOP = "https://shop.example/"
 
 
-def is_back(generation: int) -> Callable[[Snapshot], bool]:
-    def there(snapshot: Snapshot) -> bool:
+def is_up_again(generation: int) -> Callable[[Snapshot], bool]:
+    def condition(snapshot: Snapshot) -> bool:
         return (
             snapshot.link.generation == generation
             and snapshot.active
@@ -28,7 +28,7 @@ def is_back(generation: int) -> Callable[[Snapshot], bool]:
             and all(page.session_id and not page.stale for page in snapshot.pages)
         )
 
-    return there
+    return condition
 
 
 def refusing(status: int | None = None, stage: str = "tcp") -> DiscoveryError:
@@ -36,7 +36,7 @@ def refusing(status: int | None = None, stage: str = "tcp") -> DiscoveryError:
 
 
 @pytest.mark.parametrize("jitter", [0.0, 0.5, 1.0])
-async def test_backoff_jitter_and_budget(
+async def test_redials_follow_backoff_and_jitter_up_to_the_budget(
     site: Any, bounded: trio.abc.Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, jitter: float
 ) -> None:
     monkeypatch.setattr(random, "random", lambda: jitter)
@@ -65,10 +65,10 @@ async def test_backoff_jitter_and_budget(
     assert len([each for each in warnings if "not dialled again" in each]) == 1  # and one at giving up
 
 
-async def test_what_fails_at_first_succeeds_later_and_the_count_begins_anew(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_a_later_redial_succeeds_and_resets_the_count(site: Any, bounded: trio.abc.Clock) -> None:
     async def before(number: int) -> None:
         if number in (2, 3):
-            raise OSError("no route")  # the embedder's own network fails as well
+            raise OSError("no route")  # the embedder's own code can fail as well
         if number == 4:
             raise refusing(status=503, stage="upgrade")
 
@@ -76,14 +76,14 @@ async def test_what_fails_at_first_succeeds_later_and_the_count_begins_anew(site
     async with open_supervisor(site.dial) as supervisor:
         for generation in (5, 6):
             site.fake.cut()
-            snapshot = await supervisor.wait_for(is_back(generation))
+            snapshot = await supervisor.wait_for(is_up_again(generation))
             assert (snapshot.link.failures, snapshot.link.browser_changed) == (0, False)
         assert await supervisor.evaluate("1 + 1") == 2
     assert site.dials == 6
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410])
-async def test_final_answers_end_it_at_once(site: Any, bounded: trio.abc.Clock, status: int) -> None:
+async def test_a_final_answer_ends_the_redials_at_once(site: Any, bounded: trio.abc.Clock, status: int) -> None:
     async def before(number: int) -> None:
         if number == 2:
             raise refusing(status=status, stage="upgrade")
@@ -111,10 +111,10 @@ async def test_the_first_link_is_dialled_once(site: Any, bounded: trio.abc.Clock
         raise refusing()
 
     site.before = before
-    with pytest.raises(DiscoveryError) as nobody:
+    with pytest.raises(DiscoveryError) as refused:
         async with open_supervisor(site.dial):
             pass
-    assert (nobody.value.stage, site.dials) == ("tcp", 1)
+    assert (refused.value.stage, site.dials) == ("tcp", 1)
 
 
 async def test_commands_are_never_sent_again(site: Any, bounded: trio.abc.Clock) -> None:
@@ -148,7 +148,7 @@ async def test_commands_are_never_sent_again(site: Any, bounded: trio.abc.Clock)
 
 
 class Idle(FakeTransport):
-    """A service that ends a link over which no command came for ten minutes."""
+    """A service that ends a link on which no command arrived for ten minutes."""
 
     async def receive(self) -> Any:
         while True:
@@ -157,7 +157,7 @@ class Idle(FakeTransport):
                 return await super().receive()
             if trio.current_time() >= self.heard + 600:
                 await self.aclose()
-                raise ConnectionLost("Nothing was said for ten minutes.", reason="idle")
+                raise ConnectionLost("No command arrived for ten minutes.", reason="idle")
 
     def send_now(self, text: bytes, /) -> bool:
         self.heard = trio.current_time()
@@ -165,7 +165,7 @@ class Idle(FakeTransport):
 
 
 @pytest.mark.parametrize(("keepalive", "dials"), [(60.0, 1), (None, 6)])
-async def test_a_service_that_drops_who_says_nothing(
+async def test_keepalive_holds_a_link_that_a_service_would_drop(
     site: Any, bounded: trio.abc.Clock, keepalive: float | None, dials: int
 ) -> None:
     async def dial() -> Idle:
@@ -179,7 +179,7 @@ async def test_a_service_that_drops_who_says_nothing(
     assert bool(site.sent("Browser.getVersion")) == (keepalive is not None)
 
 
-async def test_a_command_of_anybody_is_sign_of_life_enough(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_any_command_replaces_the_keepalive(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         for _ in range(20):
             await trio.sleep(59)
@@ -189,25 +189,25 @@ async def test_a_command_of_anybody_is_sign_of_life_enough(site: Any, bounded: t
         assert len(site.sent("Browser.getVersion")) == 1
 
 
-async def test_two_unanswered_are_half_open(bounded: trio.abc.Clock) -> None:
+async def test_two_unanswered_keepalives_mean_a_half_open_link(bounded: trio.abc.Clock) -> None:
     silent = Site(FakeBrowser())
     async with open_supervisor(silent.dial) as supervisor:
-        said = silent.fake._ends[1].delivered
+        delivered = silent.fake._ends[1].delivered
         silent.fake._ends[1].faults.silent.add("out")
         begun = trio.current_time()
         down = await supervisor.wait_for(lambda snapshot: snapshot.link.phase != "up")
         assert down.link.reason == "half_open"
         assert trio.current_time() - begun <= 181
-        await supervisor.wait_for(is_back(2))
-        assert silent.fake._ends[1].delivered == said
+        await supervisor.wait_for(is_up_again(2))
+        assert silent.fake._ends[1].delivered == delivered
         assert len([each for each in silent.sent("Browser.getVersion") if each.client == 1]) == 2
         assert await supervisor.evaluate("1 + 1") == 2
 
 
-# ── what is behind it ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── what the new link shows ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_another_browser_behind_the_link_is_told(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_another_browser_behind_the_address_is_reported(site: Any, bounded: trio.abc.Clock) -> None:
     other = FakeBrowser(seed=7)
 
     async def dial() -> FakeTransport:
@@ -218,7 +218,7 @@ async def test_another_browser_behind_the_link_is_told(site: Any, bounded: trio.
         first = supervisor.snapshot().pages[0].target_id
         supervisor.focus(first)
         site.fake.cut()
-        snapshot = await supervisor.wait_for(is_back(2))
+        snapshot = await supervisor.wait_for(is_up_again(2))
         assert snapshot.link.browser_changed
         assert [page.target_id for page in snapshot.pages] == list(other.truth().pages)
         assert first not in other.truth().pages
@@ -227,51 +227,49 @@ async def test_another_browser_behind_the_link_is_told(site: Any, bounded: trio.
         assert await supervisor.evaluate("location.href") == "about:blank"
 
 
-async def test_the_same_browser_is_not_told_as_another(site: Any, bounded: trio.abc.Clock) -> None:
+async def test_the_same_browser_is_not_reported_as_changed(site: Any, bounded: trio.abc.Clock) -> None:
     async with open_supervisor(site.dial) as supervisor:
         before = supervisor.snapshot()
         site.fake.cut()
-        after = await supervisor.wait_for(is_back(2))
+        after = await supervisor.wait_for(is_up_again(2))
         assert not after.link.browser_changed
         assert [page.target_id for page in before.pages] == [page.target_id for page in after.pages]
 
 
-async def test_an_address_that_is_given_out_anew(site: Any) -> None:
-    """Each address is good for one link: a real WebSocket, and a function that knows the next one."""
+async def test_each_dial_asks_for_a_new_address(site: Any) -> None:
+    """Each address is valid for one link: a real WebSocket, and a function that returns the next address."""
     asked: list[str] = []
     async with serve_fake_browser(site.fake) as one, serve_fake_browser(site.fake) as two:
 
-        async def where() -> str:
+        async def next_address() -> str:
             asked.append("address")
             return one.ws_url if len(asked) == 1 else two.ws_url
 
-        async with open_supervisor(where, reconnect=Reconnect(first=0.01)) as supervisor:
+        async with open_supervisor(next_address, reconnect=Reconnect(first=0.01)) as supervisor:
             with trio.fail_after(10):
                 site.fake.cut()
-                await supervisor.wait_for(is_back(2))
+                await supervisor.wait_for(is_up_again(2))
                 assert await supervisor.evaluate("1 + 1") == 2
     assert len(asked) == 2
 
 
-# ── cut anywhere ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── a cut at every message ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 async def one_cut(script: Any, fault: Cut, use: Callable[[Any, Any], Any]) -> bool:
-    """Cut the first link there. Whatever was under way has ended, and in the end all is well again."""
-    here = Site(FakeBrowser(script, faults=[fault]))
-    async with open_supervisor(here.dial) as supervisor:
+    """Cut the first link there: each request must end, and the supervisor must recover on the next link."""
+    own_site = Site(FakeBrowser(script, faults=[fault]))
+    async with open_supervisor(own_site.dial) as supervisor:
         with trio.move_on_after(400) as patience:
-            await use(here, supervisor)
+            await use(own_site, supervisor)
         assert not patience.cancelled_caught, fault
         generation = supervisor.snapshot().link.generation
-        await trio.sleep(8)  # a page that nobody saw being stopped is known to be blocked by then
+        await trio.sleep(8)  # a page that was stopped unseen is known to be blocked by then
         back = await supervisor.wait_for(
             lambda snapshot: snapshot.active and all(page.session_id for page in snapshot.pages)
         )
         await free(supervisor, back)
-        await trio.sleep(
-            8
-        )  # a script that had more to ask stops the page that is left, and nobody can answer (fact 22)
+        await trio.sleep(8)  # a further dialog of the script stops the page, and no session can answer it (fact 22)
         await gently(lambda: supervisor.respond_to_dialog("dismiss"))
         await trio.sleep(8)
         await free(supervisor, supervisor.snapshot())
@@ -284,19 +282,19 @@ async def one_cut(script: Any, fault: Cut, use: Callable[[Any, Any], Any]) -> bo
             )
             await trio.sleep(2)
             snapshot = supervisor.snapshot()
-        told = sum(here.fake._ends[number].delivered for number in here.fake._ends if number > 1)
-        assert told <= 200, fault
-        truth = here.fake.truth()
+        delivered = sum(own_site.fake._ends[number].delivered for number in own_site.fake._ends if number > 1)
+        assert delivered <= 200, fault
+        truth = own_site.fake.truth()
         assert {page.target_id for page in snapshot.pages} == set(truth.pages), fault
         shown = {frame.frame_id: frame.url for page in snapshot.pages for frame in page.frames()}
         silent = {frame.id for frame in truth.frames if frame.silent}
         assert {frame: url for frame, url in shown.items() if frame not in silent} == {
             frame.id: frame.url for frame in truth.frames if not frame.silent
         }, fault
-        if silent:  # a dialog that came up while nobody listened, in a process that is not its page's
+        if silent:  # a dialog opened unseen, in a process other than its page's
             await supervisor.recover(snapshot.pages[0].target_id, "reload")
             await trio.sleep(2)
-    here.fake.assert_clean()
+    own_site.fake.assert_clean()
     return generation > 1
 
 
@@ -307,7 +305,7 @@ async def free(supervisor: Any, snapshot: Any) -> None:
 
 
 async def gently(act: Callable[[], Any]) -> None:
-    """A call that may find a dialog, or the end of the link, in its way."""
+    """Run a call that may fail because of a dialog or the end of the link."""
     with trio.move_on_after(5):
         try:
             await act()
@@ -345,14 +343,19 @@ async def in_a_frame(site: Any, supervisor: Any) -> None:
     await trio.sleep(1)
 
 
-WHENS = {shopping: ("after",), in_a_frame: ("after",), opening: ("after",)}
-"""After one message is before the next one, but for what happens in between: the short ones try that as well."""
+POSITIONS = {shopping: ("after",), in_a_frame: ("after",), opening: ("after",)}
+"""The position after one message is the one before the next, except for the work between the two.
+
+The short scenarios test both.
+"""
 
 
 @pytest.mark.parametrize("scenario", [shopping, asking, opening, twice, in_a_frame], ids=lambda each: each.__name__)
-async def test_cut_before_and_after_every_message(site: Any, autojump_clock: trio.abc.Clock, scenario: Any) -> None:
+async def test_a_cut_before_or_after_any_message_is_survived(
+    site: Any, autojump_clock: trio.abc.Clock, scenario: Any
+) -> None:
     for direction in ("in", "out"):
-        for when in WHENS.get(scenario, ("before", "after")):
+        for when in POSITIONS.get(scenario, ("before", "after")):
             number, struck = 0, True
             while struck:
                 number += 1

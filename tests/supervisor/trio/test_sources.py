@@ -1,8 +1,8 @@
-"""The same under any event source: one scenario and one schedule, and the same states one after the other.
+"""Every event source gives the same states: one scenario, one schedule, one list of states.
 
-The pure pump makes the schedule and goes first; then come the memory transport, a real WebSocket, and a pipe with a
-borrowed session. What is compared is N(snapshot) of every state that is published, duplicates collapsed: instants, ages,
-sequence numbers and who owns the link are left out; ids are the fake's own, and the same from the same seed.
+The pure pump makes the schedule and runs first; then the memory transport, a real WebSocket, and a pipe with a
+borrowed session. Compared is N(snapshot) of every published state, with consecutive duplicates collapsed: times, ages,
+sequence numbers and the ownership of the link are left out; ids come from the fake, and one seed gives the same ids.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def without_times(value: Any) -> Any:
 
 
 class States:
-    """What was published, each N(snapshot) once where several in a row are alike."""
+    """The N(snapshot) of every published state, with consecutive duplicates collapsed."""
 
     def __init__(self) -> None:
         self.seen: list[Any] = []
@@ -75,13 +75,13 @@ class States:
 
 
 class PureSupervisor:
-    """The engine, for the pump."""
+    """A client of the pump around a `SupervisorEngine`."""
 
     def __init__(self) -> None:
         self.engine, self.states = SupervisorEngine(), States()
         self.end: Any = None
         self.marks: list[tuple[int, int]] = []
-        """At each ask: how many states there had been, and how many messages."""
+        """At each request: the number of states and of delivered messages before it."""
         runner = self.engine._runner
         runner.watch(lambda state: self.states.add(runner.view(state)))
 
@@ -108,7 +108,7 @@ def pumped(script: Any, asks: tuple[str, ...], seed: int | None) -> tuple[PureSu
     return client, run.schedule, tuple(payload for _, payload in run.received)
 
 
-# ── the sources ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the event sources ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 Source = Callable[[FakeBrowser, Schedule], Any]
 
@@ -128,7 +128,7 @@ async def websocket(fake: FakeBrowser, _schedule: Schedule) -> Any:
 
 
 class OwnPipe:
-    """A transport over a pipe whose far end is in this very program."""
+    """A transport over a pipe whose other end is in this process."""
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self._in, self._out = trio.lowlevel.FdStream(read_fd), trio.lowlevel.FdStream(write_fd)
@@ -166,14 +166,14 @@ async def pipe(fake: FakeBrowser, _schedule: Schedule) -> Any:
 
 
 async def driven(
-    where: Any,
+    address: Any,
     fake: FakeBrowser,
     asks: tuple[str, ...],
     pure: PureSupervisor,
     until: Callable[[int, int], Awaitable[None]],
 ) -> list[Any]:
-    """Ask the same of the driver, each when as much has happened as had happened then."""
-    driver = Driver(initial_state(extensions=(ConsoleRing(),)), where, LinkOptions(headers={}, ssl_context=None))
+    """Make the same requests of the driver, each after as many states and messages as in the pure run."""
+    driver = Driver(initial_state(extensions=(ConsoleRing(),)), address, LinkOptions(headers={}, ssl_context=None))
     states = States()
 
     def watch(state: State) -> None:
@@ -181,17 +181,17 @@ async def driven(
 
     driver.runner.watch(watch)
 
-    async def reach(count: int, told: int) -> None:
-        while len(states.seen) < count or 1 not in fake._ends or fake._ends[1].delivered < told:
-            await until(count, told)
+    async def reach(count: int, delivered: int) -> None:
+        while len(states.seen) < count or 1 not in fake._ends or fake._ends[1].delivered < delivered:
+            await until(count, delivered)
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(driver.run, driver.keep_link)
         nursery.start_soon(driver.run, driver.keep_time)
         supervisor = Supervisor(driver)
         try:
-            for name, (count, told) in zip(asks, pure.marks, strict=True):
-                await reach(count, told)
+            for name, (count, delivered) in zip(asks, pure.marks, strict=True):
+                await reach(count, delivered)
                 driver.request_nowait(ASKS[name])
             await reach(len(pure.states.seen), pure.end.delivered)
             found = list(states.seen)
@@ -207,43 +207,43 @@ async def driven(
 @pytest.mark.parametrize("seed", [None, 1, 2], ids=str)
 async def test_every_source_gives_the_same_states(site: Any, source: Any, scenario: str, seed: int | None) -> None:
     asks = SCENARIOS[scenario]
-    pure, schedule, heard = pumped(site.fake.script, asks, seed)
+    pure, schedule, received = pumped(site.fake.script, asks, seed)
     assert len(pure.marks) == len(asks)
     fake = FakeBrowser(site.fake.script, schedule=schedule)
 
-    async def soon(_count: int, _told: int) -> None:
+    async def soon(_count: int, _delivered: int) -> None:
         await trio.sleep(0.001)
 
     with trio.fail_after(15):
-        async with source(fake, schedule) as where:
-            found = await driven(where, fake, asks, pure, soon)
+        async with source(fake, schedule) as address:
+            found = await driven(address, fake, asks, pure, soon)
     assert len(found) > 15
     for number, (mine, wanted) in enumerate(zip(found, pure.states.seen, strict=False)):
         assert mine == wanted, number
     assert len(found) == len(pure.states.seen)
-    sent = [(each.method, each.session_id) for each in fake.commands[: len(heard)]]
-    assert len(sent) == len(heard)
+    sent = [(each.method, each.session_id) for each in fake.commands[: len(received)]]
+    assert len(sent) == len(received)
     fake.assert_clean()
 
 
-async def test_the_driver_and_the_engine_write_the_same(site: Any) -> None:
+async def test_the_driver_and_the_engine_write_the_same_bytes(site: Any) -> None:
     """Byte for byte, ids included, in the same order."""
     asks = SCENARIOS["frames and pages"]
-    pure, schedule, heard = pumped(site.fake.script, asks, None)
+    pure, schedule, received = pumped(site.fake.script, asks, None)
     fake = FakeBrowser(site.fake.script)
     written: list[bytes] = []
 
-    class Heard(FakeTransport):
+    class Recorder(FakeTransport):
         def send_now(self, text: bytes, /) -> bool:
             written.append(bytes(text))
             return super().send_now(text)
 
     async def dial() -> FakeTransport:
-        return Heard(fake, schedule=schedule)
+        return Recorder(fake, schedule=schedule)
 
-    async def soon(_count: int, _told: int) -> None:
+    async def soon(_count: int, _delivered: int) -> None:
         await trio.sleep(0.001)
 
     with trio.fail_after(15):
         await driven(dial, fake, asks, pure, soon)
-    assert written[: len(heard)] == list(heard)
+    assert written[: len(received)] == list(received)
