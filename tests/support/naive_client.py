@@ -1,7 +1,7 @@
-"""A client that keeps little and believes everything: what the laws of the fake are judged with.
+"""A small client that relies on the facts alone: the tests of the fake's laws run it.
 
-It attaches to all there is, enables, asks for frames, resumes, answers every dialog, evaluates what the script knows; and
-writes down all that it was told, in order. It takes the facts at their word, and nothing else.
+It attaches to every target, enables domains, reads frame trees, resumes, answers every dialog, evaluates the
+expressions of the script, and records all messages in order.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class NaiveClient:
         self.expressions = list(expressions)
         self.wait = wait
         self.log: list[tuple[str, Json]] = []
-        """`in` and `out`, in the order in which they were told and written."""
+        """Received messages (`in`) and written commands (`out`), in order."""
         self.commands: dict[int, Json] = {}
         self.replies: dict[int, list[Json]] = {}
         self.sessions: dict[str, Json] = {}
-        """The sessions that are open: target, type, parent, and the frame above."""
+        """The open sessions: target, type and parent session."""
         self.ended: set[str] = set()
         self.crashed: set[str] = set()
-        """Targets."""
+        """The crashed targets."""
         self.frames: dict[str, Json] = {}
-        """Frame → parent, url, and the session that tells of it."""
+        """By frame: its parent, its URL, and the session that reports it."""
         self._out: list[bytes] = []
 
     # ── in and out ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -61,9 +61,9 @@ class NaiveClient:
         return self._written()
 
     def ask(self, question: Any) -> list[bytes]:
-        """[kind of target, method, params]: sent on the first session of that kind; none is the root session.
+        """Send the command `[target type, method, params]` on the first session of that type; None is the root session.
 
-        To detach from it is asked of the session above.
+        `Target.detachFromTarget` is sent on the parent session and detaches that first session.
         """
         kind, method, params = question
         open_now = [session for session, found in self.sessions.items() if found["type"] == kind]
@@ -118,7 +118,7 @@ class NaiveClient:
         self.ended.add(session)
 
     def on_reloaded(self, session: str | None, _params: Json) -> None:
-        """What was asked of it meanwhile has failed (fact 49)."""
+        """Repeat the setup: the commands sent during the crash have failed (fact 49)."""
         assert session is not None
         self.crashed.discard(self.sessions[session]["target"])
         for method in ("Page.enable", "Runtime.enable", "Page.getFrameTree"):
@@ -139,9 +139,9 @@ class NaiveClient:
 
     def _tree(self, session: str, tree: Json, above: str | None) -> None:
         frame = tree["frame"]
-        told_by = self.frames.get(frame["id"], {}).get("session")
-        if told_by != session and self.sessions.get(told_by, {}).get("target") == frame["id"]:
-            return  # it has a process of its own by now, whose word is newer: sessions overtake each other
+        reported_by = self.frames.get(frame["id"], {}).get("session")
+        if reported_by != session and self.sessions.get(reported_by, {}).get("target") == frame["id"]:
+            return  # stale: the frame has a session of its own by now, and sessions overtake each other
         parent = frame.get("parentId", above)
         if parent is None:
             parent = self.frames.get(frame["id"], {}).get("parent")
@@ -154,9 +154,9 @@ class NaiveClient:
 
     def on_frame_navigated(self, session: str | None, params: Json) -> None:
         frame = params["frame"]
-        if params["type"] == "BackForwardCacheRestore":  # its frames come back, and little is said of them (fact 43)
+        if params["type"] == "BackForwardCacheRestore":  # restored frames have few events (fact 43)
             left = [each for each, found in self.frames.items() if found["session"] == session and each != frame["id"]]
-            for child in left:  # what has a session of its own has just been attached to
+            for child in left:  # frames with sessions of their own were attached just before
                 self._drop(child)
             self.send(session, "Page.getFrameTree")
         else:
@@ -166,16 +166,16 @@ class NaiveClient:
         self.frames[frame["id"]] = {"parent": parent, "url": frame["url"], "session": session}
 
     def on_navigated_within(self, _session: str | None, params: Json) -> None:
-        if params["frameId"] in self.frames:  # else the tree is still to come, and has it
+        if params["frameId"] in self.frames:  # otherwise the frame tree has not arrived yet, and will contain it
             self.frames[params["frameId"]]["url"] = params["url"]
 
     def on_frame_detached(self, session: str | None, params: Json) -> None:
         if params["reason"] == "remove":
             self._drop(params["frameId"])
             return
-        # Its process has changed; what the new one has told of its frames already stays (fact 38).
-        told_here = [each for each, found in self.frames.items() if found["session"] == session]
-        for child in told_here:
+        # The frame changed its process; frames that the new process has already reported stay (fact 38).
+        reported_here = [each for each, found in self.frames.items() if found["session"] == session]
+        for child in reported_here:
             if self.frames.get(child, {}).get("parent") == params["frameId"]:
                 self._drop(child)
 

@@ -1,11 +1,11 @@
-"""A web server in a program of its own: `python page_server.py` prints its port and serves until its input ends.
+"""A web server as a program of its own: `python page_server.py` prints its port and serves until its input ends.
 
-With a file that has a key and its certificate it serves over TLS.
+With the path of a file that contains a key and its certificate as its argument it serves over TLS.
 
-`GET /?html=<text>` answers with that very text, under whatever host name was asked, so that a test holds its page itself;
-`&cache=` adds a Cache-Control.
-It is no thread of the tests because Chromium keeps sockets open that it may need later, and each of them would be
-something that a test left behind.
+`GET /?html=<text>` responds with that text, under any host name, so that a test contains its own page; `&cache=` adds a
+Cache-Control header.
+
+It is not a thread of the tests: Chromium keeps sockets open for later use, and each would be a leak of a test.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from urllib.parse import parse_qs, urlsplit
 
 class Page(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        asked = parse_qs(urlsplit(self.path).query)
-        body = asked.get("html", [""])[0].encode("utf-8", "surrogatepass")
+        query = parse_qs(urlsplit(self.path).query)
+        body = query.get("html", [""])[0].encode("utf-8", "surrogatepass")
         self.send_response(200)
-        for control in asked.get("cache", ()):
+        for control in query.get("cache", ()):
             self.send_header("Cache-Control", control)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
@@ -30,13 +30,13 @@ class Page(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_args: object) -> None:
-        """Say nothing."""
+        """Write no log."""
 
 
 def main() -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
     server.daemon_threads = True
-    server.handle_error = lambda *_where: None  # a browser that leaves in the middle of an answer
+    server.handle_error = lambda *_where: None  # a browser may disconnect during a response
     if sys.argv[1:]:
         secure = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         secure.load_cert_chain(sys.argv[1])

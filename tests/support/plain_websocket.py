@@ -1,7 +1,7 @@
-"""The oracle of the WebSocket link: trio-websocket reads everything, wsproto parses it.
+"""The oracle of the WebSocket link: trio-websocket reads all bytes, wsproto parses them.
 
-Whatever the peer sends, in whatever portions, the fast link of the package must deliver the same messages and end with the
-same close code and reason (tests/core/transports/test_websocket_oracle.py).
+Whatever the peer sends, in whatever portions, the fast link of the package must deliver the same messages and end with
+the same close code and reason (tests/core/transports/test_websocket_oracle.py).
 """
 
 from __future__ import annotations
@@ -21,16 +21,14 @@ TOO_BIG: Final = "Exceeded maximum message size"
 
 
 class PlainWebSocketTransport(WebSocketTransport):
-    """trio-websocket as it comes, below the same interface."""
+    """Unmodified trio-websocket behind the same interface."""
 
     close_code_sent: int | None = None
 
     def stream_below(self) -> trio.abc.Stream:
-        """See WebSocketTransport."""
         return _WatchedStream(self)
 
     async def receive(self) -> Sequence[Payload]:
-        """See Transport."""
         if self._ended is not None:
             raise self.again()
         assert self._websocket is not None
@@ -38,7 +36,8 @@ class PlainWebSocketTransport(WebSocketTransport):
             message = await self._websocket.get_message()
         except trio_websocket.ConnectionClosed as closed:
             code, text = (closed.reason.code, closed.reason.reason or "") if closed.reason else (None, "")
-            # A close of the peer's was answered by now; what wsproto cannot read looks like one, and was not.
+            # trio-websocket has answered a close frame of the peer by now. A protocol violation looks the same, but it
+            # was not answered.
             unread = code in (1002, 1007) and self.close_code_sent is None
             if self._closing is None and (unread or (code == 1009 and text.startswith(TOO_BIG))):
                 fault = _fault(code or 0, self._max_message_bytes)
@@ -49,14 +48,14 @@ class PlainWebSocketTransport(WebSocketTransport):
         return [message.encode()]
 
     async def close_politely(self, websocket: trio_websocket.WebSocketConnection, code: int) -> None:
-        """See WebSocketTransport; trio-websocket takes its own finding for the peer's close, and says nothing."""
+        """Send the close frame that trio-websocket omits: it takes a violation that it found for the peer's close."""
         if isinstance(self._ended, RemoteProtocolError) and self.close_code_sent is None and code in (1002, 1007):
             await self.write(b"\x88\x82\0\0\0\0" + code.to_bytes(2, "big"))
         await super().close_politely(websocket, code)
 
 
 def _fault(code: int, limit: int) -> Violation:
-    """What trio-websocket found; it tells neither the size nor the beginning of a message that is too big."""
+    """Return the violation that trio-websocket found; it reports neither size nor beginning of a large message."""
     if code == 1009:
         text = f"a message is above the limit of {limit} (raise max_message_bytes to receive it)"
         return Violation(code=code, what="too_big", text=text)
@@ -64,7 +63,7 @@ def _fault(code: int, limit: int) -> Violation:
 
 
 class _WatchedStream(trio.abc.Stream):
-    """The real stream, with an eye on the end of the handshake and on the code of an outgoing close."""
+    """The real stream; it notes a failed handshake and the code of an outgoing close frame."""
 
     def __init__(self, transport: PlainWebSocketTransport) -> None:
         self._transport = transport

@@ -1,15 +1,15 @@
-"""JSON that fits the protocol exactly, and JSON that does not, for every item of every domain, out of the tables alone.
+"""JSON that fits the protocol exactly, and JSON that does not, for every item of every domain, from the tables alone.
 
-Everything is decided by a `random.Random`. A property gives the one that Hypothesis draws (`st.randoms()`), so that it
-shrinks; a sweep over all items gives one that is seeded with the item's name, so that it is the same on every run.
+A `random.Random` makes every choice. A property passes the one that Hypothesis draws (`st.randoms()`), so that examples
+shrink; a sweep over all items passes one seeded with the item's name, so that it is the same on every run.
 
-`Item` is whatever has fields: an object type, an event, what a command brings, and a command's params. What fits is
-made by type, following aliases and other domains; `Budget` bounds it, since types contain themselves: when it is used
-up, optional fields are absent and arrays empty. Whatever is then still required ends by itself, or no browser could
-send it.
+An `Item` is anything with fields: an object type, an event, a command's result, and a command's params. Fitting values
+are made by type, through aliases and other domains. `Budget` bounds them, since types contain themselves: when it is
+used up, optional fields are absent and arrays empty. The fields required even then form a finite value, or no browser
+could send it.
 
-What does not fit is what fits with a few places changed, at any depth (`spoil`). Only this one goes beyond what a
-protocol says, so only this one holds lone surrogates, null where none belongs, and integers of any size.
+Values that do not fit are fitting values changed in a few places, at any depth (`spoil`). Only these exceed the
+protocol, so only they contain lone surrogates, unexpected nulls, and integers of any size.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from cdp_core.bindings._tables import Field, parse_field
 from cdp_core.sansio.messages import Event
 from cdp_core.sansio.structs import Raw
 
-# ── what there is ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── items ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @attrs.frozen
 class Item:
-    """Something that has fields."""
+    """An object type, an event, a command's result, or a command's params."""
 
     domain: Domain
     kind: str
@@ -49,7 +49,7 @@ class Item:
 
     @property
     def place(self) -> str:
-        """As drift names it."""
+        """The name that drift uses."""
         return f"{self.domain.name}.{result_name(self.name) if self.kind == 'result' else self.name}"
 
     @property
@@ -58,7 +58,7 @@ class Item:
 
     @property
     def made(self) -> Any:
-        """The class, or the function of a command."""
+        """The generated class, or the function of a command."""
         return self.domain.get(self.python_name)
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ def domain(name: str) -> Domain:
 
 
 def items_of(owner: Domain) -> Iterator[Item]:
-    """Every item of a domain."""
+    """Yield every item of a domain."""
     table = owner.table
     for name, (_marks, *fields) in table.objects.items():
         yield Item(owner, "object", name, tuple(fields))
@@ -90,11 +90,11 @@ COMMANDS = tuple(item for item in ITEMS if item.kind == "command")
 
 
 def item_named(place: str) -> Item:
-    """The value of that name, as drift names it."""
+    """Return the value with a name of drift."""
     return next(item for item in VALUES if item.place == place)
 
 
-# ── what fits ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── fitting values ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 TEXTS = ("", "a", "about:blank", "naïve €", "\U0001f600", "\x00\x1f\x7f", '"\\/', "\u2028", "extra", "x" * 300)
 WHOLE = (0, 1, -1, 7, 2**31 - 1, -(2**31), 2**53, 2**63 - 1, -(2**63), 2**64)
@@ -104,7 +104,7 @@ ANYTHING = (None, "", "text", 0, 1.5, True, False, [], [1, [None]], {}, {"type":
 
 
 class Budget:
-    """How many optional parts may still be made."""
+    """The number of optional parts that may still be made."""
 
     def __init__(self, parts: int) -> None:
         self.left = parts
@@ -115,12 +115,12 @@ class Budget:
 
 
 def fitting(chance: Random, item: Item, *, parts: int = 25) -> dict[str, Any]:
-    """JSON for an item. With no parts, no optional field is there."""
+    """Return JSON for an item. With no parts, every optional field is absent."""
     return _object(chance, item.domain, item.texts, Budget(parts))
 
 
 def fitting_type(chance: Random, owner: Domain, kind: str, *, parts: int = 25) -> Any:
-    """JSON for a type, as a field of that domain names it."""
+    """Return JSON for a type, in the notation of a field of that domain."""
     return _value(chance, owner, kind, Budget(parts))
 
 
@@ -139,13 +139,13 @@ def _value(chance: Random, owner: Domain, kind: str, budget: Budget) -> Any:
     if kind in PLAIN:
         return PLAIN[kind](chance)
     other, _, name = kind.rpartition(".")
-    home = domain(other) if other else owner
-    table = home.table
+    defining = domain(other) if other else owner
+    table = defining.table
     if name in table.objects:
-        return _object(chance, home, table.objects[name][1:], budget)
+        return _object(chance, defining, table.objects[name][1:], budget)
     if name in table.enums:
         return chance.choice(table.enums[name][1:] or TEXTS)
-    return _value(chance, home, table.names[name][1], budget)
+    return _value(chance, defining, table.names[name][1], budget)
 
 
 PLAIN: dict[str, Callable[[Random], Any]] = {
@@ -158,24 +158,24 @@ PLAIN: dict[str, Callable[[Random], Any]] = {
 }
 
 
-# ── what does not fit ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── values that do not fit ───────────────────────────────────────────────────────────────────────────────────────────
 
 ODD = (
     *(None, True, False, 0, 1, -7, 1.0, 2.5, -0.0, 1e300, 2**70, -(2**63) - 1, 10**40),
     *("", "toast", "\ud800", "a\udfff", [], [None], [[1]], ["a", 1], {}, {"a": None}, {"type": "\udc80"}),
 )
-STRANGE_NAMES = ("colour", "", "extra", "frame_id", "__dict__", "nulls", "_source", "params", "\ud83d", "x" * 150)
+UNKNOWN_NAMES = ("colour", "", "extra", "frame_id", "__dict__", "nulls", "_source", "params", "\ud83d", "x" * 150)
 
 
 def spoil(chance: Random, fits: dict[str, Any], *, times: int = 3) -> dict[str, Any]:
-    """A copy with up to that many places changed."""
+    """Return a copy with up to `times` places changed."""
     spoiled = copy.deepcopy(fits)
     for _ in range(1 + chance.randrange(times)):
         places = [*_places(spoiled)]
         if places:
             chance.choice(CHANGES)(chance, *chance.choice(places))
         else:
-            _added(chance, [spoiled], 0)
+            _add_member(chance, [spoiled], 0)
     return spoiled
 
 
@@ -190,51 +190,51 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
             yield from _places(each)
 
 
-def _other(chance: Random, home: Any, key: Any) -> None:
-    home[key] = copy.deepcopy(chance.choice(ODD))
+def _put_odd_value(chance: Random, parent: Any, key: Any) -> None:
+    parent[key] = copy.deepcopy(chance.choice(ODD))
 
 
-def _left_out(_chance: Random, home: Any, key: Any) -> None:
-    if isinstance(home, dict):
-        del home[key]
+def _leave_out(_chance: Random, parent: Any, key: Any) -> None:
+    if isinstance(parent, dict):
+        del parent[key]
     else:
-        home[key] = None
+        parent[key] = None
 
 
-def _null(_chance: Random, home: Any, key: Any) -> None:
-    home[key] = None
+def _put_null(_chance: Random, parent: Any, key: Any) -> None:
+    parent[key] = None
 
 
-def _added(chance: Random, home: Any, key: Any) -> None:
-    whole = home[key] if isinstance(home[key], dict) else home
+def _add_member(chance: Random, parent: Any, key: Any) -> None:
+    whole = parent[key] if isinstance(parent[key], dict) else parent
     if isinstance(whole, dict):
-        whole[chance.choice(STRANGE_NAMES)] = copy.deepcopy(chance.choice(ODD))
+        whole[chance.choice(UNKNOWN_NAMES)] = copy.deepcopy(chance.choice(ODD))
     else:
         whole.append(copy.deepcopy(chance.choice(ODD)))
 
 
-def _reworded(_chance: Random, home: Any, key: Any) -> None:
-    if isinstance(home[key], str):
-        home[key] += "-new"
-    elif type(home[key]) is int:
-        home[key] = float(home[key])
+def _alter(_chance: Random, parent: Any, key: Any) -> None:
+    if isinstance(parent[key], str):
+        parent[key] += "-new"
+    elif type(parent[key]) is int:
+        parent[key] = float(parent[key])
     else:
-        home[key] = [home[key]]
+        parent[key] = [parent[key]]
 
 
-def _buried(chance: Random, home: Any, key: Any) -> None:
+def _nest(chance: Random, parent: Any, key: Any) -> None:
     for _ in range(chance.choice((1, 40))):
-        home[key] = chance.choice(([home[key]], {"children": home[key]}))
+        parent[key] = chance.choice(([parent[key]], {"children": parent[key]}))
 
 
-CHANGES = (_other, _left_out, _null, _added, _reworded, _buried)
+CHANGES = (_put_odd_value, _leave_out, _put_null, _add_member, _alter, _nest)
 
 
 # ── reading and comparing ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def octets(value: Any) -> bytes:
-    """As a browser writes it, but for lone surrogates, which only an escape can say."""
+    """Return the JSON as a browser writes it; lone surrogates need an escape."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
@@ -242,13 +242,13 @@ def octets(value: Any) -> bytes:
 
 
 def from_octets(kind: type[Value], text: bytes) -> Any:
-    """The value by the way of the events, which is that of the strict rung where there is one."""
+    """Read a value as an event, which uses the strict rung if one exists."""
     spec = kind.__cdp_spec__
     return spec.event_reader()(Event(method=spec.item, raw=Raw(text)))
 
 
 def same_json(one: Any, other: Any) -> bool:
-    """Whether two JSON values are the same; 1 and 1.0 are, 1 and true are not."""
+    """Return True if two JSON values are equal; 1 and 1.0 are, 1 and true are not."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same_json(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -259,7 +259,7 @@ def same_json(one: Any, other: Any) -> bool:
 
 
 def has_null(value: Value) -> bool:
-    """Whether an explicit null is anywhere in the fields."""
+    """Return True if any field, at any depth, contains an explicit null."""
     if value.__cdp_spec__.nulls(value):
         return True
     return any(map(_has_null, (getattr(value, name, None) for name in value.__cdp_spec__.by_name)))

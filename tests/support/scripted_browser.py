@@ -1,4 +1,4 @@
-"""The other end of a memory link, which does nothing that the test does not say."""
+"""A browser at the other end of a memory link that does only what the test scripts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cdp_core import BrowserSession, Json, MemoryTransport, memory_pair, open_br
 
 
 class Watched:
-    """A transport that shows each write to the scripted browser at once, as one write."""
+    """A transport that passes each write to the scripted browser immediately, as one write."""
 
     def __init__(self, inner: MemoryTransport, browser: ScriptedBrowser) -> None:
         self._inner, self._browser = inner, browser
@@ -34,7 +34,7 @@ class Watched:
 
 
 class WatchedDirect(Watched):
-    """The same with the short way for a lone command."""
+    """The same with a direct write for a single command."""
 
     unsent = False
 
@@ -49,8 +49,10 @@ class WatchedDirect(Watched):
 
 
 class ScriptedBrowser:
-    """Answers by `rules` (method to function of the command), else not at all; `stalled` takes no bytes,
-    `breaks_next_write` raises out of the next direct write."""
+    """A browser that replies by `rules`, from a method to a function of the command, and otherwise not at all.
+
+    While `stalled` is true it takes no bytes; `breaks_next_write` makes the next direct write raise.
+    """
 
     def __init__(self, *, direct: bool = True) -> None:
         near, self._far = memory_pair()
@@ -66,7 +68,7 @@ class ScriptedBrowser:
         async with open_browser_session(self.transport, **options) as browser:
             yield browser
 
-    # ── what it hears ────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── received commands ────────────────────────────────────────────────────────────────────────────────────────────
 
     def record(self, batch: Sequence[bytes]) -> None:
         commands = [json.loads(text) for text in batch]
@@ -97,7 +99,7 @@ class ScriptedBrowser:
         moved, self.moved = self.moved, trio.Event()
         moved.set()
 
-    # ── what it says ─────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── sent messages ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def send(self, *messages: Json | bytes) -> None:
         for message in messages:
@@ -111,7 +113,7 @@ class ScriptedBrowser:
         self.send({"id": command["id"], "error": error} | _session(command.get("sessionId")))
 
     def event(self, method: str, params: Json | None = None, session: str | None = None) -> None:
-        # As Chromium writes it: an event begins with its method.
+        # Chromium writes the method of an event first.
         self.send({"method": method, "params": params or {}} | _session(session))
 
     def attached(

@@ -1,11 +1,11 @@
-"""A small client that is right, and its brothers that are each wrong in one point: what the fuzz kit is tried on.
+"""A small correct client, and variants that are each wrong in one point: the tests of the fuzz kit run them.
 
-The right one is what a careful reader of the facts would write in an afternoon: one table of commands by an id of the
-connection's own, sessions as a tree, frames rebuilt from events and `getFrameTree`, dialogs by page and frame, and every
-paused target set going. It is pure: `start()` and `receive(payload)` give what it sends.
+The correct client is what a careful reader of the facts would write in an afternoon: one table of commands with one
+sequence of ids per connection, sessions as a tree, frames rebuilt from events and `getFrameTree`, dialogs by session
+and frame, and every paused target resumed. It is pure: `start()` and `receive(payload)` return what it sends.
 
-Each of the wrong ones changes one method. What they do wrong is what real clients do wrong (see `/docs/cdp`), which is
-why each names the law that catches it.
+Each wrong variant changes one point. Real clients make these mistakes (see `/docs/cdp`); each variant names the law
+that it breaks.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ Json = dict[str, Any]
 
 
 class RightClient:
-    """Watches everything, answers every dialog with yes."""
+    """A correct client: it watches every target and accepts every dialog."""
 
     law: ClassVar[str] = ""
-    """For a wrong one: what it breaks first; what comes of that may break others."""
+    """For a wrong variant: the law that it breaks first. The consequences may break others."""
     faults: ClassVar[str | None] = None
-    """What has to go wrong for it to be seen."""
+    """The kind of faults that the mistake needs to show; None if it needs none."""
 
     def __init__(self) -> None:
         self._last_id = 0
         self.pending: dict[Any, tuple[str | None, str, Any]] = {}
         self.ended: list[Json] = []
-        """The commands that are over, and how."""
-        self.heard: Counter[str] = Counter()
+        """The commands that ended, with their outcomes."""
+        self.event_counts: Counter[str] = Counter()
         self.listening: set[str | None] = set()
         self.targets: dict[str, str] = {}
         self.sessions: dict[str, Json] = {}
         self.frames: dict[str, Json] = {}
         self.dialogs: dict[tuple[str, str], list[Json]] = {}
-        """Those that are open, by session and frame: a frame may raise one in its next document before the last ends."""
+        """The open dialogs by session and frame: a frame can open one in its next document before the last closes."""
         self.closed: list[Json] = []
         self.answering: dict[Any, tuple[str, str]] = {}
         self._out: list[bytes] = []
@@ -58,7 +58,7 @@ class RightClient:
         return self.take()
 
     def ask(self, question: Json) -> list[bytes]:
-        """What a user wants of it, on the n-th of its sessions; the 0th is the browser's own."""
+        """Send a user's command on the n-th session, or detach that session; number 0 is the root session."""
         session = [None, *self.sessions][question["on"] % (len(self.sessions) + 1)]
         if "method" in question:
             self.send(session, question["method"], question["params"])
@@ -118,14 +118,13 @@ class RightClient:
         if error["code"] == -32001:
             self.end_session(session)
         elif method == "Page.enable" and error["code"] == -32000 and session in self.sessions:
-            self.set_up(
-                session, self.sessions[session]["info"]
-            )  # it had crashed before, and will not say that it is back
+            # The page had crashed before this session existed, so the session gets no `targetReloadedAfterCrash`.
+            self.set_up(session, self.sessions[session]["info"])
         if method == "Page.handleJavaScriptDialog":
             self.answering.pop(key, None)
 
     def on_answered(self, key: Any) -> None:
-        """An answer names no dialog: it closed the one of whose end was told just before (facts 1, 3)."""
+        """Attribute the last closed dialog to this client: the reply follows its closed event (facts 1, 3)."""
         session, _frame = self.answering.pop(key)
         last = next((each for each in reversed(self.closed) if each["session"] == session), None)
         if last is not None:
@@ -134,7 +133,7 @@ class RightClient:
     # ── events ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def on_event(self, message: Json) -> None:
-        self.heard[message["method"]] += 1
+        self.event_counts[message["method"]] += 1
         name = message["method"].replace(".", "_")
         act = getattr(self, f"on_{name}", None)
         if act is None:
@@ -143,7 +142,7 @@ class RightClient:
             act(message.get("sessionId"), message.get("params", {}))
 
     def on_unknown(self, message: Json) -> None:
-        """Most events interest nobody."""
+        """Ignore an event without a method of its own."""
 
     def watch(self, session: str | None) -> None:
         self.listen(session)
@@ -154,7 +153,7 @@ class RightClient:
         self.listening.add(session)
 
     def on_watching(self, session: str | None) -> None:
-        """It listens already."""
+        """Do nothing: `watch` listened before it sent the command."""
 
     def on_Target_attachedToTarget(self, session: str | None, params: Json) -> None:  # noqa: N802 - the protocol's name
         if session not in self.listening:
@@ -181,11 +180,14 @@ class RightClient:
         self.send(session, "Runtime.runIfWaitingForDebugger")
 
     def on_Inspector_targetCrashed(self, session: str | None, _params: Json) -> None:  # noqa: N802
-        """Nothing that was asked of it is answered (fact 49); a dialog may stay (docs/cdp/a-crash-ends-no-session.md)."""
+        """End the session's commands, which get no reply (fact 49).
+
+        A dialog may stay (docs/cdp/a-crash-ends-no-session.md).
+        """
         self.give_up(session)
 
     def on_Inspector_targetReloadedAfterCrash(self, session: str | None, _params: Json) -> None:  # noqa: N802
-        """What was asked before is refused, and may not have been done (fact 49): all of it is asked again."""
+        """Repeat the setup: commands sent before are refused, and may not have been executed (fact 49)."""
         if session in self.sessions:
             self.set_up(session, self.sessions[session]["info"])
 
@@ -200,7 +202,7 @@ class RightClient:
             if gone is None:
                 continue
             self.give_up(each)
-            self.drop(gone["target"], own=True)  # one that came back into the process above is told of again
+            self.drop(gone["target"], own=True)  # a frame that moves back to its parent's process is reported again
             for where in [where for where in self.dialogs if where[0] == each]:
                 self.dialogs.pop(where)
 
@@ -217,7 +219,10 @@ class RightClient:
         self.targets.pop(params["targetId"], None)
 
     def on_Target_targetInfoChanged(self, session: str | None, params: Json) -> None:  # noqa: N802
-        """Told by discovery, and by the session above, each in its own order; the second ends with the own session."""
+        """Update a URL: discovery and the parent session both report it, in orders of their own.
+
+        The reports of the parent session end with the session on the target.
+        """
         target, url = params["targetInfo"]["targetId"], params["targetInfo"]["url"]
         if session is None and target in self.targets:
             self.targets[target] = url
@@ -228,7 +233,7 @@ class RightClient:
     # ── frames ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def take_whole_tree(self, session: str | None, tree: Json) -> None:
-        """What its process does not have is not there any more, told or not."""
+        """Take a frame tree as complete: drop the frames of this session that it lacks."""
         before = {name for name, frame in self.frames.items() if frame["session"] == session}
         for name in before - self.take_tree(session, tree):
             self.drop(name, own=True)
@@ -241,21 +246,21 @@ class RightClient:
 
     def on_Page_frameAttached(self, session: str | None, params: Json) -> None:  # noqa: N802
         frame = params["frameId"]
-        # It may have a process of its own by then, where a dialog kept the one above from telling of it.
+        # The frame may already have a session of its own if a dialog delayed this event of its parent.
         own = next((name for name, each in self.sessions.items() if each["target"] == frame), session)
         self.frames[frame] = {"parent": params["parentFrameId"], "session": own, "url": "about:blank"}
 
     def on_Page_frameNavigated(self, session: str | None, params: Json) -> None:  # noqa: N802
         frame, restored = params["frame"], params["type"] == "BackForwardCacheRestore"
         for child in [name for name, each in self.frames.items() if each["parent"] == frame["id"]]:
-            if not (restored and self.frames[child]["session"] != session):  # it was attached to just before (fact 43)
+            if not (restored and self.frames[child]["session"] != session):  # attached just before (fact 43)
                 self.drop(child, own=True)
         self.frames[frame["id"]] = {"parent": frame.get("parentId"), "session": session, "url": frame["url"]}
         if restored:
             self.on_restored(session)
 
     def on_restored(self, session: str | None) -> None:
-        """Its frames come back without a word (docs/cdp/a-document-from-the-back-forward-cache-reports-no-frames.md)."""
+        """Read the frame tree (docs/cdp/a-document-from-the-back-forward-cache-reports-no-frames.md)."""
         self.send(session, "Page.getFrameTree")
 
     def on_Page_navigatedWithinDocument(self, _session: str | None, params: Json) -> None:  # noqa: N802
@@ -263,7 +268,7 @@ class RightClient:
             self.frames[params["frameId"]]["url"] = params["url"]
 
     def on_Page_frameDetached(self, session: str | None, params: Json) -> None:  # noqa: N802
-        """A frame that changes its process leaves those inside behind, and what this session still told of them."""
+        """Drop a removed frame; after a "swap", drop only the children that this session reported."""
         if params["reason"] != "swap":
             self.drop(params["frameId"], own=True)
         else:
@@ -294,17 +299,17 @@ class RightClient:
 
     def on_Page_javascriptDialogClosed(self, session: str | None, params: Json) -> None:  # noqa: N802
         assert session is not None
-        """Of two of one frame the newer took the place of the older, but where no browser shows them (facts 3, 26)."""
+        # Of two dialogs in a frame the older closed, or the newer in a browser without dialog windows (facts 3, 26).
         of_frame = self.dialogs.get((session, params["frameId"]))
         if of_frame:
             self.closed.append(of_frame.pop(0 if of_frame[0]["native"] else -1))
         if not of_frame:
             self.dialogs.pop((session, params["frameId"]), None)
 
-    # ── what it believes ─────────────────────────────────────────────────────────────────────────────────────────────
+    # ── its view of the browser ──────────────────────────────────────────────────────────────────────────────────────
 
     def observed(self) -> Json:
-        """What it would tell its user."""
+        """Return what the client would report to its user."""
         return {
             "sessions": sorted(self.sessions),
             "targets": self.targets,
@@ -313,15 +318,15 @@ class RightClient:
             "pending": [{"frame": frame} for _session, frame in self.dialogs if frame in self.frames],
             "commands": self.ended,
             "unanswered": len(self.pending),
-            "heard": dict(self.heard),
+            "heard": dict(self.event_counts),
         }
 
 
-# ── one point wrong each ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── variants with one mistake each ───────────────────────────────────────────────────────────────────────────────────
 
 
 class WaitsInItsReader(RightClient):
-    """Its handler of dialogs waits for the reply, in the task that would read it."""
+    """Waits for the reply to its answer of a dialog in the task that reads replies."""
 
     law = "detached-commands-never-answer"
     stuck = False
@@ -335,7 +340,7 @@ class WaitsInItsReader(RightClient):
 
 
 class CountsPerSession(RightClient):
-    """Ids per session; a reply without a session is taken for the root's (fact 8)."""
+    """Counts ids per session, and takes a reply without a sessionId for the root session's (fact 8)."""
 
     law = "every-command-ends-once"
 
@@ -354,7 +359,7 @@ class CountsPerSession(RightClient):
 
 
 class ListensAfterTheAct(RightClient):
-    """Looks for sessions when it was told that they will be announced (fact 47)."""
+    """Listens for attached sessions only after the reply to `Target.setAutoAttach` (fact 47)."""
 
     law = "nested-sessions-die-silently"
 
@@ -366,7 +371,7 @@ class ListensAfterTheAct(RightClient):
 
 
 class NoCascade(RightClient):
-    """The end of a session ends that one alone (fact 50)."""
+    """Ends a detached session without the sessions below it (fact 50)."""
 
     law = "nested-sessions-die-silently"
 
@@ -375,7 +380,7 @@ class NoCascade(RightClient):
 
 
 class DropsOnFullQueue(RightClient):
-    """Keeps four events, and forgets the oldest without a word."""
+    """Keeps four events, and drops the oldest silently."""
 
     law = "a-subscription-never-ends-silently"
 
@@ -398,7 +403,7 @@ class DropsOnFullQueue(RightClient):
 
 
 class DiesOnUnknownEvent(RightClient):
-    """An event that it has no entry for ends its reader."""
+    """Ends its reader at an unknown event."""
 
     law = "a-subscription-never-ends-silently"
     dead = False
@@ -413,7 +418,7 @@ class DiesOnUnknownEvent(RightClient):
 
 
 class TrustsReplyBeforeClosed(RightClient):
-    """A dialog that closes before our reply came was closed by somebody else, it thinks (fact 1)."""
+    """Attributes a dialog that closes before the reply arrives to another client (fact 1)."""
 
     law = "closed-precedes-reply"
 
@@ -422,7 +427,7 @@ class TrustsReplyBeforeClosed(RightClient):
 
 
 class ForgetsToRun(RightClient):
-    """Never says runIfWaitingForDebugger (fact 7)."""
+    """Never sends `Runtime.runIfWaitingForDebugger` (fact 7)."""
 
     law = "paused-targets-wait-for-ever"
 
@@ -431,7 +436,7 @@ class ForgetsToRun(RightClient):
 
 
 class OldestDialogFirst(RightClient):
-    """A closed dialog is the oldest one that is open, whatever frame it names (fact 3)."""
+    """Takes a closed event for the oldest open dialog, whatever frame it names (fact 3)."""
 
     law = "dialogs-are-matched-by-frame"
 
@@ -443,7 +448,7 @@ class OldestDialogFirst(RightClient):
 
 
 class NoFrameTree(RightClient):
-    """Believes that events tell all frames (fact 41)."""
+    """Expects events for all frames, and reads no frame tree (fact 41)."""
 
     law = "page-enable-replays-no-frames"
 
@@ -453,7 +458,7 @@ class NoFrameTree(RightClient):
 
 
 class OneMebibyte(RightClient):
-    """Its WebSocket gives up above 1 MiB."""
+    """Stops reading after a message above 1 MiB."""
 
     law = "detached-commands-never-answer"
     dead = False
@@ -464,7 +469,7 @@ class OneMebibyte(RightClient):
 
 
 class RunsFirst(RightClient):
-    """Lets a page run, and then says what it wants to hear of it (fact 40)."""
+    """Resumes a page before it enables domains (fact 40)."""
 
     law = "listen-before-you-let-run"
 
@@ -476,7 +481,7 @@ class RunsFirst(RightClient):
 
 
 class AnswersOnTheFramesSession(RightClient):
-    """Answers a dialog where its frame lives (fact 2)."""
+    """Answers a dialog on the session of its frame (fact 2)."""
 
     law = "a-dialog-stops-its-page"
 
@@ -488,7 +493,7 @@ class AnswersOnTheFramesSession(RightClient):
 
 
 class AnswersTwice(RightClient):
-    """To be sure (fact 13)."""
+    """Answers each dialog twice (fact 13)."""
 
     law = "a-dialog-is-answered-once"
 
@@ -498,7 +503,7 @@ class AnswersTwice(RightClient):
 
 
 class IgnoresDetach(RightClient):
-    """Sessions end with the link, it thinks (fact 55)."""
+    """Keeps sessions until the link ends, and ignores `Target.detachedFromTarget` (fact 55)."""
 
     law = "nested-sessions-die-silently"
 
@@ -507,7 +512,7 @@ class IgnoresDetach(RightClient):
 
 
 class TidiesUpEndedSessions(RightClient):
-    """Switches off what it had switched on, in sessions that have ended."""
+    """Disables Runtime on sessions that have ended."""
 
     law = "nothing-is-sent-to-an-ended-session"
 
@@ -517,7 +522,7 @@ class TidiesUpEndedSessions(RightClient):
 
 
 class KeepsFramesOnNavigation(RightClient):
-    """Waits for a frameDetached that does not come (fact 9)."""
+    """Keeps child frames at a navigation, and waits for a `Page.frameDetached` that does not come (fact 9)."""
 
     law = "page-enable-replays-no-frames"
 
@@ -527,7 +532,7 @@ class KeepsFramesOnNavigation(RightClient):
 
 
 class WritesIdsAsText(RightClient):
-    """An id is a name, and a name is a text, it thinks (fact 53)."""
+    """Sends ids as strings (fact 53)."""
 
     law = "nothing-the-peer-sends-raises"
 
@@ -536,7 +541,7 @@ class WritesIdsAsText(RightClient):
 
 
 class WaitsForRefusedLoads(RightClient):
-    """A load that failed is none that has ended, it thinks (fact 56)."""
+    """Ignores the reply of a navigation that failed (fact 56)."""
 
     law = "detached-commands-never-answer"
 
@@ -546,7 +551,7 @@ class WaitsForRefusedLoads(RightClient):
 
 
 class IgnoresTargetInfo(RightClient):
-    """A target's address is that of its creation, it thinks (fact 40)."""
+    """Keeps the URL that a target had at its creation (fact 40)."""
 
     law = "target-info-changes"
 
@@ -555,7 +560,7 @@ class IgnoresTargetInfo(RightClient):
 
 
 class GivesUpRefusedCommands(RightClient):
-    """Takes a refusal for the end of the session."""
+    """Takes a refusal for the end of its session."""
 
     law = "every-command-ends-once"
 
@@ -565,7 +570,7 @@ class GivesUpRefusedCommands(RightClient):
 
 
 class BelievesThatEventsTellAll(RightClient):
-    """Asks for no frames when a document comes back (fact 43)."""
+    """Reads no frame tree when a document is restored (fact 43)."""
 
     law = "page-enable-replays-no-frames"
 
@@ -574,7 +579,7 @@ class BelievesThatEventsTellAll(RightClient):
 
 
 class KeepsPendingOnCrash(RightClient):
-    """The session stays, so what it was asked will be answered, it thinks (fact 55)."""
+    """Waits for replies after a crash, since the session stays (fact 55)."""
 
     law = "detached-commands-never-answer"
 
@@ -583,7 +588,7 @@ class KeepsPendingOnCrash(RightClient):
 
 
 class ClosedNeedsOpening(RightClient):
-    """What closes was opened before, it thinks (fact 18)."""
+    """Expects an opening event before each closed event (fact 18)."""
 
     law = "nothing-the-peer-sends-raises"
 
@@ -594,7 +599,7 @@ class ClosedNeedsOpening(RightClient):
 
 
 class NoWithinDocument(RightClient):
-    """A frame has the address of its last load, it thinks."""
+    """Keeps the URL of a frame's last load, and ignores navigations within the document."""
 
     law = "page-enable-replays-no-frames"
 
@@ -603,7 +608,7 @@ class NoWithinDocument(RightClient):
 
 
 class KnowsAllEvents(RightClient):
-    """There is a class for each event, of all domains that there are."""
+    """Has one class per event, and fails on unknown domains."""
 
     law = "nothing-the-peer-sends-raises"
     faults = "hostile"
@@ -615,7 +620,7 @@ class KnowsAllEvents(RightClient):
 
 
 class KnowsAllFields(RightClient):
-    """Reads events into classes that have a field for each member."""
+    """Reads events into classes, and fails on unknown members."""
 
     law = "nothing-the-peer-sends-raises"
     faults = "hostile"
@@ -630,7 +635,7 @@ class KnowsAllFields(RightClient):
 
 
 class KnowsAllValues(RightClient):
-    """Reads the type of a dialog into an enumeration."""
+    """Reads the type of a dialog into an enumeration, and fails on unknown values."""
 
     law = "nothing-the-peer-sends-raises"
     faults = "hostile"
@@ -641,7 +646,7 @@ class KnowsAllValues(RightClient):
 
 
 class Intercepts(RightClient):
-    """Right as well: it has a look at every request, and lets it go on."""
+    """A correct client that intercepts every request and continues it."""
 
     def enable(self, session: str, info: Json) -> None:
         super().enable(session, info)
@@ -655,7 +660,7 @@ class Intercepts(RightClient):
 
 
 class HoldsRequests(Intercepts):
-    """Thinks that who has looked has answered."""
+    """Intercepts requests and never continues them."""
 
     law = "a-pause-stops-its-request"
 
@@ -664,7 +669,7 @@ class HoldsRequests(Intercepts):
 
 
 class LetsGoTwice(Intercepts):
-    """To be sure."""
+    """Continues each request twice."""
 
     law = "a-pause-is-answered-once"
 
@@ -674,7 +679,7 @@ class LetsGoTwice(Intercepts):
 
 
 class LetsGoElsewhere(Intercepts):
-    """Answers on the browser's own session (fact 29)."""
+    """Continues requests on the root session (fact 29)."""
 
     law = "a-pause-stops-its-request"
 
@@ -683,7 +688,7 @@ class LetsGoElsewhere(Intercepts):
 
 
 TWINS = (RightClient, Intercepts)
-"""Each wrong one differs in one point from one of these: from that which it is made of."""
+"""The correct clients. Each wrong variant differs in one point from the one that it derives from."""
 WRONG = (
     WaitsInItsReader,
     ListensAfterTheAct,

@@ -1,12 +1,12 @@
-"""A program that drives a browser with nothing but the standard library, and misbehaves as its second argument says.
+"""A CDP client as a program, on the standard library alone, with a misbehaviour that its second argument selects.
 
     python small_program.py ws://127.0.0.1:1234/devtools/browser/… well
 
-It starts in a few hundredths of a second, which a campaign of many examples in a test suite needs. What it observed it
-prints as the judge wants it; what it is asked over its standard input it does where it is to be `asked`.
+It starts in a few hundredths of a second, which a campaign of many examples in a test suite needs. With `observes` it
+prints its observations in the judge's format; with `asked` it executes the requests on its standard input.
 
-Three of its ways are wrong only where something goes wrong on purpose: it `insists` on its first commands, `counts answers`
-to its commands as they come, and `believes all` that it is told of sessions.
+Three misbehaviours show only under faults: `insists` requires results of its first commands, `counts answers` fails
+on a repeated reply, and `believes all` fails on a repeated session.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Client:
                 print(json.dumps({"observed": {"sessions": self.sessions}}), flush=True)  # noqa: T201
 
     def listen(self) -> None:
-        """Wait for the browser or the user; after its last question the user is heard no more."""
+        """Wait for the browser or for standard input, until that ends."""
         ready, _, _ = select.select([self.link.socket, sys.stdin], [], [])
         if sys.stdin in ready:
             octets = os.read(sys.stdin.fileno(), 1 << 16)
@@ -143,7 +143,7 @@ class Client:
         elif method == "Page.javascriptDialogOpening" and self.how != "forgets to answer":
             self.send("Page.handleJavaScriptDialog", {"accept": True}, session)
         elif method == "Runtime.consoleAPICalled" and self.how == "reads the order":
-            # Wrong only where the lines of two pages come in one order, and not in the other.
+            # Fails in only one of the two orders of the lines of two pages.
             self.lines.append(params["args"][0]["value"])
             if self.lines == ["second", "first"]:
                 sys.exit(7)

@@ -1,4 +1,4 @@
-"""Replaced dialogs, sessions that are not flat, repeated ids, pages hidden while a dialog is open, and early crashes."""
+"""Replaced dialogs, sessions that are not flat, repeated ids, hidden pages with dialogs, and early crashes."""
 
 from __future__ import annotations
 

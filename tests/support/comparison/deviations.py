@@ -7,8 +7,9 @@ The received messages are compared one by one, after the ids were replaced by la
 * **order** counts between messages to one client that share a session or a subject (a frame, a target, a session). It
   does not count
 
-  - between like events of several targets on one session, nor between the two events of attaching: Chromium iterates over
-    its targets by their addresses in memory, so one browser process always has the same order, and another one another;
+  - between like events of several targets on one session, nor between the two events of attaching: Chromium iterates
+    over its targets by their addresses in memory, so one browser process always has the same order, and another one
+    another;
   - between the events of one frame's move to a process of its own and those of another frame's: these are two
     navigations with timings of their own, which one machine always runs in turn, and another one side by side;
   - between the end of a document's parsing and the events of its child frames: their documents load meanwhile or later;
@@ -16,11 +17,11 @@ The received messages are compared one by one, after the ids were replaced by la
     either order.
 
 What differs from run to run is learned, not listed. A first run without a deviation is enough, since more runs only
-require less and allow more; otherwise Chromium runs again, up to `RUNS` times, and only what then remains is a deviation.
-The further runs vary the timing: in every other one the client pauses before each command; from the third on each has a
-new browser process, with addresses and caches of its own; in every other one of the later runs the server delays the
-documents by different amounts. A run in which an awaited message did not arrive proves nothing about the fake; at least one
-run must be complete.
+require less and allow more; otherwise Chromium runs again, up to `RUNS` times, and only what then remains is a
+deviation. The further runs vary the timing: in every other one the client pauses before each command; from the third
+on each has a new browser process, with addresses and caches of its own; in every other one of the later runs the
+server delays the documents by different amounts. A run in which an awaited message did not arrive proves nothing
+about the fake; at least one run must be complete.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def _name(key: Key) -> str:
 
 
 async def judge(scenario: Scenario, site: Site, run: Run, profile: Profile = "headless-new") -> None:
-    """Compare with up to `RUNS` runs of Chromium, until no deviation remains; else fail the test with the deviations."""
+    """Compare with up to `RUNS` runs of Chromium, until no deviation remains; else fail with them."""
     of_fake = await perform(
         scenario.acts, WrappedFake(FakeBrowser(site.script(scenario), profile=profile)), site.filled
     )

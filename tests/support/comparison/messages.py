@@ -20,8 +20,8 @@ ENDS_OF_A_LOAD = ("Page.frameStoppedLoading", "Page.loadEventFired", "Page.domCo
 NOISE = ("Network.",)
 """Prefixes of events that are not modelled: the fake has no network, and only records `Network.enable`.
 
-Messages about a `browser_ui` target, which belongs to the browser itself, are ignored too. Everything else that Chromium
-sends is compared."""
+Messages about a `browser_ui` target, which belongs to the browser itself, are ignored too. Everything else that
+Chromium sends is compared."""
 PAINTED = (
     "firstPaint",
     "firstContentfulPaint",

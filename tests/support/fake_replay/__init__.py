@@ -1,1 +1,1 @@
-"""Recorded traces once more on the fake browser."""
+"""Replays of recorded traces on the fake browser."""

@@ -1,4 +1,4 @@
-"""What the pages of the recorded traces do, and which traces the fake does not cover."""
+"""The steps of the pages in the recorded traces, and the traces that the fake does not cover."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ BRIDGES = {
     )
     for scheme in ("http", "https")
 }
-"""The recorder's scripts for new documents, which ask for the answer of a dialog."""
+"""The recorder's init scripts: they replace dialogs by requests for the answer."""
 CHILD = (
     "new Promise(r => { const f = document.createElement('iframe'); f.name = 'nm'; f.src = '/blank.html?title=child';"
     " f.onload = r; document.body.append(f); }).then(()=>1)"
 )
 
 
-def goes(label: str, *urls: str) -> dict[str, Answer]:
+def navigates(label: str, *urls: str) -> dict[str, Answer]:
     return {
         f"document.querySelector('iframe').src = '{url}'; 1": Answer(1, (NavigateFrame(label, url),)) for url in urls
     }
@@ -114,14 +114,14 @@ ACTS = {
                 Console("after"),
             ),
             **{
-                place: (Console(f"oopif tick {number}", frame="cross"),)
-                for number, place in enumerate((64, 65, 66, 67, 68, 69, 75, 76, 77, 78, 82, 83, 85, 86, 87, 88))
+                index: (Console(f"oopif tick {number}", frame="cross"),)
+                for number, index in enumerate((64, 65, 66, 67, 68, 69, 75, 76, 77, 78, 82, 83, 85, 86, 87, 88))
             },
         },
     ),
     "hermes_frames_late": Acts(timeline=(Navigate("{a}/nest1.html"),)),
     "hermes_reconnect_clean": Acts(at={64: (Navigate("{a}/nest1.html"),)}),
-    # Its handlers call alert and confirm when the document is left, and each returns at once without a word (fact 22).
+    # Its handlers call alert and confirm while the document is left; each returns at once without an event (fact 22).
     "dialog_unload_handlers": Acts(
         answers={
             "JSON.stringify(Object.fromEntries(Object.keys(localStorage).map(k=>[k,localStorage[k]])))": Answer(
@@ -130,7 +130,8 @@ ACTS = {
         }
     ),
     "wire_errors": Acts(
-        texts={70: '{"id":1027,"id":1028,"method":"Target.getBrowserContexts"}'}, unheld={88: "a binary frame"}
+        texts={70: '{"id":1027,"id":1028,"method":"Target.getBrowserContexts"}'},
+        unexplained_ends={88: "a binary frame"},
     ),
     "dialog_close_and_crash": Acts(
         answers={"window.close()": Answer(None)}, at={171: (Close("page 5"),)}, foreign=(248, 249)
@@ -153,7 +154,7 @@ ACTS = {
     ),
     "frames_bfcache_plain": Acts(answers={"history.back(); 1": Answer(1, (Go(),))}),
     "frames_promote": Acts(
-        answers=goes(
+        answers=navigates(
             "held",
             "{b}/blank.html?title=c1",
             "{b}/blank.html?title=c4",
@@ -305,11 +306,11 @@ ACTS |= {
         "wire_pipe",
     )
 }
-"""What a trace needs beside COMMON."""
+"""The acts of each trace, in addition to COMMON."""
 
 NOT_COVERED = {
-    "bridge_debugger": "a script that stands in Debugger.paused",
-    "dialog_pagehide": "a page that is between two documents: how it is shown then, and who joins it there",
-    "targets_isolated_contexts": "commands to a page that was opened with a URL, faster than its navigation begins",
+    "bridge_debugger": "a script that is stopped in Debugger.paused",
+    "dialog_pagehide": "a page between two documents: its state then, and clients that attach to it then",
+    "targets_isolated_contexts": "commands to a page opened with a URL that arrive before its navigation begins",
 }
-"""What it would take. A trace that is named here and deviates in nothing leaves this table."""
+"""What the fake would need for a trace. Remove a trace from this table when it no longer deviates."""

@@ -1,7 +1,7 @@
-"""What the two browsers said, and what of it counts.
+"""The messages of the two browsers, the recorded one and the fake, and which of them are compared.
 
-One of them is that of the trace, the other one the fake. Each message is about a few things, by which the two orders are
-compared; some are worth nothing, or come by chance (replay.py tells which).
+Each message has subjects, by which the two orders are compared. Some messages are ignored, others optional; `replay.py`
+lists both.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ID = re.compile(r"\b[0-9A-F]{32}\b")
 
 
 @attrs.define(eq=False)
-class Said:
+class SentMessage:
     """One message of either browser."""
 
     message: Json
@@ -30,9 +30,9 @@ class Said:
     subjects: frozenset[str] = frozenset()
     optional: bool = False
     batch: int = 0
-    """How many commands had been sent."""
-    place: int | None = None
-    """Where the trace has it."""
+    """The number of commands sent before it."""
+    index: int | None = None
+    """The index of the matching record; None until one is found."""
 
     @property
     def what(self) -> str:
@@ -45,35 +45,39 @@ class Said:
 
 @attrs.define(eq=False)
 class Side:
-    """What one browser has told one client so far, as far as that decides what its next message is worth."""
+    """The messages of one browser to one client so far, as far as they decide whether the next one is compared."""
 
     page: str = ""
     infos: dict[tuple[str | None, str], Json] = attrs.Factory(dict)
     loading: set[tuple[str | None, str]] = attrs.Factory(set)
     sessions: dict[str, str] = attrs.Factory(dict)
-    """Their targets."""
+    """The target of each session."""
     contexts: dict[tuple[str | None, int], str] = attrs.Factory(dict)
-    """Their frames."""
-    furniture: set[str] = attrs.Factory(set)
+    """The frame of each execution context."""
+    browser_ui: set[str] = attrs.Factory(set)
 
-    def own(self, session: str | None) -> str:
-        """The target of a session, which is also its frame."""
+    def target_of(self, session: str | None) -> str:
+        """Return the target of a session; its id is also the id of its frame."""
         return self.sessions.get(session, "") if session else self.page
 
-    def are_siblings(self, message: Json, other: Json) -> bool:
-        """Whether a renderer said them, on two sessions of one target."""
+    def are_of_sibling_sessions(self, message: Json, other: Json) -> bool:
+        """Return True for two messages of a renderer on two sessions of one target."""
         sessions = [each.get("sessionId") for each in (message, other)]
-        told = not any(each.get("method", "Target.").startswith("Target.") for each in (message, other))
-        return told and sessions[0] != sessions[1] and self.own(sessions[0]) == self.own(sessions[1]) != ""
+        from_renderer = not any(each.get("method", "Target.").startswith("Target.") for each in (message, other))
+        return (
+            from_renderer
+            and sessions[0] != sessions[1]
+            and self.target_of(sessions[0]) == self.target_of(sessions[1]) != ""
+        )
 
-    def keeps(self, message: Json) -> bool:
-        """Whether it counts at all."""
+    def counts(self, message: Json) -> bool:
+        """Return True if the message is compared, and update this side by it."""
         params = message.get("params") or {}
-        self._learn(message, params)
+        self._update(message, params)
         named = params.get("targetInfo", params).get("targetId")
-        if message.get("method", "").startswith(NOISE) or named in self.furniture:
+        if message.get("method", "").startswith(NOISE) or named in self.browser_ui:
             return False
-        if self.own(message.get("sessionId")) in self.furniture:
+        if self.target_of(message.get("sessionId")) in self.browser_ui:
             return False
         if message.get("method") == "Target.targetCreated":
             self.infos[message.get("sessionId"), named] = {**params["targetInfo"], "title": ""}
@@ -85,16 +89,16 @@ class Side:
             self.infos[key] = info
         return True
 
-    def is_for_furniture(self, command: Json) -> bool:
-        """Whether a command is about the browser's own furniture, or on a session of it."""
-        params, own = command.get("params"), self.own(command.get("sessionId"))
+    def is_about_browser_ui(self, command: Json) -> bool:
+        """Return True for a command about a `browser_ui` target, or on a session of one."""
+        params, target_of = command.get("params"), self.target_of(command.get("sessionId"))
         named = params.get("targetId") if isinstance(params, dict) else None
-        return not {named, own}.isdisjoint(self.furniture)
+        return not {named, target_of}.isdisjoint(self.browser_ui)
 
-    def is_chance(self, message: Json) -> bool:
-        """Whether it ends a load that was not seen to begin."""
+    def ends_unseen_load(self, message: Json) -> bool:
+        """Return True for the end of a load that this session did not see begin."""
         method, session = message.get("method"), message.get("sessionId")
-        frame = (message.get("params") or {}).get("frameId") or self.own(session)
+        frame = (message.get("params") or {}).get("frameId") or self.target_of(session)
         if method == "Page.frameStartedLoading":
             self.loading.add((session, frame))
         unseen = (session, frame) not in self.loading
@@ -102,45 +106,48 @@ class Side:
             self.loading.discard((session, frame))
         return method in ENDS_OF_A_LOAD and unseen
 
-    def _learn(self, message: Json, params: Json) -> None:
+    def _update(self, message: Json, params: Json) -> None:
         if message.get("method") == "Target.attachedToTarget":
             self.sessions[params["sessionId"]] = params["targetInfo"]["targetId"]
         if message.get("method") == "Runtime.executionContextCreated":
             made = params["context"]
             self.contexts[message.get("sessionId"), made["id"]] = made.get("auxData", {}).get("frameId", "")
-        self.furniture.update(furniture_in(message))
+        self.browser_ui.update(browser_ui_in(message))
 
-    def subjects(self, message: Json, asked: Json | None) -> frozenset[str]:
-        """What it is about."""
+    def subjects(self, message: Json, command: Json | None) -> frozenset[str]:
+        """Return the frames, targets and sessions that a message is about."""
         session = message.get("sessionId")
         params = message.get("params")
         if params is None:  # a reply
-            named = {self.own(session), *ID.findall(json.dumps([message.get("result"), (asked or {}).get("params")]))}
-            return frozenset((named if asked is not None else set()) | {f"replies on {session}"}) - {""}
+            named = {
+                self.target_of(session),
+                *ID.findall(json.dumps([message.get("result"), (command or {}).get("params")])),
+            }
+            return frozenset((named if command is not None else set()) | {f"replies on {session}"}) - {""}
         info, frame, context = (params.get(name) or {} for name in ("targetInfo", "frame", "context"))
         found = {params.get("frameId"), params.get("targetId"), params.get("sessionId"), info.get("targetId")}
         found |= {frame.get("id"), context.get("auxData", {}).get("frameId")}
         found.add(self.contexts.get((session, params.get("executionContextId"))))
         known = {each for each in found if each}
         if not known or "Dialog" in message["method"]:
-            known.add(self.own(session))
+            known.add(self.target_of(session))
         return frozenset(known) - {""}
 
 
-def furniture_in(value: Any) -> Iterator[str]:
-    """The ids of targets that are the browser's own."""
+def browser_ui_in(value: Any) -> Iterator[str]:
+    """Yield the ids of `browser_ui` targets in a message."""
     if isinstance(value, dict):
         if value.get("type") == "browser_ui":
             yield value["targetId"]
         for each in value.values():
-            yield from furniture_in(each)
+            yield from browser_ui_in(each)
     elif isinstance(value, list):
         for each in value:
-            yield from furniture_in(each)
+            yield from browser_ui_in(each)
 
 
 def unwrapped(message: Any) -> Any:
-    """What is said on a session that is not flat, as if it were flat; that it was not stays to be seen."""
+    """Return a message of a session that is not flat as if it were flat, with a member that records the wrapping."""
     wrapped = 0
     while isinstance(message, dict) and message.get("method") == "Target.receivedMessageFromTarget":
         params, wrapped = message["params"], wrapped + 1

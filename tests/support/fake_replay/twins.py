@@ -1,4 +1,7 @@
-"""The ids of the two browsers, which are one another's from their first meeting on, and messages beside each other."""
+"""The equivalence of the ids of the two browsers, and the comparison of two messages.
+
+The ids in two matching messages are equivalent from then on.
+"""
 
 from __future__ import annotations
 
@@ -19,118 +22,120 @@ UNCOMPARED = frozenset(
     )
 )
 OF_THE_PAGE = frozenset(("title", "name"))
-"""Of a target, a frame and a place in a history: steps do not tell of these."""
+"""Members of a target, a frame and a history entry that steps do not describe."""
 UNIQUE = re.compile(r"-?\d+\.-?\d+(?:\.\d+)?|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|interception-job-\d+\.\d+")
 PLACE = re.compile(r":\d+:\d+\b")
 STACK = re.compile(r"(?:\u2026[^\n]*)?\n    at .*", re.DOTALL)
-"""Of whatever script a client had put into the page, which is no business of the browser's."""
+"""A stack trace of a script that a client added to the page: its text depends on that script."""
 PICTURE = "iVBORw0KGgo"
-"""How each begins; what is in it is nobody's business here."""
+"""The beginning of each screenshot; the rest is not compared."""
 MISSING = object()
 
 
-class Twins:
-    """Which id of the trace is which of the fake."""
+class IdMap:
+    """The equivalence of the ids in the trace and the fake's."""
 
     def __init__(self) -> None:
-        self.of: dict[Any, Any] = {}
-        self._back: dict[Any, Any] = {}
+        self.to_fake: dict[Any, Any] = {}
+        self._to_trace: dict[Any, Any] = {}
 
-    def may_be(self, theirs: Any, mine: Any, new: Mapping[Any, Any]) -> bool:
-        """Whether these two can be one."""
-        if theirs in self.of or theirs in new:
-            return (self.of.get(theirs) or new.get(theirs)) == mine
-        return mine not in self._back and mine not in new.values()
+    def may_match(self, trace: Any, fake: Any, new: Mapping[Any, Any]) -> bool:
+        """Return True if these two ids can be equivalent."""
+        if trace in self.to_fake or trace in new:
+            return (self.to_fake.get(trace) or new.get(trace)) == fake
+        return fake not in self._to_trace and fake not in new.values()
 
-    def marry(self, new: Mapping[Any, Any]) -> None:
-        self.of.update(new)
-        self._back.update({mine: theirs for theirs, mine in new.items()})
+    def add(self, new: Mapping[Any, Any]) -> None:
+        self.to_fake.update(new)
+        self._to_trace.update({fake: trace for trace, fake in new.items()})
 
-    def _entry(self, theirs: Any) -> Any:
-        mine = self.of.get(("a place in a history", theirs))
-        return theirs if mine is None else mine[1]
+    def _entry(self, trace: Any) -> Any:
+        fake = self.to_fake.get(("a history entry", trace))
+        return trace if fake is None else fake[1]
 
-    def filled(self, value: Any) -> Any:
-        """Something of the trace with the fake's ids."""
+    def translated(self, value: Any) -> Any:
+        """Return a value of the trace with the fake's ids."""
         if isinstance(value, str):
-            return ID.sub(lambda found: self.of.get(found[0], found[0]), self.of.get(value, value))
+            return ID.sub(lambda found: self.to_fake.get(found[0], found[0]), self.to_fake.get(value, value))
         if isinstance(value, dict):
-            return {key: self._entry(each) if key == "entryId" else self.filled(each) for key, each in value.items()}
+            return {
+                key: self._entry(each) if key == "entryId" else self.translated(each) for key, each in value.items()
+            }
         if isinstance(value, list):
-            return [self.filled(each) for each in value]
+            return [self.translated(each) for each in value]
         return value
 
 
 @attrs.define(eq=False)
 class Comparison:
-    """A message of the trace beside one of the fake."""
+    """The comparison of a message of the trace with one of the fake."""
 
-    twins: Twins
+    ids: IdMap
     session: tuple[str, str | None]
     new: dict[Any, Any] = attrs.Factory(dict)
     cut: bool = False
-    """The trace has only the beginning of long texts."""
-    strangers: bool = False
-    """An id of the one is known to be another one of the other."""
+    """True if the trace contains only the beginning of long texts."""
+    mismatch: bool = False
+    """True if an id of one message is already equivalent to another id."""
     differences: list[str] = attrs.Factory(list)
 
-    def look(self, theirs: Any, mine: Any, path: str) -> None:
-        if isinstance(theirs, dict) and isinstance(mine, dict):
-            self._members(theirs, mine, path)
-        elif isinstance(theirs, list) and isinstance(mine, list):
-            theirs, mine = (self._listed(each) for each in (theirs, mine))
+    def look(self, trace: Any, fake: Any, path: str) -> None:
+        if isinstance(trace, dict) and isinstance(fake, dict):
+            self._members(trace, fake, path)
+        elif isinstance(trace, list) and isinstance(fake, list):
+            trace, fake = (self._listed(each) for each in (trace, fake))
             if path.endswith("targetInfos"):
-                mine = self._in_their_order(theirs, mine)
-            if len(theirs) != len(mine):
-                self.differences.append(f"{path} has {len(mine)} members, not {len(theirs)}")
-            for number, (first, second) in enumerate(zip(theirs, mine, strict=False)):
+                fake = self._in_recorded_order(trace, fake)
+            if len(trace) != len(fake):
+                self.differences.append(f"{path} has {len(fake)} members, not {len(trace)}")
+            for number, (first, second) in enumerate(zip(trace, fake, strict=False)):
                 self.look(first, second, f"{path}[{number}]")
-        elif isinstance(theirs, str) and isinstance(mine, str) and is_id(theirs) and is_id(mine):
-            self._ids(theirs, mine)
-        elif not self._same(theirs, mine):
-            self.differences.append(f"{path} is {mine!r}, not {theirs!r}")
+        elif isinstance(trace, str) and isinstance(fake, str) and is_id(trace) and is_id(fake):
+            self._match_ids(trace, fake)
+        elif not self._same(trace, fake):
+            self.differences.append(f"{path} is {fake!r}, not {trace!r}")
 
-    def _members(self, theirs: Json, mine: Json, path: str) -> None:
-        for key in dict.fromkeys([*theirs, *mine]):
-            if key in UNCOMPARED or (key in OF_THE_PAGE and {"targetId", "loaderId", "userTypedURL"} & theirs.keys()):
+    def _members(self, trace: Json, fake: Json, path: str) -> None:
+        for key in dict.fromkeys([*trace, *fake]):
+            if key in UNCOMPARED or (key in OF_THE_PAGE and {"targetId", "loaderId", "userTypedURL"} & trace.keys()):
                 continue
-            first, second = theirs.get(key, MISSING), mine.get(key, MISSING)
-            where = f"{path}.{key}"
+            first, second = trace.get(key, MISSING), fake.get(key, MISSING)
+            member = f"{path}.{key}"
             if first is MISSING or second is MISSING:
-                there = "the fake" if first is MISSING else "the trace"
-                self.differences.append(f"{where} is only in {there}: {second if first is MISSING else first!r}")
-            elif key == "executionContextId" or (key == "id" and "uniqueId" in theirs):
-                self._ids((*self.session, first), (*self.session, "the fake's", second))
-            elif key == "id" and "userTypedURL" in theirs:
-                self._ids(("a place in a history", first), ("the fake's", second))
+                only_in = "the fake" if first is MISSING else "the trace"
+                self.differences.append(f"{member} is only in {only_in}: {second if first is MISSING else first!r}")
+            elif key == "executionContextId" or (key == "id" and "uniqueId" in trace):
+                self._match_ids((*self.session, first), (*self.session, "the fake's", second))
+            elif key == "id" and "userTypedURL" in trace:
+                self._match_ids(("a history entry", first), ("the fake's", second))
             else:
-                self.look(first, second, where)
+                self.look(first, second, member)
 
-    def _ids(self, theirs: Any, mine: Any) -> None:
-        if not self.twins.may_be(theirs, mine, self.new):
-            self.strangers = True
-        self.new[theirs] = mine
+    def _match_ids(self, trace: Any, fake: Any) -> None:
+        if not self.ids.may_match(trace, fake, self.new):
+            self.mismatch = True
+        self.new[trace] = fake
 
-    def _same(self, theirs: Any, mine: Any) -> bool:
-        if self.cut and isinstance(theirs, str) and isinstance(mine, str) and mine.startswith(theirs):
+    def _same(self, trace: Any, fake: Any) -> bool:
+        if self.cut and isinstance(trace, str) and isinstance(fake, str) and fake.startswith(trace):
             return True
-        return type(theirs) is type(mine) and bool(self._plain(theirs) == self._plain(mine))
+        return type(trace) is type(fake) and bool(self._plain(trace) == self._plain(fake))
 
     def _plain(self, value: Any) -> Any:
         if not isinstance(value, str):
             return value
         if value.startswith(PICTURE):
             return PICTURE
-        return PLACE.sub(":<line>:<column>", STACK.sub("<stack>", self.twins.filled(value)))
+        return PLACE.sub(":<line>:<column>", STACK.sub("<stack>", self.ids.translated(value)))
 
     def _listed(self, found: list[Any]) -> list[Any]:
         return [each for each in found if not (isinstance(each, dict) and each.get("type") == "browser_ui")]
 
-    def _in_their_order(self, theirs: list[Json], mine: list[Json]) -> list[Json]:
-        """Targets are listed by their addresses in memory."""
-        left, ordered = list(mine), []
-        for each in theirs:
-            known = self.twins.of.get(each["targetId"])
+    def _in_recorded_order(self, trace: list[Json], fake: list[Json]) -> list[Json]:
+        """Return the fake's targets in the order of the trace: Chromium lists them by their addresses in memory."""
+        left, ordered = list(fake), []
+        for each in trace:
+            known = self.ids.to_fake.get(each["targetId"])
             like = (each["type"], each["url"])
             fits = [
                 one for one in left if one["targetId"] == known or (known is None and (one["type"], one["url"]) == like)
