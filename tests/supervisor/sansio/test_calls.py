@@ -1,4 +1,4 @@
-"""Calls: what overtakes them, how they end, and what their callers are told."""
+"""Calls: how a dialog blocks them, how they end, and which error their callers get."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from cdp_supervisor.sansio.transition import Transition
 from support import folded_machine
 
 EVAL, NAVIGATE = "Runtime.evaluate", "Page.navigate"
-called, error = folded_machine.called, folded_machine.error
+call, error_of = folded_machine.called, folded_machine.error
 
 
 def on_a_page(**options: Any) -> Any:
@@ -35,53 +35,53 @@ def on_a_page(**options: Any) -> Any:
 def blocked_by_dialog(
     fold: Any = None, *, when_blocked: str = "raise", timeout: float | None = 30.0
 ) -> tuple[Any, int]:
-    """A call that a dialog has overtaken."""
+    """Return a fold with a call that a dialog blocks, and the id of the call's request."""
     fold = fold or on_a_page()
-    ask = called(fold, when_blocked=when_blocked, timeout=timeout)
+    request_id = call(fold, when_blocked=when_blocked, timeout=timeout)
     fold.opening()
-    return fold, ask
+    return fold, request_id
 
 
-def blocked(fold: Any) -> list[str]:
+def blocked_call_ids(fold: Any) -> list[str]:
     return [each.call_id for each in fold.shown().blocked_calls]
 
 
-# ── what waits for its frame ─────────────────────────────────────────────────────────────────────────────────────────
+# ── calls that wait for their frame ───────────────────────────────────────────────────────────────────────────────────
 
 
-def waiting(**named: Any) -> tuple[Any, int]:
-    """A call for a frame whose document is there, and the context of it is not told of yet."""
+def call_waiting_for_context(**named: Any) -> tuple[Any, int]:
+    """Return a fold with a call that waits for the execution context of its frame A, and its request id."""
     fold = folded_machine.with_tree("A")
-    ask = called(fold, frame_id="A", **named)
-    assert ask not in fold.answers
+    request_id = call(fold, frame_id="A", **named)
+    assert request_id not in fold.answers
     assert not fold.all_sent(EVAL)
-    return fold, ask
+    return fold, request_id
 
 
-def context(fold: Any, frame: str = "A") -> None:
+def report_context(fold: Any, frame: str = "A") -> None:
     made = {"uniqueId": "1.1", "auxData": {"frameId": frame, "isDefault": True}}
     fold.says("Runtime.executionContextCreated", on="s-P", context=made)
 
 
-def test_a_call_waits_until_the_scripts_of_its_frame_have_a_place_to_run() -> None:
-    fold, ask = waiting()
-    context(fold, "P")
+def test_a_call_waits_for_the_execution_context_of_its_frame() -> None:
+    fold, request_id = call_waiting_for_context()
+    report_context(fold, "P")
     assert not fold.all_sent(EVAL)
-    context(fold)
+    report_context(fold)
     assert fold.sent(EVAL).params["uniqueContextId"] == "1.1"
     fold.reply(EVAL, {"ok": 1})
-    assert fold.answers[ask].value == {"ok": 1}
+    assert fold.answers[request_id].value == {"ok": 1}
     assert not fold.state.waiting_calls
 
 
-def test_a_frame_that_gets_a_session_of_its_own_needs_none() -> None:
-    fold, _ = waiting()
+def test_a_call_waits_no_longer_once_its_frame_has_its_own_session() -> None:
+    fold, _ = call_waiting_for_context()
     fold.attach("A", "iframe", of="s-P")
     assert fold.sent(EVAL).session_id == "s-A"
 
 
 @pytest.mark.parametrize(
-    ("happens", "wrong"),
+    ("happens", "error_type"),
     [
         (lambda fold: fold.says("Page.frameDetached", on="s-P", frameId="A", reason="remove"), UnknownFrame),
         (lambda fold: fold.down(), ConnectionLost),
@@ -91,171 +91,171 @@ def test_a_frame_that_gets_a_session_of_its_own_needs_none() -> None:
         (lambda fold: fold.ask(Stop()), SupervisorStopped),
     ],
 )
-def test_what_waits_in_vain_is_told_so_at_once(happens: Any, wrong: Any) -> None:
-    fold, ask = waiting()
+def test_a_call_that_waits_in_vain_ends_at_once_with_the_reason(happens: Any, error_type: Any) -> None:
+    fold, request_id = call_waiting_for_context()
     happens(fold)
-    assert type(error(fold, ask)) is wrong
-    context(fold)
+    assert type(error_of(fold, request_id)) is error_type
+    report_context(fold)
     fold.passes(100.0)
     assert not fold.all_sent(EVAL)
     assert not fold.state.calls
     assert not fold.state.waiting_calls
 
 
-def test_who_waits_through_dialogs_waits_for_the_frame_as_well() -> None:
-    fold, _ = waiting(when_blocked="wait")
+def test_a_call_that_waits_during_dialogs_also_waits_for_its_frame() -> None:
+    fold, _ = call_waiting_for_context(when_blocked="wait")
     fold.opening()
-    context(fold)
+    report_context(fold)
     assert len(fold.all_sent(EVAL)) == 1
 
 
-def test_a_frame_that_never_gets_a_document_is_named_when_time_is_up() -> None:
-    fold, ask = waiting(timeout=8.0)
+def test_the_timeout_names_that_the_document_of_the_frame_has_not_loaded() -> None:
+    fold, request_id = call_waiting_for_context(timeout=8.0)
     fold.passes(7.9)
-    assert ask not in fold.answers
+    assert request_id not in fold.answers
     fold.passes(0.2)
-    wrong = error(fold, ask)
-    assert isinstance(wrong, CallTimedOut)
-    assert "document of its frame has not loaded" in str(wrong)
-    assert wrong.health is not None
-    context(fold)
+    error = error_of(fold, request_id)
+    assert isinstance(error, CallTimedOut)
+    assert "document of its frame has not loaded" in str(error)
+    assert error.health is not None
+    report_context(fold)
     assert not fold.all_sent(EVAL)
     assert not fold.state.calls
 
 
-def test_where_the_page_is_stopped_that_is_why() -> None:
-    fold, ask = waiting(timeout=8.0, when_blocked="wait")
+def test_the_timeout_of_a_waiting_call_names_the_dialog_that_blocks_the_page() -> None:
+    fold, request_id = call_waiting_for_context(timeout=8.0, when_blocked="wait")
     fold.opening()
     fold.passes(9.0)
-    assert "dialog" in str(error(fold, ask))
+    assert "dialog" in str(error_of(fold, request_id))
 
 
-@pytest.mark.parametrize(("timeout", "asked"), [(8.0, 6.5), (None, 0.0), (40.0, 10.0)])
-def test_the_renderer_is_asked_when_half_of_what_is_left_has_passed(timeout: float | None, asked: float) -> None:
-    fold, _ = waiting(timeout=timeout)
+@pytest.mark.parametrize(("timeout", "probe_at"), [(8.0, 6.5), (None, 0.0), (40.0, 10.0)])
+def test_a_probe_is_sent_after_half_of_the_remaining_time(timeout: float | None, probe_at: float) -> None:
+    fold, _ = call_waiting_for_context(timeout=timeout)
     fold.passes(5.0)
-    context(fold)
-    if asked:
-        fold.passes(asked - 5.0 - 0.1)
+    report_context(fold)
+    if probe_at:
+        fold.passes(probe_at - 5.0 - 0.1)
         assert len(fold.all_sent(EVAL)) == 1
         fold.passes(0.2)
     else:
         fold.passes(50.0)
-    assert len(fold.all_sent(EVAL)) == (2 if asked else 1)
+    assert len(fold.all_sent(EVAL)) == (2 if probe_at else 1)
 
 
-def test_who_is_cancelled_waits_no_more() -> None:
-    fold, ask = waiting()
-    other = called(fold, frame_id="A")
-    fold.drops(ask)
-    context(fold)
+def test_a_cancelled_call_does_not_wait_for_its_frame() -> None:
+    fold, request_id = call_waiting_for_context()
+    other = call(fold, frame_id="A")
+    fold.drops(request_id)
+    report_context(fold)
     assert len(fold.all_sent(EVAL)) == 1
     fold.reply(EVAL, {"ok": 1})
     assert fold.answers[other].value == {"ok": 1}
     assert not fold.state.calls
 
 
-# ── what overtakes it ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── calls that a dialog blocks ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_dialog_that_overtakes_a_call_is_told_at_once_with_a_handle() -> None:
-    fold, ask = blocked_by_dialog()
-    wrong = error(fold, ask)
-    assert isinstance(wrong, BlockedByDialog)
-    assert (wrong.dialogs, wrong.call) == (("d-1",), "c-1")
-    assert blocked(fold) == ["c-1"]
+def test_a_call_that_a_dialog_blocks_ends_at_once_with_a_call_id() -> None:
+    fold, request_id = blocked_by_dialog()
+    error = error_of(fold, request_id)
+    assert isinstance(error, BlockedByDialog)
+    assert (error.dialogs, error.call) == (("d-1",), "c-1")
+    assert blocked_call_ids(fold) == ["c-1"]
 
 
-def test_the_end_of_an_overtaken_call_is_kept_until_it_is_awaited_and_given_once() -> None:
+def test_the_outcome_of_a_blocked_call_is_kept_until_it_is_awaited_once() -> None:
     fold, _ = blocked_by_dialog()
     fold.reply(EVAL, {"ok": 1})
-    assert blocked(fold) == []
+    assert blocked_call_ids(fold) == []
     assert fold.answers[fold.ask(AwaitCall(call_id="c-1"))].value == {"ok": 1}
     assert fold.error(fold.ask(AwaitCall(call_id="c-1"))) == "UnknownCall"
     assert len(fold.all_sent(EVAL)) == 1
 
 
-def test_who_awaits_the_end_of_a_call_gets_it_when_it_comes() -> None:
+def test_the_end_of_a_blocked_call_can_be_awaited_before_it_comes() -> None:
     fold, _ = blocked_by_dialog()
-    ask = fold.ask(AwaitCall(call_id="c-1", timeout=5.0))
+    request_id = fold.ask(AwaitCall(call_id="c-1", timeout=5.0))
     assert fold.error(fold.ask(AwaitCall(call_id="c-1"))) == "UnknownCall"
     fold.reply(EVAL, {"ok": 1})
-    assert fold.answers[ask].value == {"ok": 1}
+    assert fold.answers[request_id].value == {"ok": 1}
     assert not fold.state.calls
     assert not any("awaited" in each for each in fold.because())
 
 
-def test_an_awaiting_that_is_over_leaves_the_call_under_way() -> None:
+def test_a_wait_that_times_out_leaves_the_call_open() -> None:
     fold, _ = blocked_by_dialog()
-    ask = fold.ask(AwaitCall(call_id="c-1", timeout=5.0))
+    request_id = fold.ask(AwaitCall(call_id="c-1", timeout=5.0))
     fold.passes(5.0)
-    assert isinstance(error(fold, ask), CallTimedOut)
-    assert error(fold, ask).health.state == "blocked_by_dialog"
+    assert isinstance(error_of(fold, request_id), CallTimedOut)
+    assert error_of(fold, request_id).health.state == "blocked_by_dialog"
     fold.reply(EVAL, {"ok": 1})
     assert fold.answers[fold.ask(AwaitCall(call_id="c-1"))].value == {"ok": 1}
 
 
-def test_a_call_is_awaited_for_ever_or_for_a_time_that_makes_sense() -> None:
+def test_a_wait_without_a_timeout_has_no_deadline_and_a_negative_timeout_is_refused() -> None:
     fold, _ = blocked_by_dialog()
-    assert isinstance(error(fold, fold.ask(AwaitCall(call_id="c-1", timeout=-1.0))), InvalidArgument)
+    assert isinstance(error_of(fold, fold.ask(AwaitCall(call_id="c-1", timeout=-1.0))), InvalidArgument)
     fold.ask(AwaitCall(call_id="c-1"))
     assert not any("awaited" in each for each in fold.because())
 
 
-def test_the_time_of_an_awaiting_means_nothing_once_nobody_awaits() -> None:
+def test_a_cancelled_wait_does_not_time_out() -> None:
     fold, _ = blocked_by_dialog()
-    ask = fold.ask(AwaitCall(call_id="c-1", timeout=5.0))
-    fold.drops(ask)
+    request_id = fold.ask(AwaitCall(call_id="c-1", timeout=5.0))
+    fold.drops(request_id)
     fold.passes(5.0)
-    assert ask not in fold.answers
-    assert blocked(fold) == ["c-1"]
+    assert request_id not in fold.answers
+    assert blocked_call_ids(fold) == ["c-1"]
 
 
-def test_who_would_wait_hears_of_no_dialog_and_is_shown_as_blocked() -> None:
-    fold, ask = blocked_by_dialog(when_blocked="wait")
-    assert ask not in fold.answers
-    assert blocked(fold) == ["c-1"]
+def test_a_call_that_waits_during_dialogs_gets_no_error_and_is_shown_as_blocked() -> None:
+    fold, request_id = blocked_by_dialog(when_blocked="wait")
+    assert request_id not in fold.answers
+    assert blocked_call_ids(fold) == ["c-1"]
     fold.reply(EVAL, {"ok": 1})
-    assert fold.answers[ask].value == {"ok": 1}
+    assert fold.answers[request_id].value == {"ok": 1}
 
 
-def test_a_dialog_overtakes_only_what_it_stops() -> None:
-    """Another page, another process, what the browser answers, what has ended: untouched."""
+def test_a_dialog_blocks_only_calls_to_its_renderer() -> None:
+    """It does not affect ended calls, nor calls to another page, another process or the browser itself."""
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
     fold.attach("Q")
-    asks = [
-        called(fold, target_id="Q"),
-        called(fold, frame_id="F"),
-        called(fold, "Page.bringToFront", target_id="P"),
+    request_ids = [
+        call(fold, target_id="Q"),
+        call(fold, frame_id="F"),
+        call(fold, "Page.bringToFront", target_id="P"),
     ]
-    stopped = called(fold, target_id="P")
+    blocked_id = call(fold, target_id="P")
     fold.opening()
-    assert [ask for ask in [*asks, stopped] if ask in fold.answers] == [stopped]
+    assert [each for each in [*request_ids, blocked_id] if each in fold.answers] == [blocked_id]
     fold.reply(EVAL, on="s-P")
     fold.opening("F")
-    assert fold.error(asks[1]) == "BlockedByDialog"
+    assert fold.error(request_ids[1]) == "BlockedByDialog"
 
 
-@pytest.mark.parametrize(("method", "stopped"), [(NAVIGATE, True), ("Page.reload", False)])
-def test_leaving_waits_for_the_question_whether_to_leave(method: str, stopped: bool) -> None:
-    """Fact 21: a navigation is answered when its `beforeunload` is, a reload at once."""
+@pytest.mark.parametrize(("method", "blocked"), [(NAVIGATE, True), ("Page.reload", False)])
+def test_a_navigation_waits_for_its_beforeunload_dialog_and_a_reload_does_not(method: str, blocked: bool) -> None:
+    """Fact 21: the browser answers a navigation after its `beforeunload` dialog, and a reload at once."""
     fold = on_a_page()
-    ask = called(fold, method)
+    request_id = call(fold, method)
     fold.opening(type="beforeunload")
-    assert (fold.error(ask) == "BlockedByDialog") is stopped
+    assert (fold.error(request_id) == "BlockedByDialog") is blocked
 
 
-def test_without_a_call_a_dialog_overtakes_none() -> None:
+def test_a_dialog_without_an_open_call_blocks_no_call() -> None:
     fold = on_a_page()
     fold.opening()
-    assert blocked(fold) == []
+    assert blocked_call_ids(fold) == []
 
 
-def test_ends_that_nobody_collects_are_kept_up_to_the_limit_and_then_counted() -> None:
+def test_outcomes_that_are_never_awaited_are_kept_up_to_the_limit_and_then_counted() -> None:
     fold = on_a_page(limits=Limits(ended_calls=1))
-    called(fold)
-    called(fold)
+    call(fold)
+    call(fold)
     first, second = fold.all_sent(EVAL)
     fold.opening()
     fold.ends(first.ticket, folded_machine.result_of({"n": 1}))
@@ -265,7 +265,7 @@ def test_ends_that_nobody_collects_are_kept_up_to_the_limit_and_then_counted() -
     assert fold.answers[fold.ask(AwaitCall(call_id="c-2"))].value == {"n": 2}
 
 
-# ── what became of it ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── how a call ends ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -277,76 +277,76 @@ def test_ends_that_nobody_collects_are_kept_up_to_the_limit_and_then_counted() -
         (NotSent(error=InvalidArgument("It is too long.")), InvalidArgument),
         (decode(b'{"id":1,"result":7}'), RemoteProtocolError),
     ],
-    ids=["refused", "lost", "torn", "not sent", "no object"],
+    ids=["refused", "lost", "torn", "not sent", "not an object"],
 )
-def test_a_call_ends_with_what_became_of_it(outcome: Any, kind: type[Exception]) -> None:
+def test_a_call_ends_with_the_outcome_of_its_command(outcome: Any, kind: type[Exception]) -> None:
     fold = on_a_page()
-    ask = called(fold)
+    request_id = call(fold)
     fold.ends(fold.sent(EVAL).ticket, outcome)
-    assert isinstance(error(fold, ask), kind)
+    assert isinstance(error_of(fold, request_id), kind)
     assert not fold.state.calls
 
 
-def test_a_call_that_is_unanswered_in_its_time_is_over() -> None:
+def test_a_call_without_a_reply_times_out() -> None:
     fold = on_a_page()
-    ask = called(fold, timeout=5.0)
+    request_id = call(fold, timeout=5.0)
     fold.passes(4.9)
-    assert ask not in fold.answers
+    assert request_id not in fold.answers
     fold.passes(0.1)
-    wrong = error(fold, ask)
-    assert isinstance(wrong, CallTimedOut)
-    assert (wrong.method, wrong.waited) == (EVAL, 5.0)
+    error = error_of(fold, request_id)
+    assert isinstance(error, CallTimedOut)
+    assert (error.method, error.waited) == (EVAL, 5.0)
     assert Forget(ticket=fold.all_sent(EVAL)[0].ticket) in fold.last
-    fold.ends(fold.all_sent(EVAL)[0].ticket, folded_machine.result_of({}))  # a late reply is nobody's
+    fold.ends(fold.all_sent(EVAL)[0].ticket, folded_machine.result_of({}))  # a late reply is ignored
     assert not fold.state.calls
 
 
-def test_beyond_the_limit_calls_are_refused() -> None:
+def test_calls_beyond_the_limit_are_refused() -> None:
     fold = on_a_page(limits=Limits(calls_kept=1))
-    called(fold)
-    wrong = error(fold, called(fold))
-    assert isinstance(wrong, InvalidArgument)
-    assert wrong.reason == "too_many_calls"
+    call(fold)
+    error = error_of(fold, call(fold))
+    assert isinstance(error, InvalidArgument)
+    assert error.reason == "too_many_calls"
     assert len(fold.all_sent(EVAL)) == 1
 
 
-def test_an_overtaken_call_has_no_time_but_who_would_wait_has() -> None:
+def test_a_blocked_call_has_no_timeout_unless_its_caller_waits() -> None:
     fold, _ = blocked_by_dialog(timeout=5.0)
     fold.passes(5.0)
-    assert blocked(fold) == ["c-1"]
-    waiting, ask = blocked_by_dialog(when_blocked="wait", timeout=5.0)
-    waiting.passes(5.0)
-    assert waiting.error(ask) == "CallTimedOut"
+    assert blocked_call_ids(fold) == ["c-1"]
+    waits, request_id = blocked_by_dialog(when_blocked="wait", timeout=5.0)
+    waits.passes(5.0)
+    assert waits.error(request_id) == "CallTimedOut"
 
 
-def test_a_call_without_a_time_waits_for_ever() -> None:
+def test_a_call_without_a_timeout_waits_for_ever() -> None:
     fold = on_a_page()
-    ask = called(fold, timeout=None)
+    request_id = call(fold, timeout=None)
     fold.passes(10_000.0)
-    assert ask not in fold.answers
+    assert request_id not in fold.answers
 
 
-def test_what_a_dropped_asker_called_is_forgotten() -> None:
+def test_a_cancelled_call_abandons_its_command() -> None:
     fold = on_a_page()
-    ask = called(fold)
-    other = called(fold)
-    fold.drops(ask)
+    request_id = call(fold)
+    other = call(fold)
+    fold.drops(request_id)
     assert list(fold.state.calls) == ["c-2"]
     assert Forget(ticket=fold.all_sent(EVAL)[0].ticket) in fold.last
     fold.reply(EVAL)
-    assert ask not in fold.answers
+    assert request_id not in fold.answers
     assert fold.answers[other].error is None
 
 
-def test_what_a_dropped_asker_awaited_goes_on_where_a_dialog_stops_it() -> None:
-    fold, ask = blocked_by_dialog(when_blocked="wait")
-    fold.drops(ask)
+def test_a_blocked_call_stays_open_when_its_caller_is_cancelled() -> None:
+    fold, request_id = blocked_by_dialog(when_blocked="wait")
+    fold.drops(request_id)
     fold.reply(EVAL, {"ok": 1})
     assert fold.answers[fold.ask(AwaitCall(call_id="c-1"))].value == {"ok": 1}
 
 
-def test_an_end_comes_once() -> None:
-    """What has ended, or is nobody's, ends no second time."""
+def test_a_call_ends_once() -> None:
+    """An ended or unknown call does not end again."""
     fold, _ = blocked_by_dialog()
     ticket = fold.state.tickets[fold.sent(EVAL).ticket]
     fold.reply(EVAL, {"n": 1})
@@ -359,46 +359,44 @@ def test_an_end_comes_once() -> None:
         assert transition.state.calls is state_calls
 
 
-def test_whoever_waits_at_the_end_is_told_so() -> None:
+def test_callers_get_an_error_when_the_link_or_the_supervisor_ends() -> None:
     fold, _ = blocked_by_dialog()
-    ask = fold.ask(AwaitCall(call_id="c-1"))
+    request_id = fold.ask(AwaitCall(call_id="c-1"))
     fold.down(final=True, reason="404")
-    assert fold.error(ask) == "ConnectionLost"
+    assert fold.error(request_id) == "ConnectionLost"
     stopped = on_a_page()
-    ask = called(stopped)
+    request_id = call(stopped)
     stopped.ask(Stop())
-    assert stopped.error(ask) == "SupervisorStopped"
+    assert stopped.error(request_id) == "SupervisorStopped"
 
 
-def test_an_end_that_is_kept_is_not_ended_again_at_the_end() -> None:
+def test_a_kept_outcome_survives_the_end_of_the_link() -> None:
     fold, _ = blocked_by_dialog()
     fold.reply(EVAL, {"n": 1})
     fold.down(final=True, reason="404")
     assert fold.answers[fold.ask(AwaitCall(call_id="c-1"))].value == {"n": 1}
 
 
-# ── why nothing came ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── calls without a reply ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def probes(fold: Any) -> list[Any]:
-    """What was sent to hear whether a renderer answers anything."""
+    """Return the probes that were sent to check whether a renderer replies."""
     return [each for each in fold.all_sent(EVAL) if each.params == {"expression": "0"}]
 
 
-def unanswered(fold: Any = None, *, timeout: float = 4.0) -> tuple[Any, int]:
-    """A call that waits for so long that its renderer was asked."""
+def unanswered_call(fold: Any = None, *, timeout: float = 4.0) -> tuple[Any, int]:
+    """Return a fold with a call that has waited until its renderer got a probe, and its request id."""
     fold = fold or on_a_page()
-    ask = called(fold, "DOM.getDocument", timeout=timeout)
+    request_id = call(fold, "DOM.getDocument", timeout=timeout)
     fold.passes(timeout / 2)
-    return fold, ask
+    return fold, request_id
 
 
 @pytest.mark.parametrize(("timeout", "after"), [(2.0, 1.0), (10.0, 5.0), (300.0, 5.0)])
-def test_at_half_its_time_and_five_seconds_at_most_the_renderer_of_a_call_is_asked(
-    timeout: float, after: float
-) -> None:
+def test_a_probe_is_sent_after_half_the_timeout_and_at_most_five_seconds(timeout: float, after: float) -> None:
     fold = on_a_page()
-    called(fold, "DOM.getDocument", timeout=timeout)
+    call(fold, "DOM.getDocument", timeout=timeout)
     fold.passes(after - 0.1)
     assert probes(fold) == []
     fold.passes(0.1)
@@ -417,54 +415,54 @@ def test_at_half_its_time_and_five_seconds_at_most_the_renderer_of_a_call_is_ask
     ],
     ids=str,
 )
-def test_a_renderer_is_asked_only_where_a_call_waits_for_it_and_for_a_time(named: dict[str, Any]) -> None:
-    """The browser itself answers the others, so a renderer says nothing of them."""
+def test_a_probe_is_sent_only_for_a_call_with_a_timeout_that_the_renderer_answers(named: dict[str, Any]) -> None:
+    """The browser itself answers the other methods, so a probe of the renderer would prove nothing."""
     fold = on_a_page()
-    called(fold, **named)
+    call(fold, **named)
     assert not any("still unanswered" in each for each in fold.because())
     fold.passes(29.0)
     assert probes(fold) == []
 
 
-def test_a_worker_that_belongs_to_no_page_is_not_asked() -> None:
-    """There is no page that could be told of as busy."""
+def test_a_worker_without_a_page_gets_no_probe() -> None:
+    """No page exists that could be shown as busy."""
     fold = on_a_page()
     fold.attach("W", "service_worker")
-    called(fold, target_id="W")
+    call(fold, target_id="W")
     fold.passes(29.0)
     assert probes(fold) == []
 
 
-def test_a_renderer_is_not_asked_once_the_call_is_answered_or_a_dialog_stops_it() -> None:
+def test_no_probe_is_sent_once_the_call_is_answered_blocked_or_cancelled() -> None:
     answered = on_a_page()
-    called(answered)
+    call(answered)
     answered.reply(EVAL).passes(20.0)
-    stopped, _ = blocked_by_dialog(when_blocked="wait")
-    stopped.passes(20.0)
-    told, _ = blocked_by_dialog()
-    told.passes(20.0)
-    dropped = on_a_page()
-    dropped.drops(called(dropped))
-    dropped.passes(20.0)
-    assert [probes(each) for each in (answered, stopped, told, dropped)] == [[], [], [], []]
+    waits, _ = blocked_by_dialog(when_blocked="wait")
+    waits.passes(20.0)
+    blocked, _ = blocked_by_dialog()
+    blocked.passes(20.0)
+    cancelled = on_a_page()
+    cancelled.drops(call(cancelled))
+    cancelled.passes(20.0)
+    assert [probes(each) for each in (answered, waits, blocked, cancelled)] == [[], [], [], []]
 
 
-def test_what_has_ended_is_not_waited_for() -> None:
+def test_an_ended_call_has_no_deadline() -> None:
     fold = on_a_page()
-    called(fold)
+    call(fold)
     assert any("still unanswered" in each for each in fold.because())
     fold.reply(EVAL)
     assert fold.because() == []
 
 
-def test_a_renderer_without_a_session_is_not_asked() -> None:
+def test_a_renderer_without_a_session_gets_no_probe() -> None:
     fold = on_a_page()
-    called(fold)
+    call(fold)
     fold.detach("s-P").passes(5.0)
     assert probes(fold) == []
 
 
-def test_the_end_of_a_stall_means_nothing_once_the_call_has_ended() -> None:
+def test_a_stall_deadline_does_nothing_once_the_call_has_ended() -> None:
     fold, _ = blocked_by_dialog()
     fold.reply(EVAL)
     for name in ("c-1", "c-99"):
@@ -473,73 +471,73 @@ def test_the_end_of_a_stall_means_nothing_once_the_call_has_ended() -> None:
         assert not transition.effects
 
 
-def test_a_page_that_answers_nothing_is_busy_and_the_timeout_says_so() -> None:
-    fold, ask = unanswered()
+def test_a_page_that_answers_neither_call_nor_probe_is_busy_and_the_timeout_names_it() -> None:
+    fold, request_id = unanswered_call()
     fold.passes(2.0)
-    wrong = error(fold, ask)
-    assert (wrong.health.state, wrong.health.since) == ("busy", folded_machine.WALL + 2.0)
-    assert wrong.health.why in str(wrong)
+    error = error_of(fold, request_id)
+    assert (error.health.state, error.health.since) == ("busy", folded_machine.WALL + 2.0)
+    assert error.health.why in str(error)
     assert fold.health() == "busy"
     assert fold.notes().count("a page is busy: a call and a probe got no reply") == 1
 
 
-def test_a_page_that_is_busy_already_is_so_since_the_first_time() -> None:
-    fold, _ = unanswered()
+def test_a_busy_page_keeps_the_moment_since_when_it_is_busy() -> None:
+    fold, _ = unanswered_call()
     fold.passes(2.0)
-    _, ask = unanswered(fold)
+    _, request_id = unanswered_call(fold)
     fold.passes(2.0)
-    assert error(fold, ask).health.since == folded_machine.WALL + 2.0
+    assert error_of(fold, request_id).health.since == folded_machine.WALL + 2.0
     assert fold.notes().count("a page is busy: a call and a probe got no reply") == 1
 
 
-def test_a_page_that_answers_others_is_ok_and_the_call_only_takes_longer() -> None:
-    fold, ask = unanswered()
+def test_a_page_that_answers_the_probe_is_ok_and_the_timeout_advises_a_longer_one() -> None:
+    fold, request_id = unanswered_call()
     fold.reply(EVAL)
     fold.passes(2.0)
-    assert error(fold, ask).health.state == "ok"
-    assert "its page answers other commands" in str(error(fold, ask))
-    assert "longer timeout" in str(error(fold, ask))
+    assert error_of(fold, request_id).health.state == "ok"
+    assert "its page answers other commands" in str(error_of(fold, request_id))
+    assert "longer timeout" in str(error_of(fold, request_id))
     assert fold.health() == "ok"
 
 
-def test_a_call_whose_renderer_was_not_asked_claims_nothing_of_it() -> None:
+def test_the_timeout_of_a_call_without_a_probe_blames_no_renderer() -> None:
     fold = on_a_page()
-    ask = called(fold, NAVIGATE, timeout=4.0)
+    request_id = call(fold, NAVIGATE, timeout=4.0)
     fold.passes(4.0)
-    assert str(error(fold, ask)) == "Page.navigate was not answered within 4 s: nothing is known to stop it."
+    assert str(error_of(fold, request_id)) == "Page.navigate was not answered within 4 s: nothing is known to stop it."
 
 
-def test_who_slept_through_half_the_time_of_a_call_blames_no_page() -> None:
-    """Both times have come at once: a question that is only now sent is no unanswered one."""
+def test_an_event_source_that_wakes_after_both_deadlines_blames_no_page() -> None:
+    """Both deadlines are due at once: a probe that was not sent before proves nothing."""
     fold = on_a_page()
-    ask = called(fold, timeout=4.0)
+    request_id = call(fold, timeout=4.0)
     fold.passes(60.0)
     assert probes(fold) == []
-    assert error(fold, ask).health.state == "ok"
-    assert "other commands" not in str(error(fold, ask))
+    assert error_of(fold, request_id).health.state == "ok"
+    assert "other commands" not in str(error_of(fold, request_id))
 
 
-def busy() -> Any:
-    fold, _ = unanswered()
+def busy_page() -> Any:
+    fold, _ = unanswered_call()
     fold.passes(2.0)
     assert fold.health() == "busy"
     return fold
 
 
-def test_a_page_is_busy_until_its_renderer_answers_anything() -> None:
-    late = busy()
-    late.reply(EVAL)  # the question itself
-    called_again = busy()
-    called(called_again, "DOM.getDocument")
+def test_a_page_is_busy_until_its_renderer_answers_any_command() -> None:
+    late = busy_page()
+    late.reply(EVAL)  # the late reply to the probe
+    called_again = busy_page()
+    call(called_again, "DOM.getDocument")
     called_again.reply("DOM.getDocument")
     assert [late.health(), called_again.health()] == ["ok", "ok"]
 
 
-def test_what_the_browser_answers_says_nothing_of_a_busy_renderer() -> None:
-    fold = busy()
-    called(fold, NAVIGATE)
+def test_a_reply_that_the_browser_itself_sends_leaves_the_renderer_busy() -> None:
+    fold = busy_page()
+    call(fold, NAVIGATE)
     fold.reply(NAVIGATE)
-    called(fold, "DOM.getDocument")
+    call(fold, "DOM.getDocument")
     fold.refuse("DOM.getDocument")
     assert fold.health() == "busy"
 
@@ -549,8 +547,8 @@ def test_what_the_browser_answers_says_nothing_of_a_busy_renderer() -> None:
     ["Inspector.targetCrashed", "", "link"],
     ids=["the crash", "the end of its session", "the end of the link"],
 )
-def test_a_renderer_that_is_gone_is_busy_no_more(method: str) -> None:
-    fold = busy()
+def test_a_renderer_that_is_gone_is_no_longer_busy(method: str) -> None:
+    fold = busy_page()
     if method == "link":
         fold.down()
     elif method:
@@ -560,31 +558,31 @@ def test_a_renderer_that_is_gone_is_busy_no_more(method: str) -> None:
     assert not fold.page().busy_sessions
 
 
-def test_a_frame_that_is_busy_makes_its_page_so_and_no_other_frame() -> None:
+def test_a_busy_frame_makes_its_page_busy_and_no_other_frame() -> None:
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
     fold.reply("Page.getFrameTree", {"frameTree": folded_machine.tree_of("F")}, on="s-F")
-    called(fold, frame_id="F", timeout=2.0)
+    call(fold, frame_id="F", timeout=2.0)
     fold.passes(1.0).passes(1.0)
     assert list(fold.page().busy_sessions) == ["s-F"]
-    called(fold)
+    call(fold)
     assert len(fold.all_sent(EVAL, on="s-P")) == 1
 
 
-def test_a_call_whose_page_is_gone_says_so() -> None:
-    fold, ask = unanswered()
+def test_the_timeout_of_a_call_names_that_its_page_is_gone() -> None:
+    fold, request_id = unanswered_call()
     fold.says("Target.targetDestroyed", targetId="P").passes(2.0)
-    assert error(fold, ask).health is None
-    assert "its page is gone" in str(error(fold, ask))
+    assert error_of(fold, request_id).health is None
+    assert "its page is gone" in str(error_of(fold, request_id))
 
 
-def test_a_call_on_no_page_says_how_the_link_fares() -> None:
+def test_the_timeout_of_a_call_to_the_browser_names_the_state_of_the_link() -> None:
     fold = on_a_page()
-    ask = called(fold, "Browser.getVersion", timeout=5.0)
+    request_id = call(fold, "Browser.getVersion", timeout=5.0)
     fold.passes(5.0)
-    assert error(fold, ask).health is None
-    assert "nothing is known to block it; give it a longer timeout" in str(error(fold, ask))
-    quiet = on_a_page(keepalive=1.0)
-    ask = called(quiet, "Browser.getVersion", timeout=1.5)
-    quiet.passes(1.0).passes(0.5)
-    assert "the browser does not answer at present" in str(error(quiet, ask))
+    assert error_of(fold, request_id).health is None
+    assert "nothing is known to block it; give it a longer timeout" in str(error_of(fold, request_id))
+    unresponsive = on_a_page(keepalive=1.0)
+    request_id = call(unresponsive, "Browser.getVersion", timeout=1.5)
+    unresponsive.passes(1.0).passes(0.5)
+    assert "the browser does not answer at present" in str(error_of(unresponsive, request_id))

@@ -1,4 +1,4 @@
-"""Changes are values that any thread may hold: each says of which page, and a filter names every one of them."""
+"""Changes are frozen values for any thread: each names its page, and the union contains all of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cdp_supervisor.sansio.changes import (
 from support.modules import classes_of
 
 T = TargetId("T")
-EACH: dict[type, dict[str, Any]] = {
+FIELDS: dict[type, dict[str, Any]] = {
     DialogOpened: {"dialog_id": "d-1", "target_id": T, "type": "alert"},
     DialogClosed: {"dialog_id": "d-1", "target_id": T, "closed_by": "agent", "reason": "answered"},
     FrameAdded: {"frame_id": "F", "target_id": T, "parent_id": "T"},
@@ -36,36 +36,36 @@ EACH: dict[type, dict[str, Any]] = {
 }
 
 
-def test_the_union_has_every_change() -> None:
-    assert set(get_args(Change)) == set(EACH) == classes_of(changes)
+def test_the_union_contains_every_change() -> None:
+    assert set(get_args(Change)) == set(FIELDS) == classes_of(changes)
 
 
-@pytest.mark.parametrize("kind", EACH)
+@pytest.mark.parametrize("kind", FIELDS)
 def test_a_change_is_a_value(kind: type) -> None:
-    made = kind(**EACH[kind])
-    assert made == kind(**EACH[kind])
-    assert len({made, kind(**EACH[kind])}) == 1
-    for name, value in EACH[kind].items():
+    made = kind(**FIELDS[kind])
+    assert made == kind(**FIELDS[kind])
+    assert len({made, kind(**FIELDS[kind])}) == 1
+    for name, value in FIELDS[kind].items():
         assert getattr(made, name) == value
         with pytest.raises(AttributeError):
             setattr(made, name, value)
 
 
-@pytest.mark.parametrize("kind", EACH)
-def test_nothing_of_a_change_is_left_to_a_default(kind: type) -> None:
-    """Whoever tells of one says all of it."""
-    for name in EACH[kind]:
-        given = {**EACH[kind]}
+@pytest.mark.parametrize("kind", FIELDS)
+def test_no_field_of_a_change_has_a_default(kind: type) -> None:
+    """The code that publishes a change must give every field."""
+    for name in FIELDS[kind]:
+        given = {**FIELDS[kind]}
         del given[name]
         with pytest.raises(TypeError):
             kind(**given)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in EACH if kind is not LinkChanged])
-def test_a_change_says_of_which_page(kind: type) -> None:
-    assert kind(**EACH[kind]).target_id == T
+@pytest.mark.parametrize("kind", [kind for kind in FIELDS if kind is not LinkChanged])
+def test_a_change_names_its_page(kind: type) -> None:
+    assert kind(**FIELDS[kind]).target_id == T
 
 
-def test_two_kinds_that_say_the_same_are_not_the_same() -> None:
-    """A filter goes by the type."""
+def test_changes_of_two_types_with_equal_fields_are_not_equal() -> None:
+    """Subscribers filter by type."""
     assert FrameNavigated(frame_id="F", target_id=T) != FrameRemoved(frame_id="F", target_id=T)

@@ -1,4 +1,4 @@
-"""The agenda keeps its order, whatever comes and goes, and touches little of itself."""
+"""The list of deadlines stays sorted, whatever changes, and a change replaces few of its blocks."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from hypothesis import strategies as st
 
 from cdp_supervisor.sansio.deadlines import BLOCK, added, entries, first_at, without
 
-MOVES = st.lists(st.tuples(st.booleans(), st.integers(0, 40), st.integers(0, 30)), max_size=200)
+CHANGES = st.lists(st.tuples(st.booleans(), st.integers(0, 40), st.integers(0, 30)), max_size=200)
 
 
-@given(moves=MOVES)
-def test_it_is_a_sorted_list(moves: list[tuple[bool, int, int]]) -> None:
+@given(changes=CHANGES)
+def test_the_deadlines_are_a_sorted_list(changes: list[tuple[bool, int, int]]) -> None:
     deadlines: Any = ()
-    naive: dict[str, float] = {}
-    for adds, when, number in moves:
+    model: dict[str, float] = {}
+    for adds, when, number in changes:
         key = f"k{number}"
-        if key in naive:
-            deadlines = without(deadlines, naive.pop(key), key)
+        if key in model:
+            deadlines = without(deadlines, model.pop(key), key)
         if adds:
             deadlines = added(deadlines, (float(when), key, "why"))
-            naive[key] = float(when)
-        wanted = sorted((at, each, "why") for each, at in naive.items())
-        assert list(entries(deadlines)) == wanted
-        assert first_at(deadlines) == (wanted[0][0] if wanted else math.inf)
+            model[key] = float(when)
+        expected = sorted((at, each, "why") for each, at in model.items())
+        assert list(entries(deadlines)) == expected
+        assert first_at(deadlines) == (expected[0][0] if expected else math.inf)
         assert all(0 < len(block) <= BLOCK for block in deadlines)
 
 
-def test_what_comes_or_goes_makes_one_block_anew() -> None:
+def test_adding_or_removing_a_deadline_replaces_one_or_two_blocks() -> None:
     deadlines: Any = ()
     for number in range(1_000):
         deadlines = added(deadlines, (float(number % 37), f"k{number}", ""))

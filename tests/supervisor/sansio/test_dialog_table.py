@@ -1,7 +1,7 @@
-"""The table of dialogs, cell by cell: what it says, and that the machine does so.
+"""The table of dialogs, cell by cell: its content, and that the state machine follows it.
 
-`CELLS` is rule by rule what a user may rely on; it is compared with the table, and with what becomes of a dialog that is
-brought into a phase and then meets the trigger. A cell `-` is impossible, and in no table.
+`CELLS` lists, rule by rule, what a user may rely on. It is compared with the table, and with the result for a dialog
+that is brought into a phase and then gets the trigger. A cell `-` is impossible, and not in the table.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ EXPECTED: Final = {
 }
 
 
-def said(move: Move) -> str:
-    """What a move says, in the words of the cells."""
+def move_in_words(move: Move) -> str:
+    """Return a move in the words of the cells."""
     if move.settle:
         return f"{move.settle} {move.reason}"
     if move.unanswerable:
@@ -53,34 +53,34 @@ def said(move: Move) -> str:
     return move.go or ("refused" if move.refuse else "overdue" if move.overdue else "stays")
 
 
-def test_the_cells_are_of_all_phases_and_triggers() -> None:
+def test_the_cells_cover_all_phases_and_triggers() -> None:
     assert tuple(ROWS[0][1:]) == PHASES
     assert tuple(row[0] for row in ROWS[1:]) == TRIGGERS
 
 
 @pytest.mark.parametrize("pair", list(itertools.product(PHASES, TRIGGERS)), ids="/".join)
-def test_the_table_says_what_the_cell_says(pair: tuple[Any, Any]) -> None:
+def test_the_table_agrees_with_the_cell(pair: tuple[Any, Any]) -> None:
     move = TABLE.get(pair)
-    assert (None if move is None else said(move)) == EXPECTED.get(pair)
+    assert (None if move is None else move_in_words(move)) == EXPECTED.get(pair)
 
 
-def test_only_what_may_still_be_up_unseen_is_probed() -> None:
-    """Silence and "no dialog is showing" mean the same: it is looked whether the page runs scripts again."""
+def test_only_a_dialog_that_may_still_be_open_is_probed() -> None:
+    """No reply and "no dialog is showing" are equivalent: a probe checks if the page runs scripts again."""
     assert {pair for pair, move in TABLE.items() if move.probe} == {("answering", "refused_none"), ("answering", "due")}
 
 
-def test_an_answer_that_is_refused_is_told_why() -> None:
+def test_the_refusal_of_an_answer_gives_the_reason() -> None:
     assert "under way" in TABLE["answering", "answer"].refuse
     assert "any more" in TABLE["unanswerable", "answer"].refuse
 
 
-# ── what the machine makes of it ─────────────────────────────────────────────────────────────────────────────────────
+# ── the behaviour of the state machine ────────────────────────────────────────────────────────────────────────────────
 
 HANDLE: Final = "Page.handleJavaScriptDialog"
 
 
-def brought_to(phase: str, *, native: bool) -> Any:
-    """A dialog `d-1` in a phase; beside its page is a frame F in a process of its own."""
+def fold_in_phase(phase: str, *, native: bool) -> Any:
+    """Return a fold with dialog `d-1` in a phase, and an out-of-process frame F on its page."""
     fold = folded_machine.on_a_page()
     fold.attach("F", "iframe", of="s-P", parentFrameId="P")
     fold.opening(native=native)
@@ -96,19 +96,19 @@ def brought_to(phase: str, *, native: bool) -> Any:
     return fold
 
 
-def superseded(fold: Any) -> None:
-    """Where the browser has no window for dialogs the newer one is left (fact 26); of one frame there is only one."""
+def open_another(fold: Any) -> None:
+    """Open another dialog: without dialog windows the newer one is left (fact 26), one per frame."""
     fold.opening("P" if fold.dialog("d-1").phase == "answered" else "F", native=False)
 
 
-PULL: Final[dict[str, Callable[[Any], Any]]] = {
+APPLY: Final[dict[str, Callable[[Any], Any]]] = {
     "answer": lambda fold: fold.ask(RespondToDialog(action="dismiss", dialog_id="d-1")),
-    "closed": lambda fold: fold.closing(result=fold.dialog("d-1").phase == "answering"),  # as we said
+    "closed": lambda fold: fold.closing(result=fold.dialog("d-1").phase == "answering"),  # equal to our answer
     "reply_ok": lambda fold: fold.reply(HANDLE),
     "refused_none": lambda fold: fold.refuse(HANDLE, folded_machine.NONE_SHOWING),
     "refused_inactive": lambda fold: fold.refuse(HANDLE, folded_machine.NOT_ACTIVE),
     "reply_gone": lambda fold: fold.lose(HANDLE),
-    "superseded": superseded,
+    "superseded": open_another,
     "session_lost": lambda fold: fold.detach("s-P"),
     "page_replies": lambda fold: fold.reply("Runtime.evaluate"),
     "target_gone": lambda fold: fold.says("Target.targetDestroyed", targetId="P"),
@@ -116,20 +116,17 @@ PULL: Final[dict[str, Callable[[Any], Any]]] = {
 }
 
 
-def became(fold: Any, before: Any, cell: str) -> str:
-    """What became of the dialog, in the words of the cells."""
+def result_in_words(fold: Any, before: Any, cell: str) -> str:
+    """Return what happened to the dialog, in the words of the cells."""
     dialog = fold.dialog("d-1")
     if dialog.closed_by:
-        who = "by" if dialog.closed_by == "agent" else dialog.closed_by
+        origin = "by" if dialog.closed_by == "agent" else dialog.closed_by
         reasons = {"closed_elsewhere": "elsewhere", "other_client": "elsewhere"}
         reason = "why" if dialog.reason == before.why else reasons.get(dialog.reason, dialog.reason)
-        return f"{who} {reason}"
+        return f"{origin} {reason}"
     if cell == "refused":
-        refusals = (
-            "DialogAnswerRefused",
-            "DialogUnanswerable",
-            "UnknownDialog",
-        )  # what is closed is not named any more
+        # "UnknownDialog" because a closed dialog cannot be addressed any more
+        refusals = ("DialogAnswerRefused", "DialogUnanswerable", "UnknownDialog")
         return "refused" if fold.error(fold.asked) in refusals and dialog == before else "answering"
     if dialog.overdue:
         return "overdue"
@@ -139,30 +136,30 @@ def became(fold: Any, before: Any, cell: str) -> str:
 
 
 @pytest.mark.parametrize("pair", list(EXPECTED), ids="/".join)
-def test_the_machine_does_what_the_cell_says(pair: tuple[str, str]) -> None:
+def test_the_state_machine_agrees_with_the_cell(pair: tuple[str, str]) -> None:
     phase, trigger = pair
-    fold = brought_to(phase, native=trigger != "superseded")
+    fold = fold_in_phase(phase, native=trigger != "superseded")
     before = fold.dialog("d-1")
     if trigger in ("reply_ok", "refused_none", "refused_inactive", "reply_gone") and phase == "unanswerable":
-        fold = brought_to("answering", native=True)  # it became stuck by itself: the reply is still to come
-        fold.passes(5.0)
+        fold = fold_in_phase("answering", native=True)
+        fold.passes(5.0)  # it becomes unanswerable at its deadline: the reply is still missing
         before = fold.dialog("d-1")
         assert before.why == "unseen"
-    PULL[trigger](fold)
-    assert became(fold, before, EXPECTED[pair]) == EXPECTED[pair]
+    APPLY[trigger](fold)
+    assert result_in_words(fold, before, EXPECTED[pair]) == EXPECTED[pair]
     assert not fold.count("impossible_dialog_moves")
 
 
-# ── remedies ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── remedies ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("why", REMEDIES)
-def test_without_a_window_for_dialogs_a_navigation_within_the_document_frees_nothing(why: str) -> None:
-    """Facts 5 and 26: the profiles differ, and closing the page is always a cure."""
-    windowed, dialogs_without_window = remedies(why, native=True), remedies(why, native=False)
-    assert (windowed, dialogs_without_window) == (REMEDIES[why], REMEDIES_WITHOUT_WINDOW[why])
-    assert "same_document" not in dialogs_without_window
-    assert windowed[-1] == dialogs_without_window[-1] == "close"
+def test_without_dialog_windows_a_same_document_navigation_frees_nothing(why: str) -> None:
+    """Facts 5 and 26: the profiles differ, and closing the page is always a remedy."""
+    windowed, windowless = remedies(why, native=True), remedies(why, native=False)
+    assert (windowed, windowless) == (REMEDIES[why], REMEDIES_WITHOUT_WINDOW[why])
+    assert "same_document" not in windowless
+    assert windowed[-1] == windowless[-1] == "close"
 
 
 @pytest.mark.parametrize(
@@ -172,11 +169,11 @@ def test_without_a_window_for_dialogs_a_navigation_within_the_document_frees_not
         ("page_inactive", ("navigate", "close")),
     ],
 )
-def test_the_gentlest_cure_stands_first(why: str, expected: tuple[str, ...]) -> None:
-    """A navigation within the document keeps what the page has (fact 5); a page in pagehide needs another (fact 22)."""
+def test_the_gentlest_remedy_comes_first(why: str, expected: tuple[str, ...]) -> None:
+    """A same-document navigation keeps the document (fact 5); a page in pagehide needs another (fact 22)."""
     assert remedies(why, native=True) == expected
 
 
 @pytest.mark.parametrize("why", ["", "of a newer version"])
-def test_a_dialog_that_can_be_answered_needs_no_cure(why: str) -> None:
+def test_a_dialog_that_can_be_answered_needs_no_remedy(why: str) -> None:
     assert remedies(why, native=True) == ()

@@ -1,4 +1,4 @@
-"""Dialogs: how each is met, answered and ended, who is credited, and what nobody can answer any more."""
+"""Dialogs: opening, answers, the origin of each end, two dialogs on one page, and unanswerable ones."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def on_a_page(**options: Any) -> Any:
 
 
 def with_frame(**options: Any) -> Any:
-    """Beside the page there is a frame F in a process of its own."""
+    """Return a fold with a page that has an out-of-process frame F."""
     fold = on_a_page(**options)
     fold.attach("F", "iframe", of="s-P", parentFrameId="P")
     return fold
 
 
-# ── how one is met ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── how a dialog is handled ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_an_opening_is_shown_with_what_the_page_wrote() -> None:
+def test_an_open_dialog_is_shown_with_the_texts_of_the_page() -> None:
     fold = on_a_page()
     fold.opening(type="prompt", message="name?", defaultPrompt="x")
     (shown,) = fold.pending()
@@ -43,7 +43,7 @@ def test_an_opening_is_shown_with_what_the_page_wrote() -> None:
     assert fold.reported(DialogOpened) == [DialogOpened(dialog_id="d-1", target_id="P", type="prompt")]
 
 
-def test_what_an_opening_does_not_say_is_taken_for_the_page_s_alert() -> None:
+def test_an_opening_without_params_is_an_alert_of_the_page() -> None:
     fold = on_a_page()
     fold.says("Page.javascriptDialogOpening", on="s-P")
     (shown,) = fold.pending()
@@ -58,7 +58,7 @@ def test_a_message_is_cut_at_the_limit() -> None:
 
 @pytest.mark.parametrize(("policy", "accept"), [("auto_accept", True), ("auto_dismiss", False)])
 def test_a_policy_answers_at_once_on_the_page_s_session(policy: str, accept: bool) -> None:
-    """Fact 2: also a frame of another process is answered for by the page's session."""
+    """Fact 2: the page's session also answers a dialog of a frame in another process."""
     fold = with_frame(policy=Policy(policy))
     dialog = fold.opening("F")
     assert fold.sent(HANDLE).session_id == "s-P"
@@ -69,13 +69,13 @@ def test_a_policy_answers_at_once_on_the_page_s_session(policy: str, accept: boo
 
 
 @pytest.mark.parametrize(("prompt_text", "typed"), [(None, "default"), ("mine", "mine")])
-def test_a_prompt_is_accepted_with_the_policy_s_text_or_the_page_s_own(prompt_text: str | None, typed: str) -> None:
+def test_a_prompt_is_accepted_with_the_policy_s_text_or_the_page_s_default(prompt_text: str | None, typed: str) -> None:
     fold = on_a_page(policy=Policy("auto_accept", prompt_text=prompt_text))
     fold.opening(type="prompt", defaultPrompt="default")
     assert fold.sent(HANDLE).params == {"accept": True, "promptText": typed}
 
 
-def test_who_must_respond_has_so_long_and_then_the_watchdog_dismisses() -> None:
+def test_the_watchdog_dismisses_a_dialog_that_got_no_response_in_time() -> None:
     fold = on_a_page(policy=Policy(dialog_timeout=10.0))
     dialog = fold.opening()
     assert fold.pending()[0].deadline == 10.0
@@ -89,7 +89,7 @@ def test_who_must_respond_has_so_long_and_then_the_watchdog_dismisses() -> None:
     assert fold.end_of(dialog) == ("watchdog", "answered")
 
 
-def test_who_only_observes_answers_nothing_and_times_nothing() -> None:
+def test_an_observing_supervisor_answers_no_dialog_and_sets_no_deadline() -> None:
     fold = on_a_page(scope=Scope.browser().observed(), policy=Policy("auto_accept"))
     fold.opening()
     assert fold.pending()[0].answerable
@@ -98,7 +98,7 @@ def test_who_only_observes_answers_nothing_and_times_nothing() -> None:
     assert not fold.all_sent(HANDLE)
 
 
-def test_beyond_the_limit_a_dialog_is_left_out_and_counted() -> None:
+def test_a_dialog_beyond_the_limit_is_left_out_and_counted() -> None:
     fold = with_frame(limits=Limits(dialogs_kept=1))
     fold.opening()
     fold.opening("F")
@@ -106,38 +106,38 @@ def test_beyond_the_limit_a_dialog_is_left_out_and_counted() -> None:
     assert fold.count("dialogs_left_out") == 1
 
 
-# ── who ended it ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the origin of the end ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_an_answer_is_credited_at_the_reply_that_comes_after_the_closing() -> None:
-    """Fact 1: the closing says not whose answer it was, so nobody is told before the reply."""
+def test_our_answer_is_credited_at_the_reply_after_the_closed_event() -> None:
+    """Fact 1: the closed event does not name the client, so the request is answered at the reply."""
     fold = on_a_page()
     dialog = fold.opening()
-    ask = fold.respond("accept")
+    request_id = fold.respond("accept")
     fold.closing(result=True)
-    assert ask not in fold.answers
+    assert request_id not in fold.answers
     assert not fold.pending()
     fold.reply(HANDLE)
     assert fold.end_of(dialog) == ("agent", "answered")
-    answered = fold.answers[ask].value
+    answered = fold.answers[request_id].value
     assert isinstance(answered, DialogView)
     assert (answered.id, answered.closed_by) == (dialog, "agent")
     assert fold.reported(DialogClosed)[0].closed_by == "agent"
     assert fold.count("closed_by_agent") == 1
 
 
-def test_a_reply_before_the_closing_is_waited_on_and_credited() -> None:
+def test_a_reply_before_the_closed_event_is_credited_at_the_closed_event() -> None:
     fold = on_a_page()
     dialog = fold.opening()
-    ask = fold.respond("dismiss")
+    request_id = fold.respond("dismiss")
     fold.reply(HANDLE)
     assert fold.pending()[0].answering
     fold.closing()
     assert fold.end_of(dialog) == ("agent", "answered")
-    assert fold.error(ask) == ""
+    assert fold.error(request_id) == ""
 
 
-def test_what_was_confirmed_before_the_closing_is_ours_whatever_the_closing_says() -> None:
+def test_a_confirmed_answer_is_credited_whatever_the_result_in_the_closed_event() -> None:
     fold = on_a_page()
     dialog = fold.opening()
     fold.respond("accept")
@@ -145,7 +145,7 @@ def test_what_was_confirmed_before_the_closing_is_ours_whatever_the_closing_says
     assert fold.end_of(dialog) == ("agent", "answered")
 
 
-def test_each_wait_for_the_end_of_a_dialog_has_its_own_time() -> None:
+def test_each_phase_of_an_answer_has_its_own_deadline() -> None:
     fold = on_a_page()
     dialog = fold.opening()
     fold.respond()
@@ -157,7 +157,7 @@ def test_each_wait_for_the_end_of_a_dialog_has_its_own_time() -> None:
     assert not any("dialog" in each for each in fold.because())
 
 
-def test_a_frame_s_second_closing_is_of_none_once_the_first_was_heard() -> None:
+def test_a_second_closed_event_of_a_frame_belongs_to_no_dialog() -> None:
     fold = on_a_page()
     fold.opening()
     fold.respond()
@@ -167,14 +167,14 @@ def test_a_frame_s_second_closing_is_of_none_once_the_first_was_heard() -> None:
 
 
 @pytest.mark.parametrize(("action", "result"), [("accept", False), ("dismiss", True)])
-def test_a_closing_that_says_other_than_our_answer_is_somebody_else_s(action: str, result: bool) -> None:
-    """Ours is still on its way, and its reply says nothing of this dialog any more."""
+def test_a_closed_event_that_contradicts_our_answer_is_from_another_client(action: str, result: bool) -> None:
+    """Our answer is still on its way; its reply no longer changes this dialog."""
     fold = on_a_page()
     dialog = fold.opening()
-    ask = fold.respond(action)
+    request_id = fold.respond(action)
     fold.closing(result=result)
     assert fold.end_of(dialog)[0] == "remote"
-    assert fold.error(ask) == "DialogAnswerRefused"
+    assert fold.error(request_id) == "DialogAnswerRefused"
     fold.reply(HANDLE)
     assert fold.end_of(dialog)[0] == "remote"
 
@@ -183,7 +183,7 @@ def test_a_closing_that_says_other_than_our_answer_is_somebody_else_s(action: st
     ("params", "reason"),
     [({"result": True}, "other_client"), ({"userInput": "typed"}, "other_client"), ({}, "closed_elsewhere")],
 )
-def test_a_closing_without_an_answer_of_ours_is_remote(params: dict[str, Any], reason: str) -> None:
+def test_a_closed_event_without_an_answer_of_ours_is_remote(params: dict[str, Any], reason: str) -> None:
     fold = on_a_page()
     dialog = fold.opening()
     fold.closing(**params)
@@ -191,42 +191,42 @@ def test_a_closing_without_an_answer_of_ours_is_remote(params: dict[str, Any], r
 
 
 def test_an_answer_that_came_too_late_is_not_credited() -> None:
-    """Somebody closed it, and ours is refused: `remote`, and the asker is told."""
+    """Another client closed the dialog and our answer is refused: `remote`, and the caller gets an error."""
     fold = on_a_page()
     dialog = fold.opening()
-    ask = fold.respond()
+    request_id = fold.respond()
     fold.closing(result=True).refuse(HANDLE, folded_machine.NONE_SHOWING)
     assert fold.end_of(dialog) == ("remote", "other_client")
-    error = fold.answers[ask].error
+    error = fold.answers[request_id].error
     assert isinstance(error, DialogAnswerRefused)
     assert (error.reason, error.code) == ("other_client", folded_machine.NONE_SHOWING)
     assert fold.count("answers_refused") == 1
 
 
-def test_an_answer_that_the_browser_did_not_refuse_has_no_code() -> None:
+def test_an_error_without_a_refusal_of_the_browser_has_no_code() -> None:
     fold = on_a_page()
     fold.opening()
     first, second = fold.respond(), fold.respond()
     fold.says("Target.targetDestroyed", targetId="P")
-    assert [fold.answers[ask].error.code for ask in (first, second)] == [None, None]
+    assert [fold.answers[request_id].error.code for request_id in (first, second)] == [None, None]
 
 
 @pytest.mark.parametrize("gone", ["the dialog", "the page"])
-def test_the_browser_s_refusal_of_a_dialog_that_is_gone_touches_none(gone: str) -> None:
+def test_a_refused_answer_to_an_ended_dialog_changes_nothing(gone: str) -> None:
     fold = on_a_page()
     dialog = fold.opening()
     fold.respond()
     if gone == "the page":
         fold.says("Target.targetDestroyed", targetId="P")
     else:
-        fold.closing(result=False)  # it was ours to accept: somebody else's
+        fold.closing(result=False)  # our answer was accept: another client closed it
     before = fold.dialog(dialog)
     assert before.closed_by == "remote"
     fold.refuse(HANDLE, folded_machine.NONE_SHOWING)
     assert fold.dialog(dialog) is before
 
 
-def test_a_closing_while_a_cure_is_under_way_is_the_navigation_s() -> None:
+def test_a_closed_event_during_a_remedy_is_caused_by_the_navigation() -> None:
     fold = on_a_page()
     dialog = fold.opening()
     fold.respond()
@@ -237,22 +237,22 @@ def test_a_closing_while_a_cure_is_under_way_is_the_navigation_s() -> None:
     assert not fold.page().remedy_pending
 
 
-def test_a_closing_without_an_opening_is_tolerated_and_counted() -> None:
+def test_a_closed_event_without_an_opening_is_counted_and_ignored() -> None:
     """Fact 18."""
     fold = on_a_page().closing()
     assert fold.count("closed_without_opening") == 1
     assert not fold.shown().recent_dialogs
 
 
-def test_a_closing_of_nobody_s_supersedes_what_is_shown_in_a_window() -> None:
-    """Something was up before that nobody saw; what opened meanwhile is answered for to nobody (fact 3)."""
+def test_a_closed_event_of_an_unseen_dialog_supersedes_a_dialog_with_a_window() -> None:
+    """The browser takes no answer for a dialog that opened over an unseen one (fact 3)."""
     fold = with_frame()
     fold.opening("F")
     fold.closing("P")
     assert fold.pending()[0].why == "superseded"
 
 
-def test_a_closing_of_nobody_s_leaves_alone_what_has_no_window_or_is_closed() -> None:
+def test_a_closed_event_of_an_unseen_dialog_changes_no_windowless_or_closed_dialog() -> None:
     fold = with_frame()
     fold.opening("F", native=False)
     fold.closing("P")
@@ -265,15 +265,15 @@ def test_a_closing_of_nobody_s_leaves_alone_what_has_no_window_or_is_closed() ->
     assert closed.end_of("d-1") == ("agent", "answered")
 
 
-def test_a_closing_that_names_no_frame_is_of_the_one_that_is_there() -> None:
+def test_a_closed_event_without_a_frame_belongs_to_the_only_dialog() -> None:
     fold = on_a_page()
     dialog = fold.opening()
     fold.says("Page.javascriptDialogClosed", on="s-P")
     assert fold.end_of(dialog) == ("remote", "closed_elsewhere")
 
 
-def test_a_frame_s_next_document_has_one_while_the_old_one_s_closes() -> None:
-    """Both are of the same frame: a closing is of the one that is not superseded."""
+def test_the_next_document_of_a_frame_may_open_a_dialog_before_the_old_one_closes() -> None:
+    """Both belong to one frame: the closed event is for the dialog that is not superseded."""
     fold = on_a_page()
     fold.opening(native=False)
     fold.opening(native=False)
@@ -284,18 +284,18 @@ def test_a_frame_s_next_document_has_one_while_the_old_one_s_closes() -> None:
     assert fold.end_of("d-1") == ("remote", "closed_elsewhere")
 
 
-def test_a_reply_to_an_answer_whose_page_is_gone_means_nothing() -> None:
+def test_a_reply_to_an_answer_on_a_gone_page_changes_nothing() -> None:
     fold = on_a_page()
     fold.opening()
-    ask = fold.respond()
+    request_id = fold.respond()
     fold.says("Target.targetDestroyed", targetId="P")
     before = fold.state.departed
     fold.reply(HANDLE)
     assert fold.state.departed == before
-    assert fold.error(ask) == "DialogAnswerRefused"
+    assert fold.error(request_id) == "DialogAnswerRefused"
 
 
-def test_a_reply_to_an_answer_of_a_dialog_that_has_ended_means_nothing() -> None:
+def test_a_reply_to_an_answer_of_an_ended_dialog_changes_nothing() -> None:
     fold = on_a_page()
     dialog = fold.opening()
     fold.respond()
@@ -305,7 +305,7 @@ def test_a_reply_to_an_answer_of_a_dialog_that_has_ended_means_nothing() -> None
     assert fold.end_of(dialog) == ("remote", "unconfirmed")
 
 
-def test_an_answer_whose_fate_is_unknown_is_not_credited() -> None:
+def test_an_answer_with_a_lost_reply_is_not_credited() -> None:
     fold = on_a_page()
     dialog = fold.opening()
     fold.respond()
@@ -313,18 +313,18 @@ def test_an_answer_whose_fate_is_unknown_is_not_credited() -> None:
     assert fold.end_of(dialog) == ("remote", "unconfirmed")
 
 
-def test_an_answer_whose_fate_is_unknown_is_still_waited_for() -> None:
-    """The end of its session follows, or the closing does."""
+def test_an_answer_with_a_lost_reply_waits_for_the_closed_event() -> None:
+    """Either the session ends next, or the closed event comes."""
     fold = on_a_page()
     fold.opening()
-    ask = fold.respond()
+    request_id = fold.respond()
     fold.lose(HANDLE)
     assert fold.pending()[0].answering
-    assert ask not in fold.answers
+    assert request_id not in fold.answers
 
 
 @pytest.mark.parametrize("kept", [0, 2])
-def test_no_more_of_the_past_is_kept_than_the_limit_says(kept: int) -> None:
+def test_past_dialogs_are_kept_up_to_the_limit(kept: int) -> None:
     fold = on_a_page(limits=Limits(recent_dialogs=kept))
     for _ in range(3):
         fold.opening()
@@ -332,7 +332,7 @@ def test_no_more_of_the_past_is_kept_than_the_limit_says(kept: int) -> None:
     assert [each.id for each in fold.shown().recent_dialogs] == ["d-2", "d-3"][:kept]
 
 
-def test_a_move_that_is_in_no_table_is_counted_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_move_outside_the_table_is_counted_and_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     fold = on_a_page()
     fold.opening()
     monkeypatch.delitem(TABLE, ("open", "session_lost"))  # type: ignore[arg-type]
@@ -341,11 +341,11 @@ def test_a_move_that_is_in_no_table_is_counted_and_changes_nothing(monkeypatch: 
     assert fold.dialog("d-1").phase == "open"
 
 
-# ── which of two ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── two dialogs on one page ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_second_one_in_a_window_is_held_until_it_is_known_which_is_left() -> None:
-    """Fact 3: it is not answered by itself while the older one is about to close."""
+def test_a_second_dialog_with_a_window_is_held_until_it_is_known_which_one_is_left() -> None:
+    """Fact 3: the policy does not answer it while the older one is about to close."""
     fold = with_frame(policy=Policy({"confirm": "auto_accept"}))
     fold.opening("P", type="alert")
     fold.opening("F")
@@ -354,7 +354,7 @@ def test_a_second_one_in_a_window_is_held_until_it_is_known_which_is_left() -> N
     assert fold.sent(HANDLE).params == {"accept": True}
 
 
-def test_a_held_one_is_released_when_the_older_one_ends() -> None:
+def test_a_held_dialog_is_released_when_the_older_one_ends() -> None:
     fold = with_frame(policy=Policy({"confirm": "auto_accept"}))
     fold.opening("F", type="alert")
     fold.opening("P")
@@ -364,7 +364,7 @@ def test_a_held_one_is_released_when_the_older_one_ends() -> None:
     assert not fold.dialog("d-2").held
 
 
-def test_a_held_one_is_not_released_when_another_than_the_oldest_ends() -> None:
+def test_a_held_dialog_is_not_released_when_a_newer_one_ends() -> None:
     fold = with_frame(policy=Policy({"confirm": "auto_accept"}))
     fold.attach("G", "iframe", of="s-P", parentFrameId="P")
     fold.opening("P", type="alert")
@@ -376,7 +376,7 @@ def test_a_held_one_is_not_released_when_another_than_the_oldest_ends() -> None:
     assert not fold.all_sent(HANDLE)
 
 
-def test_nothing_is_held_for_what_is_answered_already() -> None:
+def test_a_dialog_is_not_held_if_the_older_one_is_answered() -> None:
     fold = with_frame(policy=Policy({"confirm": "auto_accept"}))
     fold.opening("F", type="alert")
     fold.respond()
@@ -385,22 +385,22 @@ def test_nothing_is_held_for_what_is_answered_already() -> None:
     assert fold.dialog("d-2").phase == "answering"
 
 
-def test_without_a_window_the_newer_one_is_met_at_once() -> None:
-    """There it is the one that can be answered (fact 26)."""
+def test_without_a_window_the_policy_answers_the_newer_dialog_at_once() -> None:
+    """Without dialog windows the newer dialog is the answerable one (fact 26)."""
     fold = with_frame(policy=Policy({"confirm": "auto_accept"}))
     fold.opening("F", type="alert", native=False)
     fold.opening("P", native=False)
     assert fold.dialog("d-2").phase == "answering"
 
 
-def test_a_frame_s_second_one_leaves_the_open_first_one_open() -> None:
+def test_a_second_dialog_of_a_frame_leaves_the_first_one_open() -> None:
     fold = on_a_page()
     fold.opening()
     fold.opening()
     assert [(each.id, each.answerable) for each in fold.pending()] == [("d-1", True), ("d-2", True)]
 
 
-def test_the_older_one_can_still_be_answered_when_the_newer_one_closes() -> None:
+def test_the_older_dialog_can_still_be_answered_after_the_newer_one_closes() -> None:
     fold = with_frame()
     fold.opening("P")
     fold.opening("F")
@@ -408,8 +408,8 @@ def test_the_older_one_can_still_be_answered_when_the_newer_one_closes() -> None
     assert [(each.id, each.answerable) for each in fold.pending()] == [("d-1", True)]
 
 
-def test_the_newer_one_is_superseded_when_the_older_one_closes() -> None:
-    """Fact 3: the browser shows it, and answers for it to nobody."""
+def test_the_newer_dialog_is_superseded_when_the_older_one_closes() -> None:
+    """Fact 3: the browser shows it and takes no answer."""
     fold = with_frame()
     fold.opening("P")
     fold.opening("F")
@@ -419,7 +419,7 @@ def test_the_newer_one_is_superseded_when_the_older_one_closes() -> None:
     assert left.remedies == ("same_document", "navigate", "reload", "close")
 
 
-def test_without_a_window_the_older_one_is_superseded() -> None:
+def test_without_a_window_the_older_dialog_is_superseded() -> None:
     """Fact 26."""
     fold = with_frame()
     fold.opening("P", native=False)
@@ -427,8 +427,8 @@ def test_without_a_window_the_older_one_is_superseded() -> None:
     assert [(each.id, each.why) for each in fold.pending()] == [("d-1", "superseded"), ("d-2", "")]
 
 
-def test_what_is_stuck_is_over_when_its_process_opens_another_one() -> None:
-    """A stopped process raises no dialog: it runs scripts again."""
+def test_an_unanswerable_dialog_is_over_when_its_process_opens_another_one() -> None:
+    """A blocked process opens no dialog, so this one runs scripts again."""
     fold = on_a_page()
     fold.opening()
     fold.respond()
@@ -438,7 +438,7 @@ def test_what_is_stuck_is_over_when_its_process_opens_another_one() -> None:
     assert fold.pending()[0].answerable
 
 
-def test_an_answered_one_has_ended_when_its_frame_opens_another_one() -> None:
+def test_an_answered_dialog_has_ended_when_its_frame_opens_another_one() -> None:
     fold = on_a_page()
     fold.opening()
     fold.respond()
@@ -447,8 +447,8 @@ def test_an_answered_one_has_ended_when_its_frame_opens_another_one() -> None:
     assert fold.end_of("d-1") == ("agent", "answered")
 
 
-def test_a_held_mark_on_what_is_answered_already_changes_nothing() -> None:
-    """Only an open dialog is met; who is being answered is not answered again."""
+def test_a_held_dialog_that_is_being_answered_is_not_answered_again() -> None:
+    """The policy applies only to an open dialog."""
     fold = on_a_page()
     fold.opening()
     fold.respond()
@@ -460,23 +460,23 @@ def test_a_held_mark_on_what_is_answered_already_changes_nothing() -> None:
     assert fold.dialog("d-1").phase == "answering"
 
 
-# ── what nobody can answer ───────────────────────────────────────────────────────────────────────────────────────────
+# ── unanswerable dialogs ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_refused_answer_names_the_reason_and_the_cures() -> None:
-    """Fact 22: a page in pagehide; there a navigation within the document frees nothing."""
+def test_a_refused_answer_names_the_reason_and_the_remedies() -> None:
+    """Fact 22: the page is in pagehide, and a same-document navigation does not free it."""
     fold = on_a_page()
     fold.opening()
-    ask = fold.respond()
+    request_id = fold.respond()
     fold.refuse(HANDLE, folded_machine.NOT_ACTIVE)
-    error = fold.answers[ask].error
+    error = fold.answers[request_id].error
     assert isinstance(error, DialogUnanswerable)
     assert (error.why, error.remedies) == ("page_inactive", ("navigate", "close"))
     assert not fold.all_sent("Runtime.evaluate")
 
 
-def test_none_showing_is_probed_and_the_page_s_reply_ends_it() -> None:
-    """Either it is gone, or wedged (fact 4): a script that runs says which."""
+def test_a_refusal_because_none_is_showing_starts_a_probe_and_its_reply_ends_the_dialog() -> None:
+    """The dialog is gone, or still blocks the page (fact 4): a script that runs proves that it is gone."""
     fold = on_a_page()
     dialog = fold.opening()
     fold.respond()
@@ -488,7 +488,7 @@ def test_none_showing_is_probed_and_the_page_s_reply_ends_it() -> None:
     assert fold.end_of(dialog) == ("remote", "unseen")
 
 
-def test_where_the_process_has_no_session_nothing_is_probed() -> None:
+def test_a_process_without_a_session_is_not_probed() -> None:
     fold = with_frame()
     fold.opening("F")
     fold.respond()
@@ -498,7 +498,7 @@ def test_where_the_process_has_no_session_nothing_is_probed() -> None:
     assert not fold.all_sent("Runtime.evaluate")
 
 
-def test_a_reply_to_what_was_sent_before_proves_nothing() -> None:
+def test_a_reply_to_an_earlier_command_does_not_end_an_unanswerable_dialog() -> None:
     fold = on_a_page()
     fold.opening()
     fold.respond()
@@ -507,8 +507,8 @@ def test_a_reply_to_what_was_sent_before_proves_nothing() -> None:
     assert fold.pending()[0].why == "unseen"
 
 
-def test_a_reply_ends_no_dialog_that_is_open() -> None:
-    """What was asked before it opened may still be answered."""
+def test_a_reply_does_not_end_an_open_dialog() -> None:
+    """Commands that were sent before it opened may still be answered."""
     fold = on_a_page()
     fold.opening()
     fold.reply("Page.getFrameTree", {}, on="s-P")
@@ -516,7 +516,7 @@ def test_a_reply_ends_no_dialog_that_is_open() -> None:
     assert not fold.count("impossible_dialog_moves")
 
 
-def test_what_is_stuck_keeps_the_time_that_it_had() -> None:
+def test_an_unanswerable_dialog_keeps_its_deadline() -> None:
     fold = on_a_page(policy=Policy(dialog_timeout=20.0))
     fold.opening()
     fold.passes(1.0)
@@ -528,7 +528,7 @@ def test_what_is_stuck_keeps_the_time_that_it_had() -> None:
     assert (fold.pending()[0].deadline, fold.pending()[0].overdue) == (None, True)
 
 
-def test_a_reply_of_another_process_proves_nothing() -> None:
+def test_a_reply_of_another_process_does_not_end_an_unanswerable_dialog() -> None:
     fold = with_frame()
     fold.opening("P")
     fold.respond()
@@ -538,7 +538,7 @@ def test_a_reply_of_another_process_proves_nothing() -> None:
     assert fold.pending()[0].why == "unseen"
 
 
-def test_a_dialog_that_only_a_session_saw_that_ended_is_orphaned_and_then_overdue() -> None:
+def test_a_dialog_that_only_an_ended_session_saw_is_orphaned_and_then_overdue() -> None:
     fold = on_a_page(policy=Policy(dialog_timeout=20.0))
     fold.opening()
     fold.passes(15.0)
@@ -549,7 +549,7 @@ def test_a_dialog_that_only_a_session_saw_that_ended_is_orphaned_and_then_overdu
     assert "an unanswerable dialog is overdue" in fold.notes()
 
 
-def test_what_is_stuck_is_orphaned_with_its_link_and_keeps_its_time() -> None:
+def test_an_unanswerable_dialog_is_orphaned_with_its_link_and_keeps_its_deadline() -> None:
     fold = on_a_page(policy=Policy(dialog_timeout=20.0))
     fold.opening()
     fold.respond()
@@ -559,7 +559,7 @@ def test_what_is_stuck_is_orphaned_with_its_link_and_keeps_its_time() -> None:
     assert fold.notes().count("a dialog became unanswerable") == 1
 
 
-# ── frames and pages that go ─────────────────────────────────────────────────────────────────────────────────────────
+# ── frames and pages that are removed ─────────────────────────────────────────────────────────────────────────────────
 
 
 def test_the_dialog_of_a_removed_frame_has_ended() -> None:
@@ -569,15 +569,15 @@ def test_the_dialog_of_a_removed_frame_has_ended() -> None:
     assert fold.end_of(dialog) == ("remote", "frame_gone")
 
 
-def test_a_dialog_of_another_frame_does_not_end_with_a_removed_one() -> None:
+def test_the_removal_of_a_frame_ends_no_dialog_of_another_frame() -> None:
     fold = with_frame()
     fold.opening("P")
     fold.says("Page.frameDetached", on="s-P", frameId="F", reason="remove")
     assert fold.pending()[0].answerable
 
 
-def test_the_navigation_of_a_frame_ends_no_dialog_of_it() -> None:
-    """It may only have got another process, while its first document still asks in the old one."""
+def test_the_navigation_of_a_frame_does_not_end_its_dialog() -> None:
+    """The frame may only have moved to another process, with the dialog still open in the old one."""
     fold = folded_machine.with_tree("A")
     fold.opening("A", native=False)
     fold.says("Page.frameNavigated", on="s-P", frame={"id": "A", "parentId": "P"}, type="Navigation")
@@ -604,15 +604,15 @@ def test_a_closed_dialog_of_a_removed_frame_still_waits_for_its_reply() -> None:
 
 
 @pytest.mark.parametrize(("native", "ended"), [(False, ("remote", "navigation")), (True, ("", ""))])
-def test_a_navigation_ends_one_without_a_window_and_no_other(native: bool, ended: tuple[str, str]) -> None:
-    """In a window the browser says itself that it closed."""
+def test_a_navigation_of_the_page_ends_only_a_dialog_without_a_window(native: bool, ended: tuple[str, str]) -> None:
+    """For a dialog with a window the browser sends a closed event."""
     fold = folded_machine.with_tree()
     dialog = fold.opening(native=native)
     fold.says("Page.frameNavigated", on="s-P", frame={"id": "P", "url": "http://b/"}, type="Navigation")
     assert fold.end_of(dialog) == ended
 
 
-def test_a_navigation_ends_what_is_stuck() -> None:
+def test_a_navigation_ends_an_unanswerable_dialog() -> None:
     fold = folded_machine.with_tree()
     dialog = fold.opening()
     fold.respond()
@@ -621,8 +621,8 @@ def test_a_navigation_ends_what_is_stuck() -> None:
     assert fold.end_of(dialog) == ("remote", "navigation")
 
 
-def test_what_ended_meanwhile_is_not_ended_twice() -> None:
-    """A rule may hold a page as it was before: the dialog is looked for in the page as it is."""
+def test_a_dialog_that_has_ended_does_not_end_twice() -> None:
+    """A rule may hold an older record of the page: the dialog is looked up in the current one."""
     fold = folded_machine.with_tree()
     fold.opening()
     before = fold.page()
@@ -633,7 +633,7 @@ def test_what_ended_meanwhile_is_not_ended_twice() -> None:
     assert not transition.effects
 
 
-def test_the_time_of_a_dialog_that_is_not_there_means_nothing() -> None:
+def test_the_deadline_of_an_unknown_dialog_changes_nothing() -> None:
     fold = on_a_page()
     fold.opening()
     state = replace(fold.state, dialog_on=fold.state.dialog_on.set("d-9", fold.page().id))
@@ -644,24 +644,24 @@ def test_the_time_of_a_dialog_that_is_not_there_means_nothing() -> None:
         assert not transition.effects
 
 
-# ── what is asked ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── requests ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_an_answer_that_is_none_is_refused_with_those_that_are() -> None:
+def test_an_invalid_action_is_refused_with_the_valid_ones() -> None:
     fold = on_a_page()
     fold.opening()
-    ask = fold.respond("maybe")
-    assert "accept, dismiss" in str(fold.answers[ask].error)
+    request_id = fold.respond("maybe")
+    assert "accept, dismiss" in str(fold.answers[request_id].error)
     assert not fold.all_sent(HANDLE)
 
 
-def test_who_only_observes_is_not_let_answer() -> None:
+def test_an_observing_supervisor_refuses_to_answer() -> None:
     fold = on_a_page(scope=Scope.browser().observed())
     fold.opening()
     assert "observes" in str(fold.answers[fold.respond()].error)
 
 
-def test_an_unknown_dialog_is_refused_with_those_that_are_pending() -> None:
+def test_an_unknown_dialog_id_is_refused_with_the_pending_ones() -> None:
     fold = on_a_page()
     fold.opening()
     error = fold.answers[fold.respond(dialog_id="d-7")].error
@@ -669,13 +669,13 @@ def test_an_unknown_dialog_is_refused_with_those_that_are_pending() -> None:
     assert error.known == ("d-1",)
 
 
-def test_without_a_dialog_there_is_none_to_answer() -> None:
+def test_a_response_without_a_pending_dialog_is_refused() -> None:
     assert on_a_page().error(1) == ""
     fold = on_a_page()
     assert fold.error(fold.respond()) == "NoPendingDialog"
 
 
-def test_of_two_that_can_be_answered_one_must_be_named() -> None:
+def test_of_two_answerable_dialogs_one_must_be_named() -> None:
     fold = with_frame()
     fold.attach("Q")
     fold.opening("P")
@@ -687,8 +687,8 @@ def test_of_two_that_can_be_answered_one_must_be_named() -> None:
     assert fold.sent(HANDLE).session_id == "s-Q"
 
 
-def test_who_names_none_means_the_one_that_can_be_answered() -> None:
-    """Neither the one that is being answered, nor the one that is closed."""
+def test_a_response_without_an_id_goes_to_the_only_answerable_dialog() -> None:
+    """A dialog that is being answered or closed is not answerable."""
     fold = with_frame()
     fold.attach("Q")
     fold.opening("P")
@@ -703,11 +703,11 @@ def test_who_names_none_means_the_one_that_can_be_answered() -> None:
     assert closed.error(closed.respond()) == "NoPendingDialog"
 
 
-def test_who_called_where_it_opens_is_told_its_id() -> None:
+def test_a_blocked_call_gets_the_id_of_the_dialog() -> None:
     fold = folded_machine.with_tree()
-    ask = fold.ask(Call(method="Runtime.evaluate"))
+    request_id = fold.ask(Call(method="Runtime.evaluate"))
     dialog = fold.opening()
-    assert fold.answers[ask].error.dialogs == (dialog,)
+    assert fold.answers[request_id].error.dialogs == (dialog,)
 
 
 def test_only_prompts_take_a_text() -> None:
@@ -720,7 +720,7 @@ def test_only_prompts_take_a_text() -> None:
     assert fold.sent(HANDLE).params == {"accept": True, "promptText": "mine"}
 
 
-def test_a_dismissed_prompt_takes_no_text_along() -> None:
+def test_a_dismissed_prompt_is_sent_without_a_text() -> None:
     fold = on_a_page()
     fold.opening(type="prompt")
     fold.respond("dismiss", prompt_text="mine")
@@ -735,7 +735,7 @@ def test_a_second_answer_is_refused_while_the_first_is_on_its_way() -> None:
     assert len(fold.all_sent(HANDLE)) == 1
 
 
-def test_what_nobody_can_answer_is_refused_with_the_cures() -> None:
+def test_a_response_to_an_unanswerable_dialog_is_refused_with_the_remedies() -> None:
     fold = on_a_page()
     fold.opening()
     fold.detach("s-P")
@@ -745,27 +745,27 @@ def test_what_nobody_can_answer_is_refused_with_the_cures() -> None:
     assert "navigate" in error.remedies
 
 
-def test_a_new_policy_meets_what_is_open_and_only_that() -> None:
+def test_a_new_policy_applies_to_open_dialogs_only() -> None:
     fold = with_frame()
     fold.attach("Q")
     fold.says("Page.javascriptDialogOpening", on="s-Q", frameId="Q", type="alert", hasBrowserHandler=True)
     fold.opening("P")
     fold.opening("F")  # held: one of the two is about to end
     fold.respond("dismiss", dialog_id="d-2")
-    ask = fold.ask(SetPolicy(policy=Policy("auto_accept")))
-    assert fold.answers[ask].error is None
+    request_id = fold.ask(SetPolicy(policy=Policy("auto_accept")))
+    assert fold.answers[request_id].error is None
     assert [(each.session_id, each.params) for each in fold.all_sent(HANDLE)] == [
         ("s-P", {"accept": False}),
         ("s-Q", {"accept": True}),
     ]
 
 
-# ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── stop ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(("policy", "accept"), [("must_respond", False), ("auto_accept", True)])
-def test_what_is_open_at_the_end_is_settled_as_the_policy_would(policy: str, accept: bool) -> None:
-    """A dialog that nobody sees any more freezes its page for good (fact 4)."""
+def test_a_stop_answers_an_open_dialog_according_to_the_policy(policy: str, accept: bool) -> None:
+    """A dialog that no session saw open blocks its page for ever (fact 4)."""
     fold = on_a_page()
     fold.opening()
     fold.state = replace(fold.state, policy=Policy(policy))
@@ -775,7 +775,7 @@ def test_what_is_open_at_the_end_is_settled_as_the_policy_would(policy: str, acc
     assert fold.end_of("d-1") == ("auto_policy", "answered")
 
 
-def test_what_is_being_answered_at_the_end_is_not_answered_again() -> None:
+def test_a_stop_does_not_answer_a_dialog_again() -> None:
     fold = on_a_page()
     fold.opening()
     fold.respond()
@@ -783,7 +783,7 @@ def test_what_is_being_answered_at_the_end_is_not_answered_again() -> None:
     assert len(fold.all_sent(HANDLE)) == 1
 
 
-def test_what_opens_during_the_end_is_settled_at_once() -> None:
+def test_a_dialog_that_opens_during_a_stop_is_answered_at_once() -> None:
     fold = with_frame()
     fold.opening("P")
     fold.ask(Stop())

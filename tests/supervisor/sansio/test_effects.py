@@ -1,4 +1,4 @@
-"""Effects are orders, complete in themselves: whoever carries one out adds nothing and decides nothing."""
+"""Effects are complete in themselves: the event source that performs one adds and decides nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from cdp_supervisor.sansio.effects import (
 from support.modules import classes_of
 
 S = SessionId("S")
-LEAST: dict[type, dict[str, Any]] = {
+REQUIRED: dict[type, dict[str, Any]] = {
     Send: {"ticket": 1, "session_id": S, "method": "Page.enable"},
     Forget: {"ticket": 1},
     Discover: {},
@@ -45,44 +45,44 @@ LEAST: dict[type, dict[str, Any]] = {
 }
 
 
-def test_the_union_has_every_effect() -> None:
-    assert set(get_args(Effect)) == set(LEAST) == classes_of(effects)
+def test_the_union_contains_every_effect() -> None:
+    assert set(get_args(Effect)) == set(REQUIRED) == classes_of(effects)
 
 
-@pytest.mark.parametrize("kind", LEAST)
-def test_an_order_is_a_value(kind: type) -> None:
-    """Two runs that order the same are seen to."""
-    made = kind(**LEAST[kind])
-    assert made == kind(**LEAST[kind])
-    for name, value in LEAST[kind].items():
+@pytest.mark.parametrize("kind", REQUIRED)
+def test_an_effect_is_a_value(kind: type) -> None:
+    """Two runs with the same effects compare as equal."""
+    made = kind(**REQUIRED[kind])
+    assert made == kind(**REQUIRED[kind])
+    for name, value in REQUIRED[kind].items():
         with pytest.raises(AttributeError):
             setattr(made, name, value)
-        assert made != kind(**{**LEAST[kind], name: "other"})
+        assert made != kind(**{**REQUIRED[kind], name: "other"})
 
 
-@pytest.mark.parametrize("kind", LEAST)
-def test_what_an_order_must_say_has_no_default(kind: type) -> None:
-    for name in LEAST[kind]:
-        given = {**LEAST[kind]}
+@pytest.mark.parametrize("kind", REQUIRED)
+def test_a_required_field_has_no_default(kind: type) -> None:
+    for name in REQUIRED[kind]:
+        given = {**REQUIRED[kind]}
         del given[name]
         with pytest.raises(TypeError):
             kind(**given)
 
 
-def test_auto_attach_without_a_session_is_the_browser_s_own() -> None:
+def test_auto_attach_without_a_session_is_for_the_root_session() -> None:
     assert AutoAttach().session_id is None
 
 
-def test_an_answer_without_a_value_is_none_and_no_error() -> None:
-    """Exactly one of the two is looked at: the error, where there is one."""
+def test_an_answer_has_by_default_the_value_none_and_no_error() -> None:
+    """Only one of the two counts: the error, if it is set."""
     assert (Answer(request_id=1).value, Answer(request_id=1).error) == (None, None)
 
 
-def test_a_command_without_params_says_none() -> None:
-    assert Send(**LEAST[Send]).params is None
+def test_the_params_of_a_command_are_none_by_default() -> None:
+    assert Send(**REQUIRED[Send]).params is None
 
 
-def test_lines_for_the_log_share_no_field() -> None:
+def test_two_notes_share_no_fields() -> None:
     first, second = Note(level="info", text="a"), Note(level="info", text="b")
     with pytest.raises(TypeError):
         first.fields["page"] = "T"  # type: ignore[index]

@@ -1,4 +1,4 @@
-"""What browsers say is read straight from the bytes and field by field: both see the same, and nothing odd breaks either."""
+"""Event params are read from the bytes or field by field: both agree, and no odd value breaks them."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def event(params: Any) -> Event:
 
 
 @given(params=PARAMS, kind=st.sampled_from(KINDS))
-def test_both_ways_of_reading_see_the_same(params: Any, kind: Any) -> None:
+def test_both_ways_of_reading_give_the_same_params(params: Any, kind: Any) -> None:
     with pytest.MonkeyPatch.context() as patched:
         quick = reader(kind)(event(params), MOST)
         patched.setattr(event_params, "ID", 0)
         assert reader(kind)(event(params), MOST) == quick
 
 
-def test_an_opening_is_read() -> None:
+def test_the_params_of_an_opening_are_read() -> None:
     params = {
         "frameId": "F",
         "type": "prompt",
@@ -78,25 +78,25 @@ def test_an_opening_is_read() -> None:
         "hasBrowserHandler": True,
         "newer": [1],
     }
-    wanted = DialogOpeningParams(frame_id="F", type="prompt", message="Name?", default_prompt="Ada", native=True)
-    assert reader(DialogOpeningParams)(event(params), MOST) == wanted
+    expected = DialogOpeningParams(frame_id="F", type="prompt", message="Name?", default_prompt="Ada", native=True)
+    assert reader(DialogOpeningParams)(event(params), MOST) == expected
 
 
-def test_what_is_missing_or_of_another_type_is_empty() -> None:
+def test_a_missing_field_or_one_of_another_type_is_empty() -> None:
     read = reader(FrameNavigatedParams)(event({"frame": {"id": 5, "url": "u", "parentId": None}, "type": {}}), MOST)
     assert read == FrameNavigatedParams(frame=FrameInfo(url="u"))
 
 
 @pytest.mark.parametrize("most", [20, 5_000])
-def test_texts_are_cut(most: int) -> None:
+def test_long_texts_are_cut(most: int) -> None:
     frame = {"id": "i" * 9_000, "url": "u" * 9_000, "name": "n" * 9_000}
     for read in (reader(FrameNavigatedParams)(event({"frame": frame}), most).frame, read_frame(frame, most)):
         assert (len(read.id), len(read.url), len(read.name)) == (ID, most, ID)
 
 
-def test_an_event_out_of_a_large_message_is_read() -> None:
-    text = {"method": "Page.frameNavigated", "params": {"frame": {"id": "F", "url": "x" * 300_000}}}
-    made = decode(memoryview(json.dumps(text).encode()))
+def test_an_event_of_a_large_message_is_read() -> None:
+    message = {"method": "Page.frameNavigated", "params": {"frame": {"id": "F", "url": "x" * 300_000}}}
+    made = decode(memoryview(json.dumps(message).encode()))
     assert isinstance(made, Event)
     assert not made.raw
     read = reader(FrameNavigatedParams)(made, MOST)
@@ -104,7 +104,7 @@ def test_an_event_out_of_a_large_message_is_read() -> None:
 
 
 @pytest.mark.parametrize("params", [[1], "text", 7])
-def test_params_that_are_no_object_are_told_of(params: Any) -> None:
+def test_params_that_are_not_an_object_raise(params: Any) -> None:
     with pytest.raises(RemoteProtocolError):
         reader(FrameAttachedParams)(event(params), MOST)
 
@@ -116,7 +116,7 @@ ODD_VALUES: list[Any] = [None, True, False, 0, 1, -1, 0.5, "", "text", [], ["tex
 
 
 @pytest.mark.parametrize("odd", ODD_VALUES)
-def test_what_is_of_another_type_is_as_if_it_had_not_been_said(odd: Any) -> None:
+def test_a_field_of_another_type_counts_as_missing(odd: Any) -> None:
     params = {"it": odd}
     assert text(params, "it") == (odd if isinstance(odd, str) else "")
     assert flag(params, "it") is (odd is True)
@@ -124,42 +124,42 @@ def test_what_is_of_another_type_is_as_if_it_had_not_been_said(odd: Any) -> None
     assert members(params, "it") == []
 
 
-def test_what_is_missing_is_empty() -> None:
+def test_a_missing_field_is_empty() -> None:
     assert (text({}, "it"), flag({}, "it"), member({}, "it"), members({}, "it")) == ("", False, {}, [])
 
 
-def test_one_is_not_yes() -> None:
-    """Only the boolean is: a truthy text such as "false" says nothing."""
+def test_only_the_boolean_true_sets_a_flag() -> None:
+    """A truthy value, such as the text "false", does not count."""
     assert not any(flag({"it": value}, "it") for value in (1, "true", "false", [0], {"a": 1}))
 
 
-def test_an_id_has_a_bound_too() -> None:
-    """Memory is bounded whatever a peer sends."""
+def test_a_long_id_is_cut() -> None:
+    """Memory stays bounded, whatever the browser sends."""
     assert len(text({"it": "x" * 5_000}, "it")) == 1_024
     assert text({"it": "x" * 1_024}, "it") == "x" * 1_024
 
 
 @pytest.mark.parametrize(("most", "seen"), [(0, ""), (2, "ab"), (3, "abc"), (9, "abc")])
-def test_a_text_is_cut_where_the_reader_says(most: int, seen: str) -> None:
+def test_a_text_is_cut_at_the_given_length(most: int, seen: str) -> None:
     assert text({"it": "abc"}, "it", most) == seen
 
 
-def test_a_member_is_the_thing_itself() -> None:
+def test_a_member_is_returned_without_a_copy() -> None:
     inner = {"a": {"b": 1}}
     assert member({"it": inner}, "it") is inner
 
 
-def test_of_a_list_the_objects_are_read_in_their_order() -> None:
+def test_the_objects_of_a_list_are_read_in_order() -> None:
     assert members({"it": [{"a": 1}, None, "b", {"c": 2}, [{"d": 3}], {}]}, "it") == [{"a": 1}, {"c": 2}, {}]
 
 
-def test_what_is_read_is_a_list_of_the_reader_s_own() -> None:
+def test_the_returned_list_is_a_copy() -> None:
     params = {"it": [{"a": 1}]}
     members(params, "it").clear()
     assert params == {"it": [{"a": 1}]}
 
 
-# ── sites ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── sites ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -184,9 +184,9 @@ def test_what_is_read_is_a_list_of_the_reader_s_own() -> None:
         ("", ""),
     ],
 )
-def test_a_site_is_a_scheme_and_the_last_two_names_of_a_host(url: str, site: str) -> None:
+def test_a_site_is_a_scheme_and_the_last_two_labels_of_a_host(url: str, site: str) -> None:
     assert site_of(url) == site
 
 
-def test_two_machines_are_no_site_for_their_numbers() -> None:
+def test_two_ip_addresses_are_two_sites() -> None:
     assert site_of("http://10.0.0.1/") != site_of("http://20.0.0.1/")

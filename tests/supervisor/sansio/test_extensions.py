@@ -1,4 +1,4 @@
-"""What extensions may do, and what they may not: hear, keep, send, note, be woken; and what they show."""
+"""Extensions: which inputs they receive, what they may return, and what they show."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def on_a_page(**options: Any) -> Any:
     return folded_machine.on_a_page(**options)
 
 
-def ordering(*orders: Any, on: type[Input] = BrowserEvent) -> Rule:
-    return lambda state, fed: (state, orders if type(fed) is on else ())
+def returning(*effects: Any, on: type[Input] = BrowserEvent) -> Rule:
+    return lambda state, received: (state, effects if type(received) is on else ())
 
 
 def send(**changed: Any) -> Any:
@@ -58,33 +58,33 @@ def raising(_state: Any, _input: Input) -> Any:
     raise KeyError("no")
 
 
-def fed(fold: Any, place: int = 0) -> Any:
+def extension_state(fold: Any, place: int = 0) -> Any:
     return fold.state.extensions[place].state
 
 
-def test_a_machine_is_fed_its_events_with_their_page_and_all_other_inputs() -> None:
-    machine = SampleExtension(events={LOG, "Page.frameAttached"})
-    fold = on_a_page(extensions=(machine,))
-    before = len(fed(fold))
+def test_an_extension_receives_its_events_with_their_page_and_all_other_inputs() -> None:
+    extension = SampleExtension(events={LOG, "Page.frameAttached"})
+    fold = on_a_page(extensions=(extension,))
+    before = len(extension_state(fold))
     fold.says(LOG, on="s-P")
     fold.says(LOG)
     fold.says("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
     fold.says("Page.frameAttached", frameId="B")
     fold.says("Page.frameDetached", on="s-P", frameId="A")
     fold.passes(0.1)
-    heard = fed(fold)[before:]
-    assert [getattr(each, "page", "-") for each in heard] == ["P", None, "P", None, "-"]
-    assert fold.shown().extensions["stranger"] == {"fed": len(fed(fold))}
+    received = extension_state(fold)[before:]
+    assert [getattr(each, "page", "-") for each in received] == ["P", None, "P", None, "-"]
+    assert fold.shown().extensions["stranger"] == {"fed": len(extension_state(fold))}
 
 
-def test_each_machine_hears_of_its_own_events_alone() -> None:
+def test_each_extension_receives_only_its_own_events() -> None:
     fold = on_a_page(extensions=(SampleExtension(events={LOG}), SampleExtension(events={"X.y"}, name="other")))
-    before = [len(fed(fold, 0)), len(fed(fold, 1))]
+    before = [len(extension_state(fold, 0)), len(extension_state(fold, 1))]
     fold.says(LOG, on="s-P")
-    assert [len(fed(fold, 0)), len(fed(fold, 1))] == [before[0] + 1, before[1]]
+    assert [len(extension_state(fold, 0)), len(extension_state(fold, 1))] == [before[0] + 1, before[1]]
 
 
-def test_what_only_machines_keep_is_a_new_state_and_what_they_do_not_is_none() -> None:
+def test_an_event_makes_a_new_state_only_if_an_extension_changes_its_state() -> None:
     fold = on_a_page(extensions=(SampleExtension(lambda state, _input: (state, ()), events={LOG}),))
     before = fold.state
     fold.says(LOG, on="s-P")
@@ -99,32 +99,32 @@ def test_what_only_machines_keep_is_a_new_state_and_what_they_do_not_is_none() -
     assert keeps.state.pages is before.pages
 
 
-def test_an_event_that_only_machines_want_still_brings_what_is_due() -> None:
+def test_an_event_that_only_extensions_use_still_runs_due_deadlines() -> None:
     fold = on_a_page(extensions=(SampleExtension(events={LOG}),))
     fold.now = 3.0
     fold.says(LOG, on="s-P")
     assert fold.health() == "blocked"
 
 
-def test_an_event_of_an_older_link_is_fed_to_no_machine() -> None:
+def test_extensions_receive_no_event_of_an_older_link() -> None:
     fold = on_a_page(extensions=(SampleExtension(events={LOG}),))
-    before = fed(fold)
+    before = extension_state(fold)
     fold.feed(BrowserEvent(at=fold.at, generation=0, event=folded_machine.event_of(LOG, {}, "s-P")))
-    assert fed(fold) is before
+    assert extension_state(fold) is before
     assert fold.count("inputs_of_older_links") == 1
 
 
-def test_a_page_that_was_filled_in_already_is_taken_as_it_is() -> None:
-    """A replayed event may say its page."""
+def test_a_page_that_is_already_filled_in_is_kept() -> None:
+    """A replayed event may contain its page."""
     fold = on_a_page(extensions=(SampleExtension(events={LOG}),))
     fold.feed(BrowserEvent(at=fold.at, generation=1, event=folded_machine.event_of(LOG, {}, "s-P"), page="P"))
-    assert fed(fold)[-1].page == "P"
+    assert extension_state(fold)[-1].page == "P"
 
 
-def test_a_machine_may_send_and_note_and_is_told_of_no_end() -> None:
+def test_an_extension_may_send_and_note_and_receives_no_end_of_its_commands() -> None:
     send = Send(ticket=7, session_id=None, method="Log.clear")
     note = Note(level="info", text="seen")
-    fold = on_a_page(extensions=(SampleExtension(ordering(send, note), events={LOG}),))
+    fold = on_a_page(extensions=(SampleExtension(returning(send, note), events={LOG}),))
     tickets = fold.state.tickets
     fold.says(LOG, on="s-P")
     assert fold.last == (replace(send, ticket=0), note)
@@ -135,168 +135,168 @@ def test_a_machine_may_send_and_note_and_is_told_of_no_end() -> None:
     ("rule", "why"),
     [
         (raising, "it raised KeyError"),
-        (ordering(Dial(generation=9)), "it returned something other than Send or Note"),
-        (ordering(Answer(request_id=1)), "it returned something other than Send or Note"),
-        (ordering(*[Send(ticket=0, session_id=None, method="Log.clear")] * 9), "it sent 9 commands for one input"),
+        (returning(Dial(generation=9)), "it returned something other than Send or Note"),
+        (returning(Answer(request_id=1)), "it returned something other than Send or Note"),
+        (returning(*[Send(ticket=0, session_id=None, method="Log.clear")] * 9), "it sent 9 commands for one input"),
         (lambda _state, _input: None, "it raised TypeError"),
         (lambda state, _input: (state, 5), "it raised TypeError"),
-        (ordering(None), "it returned something other than Send or Note"),
-        (ordering(note(level="fatal")), "it returned an invalid Note"),
-        (ordering(note(level=[])), "it raised TypeError"),
-        (ordering(note(text=None)), "it returned an invalid Note"),
-        (ordering(note(fields=[1])), "it returned an invalid Note"),
-        (ordering(send(session_id=5)), "it returned an invalid Send"),
-        (ordering(send(method="")), "it returned an invalid Send"),
-        (ordering(send(method=None)), "it returned an invalid Send"),
-        (ordering(send(method=5)), "it returned an invalid Send"),
-        (ordering(send(params={"a": object()})), "it sent Log.clear with params that are not JSON"),
-        (ordering(send(params={"a": math.nan})), "it sent Log.clear with params that are not JSON"),
-        (ordering(send(params=5)), "it sent Log.clear with params that are not JSON"),
-        (ordering(send(method="x" * 99, params=5)), f"it sent {'x' * 64} with params that are not JSON"),
-        (ordering(send(), note(), send(method="")), "it returned an invalid Send"),
+        (returning(None), "it returned something other than Send or Note"),
+        (returning(note(level="fatal")), "it returned an invalid Note"),
+        (returning(note(level=[])), "it raised TypeError"),
+        (returning(note(text=None)), "it returned an invalid Note"),
+        (returning(note(fields=[1])), "it returned an invalid Note"),
+        (returning(send(session_id=5)), "it returned an invalid Send"),
+        (returning(send(method="")), "it returned an invalid Send"),
+        (returning(send(method=None)), "it returned an invalid Send"),
+        (returning(send(method=5)), "it returned an invalid Send"),
+        (returning(send(params={"a": object()})), "it sent Log.clear with params that are not JSON"),
+        (returning(send(params={"a": math.nan})), "it sent Log.clear with params that are not JSON"),
+        (returning(send(params=5)), "it sent Log.clear with params that are not JSON"),
+        (returning(send(method="x" * 99, params=5)), f"it sent {'x' * 64} with params that are not JSON"),
+        (returning(send(), note(), send(method="")), "it returned an invalid Send"),
     ],
     ids=lambda each: each[:60] if isinstance(each, str) else "",
 )
-def test_a_machine_that_does_what_it_may_not_is_switched_off_and_nothing_else(rule: Rule, why: str) -> None:
+def test_an_extension_that_breaks_a_rule_is_disabled_and_nothing_else_changes(rule: Rule, why: str) -> None:
     fold = on_a_page(
-        extensions=(SampleExtension(_armed(rule), events={LOG}), SampleExtension(name="other", events={LOG}))
+        extensions=(SampleExtension(_for_events_only(rule), events={LOG}), SampleExtension(name="other", events={LOG}))
     )
-    before = len(fed(fold, 1))
+    before = len(extension_state(fold, 1))
     fold.says(LOG, on="s-P")
     assert fold.state.extensions[0].off == why
     assert fold.count("machines_switched_off") == 1
     assert "an extension was disabled" in fold.notes()
     assert not [each for each in fold.last if not isinstance(each, Note)]
-    assert len(fed(fold, 1)) == before + 1
+    assert len(extension_state(fold, 1)) == before + 1
     assert fold.shown().extensions["stranger"] == {"off": why}
     fold.says(LOG, on="s-P").passes(0.1)
     assert fold.count("machines_switched_off") == 1
 
 
-def _armed(rule: Rule) -> Rule:
-    """The rule, for its own event alone: until then it is a good machine."""
+def _for_events_only(rule: Rule) -> Rule:
+    """Return a rule that is applied to events only: any other input changes nothing."""
 
-    def armed(state: Any, input: Input) -> Any:
+    def guarded(state: Any, input: Input) -> Any:
         return rule(state, input) if isinstance(input, BrowserEvent) else (state, ())
 
-    return armed
+    return guarded
 
 
-def test_a_machine_that_was_switched_off_is_fed_nothing() -> None:
-    heard: list[Input] = []
+def test_a_disabled_extension_receives_nothing() -> None:
+    received: list[Input] = []
 
     def once(state: Any, input: Input) -> Any:
         if isinstance(input, BrowserEvent):
-            heard.append(input)
+            received.append(input)
             raise KeyError
         return state, ()
 
     fold = on_a_page(extensions=(SampleExtension(once, events={LOG}),))
     fold.says(LOG, on="s-P")
-    heard.clear()
+    received.clear()
     fold.says(LOG, on="s-P")
-    fold.now = 3.0  # something is due: not the quick way
+    fold.now = 3.0  # a deadline is due: not the short path
     fold.says(LOG, on="s-P")
-    assert not heard
+    assert not received
 
 
 @pytest.mark.parametrize(
-    "order", [send(session_id="s-P"), send(params={"a": [1, None]}), note(level="debug"), note(fields={"a": object()})]
+    "effect", [send(session_id="s-P"), send(params={"a": [1, None]}), note(level="debug"), note(fields={"a": object()})]
 )
-def test_a_good_order_is_carried_out(order: Any) -> None:
-    fold = on_a_page(extensions=(SampleExtension(ordering(order), events={LOG}),))
+def test_a_valid_effect_is_performed(effect: Any) -> None:
+    fold = on_a_page(extensions=(SampleExtension(returning(effect), events={LOG}),))
     fold.says(LOG, on="s-P")
-    assert fold.last == (order,)
+    assert fold.last == (effect,)
     assert not fold.state.extensions[0].off
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf, True, "soon", 10**400], ids=lambda odd: str(odd)[:9])
-def test_a_machine_whose_deadline_is_no_time_is_switched_off(odd: Any) -> None:
-    machine = SampleExtension(wants=2.0)
-    fold = on_a_page(extensions=(machine,))
-    machine.wants = odd
+def test_an_extension_with_an_invalid_deadline_is_disabled(odd: Any) -> None:
+    extension = SampleExtension(wants=2.0)
+    fold = on_a_page(extensions=(extension,))
+    extension.wants = odd
     fold.passes(0.1)
     assert fold.state.extensions[0].off == "its deadline is not a finite number"
     assert "extension stranger scheduled it" not in fold.because()
 
 
-def test_eight_commands_for_one_input_are_not_too_many() -> None:
-    orders = [Send(ticket=0, session_id=None, method="Log.clear")] * 8
-    fold = on_a_page(extensions=(SampleExtension(ordering(*orders), events={LOG}),))
+def test_an_extension_may_send_eight_commands_for_one_input() -> None:
+    sends = [Send(ticket=0, session_id=None, method="Log.clear")] * 8
+    fold = on_a_page(extensions=(SampleExtension(returning(*sends), events={LOG}),))
     fold.says(LOG, on="s-P")
     assert len(fold.last) == 8
     assert not fold.state.extensions[0].off
 
 
-def test_a_machine_is_woken_when_it_asked_for_it_and_only_it() -> None:
-    machine = SampleExtension(wants=2.0)
-    fold = on_a_page(extensions=(machine, SampleExtension(name="other")))
+def test_only_the_extension_with_the_due_deadline_receives_the_time() -> None:
+    extension = SampleExtension(wants=2.0)
+    fold = on_a_page(extensions=(extension, SampleExtension(name="other")))
     assert "extension stranger scheduled it" in fold.because()
-    others = len(fed(fold, 1))
-    machine.rule = functools.partial(_rung, machine)
+    others = len(extension_state(fold, 1))
+    extension.rule = functools.partial(_end_schedule, extension)
     fold.now = 2.0
     fold.says("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
-    assert type(fed(fold)[-1]) is TimePassed
-    assert fed(fold)[-1].at.mono == 2.0
+    assert type(extension_state(fold)[-1]) is TimePassed
+    assert extension_state(fold)[-1].at.mono == 2.0
     assert "extension stranger scheduled it" not in fold.because()
-    assert len(fed(fold, 1)) == others
+    assert len(extension_state(fold, 1)) == others
 
 
-def _rung(machine: SampleExtension, state: Any, input: Input) -> tuple[Any, Iterable[Effect]]:
-    """Once its time has come it wants no other."""
-    machine.wants = None
+def _end_schedule(extension: SampleExtension, state: Any, input: Input) -> tuple[Any, Iterable[Effect]]:
+    """Keep the input, and schedule no other deadline."""
+    extension.wants = None
     return (*state, input), ()
 
 
-def test_a_machine_may_change_its_mind_about_the_time() -> None:
-    machine = SampleExtension(wants=2.0)
-    fold = on_a_page(extensions=(machine,))
+def test_an_extension_may_move_or_cancel_its_deadline() -> None:
+    extension = SampleExtension(wants=2.0)
+    fold = on_a_page(extensions=(extension,))
 
-    def wakes() -> list[float]:
+    def deadlines() -> list[float]:
         return [at for at, _, why in fold.state.deadline_entries if "extension" in why]
 
     fold.passes(0.1)
-    assert wakes() == [2.0]
-    machine.wants = 1.5
+    assert deadlines() == [2.0]
+    extension.wants = 1.5
     fold.passes(0.1)
-    assert wakes() == [1.5]
-    machine.wants = None
+    assert deadlines() == [1.5]
+    extension.wants = None
     fold.passes(0.1)
-    assert wakes() == []
+    assert deadlines() == []
 
 
-def test_an_event_on_the_quick_way_may_set_a_time_as_well() -> None:
-    machine = SampleExtension(events={LOG})
-    fold = on_a_page(extensions=(machine,))
-    machine.wants = 2.0
+def test_an_event_on_the_short_path_may_set_a_deadline_too() -> None:
+    extension = SampleExtension(events={LOG})
+    fold = on_a_page(extensions=(extension,))
+    extension.wants = 2.0
     fold.says(LOG, on="s-P")
     assert "extension stranger scheduled it" in fold.because()
 
 
-def test_a_machine_that_asks_for_what_is_over_is_woken_and_never_for_ever() -> None:
-    """Each deadline is later than all that was seen: a step ends."""
+def test_a_deadline_in_the_past_does_not_repeat_for_ever() -> None:
+    """Each deadline is later than every time seen so far, so a step ends."""
     fold = on_a_page(extensions=(SampleExtension(wants=0.0),))
     fold.passes(0.1)
     assert fold.state.deadline_entries[0][0] > 0.1
 
 
-def test_a_machine_that_was_switched_off_is_not_woken() -> None:
-    machine = SampleExtension(wants=2.0)
-    fold = on_a_page(extensions=(machine,))
-    machine.rule = raising
+def test_the_deadline_of_a_disabled_extension_is_not_run() -> None:
+    extension = SampleExtension(wants=2.0)
+    fold = on_a_page(extensions=(extension,))
+    extension.rule = raising
     fold.passes(0.1)
     assert "extension stranger scheduled it" not in fold.because()
     key = ("machine:stranger", 5.0)
     fold.state = replace(
         fold.state,
-        deadlines=added(fold.state.deadlines, (key[1], key[0], "as if it had asked before")),
+        deadlines=added(fold.state.deadlines, (key[1], key[0], "as if scheduled before")),
         deadline_of=fold.state.deadline_of.set(*key),
     )
     fold.passes(10.0)
     assert fold.count("machines_switched_off") == 1
 
 
-def test_what_only_keeps_is_fed_several_at_once() -> None:
+def test_an_extension_that_folds_receives_several_events_at_once() -> None:
     keeper, other = folded_machine.Keeper(), folded_machine.Keeper(name="other", events={LOG, "X.y"})
     fold = on_a_page(extensions=(keeper, other))
     after = extensions.fold(
@@ -308,30 +308,30 @@ def test_what_only_keeps_is_fed_several_at_once() -> None:
 
 
 @pytest.mark.parametrize("text", ["fatal", "x"])
-def test_what_fails_or_is_more_than_keeping_is_not_fed_at_once(text: str) -> None:
+def test_events_are_not_folded_at_once_if_an_extension_fails_or_does_not_fold(text: str) -> None:
     more = () if text == "fatal" else (SampleExtension(events={LOG}),)
     fold = on_a_page(extensions=(folded_machine.Keeper(), *more))
     assert extensions.fold(fold.state, folded_machine.lines(fold, text)) is None
 
 
-def test_what_is_kept_by_nobody_makes_no_state() -> None:
+def test_events_that_no_extension_keeps_make_no_new_state() -> None:
     fold = on_a_page(
-        extensions=(folded_machine.Keeper(ignores="x"), folded_machine.Keeper(name="deaf", events={"Z.z"}))
+        extensions=(folded_machine.Keeper(ignores="x"), folded_machine.Keeper(name="idle", events={"Z.z"}))
     )
     assert extensions.fold(fold.state, folded_machine.lines(fold, "x")) is fold.state
 
 
-# ── what they show ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── views ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @attrs.define
 class Counting:
-    """Counts, and how often it was looked at; `raises` where it is."""
+    """An extension that counts its inputs and the calls of `view`; `view` raises `raises` if given."""
 
     name: str = "counting"
     raises: type[BaseException] | None = None
     sends: int = 0
-    looked_at: int = 0
+    view_calls: int = 0
     shows: Any = None
     events: frozenset[str] = frozenset({"Page.loadEventFired"})
 
@@ -345,53 +345,53 @@ class Counting:
         return None
 
     def view(self, state: int, /) -> Any:
-        self.looked_at += 1
+        self.view_calls += 1
         if self.raises is not None:
-            raise self.raises("what a page wrote")
+            raise self.raises("text of a page")
         return {"counted": state} if self.shows is None else self.shows
 
 
-def views(*machines: Counting, off: str = "") -> ExtensionViews:
-    return ExtensionViews(tuple(HostedExtension(extension=each, state=3, off=off) for each in machines))
+def views(*hosted: Counting, off: str = "") -> ExtensionViews:
+    return ExtensionViews(tuple(HostedExtension(extension=each, state=3, off=off) for each in hosted))
 
 
-def test_each_machine_is_shown_by_its_name_in_the_order_given() -> None:
+def test_each_extension_is_shown_by_its_name_in_the_given_order() -> None:
     shown = views(Counting("b"), Counting("a"))
     assert list(shown) == ["b", "a"]
     assert len(shown) == 2
     assert shown == {"b": {"counted": 3}, "a": {"counted": 3}}
 
 
-def test_a_view_is_made_when_it_is_looked_at_and_once() -> None:
-    """Most snapshots are taken for something else."""
-    machine = Counting()
-    shown = views(machine)
-    assert (list(shown), len(shown), machine.looked_at) == (["counting"], 1, 0)
+def test_a_view_is_made_once_and_only_when_it_is_read() -> None:
+    """Most snapshots are read for their other parts."""
+    extension = Counting()
+    shown = views(extension)
+    assert (list(shown), len(shown), extension.view_calls) == (["counting"], 1, 0)
     assert shown["counting"] is shown["counting"]
-    assert machine.looked_at == 1
+    assert extension.view_calls == 1
 
 
-def test_of_several_machines_only_the_one_that_is_asked_for_makes_its_view() -> None:
-    asked, other = Counting("asked"), Counting("other")
-    assert views(asked, other)["asked"] == {"counted": 3}
-    assert (asked.looked_at, other.looked_at) == (1, 0)
+def test_reading_one_view_makes_no_other() -> None:
+    wanted, other = Counting("wanted"), Counting("other")
+    assert views(wanted, other)["wanted"] == {"counted": 3}
+    assert (wanted.view_calls, other.view_calls) == (1, 0)
 
 
-def test_a_machine_that_there_is_not_is_no_key() -> None:
+def test_an_unknown_extension_is_not_a_key() -> None:
     shown = views(Counting())
     assert shown.get("other") is None
     with pytest.raises(KeyError):
         shown["other"]
 
 
-def test_a_view_that_raises_says_so_and_keeps_no_other_from_being_shown() -> None:
-    """By the type alone: what it says may be what a page wrote."""
+def test_a_view_that_raises_is_shown_as_off_and_the_others_are_shown() -> None:
+    """Only the type is shown: the message may contain page text."""
     shown = views(Counting("broken", raises=ZeroDivisionError), Counting("sound"))
     assert shown == {"broken": {"off": "its view raised ZeroDivisionError"}, "sound": {"counted": 3}}
 
 
 @pytest.mark.parametrize("odd", [[1], "text", 5, True])
-def test_a_view_that_is_no_object_says_so(odd: Any) -> None:
+def test_a_view_that_is_not_an_object_is_shown_as_off(odd: Any) -> None:
     assert views(Counting(shows=odd), Counting("sound")) == {
         "counting": {"off": "its view is not a JSON object"},
         "sound": {"counted": 3},
@@ -407,40 +407,40 @@ def test_a_view_that_is_no_object_says_so(odd: Any) -> None:
         ({"a": {1}}, "TypeError"),
     ],
 )
-def test_a_view_that_no_json_can_say_says_so(odd: Any, kind: str) -> None:
-    """A snapshot is JSON, for whoever writes or sends it."""
+def test_a_view_that_is_not_json_is_shown_as_off(odd: Any, kind: str) -> None:
+    """A snapshot is always valid JSON."""
     shown = views(Counting(shows=odd))
     assert shown == {"counting": {"off": f"its view raised {kind}"}}
     json.dumps(dict(shown))
 
 
-def test_a_view_that_holds_itself_says_so() -> None:
+def test_a_view_that_contains_itself_is_shown_as_off() -> None:
     circle: dict[str, Any] = {}
     circle["a"] = circle
     assert views(Counting(shows=circle)) == {"counting": {"off": "its view raised ValueError"}}
 
 
-def test_what_is_no_exception_of_the_machine_s_goes_on() -> None:
-    """An interrupt is the program's."""
+def test_an_exception_that_is_not_an_error_of_the_extension_propagates() -> None:
+    """`KeyboardInterrupt` stops the program."""
     with pytest.raises(KeyboardInterrupt):
         views(Counting(raises=KeyboardInterrupt))["counting"]
 
 
-def test_a_machine_that_was_switched_off_shows_why_and_is_not_asked() -> None:
-    machine = Counting()
-    assert dict(views(machine, off="it raised ValueError")) == {"counting": {"off": "it raised ValueError"}}
-    assert machine.looked_at == 0
+def test_a_disabled_extension_shows_the_reason_and_its_view_is_not_called() -> None:
+    extension = Counting()
+    assert dict(views(extension, off="it raised ValueError")) == {"counting": {"off": "it raised ValueError"}}
+    assert extension.view_calls == 0
 
 
-def test_views_are_written_as_what_they_show() -> None:
+def test_the_repr_of_views_shows_their_content() -> None:
     assert repr(views(Counting())) == "{'counting': {'counted': 3}}"
     assert repr(views()) == "{}"
 
 
 @pytest.mark.parametrize(("sends", "off"), [(MAX_SENDS, ""), (MAX_SENDS + 1, "it sent 9 commands for one input")])
-def test_so_many_commands_may_a_machine_send_for_one_input(sends: int, off: str) -> None:
-    machine: Extension[Any] = Counting(sends=sends)
+def test_the_number_of_commands_for_one_input_is_limited(sends: int, off: str) -> None:
+    extension: Extension[Any] = Counting(sends=sends)
     loaded = BrowserEvent(at=Instant(mono=1.0), generation=1, event=Event(method="Page.loadEventFired"))
-    made = step(initial_state(extensions=(machine,)), loaded)
+    made = step(initial_state(extensions=(extension,)), loaded)
     assert made.state.extensions[0].off == off
     assert sum(isinstance(each, Send) for each in made.effects) == (0 if off else sends)

@@ -1,4 +1,4 @@
-"""The page that a request means when it names none."""
+"""The focus: the page that a request without a target goes to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support import folded_machine
 from support.state_parts import T, U, page, state_of
 
 EVAL = "Runtime.evaluate"
-called, error = folded_machine.called, folded_machine.error
+call, error_of = folded_machine.called, folded_machine.error
 ONE, TWO = page(), page(id=U, number=2)
 
 
@@ -24,7 +24,7 @@ def on_a_page(**options: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("pages", "focus", "page_gone", "meant"),
+    ("pages", "focus", "page_gone", "expected"),
     [
         ((), None, None, None),
         ((ONE,), None, None, T),
@@ -35,22 +35,22 @@ def on_a_page(**options: Any) -> Any:
         ((ONE,), T, (U, "closed"), T),
     ],
 )
-def test_the_page_that_is_meant_is_the_focused_one_or_the_only_one(
-    pages: tuple[Page, ...], focus: Any, page_gone: Any, meant: Any
+def test_the_focus_is_the_focused_page_or_the_only_page(
+    pages: tuple[Page, ...], focus: Any, page_gone: Any, expected: Any
 ) -> None:
-    """It never moves by itself: where the focused page is gone, the one that is left is not meant."""
+    """It never moves automatically: if the focused page is gone, the remaining page does not replace it."""
     state = state_of(*pages, focus=focus, page_gone=page_gone)
     found = focused_page(state)
-    assert (None if found is None else found.id) == meant
-    assert snapshot(state).focus == meant
+    assert (None if found is None else found.id) == expected
+    assert snapshot(state).focus == expected
 
 
-def test_focus_is_set_refused_and_unset() -> None:
+def test_the_focus_can_be_set_refused_and_unset() -> None:
     fold = on_a_page()
     fold.attach("Q")
     assert fold.answers[fold.ask(Focus(target_id="Q"))].error is None
     assert fold.shown().focus == "Q"
-    assert isinstance(error(fold, fold.ask(Focus(target_id="X"))), UnknownTarget)
+    assert isinstance(error_of(fold, fold.ask(Focus(target_id="X"))), UnknownTarget)
     assert fold.shown().focus == "Q"
     fold.says("Target.targetDestroyed", targetId="Q")
     assert fold.shown().page_gone == ("Q", "closed")
@@ -59,57 +59,57 @@ def test_focus_is_set_refused_and_unset() -> None:
     assert (fold.shown().page_gone, fold.shown().focus) == (None, "P")
 
 
-def test_the_only_page_is_remembered_as_the_one_that_was_meant() -> None:
-    """Whoever named none meant it: what comes after it is not what they meant."""
+def test_the_only_page_is_remembered_as_the_focus() -> None:
+    """Requests without a target went to it, so they do not go to a later page."""
     fold = on_a_page().lists("P")
     fold.attach("Q", openerId="P")
     fold.says("Target.targetDestroyed", targetId="P")
     assert (fold.shown().focus, fold.shown().page_gone) == (None, ("P", "closed"))
-    assert isinstance(error(fold, called(fold)), AmbiguousTarget)
+    assert isinstance(error_of(fold, call(fold)), AmbiguousTarget)
     fold.ask(Focus())
-    called(fold)
+    call(fold)
     assert fold.sent(EVAL).session_id == "s-Q"
 
 
-def test_who_called_the_only_page_meant_it_whatever_the_list_says() -> None:
+def test_a_call_without_a_target_makes_the_only_page_the_focus_before_the_list_arrives() -> None:
     fold = on_a_page()
     fold.attach("Q")
     fold.says("Target.targetDestroyed", targetId="Q")
-    called(fold)
+    call(fold)
     fold.attach("R")
     fold.says("Target.targetDestroyed", targetId="P")
     assert (fold.shown().focus, fold.shown().page_gone) == (None, ("P", "closed"))
 
 
 @pytest.mark.parametrize("gone", ["P", "Q"])
-def test_of_two_pages_that_were_there_first_none_is_meant(gone: str) -> None:
+def test_of_two_initial_pages_neither_is_remembered_as_the_focus(gone: str) -> None:
     fold = on_a_page()
     fold.attach("Q")
     fold.lists("P", "Q").says("Target.targetDestroyed", targetId=gone)
     assert (fold.shown().focus, fold.shown().page_gone) == ({"P": "Q", "Q": "P"}[gone], None)
 
 
-def test_a_page_that_was_never_meant_goes_unnoticed() -> None:
+def test_the_end_of_a_page_without_the_focus_changes_nothing() -> None:
     fold = on_a_page()
     fold.attach("Q", openerId="P")
     fold.says("Target.targetDestroyed", targetId="Q")
     assert (fold.shown().focus, fold.shown().page_gone) == ("P", None)
 
 
-def test_to_focus_none_means_the_only_page_from_now_on() -> None:
+def test_focusing_no_page_selects_the_only_page() -> None:
     fold = on_a_page()
     fold.attach("Q")
-    fold.ask(Focus())  # of two: neither is meant
+    fold.ask(Focus())  # two pages exist: neither is selected
     fold.says("Target.targetDestroyed", targetId="P")
     assert (fold.shown().focus, fold.shown().page_gone) == ("Q", None)
-    fold.ask(Focus())  # of one: it is
+    fold.ask(Focus())  # one page exists: it is selected
     fold.attach("R")
     fold.says("Target.targetDestroyed", targetId="Q")
     assert (fold.shown().focus, fold.shown().page_gone) == (None, ("Q", "closed"))
     assert fold.state.only_page is None
 
 
-def test_a_page_that_opens_after_the_meant_one_went_is_not_meant() -> None:
+def test_a_page_that_opens_after_the_focused_one_is_gone_does_not_get_the_focus() -> None:
     fold = on_a_page().lists("P")
     fold.says("Target.targetDestroyed", targetId="P")
     fold.attach("Q")

@@ -1,4 +1,4 @@
-"""The frames of a page: what comes, moves between processes, and goes, in whichever order it is told."""
+"""The frames of a page: how they are added, navigate, move between processes and are removed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def with_tree(*nodes: str, **options: Any) -> Any:
     return folded_machine.with_tree(*nodes, **options)
 
 
-def attached(fold: Any, frame: str, above: str = "P", *, on: str = "s-P") -> None:
-    fold.says("Page.frameAttached", on=on, frameId=frame, parentFrameId=above)
+def attached(fold: Any, frame: str, parent: str = "P", *, on: str = "s-P") -> None:
+    fold.says("Page.frameAttached", on=on, frameId=frame, parentFrameId=parent)
 
 
 def navigated(fold: Any, frame: str, *, on: str = "s-P", type: str = "Navigation", **shown: Any) -> None:
@@ -30,9 +30,9 @@ def detached(fold: Any, frame: str, reason: str = "remove", *, on: str = "s-P") 
     fold.says("Page.frameDetached", on=on, frameId=frame, reason=reason)
 
 
-def oopif(fold: Any, frame: str = "F", above: str = "P", **info: Any) -> None:
-    """A frame gets a session of its own."""
-    fold.attach(frame, "iframe", of="s-P", parentFrameId=above, **info)
+def oopif(fold: Any, frame: str = "F", parent: str = "P", **info: Any) -> None:
+    """Attach a session to a frame: it is out of process."""
+    fold.attach(frame, "iframe", of="s-P", parentFrameId=parent, **info)
 
 
 def frame_of(fold: Any, frame: str) -> Any:
@@ -44,7 +44,7 @@ def shown_frame(fold: Any, frame: str) -> Any:
     return next(each for each in page.frames() if each.frame_id == frame)
 
 
-# ── coming ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── added frames ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_frame_that_attaches_is_shown_below_its_parent() -> None:
@@ -54,8 +54,8 @@ def test_a_frame_that_attaches_is_shown_below_its_parent() -> None:
     assert fold.reported(FrameAdded)[-1] == FrameAdded(frame_id="B", target_id="P", parent_id="A")
 
 
-def test_a_frame_is_shown_once_the_one_above_it_is_known() -> None:
-    """What two sessions say overtakes each other (fact 38)."""
+def test_a_frame_is_shown_once_its_parent_is_known() -> None:
+    """The events of two sessions overtake each other (fact 38)."""
     fold = with_tree()
     attached(fold, "B", "A")
     assert fold.tree() == {"P": {}}
@@ -64,14 +64,14 @@ def test_a_frame_is_shown_once_the_one_above_it_is_known() -> None:
 
 
 @pytest.mark.parametrize("frame", ["", "P"])
-def test_neither_the_page_nor_nothing_attaches_to_the_page(frame: str) -> None:
+def test_an_attached_frame_with_an_empty_id_or_the_id_of_the_page_is_ignored(frame: str) -> None:
     fold = with_tree()
     before = fold.page()
     attached(fold, frame)
     assert fold.page() is before
 
 
-def test_what_another_session_says_of_a_frame_is_older_and_passed_over() -> None:
+def test_reports_of_a_frame_from_another_session_are_stale_and_ignored() -> None:
     fold = with_tree("F")
     oopif(fold, url="http://own/")
     before = fold.page()
@@ -83,7 +83,7 @@ def test_what_another_session_says_of_a_frame_is_older_and_passed_over() -> None
     assert fold.page().frames["F"] is before.frames["F"]
 
 
-def test_a_frame_that_attaches_again_has_come_back_into_the_process_above() -> None:
+def test_a_frame_that_attaches_again_has_moved_back_to_its_parent_s_process() -> None:
     """Demotion: its own session has ended (fact 39)."""
     fold = with_tree("F")
     oopif(fold)
@@ -94,7 +94,7 @@ def test_a_frame_that_attaches_again_has_come_back_into_the_process_above() -> N
     assert shown_frame(fold, "F").session_id == "s-P"
 
 
-def test_beyond_the_limit_frames_are_counted_and_the_view_says_so() -> None:
+def test_frames_beyond_the_limit_are_counted_and_the_view_shows_it() -> None:
     fold = with_tree("A", limits=Limits(frames_kept=2))
     attached(fold, "B")
     navigated(fold, "C", parentId="P")
@@ -105,10 +105,10 @@ def test_beyond_the_limit_frames_are_counted_and_the_view_says_so() -> None:
     assert page.frame_tree()["truncated"]
 
 
-# ── showing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── navigations ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_navigation_tells_what_a_frame_shows() -> None:
+def test_a_navigation_sets_url_name_and_origin_of_a_frame() -> None:
     fold = with_tree("A")
     navigated(fold, "A", url="http://b/", urlFragment="#f", name="n", securityOrigin="http://b")
     shown = shown_frame(fold, "A")
@@ -117,7 +117,7 @@ def test_a_navigation_tells_what_a_frame_shows() -> None:
     assert fold.page().url == "http://P/"
 
 
-def test_a_navigation_of_the_top_is_one_of_the_page_and_ends_its_crash() -> None:
+def test_a_navigation_of_the_top_frame_updates_the_page_and_ends_its_crash() -> None:
     fold = with_tree()
     fold.says("Inspector.targetCrashed", on="s-P")
     navigated(fold, "P", url="http://b/")
@@ -125,53 +125,53 @@ def test_a_navigation_of_the_top_is_one_of_the_page_and_ends_its_crash() -> None
     assert fold.health() == "ok"
 
 
-def test_a_navigation_drops_what_was_below_and_says_so() -> None:
-    """The browser says nothing of the frames of a document that was left (fact 9)."""
+def test_a_navigation_removes_the_descendants_and_publishes_it() -> None:
+    """The browser does not report the removal of the frames of a left document (fact 9)."""
     fold = with_tree("A", "A/B", "A/B/C", "D")
     navigated(fold, "A", url="http://b/")
     assert fold.tree() == {"P": {"A": {}, "D": {}}}
     assert sorted(each.frame_id for each in fold.reported(FrameRemoved)) == ["B", "C"]
 
 
-def test_a_frame_may_be_told_of_first_by_its_navigation() -> None:
+def test_a_navigation_may_be_the_first_report_of_a_frame() -> None:
     fold = with_tree()
     navigated(fold, "A", parentId="P", url="http://b/")
     assert shown_frame(fold, "A").url == "http://b/"
     assert shown_frame(fold, "A").parent_frame_id == "P"
 
 
-def test_the_top_is_below_nobody_whatever_is_said() -> None:
+def test_the_top_frame_has_no_parent_whatever_the_event_contains() -> None:
     fold = folded_machine.on_a_page()
     navigated(fold, "P", parentId="X", url="http://b/")
     assert fold.tree() == {"P": {}}
     assert frame_of(fold, "P").parent_id is None
 
 
-def test_a_navigation_of_nothing_is_none() -> None:
+def test_a_navigation_without_a_frame_is_ignored() -> None:
     fold = with_tree()
     before = fold.page()
     fold.says("Page.frameNavigated", on="s-P", type="Navigation")
     assert fold.page() is before
 
 
-def test_a_restored_document_keeps_the_frames_that_have_just_been_attached_and_is_read_anew() -> None:
-    """Fact 43: what came back with it is unsaid, but what has a session has been said."""
+def test_a_restored_document_keeps_frames_with_a_session_and_its_tree_is_read_again() -> None:
+    """Fact 43: the restored frames are not reported, except those with their own session."""
     fold = with_tree("A", "F")
     oopif(fold)
-    asked = len(fold.all_sent(TREE, on="s-P"))
+    tree_requests = len(fold.all_sent(TREE, on="s-P"))
     navigated(fold, "P", type="BackForwardCacheRestore", url="http://back/")
     assert fold.tree() == {"P": {"F": {}}}
-    assert len(fold.all_sent(TREE, on="s-P")) == asked + 1
+    assert len(fold.all_sent(TREE, on="s-P")) == tree_requests + 1
 
 
-def test_a_restored_frame_beyond_the_limit_is_read_anew_all_the_same() -> None:
+def test_the_tree_is_read_again_even_if_the_restored_frame_is_beyond_the_limit() -> None:
     fold = with_tree(limits=Limits(frames_kept=1))
-    asked = len(fold.all_sent(TREE, on="s-P"))
+    tree_requests = len(fold.all_sent(TREE, on="s-P"))
     navigated(fold, "A", type="BackForwardCacheRestore", parentId="P")
-    assert len(fold.all_sent(TREE, on="s-P")) == asked + 1
+    assert len(fold.all_sent(TREE, on="s-P")) == tree_requests + 1
 
 
-def test_a_navigation_within_the_document_changes_the_url_and_nothing_below() -> None:
+def test_a_same_document_navigation_changes_the_url_and_no_descendant() -> None:
     fold = with_tree("A", "A/B")
     fold.says("Page.navigatedWithinDocument", on="s-P", frameId="A", url="http://A/#x")
     assert shown_frame(fold, "A").url == "http://A/#x"
@@ -181,14 +181,14 @@ def test_a_navigation_within_the_document_changes_the_url_and_nothing_below() ->
     assert fold.tree() == {"P": {"A": {"B": {}}}}
 
 
-def test_an_unknown_frame_navigates_nowhere() -> None:
+def test_a_same_document_navigation_of_an_unknown_frame_is_ignored() -> None:
     fold = with_tree()
     before = fold.page()
     fold.says("Page.navigatedWithinDocument", on="s-P", frameId="X", url="http://x/")
     assert fold.page() is before
 
 
-# ── where its scripts run ────────────────────────────────────────────────────────────────────────────────────────────
+# ── execution contexts ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def created(fold: Any, frame: str, unique: str, *, default: bool = True) -> None:
@@ -201,7 +201,7 @@ def destroyed(fold: Any, unique: str) -> None:
 
 
 def context_of(fold: Any, frame: str) -> str:
-    """The context that a script for this frame is sent to; empty where it is refused."""
+    """Return the execution context that a script for this frame is sent to; empty if it is not sent."""
     before = len(fold.all_sent("Runtime.evaluate"))
     fold.ask(Call(method="Runtime.evaluate", params={"expression": "1"}, frame_id=frame))
     sent = fold.all_sent("Runtime.evaluate")[before:]
@@ -226,7 +226,7 @@ def test_a_context_that_was_cleared_is_not_used() -> None:
 
 
 def test_a_navigation_alone_ends_no_context() -> None:
-    """The empty document that a frame begins with hands its context on to one of the same origin."""
+    """A frame's first, empty document passes its context on to a document of the same origin."""
     fold = with_tree("A")
     created(fold, "A", "1.1")
     navigated(fold, "A", url="http://b/")
@@ -254,26 +254,26 @@ def test_the_end_of_another_context_changes_nothing(unique: str) -> None:
     assert fold.page() is before
 
 
-def test_a_context_may_be_told_of_before_its_frame() -> None:
-    """As when a document comes back from the back/forward cache (fact 43)."""
+def test_a_context_may_be_reported_before_its_frame() -> None:
+    """This happens when a document comes back from the back/forward cache (fact 43)."""
     fold = with_tree()
     created(fold, "A", "1.1")
     attached(fold, "A")
     assert context_of(fold, "A") == "1.1"
 
 
-def test_a_context_is_its_session_s() -> None:
+def test_a_context_is_used_only_on_its_session() -> None:
     fold = with_tree("A")
     created(fold, "A", "1.1")
     fold.says("Page.frameDetached", on="s-P", frameId="A", reason="swap")
     attached(fold, "A")
-    assert context_of(fold, "A") == "1.1"  # nobody said that it has ended
+    assert context_of(fold, "A") == "1.1"  # no event has reported its end
     oopif(fold, "A")
     fold.ask(Call(method="Runtime.evaluate", frame_id="A"))
     assert "uniqueContextId" not in (fold.sent("Runtime.evaluate").params or {})
 
 
-def test_of_contexts_no_more_is_kept_than_of_frames() -> None:
+def test_the_limit_of_frames_also_bounds_the_contexts() -> None:
     fold = with_tree("A", "B", limits=Limits(frames_kept=3))
     for number in range(3):
         for frame in "ABCDEF":
@@ -289,7 +289,7 @@ def test_of_contexts_no_more_is_kept_than_of_frames() -> None:
 
 
 @pytest.mark.parametrize("ends", ["cleared", "detached"])
-def test_what_was_told_early_ends_with_its_session_s(ends: str) -> None:
+def test_a_context_reported_before_its_frame_ends_with_its_session(ends: str) -> None:
     fold = with_tree("A")
     oopif(fold, "A")
     created(fold, "B", "1.1")
@@ -308,35 +308,35 @@ def test_what_was_told_early_ends_with_its_session_s(ends: str) -> None:
     assert {*fold.page().contexts} == left - {"2.2"}
 
 
-# ── processes of their own ───────────────────────────────────────────────────────────────────────────────────────────
+# ── out-of-process frames ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_frame_that_leaves_for_a_process_of_its_own_stays_without_its_frames() -> None:
+def test_a_frame_that_moves_to_its_own_process_stays_without_its_descendants() -> None:
     fold = with_tree("F", "F/G", "F/H")
     oopif(fold, "H", "F")
     detached(fold, "F", "swap")
-    assert fold.tree() == {"P": {"F": {"H": {}}}}  # H is told of by another session
+    assert fold.tree() == {"P": {"F": {"H": {}}}}  # another session reports H
     assert shown_frame(fold, "F").session_id is None
     assert shown_frame(fold, "F").is_oopif
     oopif(fold)
     assert shown_frame(fold, "F").session_id == "s-F"
 
 
-def test_a_frame_that_left_and_never_came_is_gone_with_its_target() -> None:
+def test_a_swapped_frame_that_never_got_a_session_is_gone_with_its_target() -> None:
     fold = with_tree("F")
     detached(fold, "F", "swap")
     fold.says("Target.targetDestroyed", targetId="F")
     assert fold.tree() == {"P": {}}
 
 
-def test_a_swap_of_a_frame_that_has_its_session_already_is_old_news() -> None:
+def test_a_swap_of_a_frame_that_already_has_its_own_session_is_ignored() -> None:
     fold = with_tree("F")
     oopif(fold)
     detached(fold, "F", "swap")
     assert shown_frame(fold, "F").session_id == "s-F"
 
 
-def test_a_frame_that_is_removed_goes_with_all_below() -> None:
+def test_a_frame_is_removed_with_all_its_descendants() -> None:
     fold = with_tree("A", "A/B", "C")
     detached(fold, "A")
     assert fold.tree() == {"P": {"C": {}}}
@@ -345,7 +345,7 @@ def test_a_frame_that_is_removed_goes_with_all_below() -> None:
     assert len(fold.reported(FrameRemoved)) == 2
 
 
-def test_a_frame_that_is_removed_takes_its_dialog_along() -> None:
+def test_the_dialog_of_a_removed_frame_ends() -> None:
     fold = with_tree("A", "B")
     gone, kept = fold.opening("A", native=False), fold.opening("B", native=False)
     detached(fold, "A")
@@ -353,23 +353,23 @@ def test_a_frame_that_is_removed_takes_its_dialog_along() -> None:
     assert [each.id for each in fold.page().dialogs] == [kept]
 
 
-def test_a_frame_of_which_no_parent_was_said_can_be_removed() -> None:
+def test_a_frame_without_a_known_parent_can_be_removed() -> None:
     fold = with_tree()
     navigated(fold, "X", url="http://x/")
     detached(fold, "X")
     assert set(fold.page().frames) == {"P"}
 
 
-def test_a_frame_may_be_told_of_first_by_its_session() -> None:
-    """Its parent and its URL are in the target's info."""
+def test_a_session_may_be_the_first_report_of_a_frame() -> None:
+    """The target info contains its parent and its URL."""
     fold = with_tree()
     oopif(fold, url="http://f/")
     assert fold.tree() == {"P": {"F": {}}}
     assert shown_frame(fold, "F").url == "http://f/"
 
 
-def test_what_the_target_says_of_a_url_counts_until_its_session_tells() -> None:
-    """Fact 40: the only word of it where the first events were missed."""
+def test_the_url_of_the_target_info_counts_until_the_frame_s_session_reports_one() -> None:
+    """Fact 40: it is the only report if the first events were missed."""
     fold = with_tree("F")
     oopif(fold)
     fold.says("Target.targetInfoChanged", targetInfo={"targetId": "F", "url": "http://info/"})
@@ -379,8 +379,8 @@ def test_what_the_target_says_of_a_url_counts_until_its_session_tells() -> None:
     assert shown_frame(fold, "F").url == "http://own/"
 
 
-def test_a_frame_goes_with_its_own_session() -> None:
-    """It comes back by an event of its own, where it only changed its process (facts 39, 42)."""
+def test_a_frame_is_removed_when_its_own_session_ends() -> None:
+    """If it only changed its process, an event adds it again (facts 39, 42)."""
     fold = with_tree("F")
     oopif(fold)
     attached(fold, "G", "F", on="s-F")
@@ -388,7 +388,7 @@ def test_a_frame_goes_with_its_own_session() -> None:
     assert fold.tree() == {"P": {}}
 
 
-def test_a_session_that_ends_after_its_frame_was_removed_takes_nothing_along() -> None:
+def test_a_session_that_ends_after_its_frame_was_removed_changes_nothing() -> None:
     fold = with_tree("A", "F")
     oopif(fold)
     detached(fold, "F")
@@ -397,7 +397,7 @@ def test_a_session_that_ends_after_its_frame_was_removed_takes_nothing_along() -
     assert fold.page() is before
 
 
-def test_a_frame_is_told_of_by_the_second_session_on_it_where_the_first_ends() -> None:
+def test_the_second_session_on_a_frame_takes_over_when_the_first_ends() -> None:
     fold = with_tree("F")
     oopif(fold)
     fold.attach("F", "iframe", of="s-P", session="s-F2", parentFrameId="P")
@@ -406,7 +406,7 @@ def test_a_frame_is_told_of_by_the_second_session_on_it_where_the_first_ends() -
 
 
 @pytest.mark.parametrize("back", [False, True])
-def test_an_adrift_frame_is_gone_with_its_target_unless_it_has_come_back(back: bool) -> None:
+def test_an_adrift_frame_is_gone_with_its_target_unless_it_attached_again(back: bool) -> None:
     fold = with_tree("F")
     oopif(fold)
     fold.detach("s-F", "parent_ended")
@@ -417,16 +417,16 @@ def test_an_adrift_frame_is_gone_with_its_target_unless_it_has_come_back(back: b
     assert fold.tree() == {"P": {"F": {}} if back else {}}
 
 
-# ── reading a tree ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── reading a tree ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def read(fold: Any, tree: dict[str, Any], on: str = "s-P") -> None:
-    """The tree of a session is asked for anew, and answered."""
+def read_again(fold: Any, tree: dict[str, Any], on: str = "s-P") -> None:
+    """Make the supervisor read the tree of a session again, and reply with this tree."""
     fold.says("Inspector.targetReloadedAfterCrash", on=on)
     fold.reply(TREE, {"frameTree": tree}, on=on)
 
 
-def test_the_first_tree_shows_all_there_is() -> None:
+def test_the_first_tree_shows_all_frames() -> None:
     fold = folded_machine.on_a_page()
     assert fold.page().stale
     fold.reply(TREE, {"frameTree": folded_machine.tree_of("P", "A", "A/B")}, on="s-P")
@@ -435,19 +435,19 @@ def test_the_first_tree_shows_all_there_is() -> None:
     assert shown_frame(fold, "B").url == "http://B/"
 
 
-def test_what_a_tree_does_not_name_is_gone_but_not_what_has_its_own_process() -> None:
-    """Facts 41, 49: a tree names only what is in its process."""
+def test_a_frame_missing_from_the_tree_is_gone_unless_it_has_its_own_process() -> None:
+    """Facts 41, 49: a tree contains only the frames of its process."""
     fold = with_tree("A", "A/B", "F", "A/H")
     oopif(fold)
     oopif(fold, "H", "A")
-    read(fold, folded_machine.tree_of("P", "C"))
+    read_again(fold, folded_machine.tree_of("P", "C"))
     assert fold.tree() == {"P": {"F": {}, "C": {}}}
-    assert "H" in fold.page().frames  # its own session, which is open, tells of it
+    assert "H" in fold.page().frames  # its own session is open and reports it
 
 
-@pytest.mark.parametrize("loader", ["1", "2"], ids=["the same document", "another one"])
-def test_an_adrift_frame_stays_with_its_document_alone(loader: str) -> None:
-    """The document that was left may be kept, and its frames with it: no target's end is told then (fact 43)."""
+@pytest.mark.parametrize("loader", ["1", "2"], ids=["the same document", "another document"])
+def test_an_adrift_frame_stays_only_while_its_document_stays(loader: str) -> None:
+    """A left document may be kept with its frames, and no event reports it (fact 43)."""
     fold = with_tree()
     navigated(fold, "P", loaderId="1")
     for frame in ("F", "G"):
@@ -456,50 +456,50 @@ def test_an_adrift_frame_stays_with_its_document_alone(loader: str) -> None:
     fold.detach("s-F", "parent_ended")
     tree = folded_machine.tree_of("P", "A")
     tree["frame"]["loaderId"] = loader
-    read(fold, tree)
+    read_again(fold, tree)
     assert fold.tree() == {"P": {"F": {}, "G": {}, "A": {}} if loader == "1" else {"G": {}, "A": {}}}
 
 
-def test_a_tree_that_names_no_parents_says_them_by_its_shape() -> None:
+def test_a_tree_without_parent_ids_gives_the_parents_by_its_shape() -> None:
     fold = folded_machine.on_a_page()
     fold.reply(TREE, {"frameTree": {"frame": {"id": "P"}, "childFrames": [{"frame": {"id": "A"}}]}}, on="s-P")
     assert fold.tree() == {"P": {"A": {}}}
 
 
-def test_a_document_that_is_left_takes_its_dialog_along() -> None:
+def test_a_navigation_ends_the_dialog_of_the_left_document() -> None:
     fold = with_tree()
     dialog = fold.opening(native=False)
     navigated(fold, "P", url="http://b/")
     assert fold.end_of(dialog) == ("remote", "navigation")
 
 
-def test_what_hangs_nowhere_and_is_not_named_is_gone() -> None:
+def test_a_frame_with_an_unknown_parent_is_gone_if_the_tree_does_not_contain_it() -> None:
     fold = with_tree()
     attached(fold, "B", "lost")
-    read(fold, folded_machine.tree_of("P"))
+    read_again(fold, folded_machine.tree_of("P"))
     assert "B" not in fold.page().frames
 
 
-def test_the_tree_of_a_frame_s_process_says_what_is_below_the_frame() -> None:
+def test_the_tree_of_a_frame_s_process_updates_the_frames_below_it() -> None:
     fold = with_tree("A", "F")
     oopif(fold)
     attached(fold, "G", "F", on="s-F")
-    read(fold, folded_machine.tree_of("F", "K", "K/L"), on="s-F")
+    read_again(fold, folded_machine.tree_of("F", "K", "K/L"), on="s-F")
     assert fold.tree() == {"P": {"A": {}, "F": {"K": {"L": {}}}}}
 
 
-def test_a_tree_of_something_else_is_not_believed() -> None:
-    """The session shows another target's tree: torn, or a page that lies."""
+def test_a_tree_of_another_target_is_ignored() -> None:
+    """A corrupt reply, or a hostile page, may give the tree of another target."""
     fold = with_tree("A")
-    read(fold, folded_machine.tree_of("X", "Y"))
+    read_again(fold, folded_machine.tree_of("X", "Y"))
     assert fold.tree() == {"P": {"A": {}}}
 
 
-def test_a_frame_that_a_tree_names_twice_or_without_an_id_is_there_once() -> None:
+def test_a_tree_with_a_duplicate_frame_or_one_without_an_id_adds_each_frame_once() -> None:
     fold = with_tree()
     tree = folded_machine.tree_of("P", "A")
     tree["childFrames"] += [folded_machine.tree_of("A", "B"), {"frame": {}}, "odd"]
-    read(fold, tree)
+    read_again(fold, tree)
     assert fold.tree() == {"P": {"A": {}}}
 
 
@@ -509,10 +509,10 @@ def test_a_tree_beyond_the_limit_is_cut_and_counted() -> None:
     assert fold.page().left_out == 2
 
 
-def test_a_tree_says_nothing_of_a_frame_that_another_open_session_tells_of() -> None:
+def test_a_tree_does_not_change_a_frame_that_another_open_session_reports() -> None:
     fold = with_tree("F")
     oopif(fold)
     navigated(fold, "F", on="s-F", url="http://own/")
-    read(fold, folded_machine.tree_of("P", "F"))
+    read_again(fold, folded_machine.tree_of("P", "F"))
     assert shown_frame(fold, "F").url == "http://own/"
     assert shown_frame(fold, "F").session_id == "s-F"

@@ -1,4 +1,4 @@
-"""How a page fares: the first thing that is so is said, and it names what it is about."""
+"""The health of a page: the first state that applies is shown, and its reason names the cause."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WRONG: dict[str, dict[str, Any]] = {
 }
 
 
-def test_a_page_of_which_nothing_is_known_to_be_wrong_is_ok() -> None:
+def test_a_page_without_a_known_problem_is_ok() -> None:
     assert view_health(state_of(page()), page()).to_dict() == {
         "state": "ok",
         "why": "nothing is known to stop it",
@@ -38,7 +38,7 @@ def test_a_page_of_which_nothing_is_known_to_be_wrong_is_ok() -> None:
 
 
 @pytest.mark.parametrize("phase", ["connecting", "down", "gave_up", "stopped"])
-def test_without_a_link_nothing_else_is_known(phase: str) -> None:
+def test_without_a_link_every_page_is_link_down(phase: str) -> None:
     made = page(**WRONG["crashed"])
     health = view_health(state_of(made, link=replace(UP, phase=phase)), made)
     assert (health.state, health.since) == ("link_down", 1_001.0)
@@ -48,14 +48,14 @@ def test_without_a_link_nothing_else_is_known(phase: str) -> None:
     ("state", "since"),
     [("crashed", 1_007.0), ("detached", None), ("blocked", 1_006.0), ("frame_blocked", 1_008.0), ("busy", 1_009.0)],
 )
-def test_health_is_one_word_and_since_when(state: str, since: float | None) -> None:
+def test_health_has_a_state_and_the_moment_of_its_beginning(state: str, since: float | None) -> None:
     made = page(**WRONG[state])
     health = view_health(state_of(made), made)
     assert (health.state, health.since) == (state, since)
 
 
-def test_what_is_worse_is_told_first() -> None:
-    """A dialog of a crashed page is no news; one that is open explains why the page does not answer."""
+def test_the_worse_state_is_shown() -> None:
+    """A crash matters more than a dialog; an open dialog explains why the page does not answer."""
     order = list(WRONG)
     for place, expected in enumerate(order):
         fields: dict[str, Any] = {}
@@ -65,15 +65,17 @@ def test_what_is_worse_is_told_first() -> None:
         assert view_health(state_of(made), made).state == expected
 
 
-def test_a_page_that_a_dialog_stops_names_it() -> None:
+def test_the_health_of_a_blocked_page_names_the_dialog() -> None:
     made = page(dialogs=(dialog(3, opened=moment(5.0)), dialog(4)))
     health = view_health(state_of(made), made)
     assert (health.why, health.since) == ("dialog d-3 (confirm) is open on it", 1_005.0)
-    stuck = page(dialogs=(dialog(3, phase="unanswerable", why="orphaned"),))
-    assert view_health(state_of(stuck), stuck).why.endswith("is open on it, and cannot be answered any more (orphaned)")
+    unanswerable = page(dialogs=(dialog(3, phase="unanswerable", why="orphaned"),))
+    assert view_health(state_of(unanswerable), unanswerable).why.endswith(
+        "is open on it, and cannot be answered any more (orphaned)"
+    )
 
 
-def test_of_several_frames_that_are_silent_the_first_is_named() -> None:
+def test_of_several_blocked_frames_the_first_is_named() -> None:
     child, other = SessionId("child"), SessionId("other")
     made = page(blocked_sessions=Map({child: moment(8.0), other: moment(6.0)}))
     sessions = (attachment("S", "T"), attachment("child", "C"), attachment("other", "O"))
@@ -97,11 +99,11 @@ def why_busy(made: Page, *others: Page) -> str:
     return health.why
 
 
-def test_a_page_that_is_busy_by_itself_says_so() -> None:
+def test_the_health_of_a_busy_page_names_an_endless_script() -> None:
     assert why_busy(page(busy_sessions=BUSY)) == "it does not answer: a script that does not end keeps it busy"
 
 
-def test_a_frame_of_a_process_of_its_own_that_is_busy_is_named() -> None:
+def test_a_busy_out_of_process_frame_is_named() -> None:
     made = page(busy_sessions=BELOW)
     health = view_health(state_of(made, sessions=(attachment("child", "F"),)), made)
     assert (health.state, health.since) == ("frame_busy", 1_008.0)
@@ -109,28 +111,28 @@ def test_a_frame_of_a_process_of_its_own_that_is_busy_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("opener", "of_other", "named"),
+    ("opener", "other_opener", "named"),
     [(None, T, True), (U, None, True), (V, V, True), (None, None, False), (V, None, False), (None, V, False)],
-    ids=["its popup", "its opener", "its sibling", "no kin", "an orphan", "another's popup"],
+    ids=["its popup", "its opener", "its sibling", "unrelated", "an orphan", "another's popup"],
 )
-def test_a_page_whose_kin_has_a_dialog_open_may_be_stopped_by_it(opener: Any, of_other: Any, named: bool) -> None:
+def test_an_open_dialog_of_a_related_page_may_block_a_busy_page(opener: Any, other_opener: Any, named: bool) -> None:
     """Pages that opened each other may share a process (fact 16)."""
-    other = page(id=U, number=2, opener_id=of_other, dialogs=(dialog(7, target_id=U),))
+    other = page(id=U, number=2, opener_id=other_opener, dialogs=(dialog(7, target_id=U),))
     why = why_busy(page(opener_id=opener, busy_sessions=BUSY), other)
     assert ("dialog d-7 (confirm) is open on page U" in why) is named
     assert ("may share a process" in why) is named
 
 
-def test_of_several_dialogs_of_its_kin_the_first_that_is_open_is_named() -> None:
-    over = page(id=U, number=2, opener_id=T, dialogs=(dialog(5, phase="closed"),))
+def test_the_first_open_dialog_of_the_related_pages_is_named() -> None:
+    settled = page(id=U, number=2, opener_id=T, dialogs=(dialog(5, phase="closed"),))
     later = page(id=V, number=4, opener_id=T, dialogs=(dialog(8, phase="unanswerable"), dialog(9)))
     first = page(id=TargetId("W"), number=3, opener_id=T, dialogs=(dialog(7),))
-    assert "dialog d-7" in why_busy(page(busy_sessions=BUSY), over, later, first)
-    assert "d-5" not in why_busy(page(busy_sessions=BUSY), over)
+    assert "dialog d-7" in why_busy(page(busy_sessions=BUSY), settled, later, first)
+    assert "d-5" not in why_busy(page(busy_sessions=BUSY), settled)
 
 
-def test_a_dialog_that_closed_stops_nothing() -> None:
-    """Only who ended it is still to be told (fact 1)."""
+def test_a_closed_dialog_blocks_nothing() -> None:
+    """Only the origin of its end is still unknown (fact 1)."""
     made = page(dialogs=(dialog(phase="closed"),))
     assert view_health(state_of(made), made).state == "ok"
     assert snapshot(state_of(made)).pending_dialogs == ()

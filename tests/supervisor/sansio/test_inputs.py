@@ -1,4 +1,4 @@
-"""Inputs are facts: they do not change, they say when they happened and on which link, and each has its rule."""
+"""Inputs are frozen facts with their moment and the generation of their link; each type has a rule."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from cdp_supervisor.sansio.step import RULES
 from support.modules import classes_of
 
 AT = Instant(mono=3.0, wall=1_000.0)
-LEAST: dict[type, dict[str, Any]] = {
+REQUIRED: dict[type, dict[str, Any]] = {
     LinkUp: {},
     LinkDown: {"reason": "closed"},
     BrowserEvent: {"event": Event(method="Page.loadEventFired")},
@@ -40,60 +40,60 @@ LEAST: dict[type, dict[str, Any]] = {
 }
 
 
-def least(kind: type) -> Any:
-    return kind(at=AT, generation=2, **LEAST[kind])
+def minimal(kind: type) -> Any:
+    return kind(at=AT, generation=2, **REQUIRED[kind])
 
 
-def test_the_union_has_every_input() -> None:
-    assert set(get_args(Input)) == set(LEAST) == classes_of(inputs) - {Instant, inputs.NotSent}
+def test_the_union_contains_every_input() -> None:
+    assert set(get_args(Input)) == set(REQUIRED) == classes_of(inputs) - {Instant, inputs.NotSent}
 
 
-def test_every_input_has_a_rule_but_time() -> None:
-    """What time does is done after every input."""
+def test_every_type_of_input_except_time_has_a_rule() -> None:
+    """Due deadlines run after every input."""
     assert {*get_args(Input)} - {*RULES} == {TimePassed}
 
 
-@pytest.mark.parametrize("kind", LEAST)
-def test_an_input_says_when_it_happened_and_on_which_link(kind: type) -> None:
-    made = least(kind)
+@pytest.mark.parametrize("kind", REQUIRED)
+def test_an_input_has_its_moment_and_the_generation_of_its_link(kind: type) -> None:
+    made = minimal(kind)
     assert (made.at, made.generation) == (AT, 2)
     for missing in ("at", "generation"):
-        given = {"at": AT, "generation": 2, **LEAST[kind]}
+        given = {"at": AT, "generation": 2, **REQUIRED[kind]}
         del given[missing]
         with pytest.raises(TypeError):
             kind(**given)
 
 
-@pytest.mark.parametrize("kind", LEAST)
-def test_a_fact_does_not_change(kind: type) -> None:
-    made = least(kind)
+@pytest.mark.parametrize("kind", REQUIRED)
+def test_an_input_is_frozen(kind: type) -> None:
+    made = minimal(kind)
     with pytest.raises(AttributeError):
         made.generation = 3
-    assert made == least(kind)
+    assert made == minimal(kind)
 
 
-def test_a_moment_is_no_other_one_for_being_shown_otherwise() -> None:
-    """`mono` decides; where nobody tells the wall's time, there is none."""
+def test_an_instant_is_frozen_and_its_wall_time_is_optional() -> None:
+    """Decisions use `mono`; without a wall clock `wall` is 0."""
     assert Instant(mono=3.0).wall == 0.0
     assert Instant(mono=3.0, wall=1_000.0) == AT
     with pytest.raises(AttributeError):
         AT.mono = 4.0  # type: ignore[misc]
 
 
-def test_a_link_is_ours_to_open_again_unless_somebody_says_otherwise() -> None:
-    assert (least(LinkUp).owned, least(LinkUp).browser_id) == (True, None)
+def test_a_link_is_owned_by_default() -> None:
+    assert (minimal(LinkUp).owned, minimal(LinkUp).browser_id) == (True, None)
 
 
-def test_a_lost_link_is_worth_another_try_unless_it_says_otherwise() -> None:
-    assert (least(LinkDown).final, least(LinkDown).jitter) == (False, 0.5)
+def test_the_loss_of_a_link_is_not_final_by_default() -> None:
+    assert (minimal(LinkDown).final, minimal(LinkDown).jitter) == (False, 0.5)
 
 
-def test_what_is_not_said_of_a_session_is_nothing() -> None:
-    """A session below the browser's own, on a target that runs; one that ended by a detach."""
-    assert (least(SessionOpened).parent, least(SessionOpened).waiting_for_debugger) == (None, False)
-    assert least(SessionClosed).reason == "detached"
+def test_the_optional_fields_of_a_session_have_defaults() -> None:
+    """It is below the root session, its target runs, and it ends because it was detached."""
+    assert (minimal(SessionOpened).parent, minimal(SessionOpened).waiting_for_debugger) == (None, False)
+    assert minimal(SessionClosed).reason == "detached"
 
 
-def test_an_event_comes_without_its_page() -> None:
-    """The machine fills it in, for those that come after it."""
-    assert least(BrowserEvent).page is None
+def test_an_event_has_no_page_by_default() -> None:
+    """The state machine fills it in, for the extensions."""
+    assert minimal(BrowserEvent).page is None

@@ -1,4 +1,4 @@
-"""The link: what it orders when it comes, what ends when it goes, when it is dialled again, and when it is given up."""
+"""The link: its effects when it comes up and goes down, reconnecting, giving up, and keepalive."""
 
 from __future__ import annotations
 
@@ -26,41 +26,41 @@ def moment(mono: float) -> Instant:
     return Instant(mono=mono, wall=1_000.0 + mono)
 
 
-def begun(mono: float, state: State | None = None, **changed: Any) -> Transition:
+def transition_at(mono: float, state: State | None = None, **changed: Any) -> Transition:
     before = initial_state() if state is None else state
     return Transition(replace(before, **changed) if changed else before, moment(mono))
 
 
 def up_at(mono: float, state: State | None = None, *, browser: str | None = None, **changed: Any) -> Transition:
-    transition = begun(mono, state, **changed)
+    transition = transition_at(mono, state, **changed)
     link.link_up(transition, LinkUp(at=transition.at, generation=transition.state.generation, browser_id=browser))
     return transition
 
 
 def down_at(mono: float, state: State, **how: Any) -> Transition:
-    transition = begun(mono, state)
-    told = {"reason": "closed", "jitter": 1.0, **how}
-    link.link_down(transition, LinkDown(at=transition.at, generation=state.generation, **told))
+    transition = transition_at(mono, state)
+    fields = {"reason": "closed", "jitter": 1.0, **how}
+    link.link_down(transition, LinkDown(at=transition.at, generation=state.generation, **fields))
     return transition
 
 
 def redialled_at(mono: float, state: State) -> Transition:
-    transition = begun(mono, state)
+    transition = transition_at(mono, state)
     link.redial(transition)
     return transition
 
 
-def ordered(transition: Transition, kind: Any) -> list[Any]:
+def effects_of(transition: Transition, kind: Any) -> list[Any]:
     return [each for each in transition.effects if isinstance(each, kind)]
 
 
-def told(transition: Transition) -> list[LinkChanged]:
-    return [each.change for each in ordered(transition, Publish)]
+def published_link_changes(transition: Transition) -> list[LinkChanged]:
+    return [each.change for each in effects_of(transition, Publish)]
 
 
 def with_calls(state: State) -> State:
-    """A call under way, one whose asker was told of a dialog, a cure, and a tree that nobody waits for."""
-    called = [(1, "c-1", 11), (2, "c-2", None)]
+    """Add an open call, a call that a dialog blocks, a remedy, and a tree request without a caller."""
+    call_fields = [(1, "c-1", 11), (2, "c-2", None)]
     records = {
         name: CallRecord(
             id=name,
@@ -72,51 +72,51 @@ def with_calls(state: State) -> State:
             request_id=request_id,
             raises=True,
         )
-        for number, name, request_id in called
+        for number, name, request_id in call_fields
     }
     tickets = {
-        **{n: Ticket(purpose="call", session_id=S, since=moment(1.0), call_id=each) for n, each, _ in called},
+        **{n: Ticket(purpose="call", session_id=S, since=moment(1.0), call_id=each) for n, each, _ in call_fields},
         3: Ticket(purpose="remedy", session_id=S, since=moment(1.0), call_id="a-13"),
         4: Ticket(purpose="tree", session_id=S, since=moment(1.0), page_id=T),
     }
     return replace(state, calls=Map(records), tickets=Map(tickets), last_ticket=4)
 
 
-# ── up ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── up ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_new_link_hears_of_every_target_before_it_asks_for_those_there_are() -> None:
-    """What comes between the two would be missed otherwise."""
+def test_a_new_link_discovers_targets_before_it_requests_their_list() -> None:
+    """Else a target that is created between the two would be missed."""
     transition = up_at(3.0)
-    orders = [each for each in transition.effects if not isinstance(each, (Note, Publish))]
-    assert orders == [
+    effects = [each for each in transition.effects if not isinstance(each, (Note, Publish))]
+    assert effects == [
         Discover(),
         AutoAttach(),
         Send(ticket=1, session_id=None, method="Target.getTargets"),
     ]
     assert transition.state.tickets[1].purpose == "targets"
-    assert told(transition) == [LinkChanged(phase="up", generation=1, reason="")]
+    assert published_link_changes(transition) == [LinkChanged(phase="up", generation=1, reason="")]
 
 
-def test_where_somebody_else_opens_the_sessions_none_is_asked_for() -> None:
+def test_an_adopting_supervisor_does_not_auto_attach() -> None:
     transition = up_at(3.0, adopting=True)
-    assert ordered(transition, AutoAttach) == []
-    assert ordered(transition, Discover) == [Discover()]
+    assert effects_of(transition, AutoAttach) == []
+    assert effects_of(transition, Discover) == [Discover()]
 
 
-def test_a_link_that_is_up_tells_since_when_and_whose_it_is() -> None:
+def test_a_link_that_is_up_has_its_moment_its_browser_and_its_ownership() -> None:
     before = replace(initial_state(), last_page=7, link=LinkState(phase="connecting", failures=2, unanswered=2))
-    transition = begun(3.0, before)
+    transition = transition_at(3.0, before)
     link.link_up(transition, LinkUp(at=transition.at, generation=1, browser_id="B", owned=False))
     now = transition.state.link
     assert (now.phase, now.reason, now.since, now.owned, now.browser_id) == ("up", "", moment(3.0), False, "B")
     assert (now.unanswered, now.listed, now.pages_before) == (0, False, 7)
-    assert now.failures == 2  # a link that breaks at once has come to nothing: its targets are still to be told
+    assert now.failures == 2  # a link counts as a failure until its targets are listed
 
 
 @pytest.mark.parametrize("phase", ["up", "stopped", "gave_up"])
-def test_a_link_that_is_not_wanted_changes_nothing(phase: str) -> None:
-    transition = begun(3.0, link=LinkState(phase=phase))
+def test_a_link_that_comes_up_unexpectedly_changes_nothing(phase: str) -> None:
+    transition = transition_at(3.0, link=LinkState(phase=phase))
     before = transition.state
     link.link_up(transition, LinkUp(at=transition.at, generation=1))
     assert (transition.state, transition.effects) == (before, [])
@@ -125,58 +125,58 @@ def test_a_link_that_is_not_wanted_changes_nothing(phase: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "changed"), [("B", "C", True), ("B", "B", False), (None, "C", False), ("B", None, False)]
 )
-def test_another_browser_is_told_where_both_addresses_name_theirs(
+def test_another_browser_is_detected_if_both_addresses_contain_an_id(
     old: str | None, new: str | None, changed: bool
 ) -> None:
     transition = up_at(3.0, browser=new, link=LinkState(browser_id=old))
     assert transition.state.link.browser_changed is changed
-    noted = [each.text for each in ordered(transition, Note)]
+    noted = [each.text for each in effects_of(transition, Note)]
     assert ("another browser is behind the link; the pages of the previous browser are gone" in noted) is changed
     assert transition.state.link.browser_ids_known is (old is not None and new is not None)
-    assert transition.state.link.browser_id == (new or old)  # an address that names none forgets none
+    assert transition.state.link.browser_id == (new or old)  # an address without an id keeps the known one
 
 
-def test_a_browser_that_changed_once_did_change() -> None:
+def test_a_changed_browser_stays_marked_as_changed() -> None:
     transition = up_at(3.0, browser="C", link=LinkState(browser_id="C", browser_changed=True))
     assert transition.state.link.browser_changed
 
 
-# ── no browser ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── an endpoint that is not a browser ─────────────────────────────────────────────────────────────────────────────────
 
 
 def refused_at(mono: float, **changed: Any) -> Transition:
-    transition = begun(mono, up_at(3.0, **changed).state)
-    link.unsupported(transition, Refusal(id=1, code=-32601, message="what a stranger wrote"))
+    transition = transition_at(mono, up_at(3.0, **changed).state)
+    link.unsupported(transition, Refusal(id=1, code=-32601, message="text of the peer"))
     return transition
 
 
-def test_what_does_not_say_which_targets_it_has_is_no_browser_and_is_hung_up_on() -> None:
+def test_a_peer_that_refuses_to_list_its_targets_is_disconnected() -> None:
     transition = refused_at(4.0)
     assert transition.state.link.unsupported == "Target.getTargets was refused (code -32601)"
-    assert ordered(transition, Disconnect) == [Disconnect(reason="unsupported")]
-    (note,) = ordered(transition, Note)
+    assert effects_of(transition, Disconnect) == [Disconnect(reason="unsupported")]
+    (note,) = effects_of(transition, Note)
     assert "cannot be supervised" in note.text
-    assert "what a stranger wrote" not in str(note)
+    assert "text of the peer" not in str(note)
 
 
-def test_somebody_else_s_link_is_not_hung_up_on() -> None:
+def test_an_adopting_supervisor_does_not_disconnect() -> None:
     transition = refused_at(4.0, adopting=True)
     assert transition.state.link.unsupported
-    assert ordered(transition, Disconnect) == []
+    assert effects_of(transition, Disconnect) == []
 
 
-# ── down ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── down ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_lost_link_is_dialled_again_after_a_while() -> None:
+def test_a_lost_link_is_dialled_again_after_a_wait() -> None:
     state = up_at(3.0).state
     transition = down_at(5.0, replace(state, link=replace(state.link, listed=True)))
     now = transition.state.link
-    assert not now.listed  # what the next one carries is not told yet
+    assert not now.listed  # the targets of the next link are not listed yet
     assert (now.phase, now.reason, now.since, now.failures) == ("down", "closed", moment(5.0), 1)
     assert transition.state.deadline_entries == ((5.5, "redial", "the link is down (closed)"),)  # and no keepalive
-    assert told(transition) == [LinkChanged(phase="down", generation=1, reason="closed")]
-    assert ordered(transition, (Send, Dial)) == []
+    assert published_link_changes(transition) == [LinkChanged(phase="down", generation=1, reason="closed")]
+    assert effects_of(transition, (Send, Dial)) == []
 
 
 @pytest.mark.parametrize("phase", ["down", "stopped", "gave_up"])
@@ -187,22 +187,22 @@ def test_a_link_is_lost_once(phase: str) -> None:
 
 
 def test_a_command_is_never_sent_twice() -> None:
-    """What was under way ends with its link, once, and its caller decides."""
+    """An open command ends with its link, once; its caller decides whether to repeat it."""
     transition = down_at(5.0, with_calls(up_at(3.0).state), reason="reset")
-    assert ordered(transition, Send) == []
+    assert effects_of(transition, Send) == []
     assert len(transition.state.tickets) == 0
-    answers = {each.request_id: each.error for each in ordered(transition, Answer)}
+    answers = {each.request_id: each.error for each in effects_of(transition, Answer)}
     assert set(answers) == {11, 13}
-    assert len(ordered(transition, Answer)) == 2
+    assert len(effects_of(transition, Answer)) == 2
     for error in answers.values():
         assert isinstance(error, ConnectionLost)
         assert error.reason == "reset"
     _, kept = transition.state.calls["c-2"].ended or (None, None)
-    assert isinstance(kept, ConnectionLost)  # for whoever was told of the dialog, and asks for the end
+    assert isinstance(kept, ConnectionLost)  # for the caller that got `BlockedByDialog` and may await the end
     assert list(transition.state.calls) == ["c-2"]
 
 
-def test_sessions_end_with_their_link_and_pages_wait_for_the_next() -> None:
+def test_sessions_end_with_their_link_and_pages_stay_for_the_next() -> None:
     attached = Attachment(session_id=S, target_id=T, type="page", parent=None, page_id=T, primary=True)
     state = replace(
         up_at(3.0).state,
@@ -216,20 +216,20 @@ def test_sessions_end_with_their_link_and_pages_wait_for_the_next() -> None:
     assert (after.pages[T].session_id, after.pages[T].stale) == (None, True)
 
 
-def test_each_failure_waits_longer_and_one_outage_is_one_line_in_the_log() -> None:
-    """One at its beginning, one at giving up."""
+def test_each_failure_waits_longer_and_an_outage_is_logged_only_at_its_beginning_and_end() -> None:
+    """The log has one line when the outage begins, and one when the link is given up."""
     state, now = initial_state(reconnect=Reconnect(first=1.0, factor=2.0, most=3.0, budget=4)), 10.0
     waits, lines = [], []
     for _ in range(4):
         transition = down_at(now, state)
         waits.append(transition.state.deadline_entries[0][0] - now)
-        lines.append([each.level for each in ordered(transition, Note)])
+        lines.append([each.level for each in effects_of(transition, Note)])
         now = transition.state.deadline_entries[0][0]
         state = redialled_at(now, transition.state).state
     assert (waits, lines) == ([1.0, 2.0, 3.0, 3.0], [["warning"], [], [], []])
     last = down_at(now, state)
     assert (last.state.link.phase, last.state.link.failures) == ("gave_up", 5)
-    assert ordered(last, Note) == [
+    assert effects_of(last, Note) == [
         Note(
             level="warning",
             text="link down; it is not dialled again",
@@ -242,28 +242,28 @@ def test_each_failure_waits_longer_and_one_outage_is_one_line_in_the_log() -> No
     ("owned", "final", "budget", "reason"),
     [(True, True, 5, "gave_up"), (True, False, 0, "gave_up"), (False, False, 5, "link_not_owned")],
 )
-def test_a_link_that_is_given_up_is_not_dialled_and_whoever_asked_is_told(
+def test_a_link_that_is_given_up_is_not_dialled_and_open_requests_get_an_error(
     owned: bool, final: bool, budget: int, reason: str
 ) -> None:
-    """401 and the like are final; a link that somebody else opened is theirs to open again."""
+    """401 and the like are final; a link that is not owned is not dialled again."""
     state = with_calls(initial_state(reconnect=Reconnect(budget=budget)))
     broken = replace(state.calls["c-1"], id="c-9", ticket=9, request_id=19)  # its ticket is gone already
     state = replace(state, calls=state.calls.set("c-9", broken), link=LinkState(phase="up", owned=owned))
     transition = down_at(5.0, state, final=final)
     assert transition.state.link.phase == "gave_up"
-    assert (transition.state.deadline_entries, ordered(transition, Dial)) == ((), [])
-    assert told(transition) == [LinkChanged(phase="gave_up", generation=1, reason="closed")]
-    answers = {each.request_id: each.error for each in ordered(transition, Answer)}
-    assert isinstance(answers[11], ConnectionLost)  # it was under way
+    assert (transition.state.deadline_entries, effects_of(transition, Dial)) == ((), [])
+    assert published_link_changes(transition) == [LinkChanged(phase="gave_up", generation=1, reason="closed")]
+    answers = {each.request_id: each.error for each in effects_of(transition, Answer)}
+    assert isinstance(answers[11], ConnectionLost)  # its command was open
     assert isinstance(answers[19], SupervisorStopped)
     assert answers[19].reason == reason
 
 
-# ── again ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── reconnecting ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_dialling_again_is_a_link_of_its_own() -> None:
-    """What the old one still says is told by its number."""
+def test_a_redial_starts_a_new_generation() -> None:
+    """The generation identifies late inputs of the old link."""
     transition = redialled_at(9.0, down_at(5.0, up_at(3.0).state).state)
     assert (transition.state.generation, transition.state.link.phase, transition.state.link.since) == (
         2,
@@ -275,13 +275,13 @@ def test_dialling_again_is_a_link_of_its_own() -> None:
 
 @pytest.mark.parametrize("phase", ["connecting", "up", "stopped", "gave_up"])
 def test_only_a_link_that_is_down_is_dialled(phase: str) -> None:
-    transition = begun(9.0, link=LinkState(phase=phase))
+    transition = transition_at(9.0, link=LinkState(phase=phase))
     before = transition.state
     link.redial(transition)
     assert (transition.state, transition.effects) == (before, [])
 
 
-def test_behind_a_new_link_everything_is_asked_for_again() -> None:
+def test_a_new_link_repeats_discovery_auto_attach_and_the_list_of_targets() -> None:
     down = down_at(5.0, up_at(3.0).state)
     transition = up_at(10.0, redialled_at(9.0, down.state).state)
     assert [type(each) for each in transition.effects if not isinstance(each, (Note, Publish))] == [
@@ -289,15 +289,15 @@ def test_behind_a_new_link_everything_is_asked_for_again() -> None:
         AutoAttach,
         Send,
     ]
-    assert told(transition) == [LinkChanged(phase="up", generation=2, reason="")]
+    assert published_link_changes(transition) == [LinkChanged(phase="up", generation=2, reason="")]
 
 
-# ── quiet ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── keepalive ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def woken(mono: float, state: State, **changed: Any) -> Transition:
-    """When its deadline has come, the keepalive is taken out, and looked at."""
-    transition = begun(mono, state)
+def keepalive_due_at(mono: float, state: State, **changed: Any) -> Transition:
+    """Return the transition of a keepalive deadline that is due at this moment."""
+    transition = transition_at(mono, state)
     transition.cancel("keepalive")
     if changed:
         transition.update(link=replace(transition.state.link, **changed))
@@ -305,20 +305,20 @@ def woken(mono: float, state: State, **changed: Any) -> Transition:
     return transition
 
 
-def test_a_link_is_looked_at_a_minute_after_the_last_command() -> None:
+def test_the_keepalive_is_due_a_minute_after_the_last_command() -> None:
     state = up_at(3.0).state
     assert state.deadline_entries == ((63.0, "keepalive", "the link is quiet"),)
 
 
-def test_a_link_that_is_not_quiet_is_not_asked() -> None:
-    """Its next look is a minute after what was sent, not after this one."""
-    transition = woken(63.0, up_at(3.0).state, last_sent=50.0)
+def test_a_link_with_a_recent_command_gets_no_keepalive() -> None:
+    """The next check is a minute after the last command, not after this check."""
+    transition = keepalive_due_at(63.0, up_at(3.0).state, last_sent=50.0)
     assert transition.effects == []
     assert transition.state.deadline_entries == ((110.0, "keepalive", "the link is quiet"),)
 
 
-def test_a_quiet_link_is_asked_for_the_version() -> None:
-    transition = woken(63.0, up_at(3.0).state)
+def test_a_quiet_link_gets_a_keepalive_command() -> None:
+    transition = keepalive_due_at(63.0, up_at(3.0).state)
     [sent] = transition.effects
     assert (sent.method, sent.session_id, transition.state.tickets[sent.ticket].purpose) == (
         "Browser.getVersion",
@@ -329,46 +329,46 @@ def test_a_quiet_link_is_asked_for_the_version() -> None:
     assert transition.state.deadline_entries == ((123.0, "keepalive", "the link is quiet"),)
 
 
-def test_one_answer_that_is_missing_is_asked_for_again_whatever_else_was_sent() -> None:
-    """Commands that are sent into a dead link are no sign of life."""
-    transition = woken(63.0, up_at(3.0).state, last_sent=62.0, unanswered=1)
-    assert [each.method for each in ordered(transition, Send)] == ["Browser.getVersion"]
+def test_a_missing_keepalive_reply_is_requested_again_whatever_else_was_sent() -> None:
+    """Commands sent into a dead link do not show that it is alive."""
+    transition = keepalive_due_at(63.0, up_at(3.0).state, last_sent=62.0, unanswered=1)
+    assert [each.method for each in effects_of(transition, Send)] == ["Browser.getVersion"]
     assert transition.state.link.unanswered == 2
 
 
-def test_two_answers_that_are_missing_end_the_link() -> None:
-    transition = woken(63.0, up_at(3.0).state, unanswered=2)
-    assert (ordered(transition, Disconnect), ordered(transition, Send)) == ([Disconnect(reason="half_open")], [])
-    assert [each.level for each in ordered(transition, Note)] == ["warning"]
-    assert transition.state.link.phase == "up"  # until whoever ends it says so
+def test_two_missing_keepalive_replies_end_the_link() -> None:
+    transition = keepalive_due_at(63.0, up_at(3.0).state, unanswered=2)
+    assert (effects_of(transition, Disconnect), effects_of(transition, Send)) == ([Disconnect(reason="half_open")], [])
+    assert [each.level for each in effects_of(transition, Note)] == ["warning"]
+    assert transition.state.link.phase == "up"  # until the event source reports its end
     assert transition.state.deadline_entries == ((123.0, "keepalive", "the link is quiet"),)
 
 
 @pytest.mark.parametrize("unanswered", [0, 1, 2])
-def test_any_answer_shows_that_the_link_lives(unanswered: int) -> None:
-    transition = begun(64.0, up_at(3.0).state, link=LinkState(phase="up", unanswered=unanswered))
+def test_any_reply_shows_that_the_link_is_alive(unanswered: int) -> None:
+    transition = transition_at(64.0, up_at(3.0).state, link=LinkState(phase="up", unanswered=unanswered))
     link.alive(transition)
     assert transition.state.link.unanswered == 0
-    asked = woken(65.0, transition.result(transition.state), last_sent=3.0)
-    assert asked.state.link.unanswered == 1
+    next_check = keepalive_due_at(65.0, transition.result(transition.state), last_sent=3.0)
+    assert next_check.state.link.unanswered == 1
 
 
-def test_an_answer_to_a_link_that_nobody_doubted_changes_nothing() -> None:
-    """It is so for nearly every message."""
-    transition = begun(64.0, link=LinkState(phase="up"))
+def test_a_reply_on_a_link_without_a_missing_reply_changes_nothing() -> None:
+    """This is the case for nearly every message."""
+    transition = transition_at(64.0, link=LinkState(phase="up"))
     before = transition.state
     link.alive(transition)
     assert transition.state is before
 
 
 @pytest.mark.parametrize("phase", ["connecting", "down", "stopped", "gave_up"])
-def test_only_a_link_that_is_up_is_asked(phase: str) -> None:
-    transition = woken(63.0, up_at(3.0).state, phase=phase, unanswered=2)
+def test_only_a_link_that_is_up_gets_a_keepalive(phase: str) -> None:
+    transition = keepalive_due_at(63.0, up_at(3.0).state, phase=phase, unanswered=2)
     assert (transition.effects, transition.state.deadline_entries) == ([], ())
 
 
 def test_without_a_keepalive_a_link_may_be_quiet_for_ever() -> None:
     state = up_at(3.0, initial_state(keepalive=None)).state
     assert state.deadline_entries == ()
-    transition = woken(9_000.0, state, unanswered=2)
+    transition = keepalive_due_at(9_000.0, state, unanswered=2)
     assert (transition.effects, transition.state.deadline_entries) == ([], ())

@@ -1,4 +1,4 @@
-"""Options are values: what is wrong with one is told where it is made, with what would be right."""
+"""Options are values: an invalid one raises where it is made, and the error lists what is valid."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ import pytest
 from cdp_supervisor.errors import InvalidPolicy
 from cdp_supervisor.sansio.options import POLICIES, TYPES, Limits, Policy, Reconnect, Scope, is_finite, is_time, shown
 
-NO_SECONDS = [0, -1, -0.5, math.nan, math.inf, -math.inf, True, None, "3", [3], 10**400]
-NO_COUNT = [-1, 1.0, True, None, "3", math.inf]
+INVALID_SECONDS = [0, -1, -0.5, math.nan, math.inf, -math.inf, True, None, "3", [3], 10**400]
+INVALID_COUNTS = [-1, 1.0, True, None, "3", math.inf]
 
 
-# ── policies ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── policies ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_one_policy_is_that_of_every_type(policy: Any) -> None:
+def test_a_single_policy_applies_to_every_type(policy: Any) -> None:
     assert [Policy(policy).of(kind) for kind in (*TYPES, "of a newer browser")] == [policy] * 5
 
 
-def test_whoever_says_nothing_must_respond_within_five_minutes() -> None:
+def test_the_default_policy_waits_five_minutes_for_a_response() -> None:
     assert (Policy().of("alert"), Policy().dialog_timeout, Policy().prompt_text) == ("must_respond", 300.0, None)
 
 
-def test_a_type_without_a_policy_must_be_responded_to() -> None:
+def test_the_policy_of_a_type_that_is_not_given_is_must_respond() -> None:
     policy = Policy({"alert": "auto_accept", "confirm": "auto_dismiss"})
     assert [policy.of(kind) for kind in ("alert", "confirm", "prompt", "of a newer browser")] == [
         "auto_accept",
@@ -40,7 +40,7 @@ def test_a_type_without_a_policy_must_be_responded_to() -> None:
     ]
 
 
-def test_a_policy_does_not_follow_the_mapping_that_it_was_made_of() -> None:
+def test_a_policy_keeps_a_read_only_copy_of_its_mapping() -> None:
     given: dict[Any, Any] = {"alert": "auto_accept"}
     policy = Policy(given)
     given["alert"] = "auto_dismiss"
@@ -52,7 +52,7 @@ def test_a_policy_does_not_follow_the_mapping_that_it_was_made_of() -> None:
 @pytest.mark.parametrize(
     "wrong", ["auto", "", None, 5, ["auto_accept"], {"alert": "auto"}, {"alert": None}, {"alert": []}, ANY]
 )
-def test_a_policy_that_there_is_not_is_refused_with_those_that_there_are(wrong: Any) -> None:
+def test_an_unknown_policy_is_refused_with_the_valid_ones(wrong: Any) -> None:
     with pytest.raises(InvalidPolicy) as raised:
         Policy(wrong)
     assert raised.value.valid == POLICIES
@@ -61,35 +61,35 @@ def test_a_policy_that_there_is_not_is_refused_with_those_that_there_are(wrong: 
 
 
 @pytest.mark.parametrize("wrong", ["Alert", "", None, 5, ()])
-def test_a_dialog_type_that_there_is_not_is_refused_with_those_that_there_are(wrong: Any) -> None:
+def test_an_unknown_dialog_type_is_refused_with_the_valid_ones(wrong: Any) -> None:
     with pytest.raises(InvalidPolicy) as raised:
         Policy({wrong: "auto_accept"})
     assert raised.value.valid == TYPES
 
 
-@pytest.mark.parametrize("wrong", NO_SECONDS)
-def test_the_time_for_a_dialog_is_a_positive_number_of_seconds(wrong: Any) -> None:
+@pytest.mark.parametrize("wrong", INVALID_SECONDS)
+def test_the_dialog_timeout_must_be_a_positive_number_of_seconds(wrong: Any) -> None:
     with pytest.raises(InvalidPolicy, match="dialog_timeout must be a positive number of seconds"):
         Policy(dialog_timeout=wrong)
 
 
 @pytest.mark.parametrize("right", [1, 0.001, 1e9])
-def test_any_positive_number_is_a_time(right: float) -> None:
+def test_any_positive_number_is_a_valid_timeout(right: float) -> None:
     assert Policy(dialog_timeout=right).dialog_timeout == right
 
 
 @pytest.mark.parametrize("wrong", [5, b"text", True])
-def test_what_a_prompt_is_answered_with_is_a_text(wrong: Any) -> None:
+def test_the_prompt_text_must_be_a_string(wrong: Any) -> None:
     with pytest.raises(InvalidPolicy, match="prompt_text must be a string or None"):
         Policy(prompt_text=wrong)
 
 
 def test_an_empty_prompt_text_is_not_the_page_s_default() -> None:
-    """An empty text is an answer; None leaves the page its default (fact 12)."""
+    """An empty text is an answer; with None the page's default is used (fact 12)."""
     assert (Policy(prompt_text="").prompt_text, Policy(prompt_text=None).prompt_text) == ("", None)
 
 
-def test_unattended_accepts_what_only_informs_and_declines_what_asks() -> None:
+def test_unattended_accepts_alert_and_beforeunload_and_dismisses_confirm_and_prompt() -> None:
     policy = Policy.unattended(dialog_timeout=7.0)
     assert {kind: policy.of(kind) for kind in TYPES} == {
         "alert": "auto_accept",
@@ -101,7 +101,7 @@ def test_unattended_accepts_what_only_informs_and_declines_what_asks() -> None:
     assert Policy.unattended().dialog_timeout == Policy().dialog_timeout
 
 
-def test_only_the_policy_itself_is_told_by_its_place() -> None:
+def test_only_the_policy_itself_is_a_positional_argument() -> None:
     with pytest.raises(TypeError):
         Policy("auto_accept", 7.0)  # type: ignore[misc]
 
@@ -115,15 +115,15 @@ def test_only_the_policy_itself_is_told_by_its_place() -> None:
         Policy.unattended(),
     ],
 )
-def test_a_policy_is_read_back_from_what_a_trace_holds(policy: Policy) -> None:
+def test_a_policy_is_read_back_from_its_json(policy: Policy) -> None:
     written = policy.to_json()
     assert Policy.from_mapping(written) == policy
-    assert type(written["dialog_policy"]) in (str, dict)  # what JSON can say
+    assert type(written["dialog_policy"]) in (str, dict)  # valid JSON
     assert list(written) == ["dialog_policy", "dialog_timeout_s", "prompt_text"]
 
 
 @pytest.mark.parametrize("wrong", [None, "auto_accept", 5, [("dialog_policy", "auto_accept")]])
-def test_what_is_no_configuration_is_refused_with_what_one_may_say(wrong: Any) -> None:
+def test_a_configuration_that_is_not_a_mapping_is_refused_with_the_valid_keys(wrong: Any) -> None:
     with pytest.raises(InvalidPolicy, match="a policy is read from a mapping, not from") as raised:
         Policy.from_mapping(wrong)
     assert raised.value.valid == ("dialog_policy", "dialog_timeout_s", "prompt_text")
@@ -134,19 +134,19 @@ SEVERAL = [Policy(), Policy({"alert": "auto_accept", "prompt": "auto_dismiss"}, 
 
 @pytest.mark.parametrize("policy", [*SEVERAL, Policy.unattended()])
 @pytest.mark.parametrize(
-    "trip",
+    "make_copy",
     [copy.copy, copy.deepcopy, lambda policy: pickle.loads(pickle.dumps(policy))],
     ids=["copy", "deep", "pickle"],
 )
-def test_a_policy_travels(trip: Any, policy: Policy) -> None:
-    """To another process, or into a dict's key: it is a value."""
-    arrived = trip(policy)
-    assert (arrived, hash(arrived)) == (policy, hash(policy))
+def test_a_policy_can_be_copied_and_pickled(make_copy: Any, policy: Policy) -> None:
+    """It is a value: it can go to another process or be the key of a dict."""
+    copied = make_copy(policy)
+    assert (copied, hash(copied)) == (policy, hash(policy))
     with pytest.raises(TypeError):
-        trip(SEVERAL[1]).dialogs["alert"] = "auto_dismiss"
+        make_copy(SEVERAL[1]).dialogs["alert"] = "auto_dismiss"
 
 
-def test_equal_policies_are_one_key_in_whichever_order_they_were_written() -> None:
+def test_equal_policies_are_one_key_whatever_the_order_of_their_types() -> None:
     one, other = (
         Policy({"alert": "auto_accept", "prompt": "auto_dismiss"}),
         Policy({"prompt": "auto_dismiss", "alert": "auto_accept"}),
@@ -154,13 +154,13 @@ def test_equal_policies_are_one_key_in_whichever_order_they_were_written() -> No
     assert len({one, other, *SEVERAL}) == 3
 
 
-def test_a_configuration_says_what_it_wants_and_no_more() -> None:
+def test_keys_that_a_configuration_leaves_out_have_their_defaults() -> None:
     assert Policy.from_mapping({}) == Policy()
     assert Policy.from_mapping({"dialog_timeout_s": 4}) == Policy(dialog_timeout=4)
     assert Policy.from_mapping({"dialog_policy": "auto_dismiss"}) == Policy("auto_dismiss")
 
 
-def test_a_misspelt_option_is_refused_with_those_that_there_are() -> None:
+def test_an_unknown_key_or_policy_of_a_configuration_is_refused() -> None:
     with pytest.raises(InvalidPolicy) as raised:
         Policy.from_mapping({"dialog_timeout": 4})
     assert raised.value.valid == ("dialog_policy", "dialog_timeout_s", "prompt_text")
@@ -168,7 +168,7 @@ def test_a_misspelt_option_is_refused_with_those_that_there_are() -> None:
         Policy.from_mapping({"dialog_policy": "auto"})
 
 
-# ── scopes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── scopes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_only_the_scope_of_the_browser_is_whole() -> None:
@@ -178,135 +178,135 @@ def test_only_the_scope_of_the_browser_is_whole() -> None:
     assert not Scope.context("C").whole
 
 
-def test_a_scope_holds_what_was_named() -> None:
+def test_a_scope_contains_the_named_ids() -> None:
     assert Scope.targets("B", "A", "B").target_ids == {"A", "B"}
     assert Scope.targets("A") == Scope.targets("A", "A")
     assert Scope.context("C").context_id == "C"
 
 
 @pytest.mark.parametrize("wrong", [(), ("",), ("A", None), (["A"],), (5,)])
-def test_a_scope_of_targets_names_one_at_least(wrong: Any) -> None:
+def test_a_scope_of_targets_needs_at_least_one_id(wrong: Any) -> None:
     with pytest.raises(InvalidPolicy, match=r"Scope\.targets needs the ids"):
         Scope.targets(*wrong)
 
 
 @pytest.mark.parametrize("wrong", ["", None, 5, b"C"])
-def test_a_scope_of_a_context_names_it(wrong: Any) -> None:
+def test_a_scope_of_a_context_needs_its_id(wrong: Any) -> None:
     with pytest.raises(InvalidPolicy, match=r"Scope\.context needs the id"):
         Scope.context(wrong)
 
 
 @pytest.mark.parametrize("scope", [Scope.browser(), Scope.targets("A"), Scope.context("C")])
-def test_observing_changes_nothing_but_that(scope: Scope) -> None:
+def test_observed_changes_only_the_observing_flag(scope: Scope) -> None:
     assert not scope.observing
-    seen = scope.observed()
-    assert seen.observing
-    assert (seen.target_ids, seen.context_id) == (scope.target_ids, scope.context_id)
-    assert seen.observed() == seen
-    assert not scope.observing  # the scope itself is as it was
+    observing = scope.observed()
+    assert observing.observing
+    assert (observing.target_ids, observing.context_id) == (scope.target_ids, scope.context_id)
+    assert observing.observed() == observing
+    assert not scope.observing  # the scope itself has not changed
 
 
-def test_a_scope_is_written_the_same_on_every_run() -> None:
+def test_the_json_of_a_scope_is_the_same_on_every_run() -> None:
     assert Scope.targets("B", "C", "A").to_json() == {"targets": ["A", "B", "C"], "context": None, "observing": False}
     assert Scope.context("C").observed().to_json() == {"targets": None, "context": "C", "observing": True}
 
 
-# ── dialling again ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── reconnecting ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_each_attempt_waits_longer_up_to_the_most() -> None:
+def test_each_attempt_waits_longer_up_to_the_maximum() -> None:
     reconnect = Reconnect(first=0.5, factor=2.0, most=3.0)
     assert [reconnect.wait_before(attempt, 1.0) for attempt in range(1, 6)] == [0.5, 1.0, 2.0, 3.0, 3.0]
 
 
-def test_jitter_spreads_over_the_upper_half() -> None:
+def test_jitter_spreads_over_the_upper_half_of_the_wait() -> None:
     reconnect = Reconnect(first=4.0)
     assert [reconnect.wait_before(1, jitter) for jitter in (0.0, 0.5, 1.0)] == [2.0, 3.0, 4.0]
 
 
 @pytest.mark.parametrize("odd", [-0.1, 1.1, math.nan, math.inf, -math.inf])
-def test_a_jitter_that_is_none_is_the_middle(odd: float) -> None:
+def test_an_invalid_jitter_counts_as_the_middle(odd: float) -> None:
     assert Reconnect().wait_before(1, odd) == Reconnect().wait_before(1, 0.5)
 
 
-def test_the_thousandth_attempt_waits_no_longer_than_the_most() -> None:
-    """Powers of the factor would be no number by then."""
+def test_the_five_thousandth_attempt_waits_no_longer_than_the_maximum() -> None:
+    """The power of the factor would overflow by then."""
     assert Reconnect(budget=10_000).wait_before(5_000, 1.0) == 10.0
 
 
 @pytest.mark.parametrize("factor", [10**300, 1e308, 10**9])
-def test_however_fast_it_grows_the_wait_is_no_longer_than_the_most(factor: float) -> None:
-    """Powers that no clock can show are the most, and no exception."""
+def test_the_wait_never_exceeds_the_maximum_however_large_the_factor(factor: float) -> None:
+    """A power that overflows gives the maximum, and no exception."""
     reconnect = Reconnect(factor=factor, most=7.0)
     assert [reconnect.wait_before(attempt, 1.0) for attempt in (1, 2, 5_000)] == [0.5, 7.0, 7.0]
 
 
-def test_a_wait_that_shrinks_comes_to_nothing() -> None:
+def test_a_factor_below_one_shrinks_the_wait_to_zero() -> None:
     reconnect = Reconnect(factor=0.5)
     assert [reconnect.wait_before(attempt, 1.0) for attempt in (1, 2, 5_000)] == [0.5, 0.25, 0.0]
 
 
-def test_never_is_a_budget_of_nothing() -> None:
+def test_never_is_a_budget_of_zero() -> None:
     assert Reconnect.never().budget == 0
     assert Reconnect() == Reconnect(first=0.5, factor=2.0, most=10.0, budget=5)
 
 
 @pytest.mark.parametrize("name", ["first", "factor", "most"])
-@pytest.mark.parametrize("wrong", NO_SECONDS)
-def test_the_times_of_dialling_again_are_positive(name: str, wrong: Any) -> None:
+@pytest.mark.parametrize("wrong", INVALID_SECONDS)
+def test_the_numbers_of_reconnect_must_be_positive(name: str, wrong: Any) -> None:
     with pytest.raises(InvalidPolicy, match=f"{name} must be a positive number"):
         Reconnect(**{name: wrong})
 
 
-@pytest.mark.parametrize("wrong", NO_COUNT)
-def test_a_budget_is_a_whole_number(wrong: Any) -> None:
+@pytest.mark.parametrize("wrong", INVALID_COUNTS)
+def test_the_budget_must_be_a_whole_number(wrong: Any) -> None:
     with pytest.raises(InvalidPolicy, match="budget must be a whole number, 0 or more"):
         Reconnect(budget=wrong)
 
 
-def test_how_it_is_dialled_again_is_written_whole() -> None:
+def test_the_json_of_reconnect_is_complete() -> None:
     reconnect = Reconnect(first=1, factor=3, most=9, budget=2)
     assert reconnect.to_json() == {"first": 1, "factor": 3, "most": 9, "budget": 2}
     assert Reconnect(**reconnect.to_json()) == reconnect
 
 
-# ── all of them ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── all options ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("option", [Policy(), Scope(), Reconnect(), Limits()])
-def test_an_option_does_not_change_once_it_is_made(option: Any) -> None:
+def test_an_option_is_frozen(option: Any) -> None:
     name = attrs.fields(type(option))[0].name
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         setattr(option, name, None)
 
 
-def test_limits_are_bounds_of_everything_a_page_can_make_more_of() -> None:
+def test_every_limit_is_positive_and_finite() -> None:
     limits = attrs.asdict(Limits())
     assert all(0 < value < math.inf for value in limits.values())
 
 
-def test_limits_that_a_user_meets() -> None:
-    """A message is as long as the browser's own cut (fact 19); the ends of the last twenty calls are kept."""
+def test_the_defaults_of_the_limits_that_users_notice() -> None:
+    """Messages are cut where the browser cuts them (fact 19); twenty outcomes of calls are kept."""
     assert (Limits().text_kept, Limits().ended_calls, Limits().recent_dialogs) == (10_240, 20, 20)
 
 
-# ── numbers, and what is shown of what is none ───────────────────────────────────────────────────────────────────────
+# ── numbers, and wrong values in error texts ──────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("number", [0, -1, 0.5, 1e308, 10**300])
-def test_what_a_clock_can_show_is_finite_and_a_time_where_it_is_more_than_nothing(number: float) -> None:
+def test_a_finite_number_is_a_time_if_it_is_positive(number: float) -> None:
     assert is_finite(number)
     assert is_time(number) is (number > 0)
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf, True, None, "3", [3], 10**400, -(10**400)])
-def test_what_no_clock_can_show_is_no_time(odd: Any) -> None:
+def test_a_value_that_is_not_a_finite_number_is_not_a_time(odd: Any) -> None:
     assert not is_finite(odd)
     assert not is_time(odd)
 
 
 class Silent:
-    """Somebody's own class."""
+    """A class with a repr that raises."""
 
     def __repr__(self) -> str:
         raise RuntimeError
@@ -323,5 +323,5 @@ class Silent:
     ],
     ids=["short", "just", "long", "raises", "too many digits"],
 )
-def test_a_wrong_value_is_shown_and_not_all_of_a_long_one(value: Any, text: str) -> None:
+def test_a_wrong_value_is_shown_and_a_long_one_is_cut(value: Any, text: str) -> None:
     assert shown(value) == text

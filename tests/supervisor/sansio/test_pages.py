@@ -1,4 +1,4 @@
-"""Pages and sessions: how they come into sight, are set up, fall silent, crash, and go."""
+"""Pages and sessions: how they appear, are set up, stop answering, crash and end."""
 
 from __future__ import annotations
 
@@ -23,41 +23,41 @@ def on_a_page(**options: Any) -> Any:
     return folded_machine.on_a_page(**options)
 
 
-def orders(fold: Any) -> list[str]:
-    """What the last input had sent to sessions, in the words of the protocol."""
-    made: list[str] = []
+def sent_to_sessions(fold: Any) -> list[str]:
+    """Return what the last input sent to sessions, as texts of session id and method."""
+    texts: list[str] = []
     for each in fold.last:
         match each:
             case Send(session_id=session, method=method):
-                made.append(f"{session} {method}")
+                texts.append(f"{session} {method}")
             case Enable(session_id=session, domain=domain):
-                made.append(f"{session} {domain}.enable")
+                texts.append(f"{session} {domain}.enable")
             case AutoAttach(session_id=session):
-                made.append(f"{session} autoattach")
+                texts.append(f"{session} autoattach")
             case Resume(session_id=session):
-                made.append(f"{session} resume")
+                texts.append(f"{session} resume")
             case Detach(session_id=session):
-                made.append(f"{session} detach")
-    return made
+                texts.append(f"{session} detach")
+    return texts
 
 
-def listed(fold: Any, *targets: str, **more: Any) -> None:
-    """The browser says what there is."""
+def list_targets(fold: Any, *targets: str, **more: Any) -> None:
+    """Reply to `Target.getTargets` with these targets."""
     fold.reply(TARGETS, {"targetInfos": [{"targetId": each, "type": "page", **more} for each in targets]})
 
 
-def sessions(fold: Any) -> list[str]:
+def session_ids(fold: Any) -> list[str]:
     return [each.session_id for each in fold.shown().sessions]
 
 
-# ── setting up ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── setup ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_page_is_set_up_in_one_go_and_resumed_last() -> None:
-    """Fact 7: without the resume its opener stands still; fact 15: nothing of it may be awaited."""
+def test_a_page_is_set_up_in_one_step_and_resumed_last() -> None:
+    """Fact 7: without the resume its opener hangs. Fact 15: none of the replies may be awaited."""
     fold = folded_machine.Fold().up()
     fold.attach("P", url="http://a/", title="A", openerId="O", browserContextId="C")
-    assert orders(fold) == [
+    assert sent_to_sessions(fold) == [
         "s-P Page.enable",
         "s-P Page.getFrameTree",
         "s-P Runtime.enable",
@@ -77,83 +77,86 @@ def test_a_page_is_set_up_in_one_go_and_resumed_last() -> None:
         ("tab", ["s-W autoattach", "s-W resume"]),
     ],
 )
-def test_other_targets_are_set_up_with_what_they_have_and_always_resumed(type: str, sent: list[str]) -> None:
+def test_other_targets_are_set_up_with_their_domains_and_always_resumed(type: str, sent: list[str]) -> None:
     fold = on_a_page()
     fold.attach("W", type, of="s-P")
-    assert orders(fold) == sent
+    assert sent_to_sessions(fold) == sent
     assert [each.target_id for each in fold.shown().pages] == ["P"]
 
 
-def test_a_frame_s_session_belongs_to_the_page_above() -> None:
+def test_a_frame_s_session_belongs_to_its_page() -> None:
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
-    assert "s-F Page.enable" in orders(fold)
+    assert "s-F Page.enable" in sent_to_sessions(fold)
     assert {each.session_id: each.page_id for each in fold.shown().sessions} == {"s-P": "P", "s-F": "P"}
 
 
-def test_a_frame_below_no_page_is_set_up_all_the_same() -> None:
-    """What is above it is not in sight: it must not stand still for that."""
+def test_a_frame_without_a_known_page_is_also_set_up() -> None:
+    """Its page is unknown, but the frame must not stay paused."""
     fold = folded_machine.Fold().up()
     fold.attach("F", "iframe")
-    assert orders(fold)[-1] == "s-F resume"
+    assert sent_to_sessions(fold)[-1] == "s-F resume"
     assert not fold.shown().pages
 
 
-def test_a_session_is_set_up_once_however_often_it_is_told_of() -> None:
+def test_a_session_is_set_up_once_however_often_it_is_reported() -> None:
     fold = on_a_page()
     fold.attach("P")
-    assert orders(fold) == []
-    assert sessions(fold) == ["s-P"]
+    assert sent_to_sessions(fold) == []
+    assert session_ids(fold) == ["s-P"]
     fold.says("Target.attachedToTarget", sessionId="unknown", targetInfo={"targetId": "X", "type": "page"})
-    assert orders(fold) == []
+    assert sent_to_sessions(fold) == []
 
 
-def test_beyond_the_limit_sessions_are_left_out_and_counted() -> None:
+def test_sessions_beyond_the_limit_are_left_out_and_counted() -> None:
     fold = on_a_page(limits=Limits(sessions_kept=1))
     fold.attach("Q")
-    assert sessions(fold) == ["s-P"]
+    assert session_ids(fold) == ["s-P"]
     assert fold.count("sessions_left_out") == 1
 
 
-def test_beyond_the_limit_pages_are_left_out_counted_and_resumed() -> None:
+def test_pages_beyond_the_limit_are_left_out_counted_and_resumed() -> None:
     fold = on_a_page(limits=Limits(pages_kept=1))
     fold.attach("Q")
     assert [each.target_id for each in fold.shown().pages] == ["P"]
     assert fold.count("pages_left_out") == 1
-    assert orders(fold)[-1] == "s-Q resume"
+    assert sent_to_sessions(fold)[-1] == "s-Q resume"
 
 
-def test_where_others_open_the_sessions_nobody_is_attached_or_let_go_for_them() -> None:
-    """Who asked to wait says itself when it is over; where nobody waits a resume does no harm, and may be needed (fact 7)."""
+def test_an_adopting_supervisor_neither_auto_attaches_nor_resumes_a_waiting_target() -> None:
+    """The client that paused a target resumes it.
+
+    For a target that does not wait, a resume is harmless and may be needed (fact 7).
+    """
     fold = folded_machine.Fold(adopting=True).up()
     fold.attach("P")
-    assert orders(fold)[-1] == "s-P resume"
-    assert "s-P autoattach" not in orders(fold)
+    assert sent_to_sessions(fold)[-1] == "s-P resume"
+    assert "s-P autoattach" not in sent_to_sessions(fold)
     fold.opens("Q", waiting_for_debugger=True)
     fold.says("Target.attachedToTarget", sessionId="s-Q", targetInfo={"targetId": "Q"})
-    assert "s-Q Page.enable" in orders(fold)
-    assert "s-Q resume" not in orders(fold)
+    assert "s-Q Page.enable" in sent_to_sessions(fold)
+    assert "s-Q resume" not in sent_to_sessions(fold)
 
 
-# ── scope ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── scope ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_page_out_of_scope_is_resumed_and_let_go() -> None:
+def test_a_page_out_of_scope_is_resumed_and_detached() -> None:
     fold = folded_machine.Fold(scope=Scope.targets("P")).up()
     fold.attach("Q")
-    assert orders(fold) == ["s-Q resume", "s-Q detach"]
+    assert sent_to_sessions(fold) == ["s-Q resume", "s-Q detach"]
     assert not fold.shown().pages
     assert not fold.shown().sessions
     assert not fold.state.primary_on
 
 
-def test_somebody_else_s_session_out_of_scope_is_not_ended() -> None:
+def test_an_adopted_session_out_of_scope_is_not_detached() -> None:
     fold = folded_machine.Fold(scope=Scope.targets("P"), adopting=True).up()
     fold.attach("Q")
-    assert orders(fold) == ["s-Q resume"]
+    assert sent_to_sessions(fold) == ["s-Q resume"]
 
 
-def test_pages_in_scope_are_those_named_and_what_they_open() -> None:
+def test_a_scope_of_targets_contains_the_named_pages_and_those_that_they_open() -> None:
     fold = folded_machine.Fold(scope=Scope.targets("P", "X")).up()
     fold.attach("P")
     fold.attach("Q", openerId="P")
@@ -163,37 +166,37 @@ def test_pages_in_scope_are_those_named_and_what_they_open() -> None:
     assert [each.target_id for each in fold.shown().pages] == ["P", "Q", "R", "Y"]
 
 
-def test_pages_in_scope_are_those_of_the_context() -> None:
+def test_a_scope_of_a_context_contains_its_pages() -> None:
     fold = folded_machine.Fold(scope=Scope.context("C")).up()
     fold.attach("P", browserContextId="C")
     fold.attach("Q", browserContextId="D")
     assert [each.target_id for each in fold.shown().pages] == ["P"]
 
 
-def test_a_page_in_scope_stays_in_it_though_its_opener_is_gone() -> None:
-    """Only its opener was named; over a new link nobody is there to name it."""
+def test_a_page_stays_in_scope_after_its_opener_is_gone() -> None:
+    """Only its opener was named, and that page does not exist after the reconnect."""
     fold = folded_machine.Fold(scope=Scope.targets("P")).up()
     fold.attach("P")
     fold.attach("Q", openerId="P")
     fold.says("Target.targetDestroyed", targetId="P")
-    link_again(fold)
+    reconnect(fold)
     fold.attach("Q", session="s-Q2", openerId="P")
     fold.attach("R", session="s-R", openerId="elsewhere")
-    listed(fold, "Q", "R")
+    list_targets(fold, "Q", "R")
     assert [(each.target_id, each.session_id) for each in fold.shown().pages] == [("Q", "s-Q2")]
 
 
-def test_a_popup_of_a_popup_stays_in_scope_over_a_new_link() -> None:
+def test_a_popup_of_a_popup_stays_in_scope_after_a_reconnect() -> None:
     fold = folded_machine.Fold(scope=Scope.targets("P")).up()
     fold.attach("P")
     fold.attach("Q", openerId="P")
     fold.attach("R", openerId="Q")
-    link_again(fold)
+    reconnect(fold)
     fold.attach("R", session="s-R2", openerId="Q-that-is-unknown")
     assert fold.page("R").session_id == "s-R2"
 
 
-def missing(fold: Any) -> list[str]:
+def missing_targets(fold: Any) -> list[str]:
     return [
         each.fields["target"]
         for each in fold.orders
@@ -201,38 +204,38 @@ def missing(fold: Any) -> list[str]:
     ]
 
 
-def test_a_target_of_the_scope_that_is_not_there_is_told() -> None:
-    """A misspelt id would supervise nothing, without a word."""
+def test_a_target_of_the_scope_that_does_not_exist_is_logged() -> None:
+    """Else a misspelt id would supervise nothing, without a warning."""
     fold = folded_machine.Fold(scope=Scope.targets("P", "not-there-at-all", "also-not")).up()
-    listed(fold, "P", "Q")
-    assert missing(fold) == ["also-not", "not-ther"]
+    list_targets(fold, "P", "Q")
+    assert missing_targets(fold) == ["also-not", "not-ther"]
 
 
 @pytest.mark.parametrize("scope", [Scope.targets("P"), Scope.browser(), Scope.context("C")])
-def test_where_the_scope_is_there_nothing_is_told(scope: Scope) -> None:
+def test_a_scope_of_existing_targets_logs_nothing(scope: Scope) -> None:
     fold = folded_machine.Fold(scope=scope).up()
-    listed(fold, "P")
-    assert missing(fold) == []
+    list_targets(fold, "P")
+    assert missing_targets(fold) == []
 
 
-def test_a_page_that_came_before_the_list_is_there() -> None:
+def test_a_page_that_was_attached_before_the_list_counts_as_existing() -> None:
     fold = folded_machine.Fold(scope=Scope.targets("P")).up()
     fold.attach("P")
-    listed(fold)
-    assert missing(fold) == []
+    list_targets(fold)
+    assert missing_targets(fold) == []
 
 
-# ── sessions that end ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── sessions that end ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_end_of_an_unknown_session_means_nothing() -> None:
+def test_the_end_of_an_unknown_session_changes_nothing() -> None:
     fold = on_a_page()
     before = fold.state
-    fold.detach("nobody")
+    fold.detach("unknown")
     assert fold.state is before
 
 
-def test_a_page_whose_session_ended_is_shown_detached_and_attached_to_again() -> None:
+def test_a_page_is_detached_after_its_session_ended_and_attached_to_again() -> None:
     fold = on_a_page()
     fold.says("Runtime.executionContextsCleared", on="s-P")
     fold.detach("s-P")
@@ -253,7 +256,7 @@ def test_a_page_that_cannot_be_attached_to_again_is_gone() -> None:
     assert fold.reported(PageGone) == [PageGone(target_id="P", reason="closed")]
 
 
-def test_a_page_whose_attach_got_no_answer_stays() -> None:
+def test_a_page_stays_if_its_attach_got_no_reply() -> None:
     fold = on_a_page()
     fold.detach("s-P").passes(1.0)
     fold.lose(REOPEN)
@@ -270,7 +273,7 @@ def test_a_dialog_of_a_session_that_ended_is_orphaned_and_over_when_the_page_run
     assert fold.end_of("d-1") == ("remote", "orphaned")
 
 
-def test_a_frame_that_somebody_else_is_on_is_not_adrift() -> None:
+def test_a_frame_with_a_second_session_is_not_adrift() -> None:
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
     fold.attach("F", "iframe", of="s-P", session="s-F2")
@@ -279,7 +282,7 @@ def test_a_frame_that_somebody_else_is_on_is_not_adrift() -> None:
     assert not fold.state.adrift
 
 
-def test_a_frame_that_is_found_again_is_adrift_no_more() -> None:
+def test_a_frame_that_gets_a_session_again_is_no_longer_adrift() -> None:
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
     fold.detach("s-F", "parent_ended")
@@ -288,7 +291,7 @@ def test_a_frame_that_is_found_again_is_adrift_no_more() -> None:
     assert not fold.state.adrift
 
 
-def test_a_refused_attach_ends_no_page_that_has_a_session_by_now() -> None:
+def test_a_refused_attach_removes_no_page_that_already_has_a_session() -> None:
     fold = on_a_page()
     fold.detach("s-P").passes(1.0)
     fold.attach("P", session="s-P2")
@@ -296,36 +299,36 @@ def test_a_refused_attach_ends_no_page_that_has_a_session_by_now() -> None:
     assert fold.shown().page("P") is not None
 
 
-def test_nobody_attaches_again_where_it_is_not_ours_to_do_or_the_end_has_come() -> None:
+def test_an_adopting_or_stopping_supervisor_does_not_attach_again() -> None:
     adopting = on_a_page(adopting=True)
     adopting.detach("s-P").passes(10.0)
     assert not adopting.all_sent(REOPEN)
-    ending = on_a_page()
-    ending.opening()
-    ending.detach("s-P")
-    ending.attach("Q")
-    ending.says("Page.javascriptDialogOpening", on="s-Q", frameId="Q")
-    ending.ask(Stop(timeout=5.0))
-    ending.passes(1.0)
-    assert not ending.all_sent(REOPEN)
+    stopping = on_a_page()
+    stopping.opening()
+    stopping.detach("s-P")
+    stopping.attach("Q")
+    stopping.says("Page.javascriptDialogOpening", on="s-Q", frameId="Q")
+    stopping.ask(Stop(timeout=5.0))
+    stopping.passes(1.0)
+    assert not stopping.all_sent(REOPEN)
 
 
-def test_a_second_session_on_a_target_is_listened_to_when_the_first_ends() -> None:
-    """Fact 47: until then it says everything twice."""
+def test_a_second_session_on_a_target_becomes_primary_when_the_first_ends() -> None:
+    """Fact 47: until then it repeats every event."""
     fold = on_a_page()
     fold.attach("P", session="s-P2")
-    assert orders(fold) == ["s-P2 autoattach", "s-P2 resume"]
+    assert sent_to_sessions(fold) == ["s-P2 autoattach", "s-P2 resume"]
     fold.says("Page.frameAttached", on="s-P2", frameId="A", parentFrameId="P")
     assert "A" not in fold.page().frames
     fold.detach("s-P")
     assert fold.page().session_id == "s-P2"
-    assert "s-P2 Page.enable" in orders(fold)
+    assert "s-P2 Page.enable" in sent_to_sessions(fold)
     fold.says("Page.frameAttached", on="s-P2", frameId="A", parentFrameId="P")
     assert "A" in fold.page().frames
 
 
-def test_what_a_second_session_says_is_of_no_page_until_it_is_listened_to() -> None:
-    """Whoever keeps lines would keep each twice."""
+def test_events_of_a_second_session_belong_to_no_page_until_it_is_primary() -> None:
+    """Else an extension that keeps lines would keep each line twice."""
     fold = on_a_page()
     fold.attach("P", session="s-P2")
     assert dict(fold.state.page_of) == {"s-P": "P"}
@@ -333,7 +336,7 @@ def test_what_a_second_session_says_is_of_no_page_until_it_is_listened_to() -> N
     assert dict(fold.state.page_of) == {"s-P2": "P"}
 
 
-def test_what_is_below_a_second_session_belongs_to_the_page_all_the_same() -> None:
+def test_a_session_below_a_second_session_belongs_to_the_page() -> None:
     fold = on_a_page()
     fold.attach("P", session="s-P2")
     fold.attach("W", "worker", of="s-P2")
@@ -341,7 +344,7 @@ def test_what_is_below_a_second_session_belongs_to_the_page_all_the_same() -> No
     assert fold.state.page_of["s-W"] == "P"
 
 
-def test_what_a_worker_without_a_page_says_is_its_own() -> None:
+def test_events_of_a_worker_without_a_page_belong_to_its_own_target() -> None:
     fold = on_a_page()
     fold.attach("W", "service_worker")
     assert fold.state.page_of["s-W"] == "W"
@@ -349,13 +352,13 @@ def test_what_a_worker_without_a_page_says_is_its_own() -> None:
     assert "s-W" not in fold.state.page_of
 
 
-def test_what_is_below_an_unknown_session_has_no_page() -> None:
+def test_a_session_below_an_unknown_session_has_no_page() -> None:
     fold = on_a_page()
-    fold.opens("W", "worker", parent="nobody")
+    fold.opens("W", "worker", parent="unknown")
     assert fold.state.sessions["s-W"].page_id is None
 
 
-def test_of_three_sessions_the_oldest_is_listened_to_next() -> None:
+def test_the_oldest_of_the_other_sessions_becomes_primary() -> None:
     fold = on_a_page()
     for session in ("s-2", "s-3", "s-4"):
         fold.attach("P", session=session)
@@ -370,7 +373,7 @@ def test_of_three_sessions_the_oldest_is_listened_to_next() -> None:
     assert not fold.state.primary_on
 
 
-def test_who_is_not_listened_to_ends_without_a_trace() -> None:
+def test_the_end_of_a_session_that_is_not_primary_changes_no_page() -> None:
     fold = on_a_page()
     fold.attach("P", session="s-P2")
     page = fold.page()
@@ -379,33 +382,33 @@ def test_who_is_not_listened_to_ends_without_a_trace() -> None:
     assert not fold.state.also_on
 
 
-def test_an_heir_that_nothing_was_told_of_is_set_up_when_it_is() -> None:
+def test_a_new_primary_session_without_target_info_is_set_up_when_the_info_arrives() -> None:
     fold = on_a_page()
     fold.opens("P", session="s-P2")
     fold.detach("s-P")
-    assert orders(fold) == []
+    assert sent_to_sessions(fold) == []
     fold.says("Target.attachedToTarget", sessionId="s-P2", targetInfo={"targetId": "P", "url": "http://b/"})
-    assert "s-P2 Page.enable" in orders(fold)
+    assert "s-P2 Page.enable" in sent_to_sessions(fold)
     assert fold.page().url == "http://b/"
 
 
-def test_a_worker_s_heir_is_set_up_as_a_worker() -> None:
+def test_a_new_primary_session_of_a_worker_is_set_up_as_a_worker() -> None:
     fold = on_a_page()
     fold.attach("W", "worker", of="s-P")
     fold.attach("W", "worker", of="s-P", session="s-W2")
     fold.detach("s-W")
-    assert orders(fold) == ["s-W2 Runtime.enable", "s-W2 autoattach", "s-W2 resume"]
+    assert sent_to_sessions(fold) == ["s-W2 Runtime.enable", "s-W2 autoattach", "s-W2 resume"]
 
 
 @pytest.mark.parametrize(("reason", "stays"), [("detached", False), ("parent_ended", True), ("link_lost", True)])
-def test_a_frame_goes_with_its_session_only_where_that_was_about_the_frame(reason: str, stays: bool) -> None:
+def test_a_frame_is_removed_with_its_session_only_if_that_session_was_detached(reason: str, stays: bool) -> None:
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
     fold.detach("s-F", reason)
     assert ("F" in fold.page().frames) is stays
 
 
-def test_where_too_many_are_adrift_a_frame_goes_with_its_session() -> None:
+def test_a_frame_is_removed_with_its_session_if_too_many_frames_are_adrift() -> None:
     fold = folded_machine.with_tree("F", "G", limits=Limits(sessions_kept=2))
     fold.attach("F", "iframe", of="s-P")
     fold.detach("s-F", "parent_ended")
@@ -416,11 +419,11 @@ def test_where_too_many_are_adrift_a_frame_goes_with_its_session() -> None:
     assert set(fold.page().frames) == {"P", "F", "G"}
 
 
-# ── silence ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── pages that do not answer ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_page_that_does_not_answer_its_setup_is_blocked_until_it_does() -> None:
-    """Fact 4: a dialog that nobody saw open; no event tells of it."""
+    """Fact 4: an unseen dialog may block it, and no event reports that dialog."""
     fold = on_a_page()
     fold.passes(PATIENCE)
     assert fold.health() == "blocked"
@@ -429,7 +432,7 @@ def test_a_page_that_does_not_answer_its_setup_is_blocked_until_it_does() -> Non
     assert fold.health() == "ok"
 
 
-def test_a_page_that_answers_in_time_is_not_called_blocked() -> None:
+def test_a_page_that_answers_in_time_is_not_blocked() -> None:
     fold = on_a_page()
     fold.reply(TREE, {"frameTree": folded_machine.tree_of("P")})
     assert fold.health() == "ok"
@@ -437,7 +440,7 @@ def test_a_page_that_answers_in_time_is_not_called_blocked() -> None:
     assert fold.health() == "ok"
 
 
-def test_the_answer_of_a_frame_s_process_does_not_free_the_page() -> None:
+def test_a_reply_of_a_frame_s_process_does_not_unblock_the_page() -> None:
     fold = on_a_page()
     fold.attach("F", "iframe", of="s-P", parentFrameId="P")
     fold.passes(PATIENCE)
@@ -445,20 +448,20 @@ def test_the_answer_of_a_frame_s_process_does_not_free_the_page() -> None:
     assert fold.health() == "blocked"
 
 
-def test_a_page_with_a_dialog_or_dead_is_silent_for_that_reason() -> None:
-    asking = on_a_page()
-    asking.opening()
-    asking.passes(PATIENCE)
-    assert asking.page().blocked is None
-    dead = on_a_page()
-    dead.says("Inspector.targetCrashed", on="s-P")
-    dead.passes(PATIENCE)
-    assert dead.health() == "crashed"
-    assert dead.page().blocked is None
+def test_a_page_with_a_dialog_or_a_crash_is_not_marked_as_blocked() -> None:
+    with_dialog = on_a_page()
+    with_dialog.opening()
+    with_dialog.passes(PATIENCE)
+    assert with_dialog.page().blocked is None
+    crashed = on_a_page()
+    crashed.says("Inspector.targetCrashed", on="s-P")
+    crashed.passes(PATIENCE)
+    assert crashed.health() == "crashed"
+    assert crashed.page().blocked is None
 
 
-def test_the_silence_of_a_frame_s_process_is_told_of_the_frame_until_it_answers() -> None:
-    """It says nothing of the page's own process."""
+def test_a_frame_s_process_that_does_not_answer_blocks_only_the_frame_until_it_does() -> None:
+    """It proves nothing about the page's own process."""
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
     fold.passes(PATIENCE)
@@ -469,7 +472,7 @@ def test_the_silence_of_a_frame_s_process_is_told_of_the_frame_until_it_answers(
 
 
 @pytest.mark.parametrize("end", ["session", "link"])
-def test_the_silence_of_a_frame_s_process_ends_with_its_session(end: str) -> None:
+def test_a_frame_is_no_longer_blocked_after_its_session_ended(end: str) -> None:
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
     fold.passes(PATIENCE)
@@ -483,7 +486,7 @@ def test_the_silence_of_a_frame_s_process_ends_with_its_session(end: str) -> Non
         assert fold.health() == "ok"
 
 
-def test_a_setup_that_ended_with_its_session_is_not_waited_for() -> None:
+def test_the_setup_of_an_ended_session_has_no_deadline() -> None:
     fold = on_a_page()
     fold.detach("s-P")
     assert "the setup of a session is unanswered" not in fold.because()
@@ -492,8 +495,8 @@ def test_a_setup_that_ended_with_its_session_is_not_waited_for() -> None:
 BUSY = {"P": "busy", "F": "frame_busy"}
 
 
-def busy(target: str = "P") -> Any:
-    """A renderer that did not answer while a call waited for it."""
+def busy_renderer(target: str = "P") -> Any:
+    """Return a fold with a renderer that did not answer while a call waited for it."""
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
     fold.reply(TREE, {"frameTree": folded_machine.tree_of("F")}, on="s-F")
@@ -504,8 +507,8 @@ def busy(target: str = "P") -> Any:
 
 
 @pytest.mark.parametrize("target", ["P", "F"])
-def test_a_page_is_busy_until_the_renderer_that_was_answers(target: str) -> None:
-    fold, other = busy(target), {"P": "F", "F": "P"}[target]
+def test_a_page_is_busy_until_its_busy_renderer_answers(target: str) -> None:
+    fold, other = busy_renderer(target), {"P": "F", "F": "P"}[target]
     folded_machine.called(fold, session_id=f"s-{other}")
     fold.reply("Runtime.evaluate", on=f"s-{other}")
     assert fold.health() == BUSY[target]
@@ -515,8 +518,8 @@ def test_a_page_is_busy_until_the_renderer_that_was_answers(target: str) -> None
 
 @pytest.mark.parametrize("target", ["P", "F"])
 @pytest.mark.parametrize("end", ["session", "link"])
-def test_a_renderer_whose_session_ended_is_busy_no_more(target: str, end: str) -> None:
-    fold = busy(target)
+def test_a_renderer_is_no_longer_busy_after_its_session_ended(target: str, end: str) -> None:
+    fold = busy_renderer(target)
     if end == "link":
         fold.down()
     else:
@@ -524,14 +527,14 @@ def test_a_renderer_whose_session_ended_is_busy_no_more(target: str, end: str) -
     assert not fold.page().busy_sessions
 
 
-def test_a_page_that_crashed_is_busy_no_more() -> None:
-    fold = busy()
+def test_a_page_that_crashed_is_no_longer_busy() -> None:
+    fold = busy_renderer()
     fold.says("Inspector.targetCrashed", on="s-P")
     fold.says("Inspector.targetReloadedAfterCrash", on="s-P")
     assert fold.health() == "ok"
 
 
-def test_what_is_below_no_page_blocks_none() -> None:
+def test_a_blocked_frame_without_a_page_blocks_no_page() -> None:
     fold = folded_machine.Fold().up()
     fold.attach("F", "iframe")
     fold.passes(PATIENCE)
@@ -540,33 +543,33 @@ def test_what_is_below_no_page_blocks_none() -> None:
     assert not fold.shown().pages
 
 
-# ── the tree that is read ────────────────────────────────────────────────────────────────────────────────────────────
+# ── reading the frame tree ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_tree_that_a_navigation_broke_off_is_asked_for_again_and_not_for_ever() -> None:
-    """Fact 55."""
+def test_a_refused_tree_is_requested_again_a_limited_number_of_times() -> None:
+    """Fact 55: a navigation to another site refuses the open commands."""
     fold = on_a_page(limits=Limits(retries=2))
     for _ in range(3):
         fold.refuse(TREE)
     assert len(fold.all_sent(TREE)) == 3
 
 
-def test_where_a_tree_is_refused_all_is_asked_for_again() -> None:
-    """The page had crashed before we came: nothing of the setup was done (docs/cdp/a-crash-ends-no-session.md)."""
+def test_a_refused_tree_repeats_the_whole_setup() -> None:
+    """The page crashed before the attach: no setup took effect (docs/cdp/a-crash-ends-no-session.md)."""
     fold = on_a_page()
     fold.refuse(TREE)
-    again = ["s-P Page.enable", "s-P Page.getFrameTree", "s-P Runtime.enable", "s-P autoattach", "s-P resume"]
-    assert orders(fold) == again
-    fold.says("Inspector.targetReloadedAfterCrash", on="s-P")  # whatever was asked when it died was not done either
-    assert orders(fold) == again
+    setup = ["s-P Page.enable", "s-P Page.getFrameTree", "s-P Runtime.enable", "s-P autoattach", "s-P resume"]
+    assert sent_to_sessions(fold) == setup
+    fold.says("Inspector.targetReloadedAfterCrash", on="s-P")  # the crashed renderer did not run the setup either
+    assert sent_to_sessions(fold) == setup
 
 
-def test_an_answer_to_what_was_asked_after_a_crash_says_that_it_is_over() -> None:
-    """Who comes after a crash is told of no reload."""
+def test_a_reply_to_a_command_sent_after_a_crash_ends_the_crashed_state() -> None:
+    """A session that attaches after a crash gets no event of the reload."""
     fold = on_a_page()
     fold.says("Target.targetCrashed", targetId="P")
     fold.reply(TREE, {"frameTree": folded_machine.tree_of("P")})
-    assert fold.health() == "crashed"  # it was on its way before
+    assert fold.health() == "crashed"  # the command was sent before the crash
     fold.attach("F", "iframe", of="s-P")
     fold.reply(TREE, {"frameTree": folded_machine.tree_of("F")}, on="s-F")
     assert fold.health() == "crashed"
@@ -578,13 +581,13 @@ def test_an_answer_to_what_was_asked_after_a_crash_says_that_it_is_over() -> Non
     assert fold.health() == "ok"
 
 
-def test_a_tree_whose_answer_is_lost_is_not_asked_for_again() -> None:
+def test_a_tree_with_a_lost_reply_is_not_requested_again() -> None:
     fold = on_a_page()
     fold.lose(TREE)
     assert len(fold.all_sent(TREE)) == 1
 
 
-def test_a_tree_that_cannot_be_read_leaves_what_was_known() -> None:
+def test_an_unreadable_tree_leaves_the_known_frames() -> None:
     fold = folded_machine.with_tree("A")
     fold.says("Inspector.targetReloadedAfterCrash", on="s-P")
     fold.ends(fold.sent(TREE).ticket, Malformed(id=1, reason="torn", size=9))
@@ -592,7 +595,7 @@ def test_a_tree_that_cannot_be_read_leaves_what_was_known() -> None:
     assert len(fold.all_sent(TREE)) == 2
 
 
-def test_a_tree_of_a_session_that_ended_is_not_believed() -> None:
+def test_a_tree_of_an_ended_session_is_ignored() -> None:
     fold = folded_machine.with_tree("A")
     fold.says("Inspector.targetReloadedAfterCrash", on="s-P")
     fold.detach("s-P")
@@ -600,10 +603,10 @@ def test_a_tree_of_a_session_that_ended_is_not_believed() -> None:
     assert set(fold.page().frames) == {"P", "A"}
 
 
-# ── what is told of targets ──────────────────────────────────────────────────────────────────────────────────────────
+# ── target info ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_target_s_url_counts_until_the_page_itself_has_told() -> None:
+def test_the_target_s_url_counts_until_the_page_reports_its_own() -> None:
     fold = on_a_page()
     fold.says("Target.targetInfoChanged", targetInfo={"targetId": "P", "url": "http://b/", "title": "B"})
     assert (fold.page().url, fold.page().title) == ("http://b/", "B")
@@ -619,7 +622,7 @@ def test_a_page_that_a_prerendered_one_replaced_is_gone() -> None:
     assert fold.reported(PageGone) == [PageGone(target_id="P", reason="replaced")]
 
 
-def test_what_is_told_of_an_unknown_target_means_nothing() -> None:
+def test_events_of_an_unknown_target_change_nothing() -> None:
     fold = on_a_page()
     pages = fold.state.pages
     fold.says("Target.targetInfoChanged", targetInfo={"targetId": "X", "url": "http://x/"})
@@ -629,7 +632,7 @@ def test_what_is_told_of_an_unknown_target_means_nothing() -> None:
     assert fold.state.pages is pages
 
 
-def test_a_page_is_gone_when_its_target_is_and_its_dialogs_are_remembered() -> None:
+def test_a_page_is_gone_with_its_target_and_its_dialogs_are_kept() -> None:
     fold = on_a_page()
     fold.ask(Focus(target_id="P"))
     fold.opening()
@@ -641,7 +644,7 @@ def test_a_page_is_gone_when_its_target_is_and_its_dialogs_are_remembered() -> N
     assert (shown.focus, shown.page_gone) == (None, ("P", "closed"))
 
 
-def test_a_page_that_nobody_focused_leaves_the_focus_where_it_is() -> None:
+def test_the_end_of_a_page_without_the_focus_keeps_the_focus() -> None:
     fold = on_a_page()
     fold.attach("Q")
     fold.attach("R")
@@ -650,7 +653,7 @@ def test_a_page_that_nobody_focused_leaves_the_focus_where_it_is() -> None:
     assert (fold.shown().focus, fold.shown().page_gone) == ("P", None)
 
 
-def test_the_first_page_is_the_one_that_is_meant_and_no_later_one() -> None:
+def test_the_first_page_gets_the_focus_and_a_later_one_does_not() -> None:
     fold = folded_machine.Fold().up().lists()
     fold.attach("P")
     fold.attach("Q")
@@ -658,11 +661,11 @@ def test_the_first_page_is_the_one_that_is_meant_and_no_later_one() -> None:
     fold.says("Target.targetDestroyed", targetId="P")
     assert (fold.state.only_page, fold.shown().page_gone, fold.shown().focus) == (None, ("P", "closed"), None)
     fold.says("Target.targetDestroyed", targetId="Q")
-    fold.attach("R")  # nobody has said that this one is meant
+    fold.attach("R")  # no request has focused this one
     assert (fold.state.only_page, fold.shown().page_gone, fold.shown().focus) == (None, ("P", "closed"), None)
 
 
-def test_who_was_focused_counts_before_who_was_the_only_one() -> None:
+def test_the_focused_page_takes_precedence_over_the_only_page() -> None:
     fold = on_a_page().lists("P")
     fold.attach("Q")
     fold.ask(Focus(target_id="Q"))
@@ -672,33 +675,33 @@ def test_who_was_focused_counts_before_who_was_the_only_one() -> None:
     assert fold.shown().page_gone == ("Q", "closed")
 
 
-# ── crashes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── crashes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_crash_is_told_once_and_ends_no_session() -> None:
-    """Two events say it, one on the session and one of the target."""
+def test_a_crash_is_published_once_and_ends_no_session() -> None:
+    """Two events report it: one on the session, one for the target."""
     fold = on_a_page()
     fold.says("Inspector.targetCrashed", on="s-P")
     fold.says("Target.targetCrashed", targetId="P")
     assert fold.reported(PageCrashed) == [PageCrashed(target_id="P")]
     assert fold.health() == "crashed"
-    assert sessions(fold) == ["s-P"]
+    assert session_ids(fold) == ["s-P"]
 
 
-def test_a_crash_that_only_the_target_tells_of_is_one() -> None:
+def test_a_crash_that_only_the_target_event_reports_counts() -> None:
     fold = on_a_page()
     fold.says("Target.targetCrashed", targetId="P")
     assert fold.health() == "crashed"
 
 
-def test_the_crash_of_a_frame_s_process_is_none_of_the_page() -> None:
+def test_the_crash_of_a_frame_s_process_is_not_a_crash_of_the_page() -> None:
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
     fold.says("Inspector.targetCrashed", on="s-F")
     assert fold.health() == "ok"
 
 
-def test_a_page_that_was_loaded_again_after_a_crash_is_read_anew() -> None:
+def test_a_page_that_was_loaded_again_after_a_crash_is_read_again() -> None:
     fold = folded_machine.with_tree("A")
     fold.says("Inspector.targetCrashed", on="s-P")
     fold.says("Inspector.targetReloadedAfterCrash", on="s-P")
@@ -707,16 +710,16 @@ def test_a_page_that_was_loaded_again_after_a_crash_is_read_anew() -> None:
     assert fold.tree() == {"P": {"B": {}}}
 
 
-# ── the whole browser ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── reconnecting ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def link_again(fold: Any) -> None:
-    """The link goes, and comes back."""
+def reconnect(fold: Any) -> None:
+    """Lose the link and get a new one."""
     fold.down()
     fold.passes(60.0).up()
 
 
-def test_pages_outlive_the_link_as_they_were_and_say_so() -> None:
+def test_pages_outlive_the_link_and_are_marked_as_stale() -> None:
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
     fold.down()
@@ -726,12 +729,12 @@ def test_pages_outlive_the_link_as_they_were_and_say_so() -> None:
     assert not fold.shown().sessions
 
 
-def test_what_the_new_link_does_not_list_is_gone_and_the_rest_is_attached_to() -> None:
+def test_pages_that_the_new_link_does_not_list_are_gone_and_the_others_get_a_session() -> None:
     fold = on_a_page()
     fold.attach("Q")
     fold.attach("F", "iframe", of="s-P", parentFrameId="P")
-    link_again(fold)
-    listed(fold, "P")
+    reconnect(fold)
+    list_targets(fold, "P")
     assert [each.target_id for each in fold.shown().pages] == ["P"]
     assert fold.reported(PageGone) == [PageGone(target_id="Q", reason="link_lost")]
     assert set(fold.page().frames) == set()  # the frame's target is not listed either
@@ -740,102 +743,102 @@ def test_what_the_new_link_does_not_list_is_gone_and_the_rest_is_attached_to() -
     assert fold.sent(REOPEN).params == {"targetId": "P", "flatten": True}
 
 
-def test_a_frame_whose_target_is_listed_stays() -> None:
+def test_a_frame_with_a_listed_target_stays() -> None:
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
-    link_again(fold)
-    listed(fold, "P", "F")
+    reconnect(fold)
+    list_targets(fold, "P", "F")
     assert fold.tree() == {"P": {"F": {}}}
 
 
-def test_where_others_open_the_sessions_a_listed_page_waits_for_them() -> None:
+def test_an_adopting_supervisor_does_not_attach_to_a_listed_page() -> None:
     fold = on_a_page(adopting=True)
-    link_again(fold)
-    listed(fold, "P")
+    reconnect(fold)
+    list_targets(fold, "P")
     fold.passes(10.0)
     assert not fold.all_sent(REOPEN)
 
 
-def test_a_page_that_was_attached_to_before_the_list_is_not_again() -> None:
+def test_a_page_with_a_session_before_the_list_is_not_attached_to_again() -> None:
     fold = on_a_page()
-    link_again(fold)
+    reconnect(fold)
     fold.attach("P", session="s-P2")
-    listed(fold, "P")
+    list_targets(fold, "P")
     fold.passes(10.0)
     assert not fold.all_sent(REOPEN)
 
 
-def test_where_no_page_of_before_is_left_it_is_another_browser() -> None:
+def test_if_no_earlier_page_is_left_the_browser_counts_as_changed() -> None:
     fold = on_a_page()
-    link_again(fold)
-    listed(fold, "N")
+    reconnect(fold)
+    list_targets(fold, "N")
     assert fold.shown().link.browser_changed
     assert not fold.shown().pages
     assert any("another browser" in each for each in fold.notes())
 
 
-def test_where_one_page_of_before_was_found_it_is_the_same_browser() -> None:
+def test_if_one_earlier_page_is_found_the_browser_counts_as_the_same() -> None:
     fold = on_a_page()
     fold.attach("Q")
-    link_again(fold)
+    reconnect(fold)
     fold.attach("P", session="s-P2")
-    listed(fold, "P")
+    list_targets(fold, "P")
     assert [each.target_id for each in fold.shown().pages] == ["P"]
     assert not fold.shown().link.browser_changed
 
 
-def test_where_the_browser_says_who_it_is_its_pages_do_not_decide() -> None:
-    """All of them closed while nobody looked, and another one open: the same browser (and the other way about)."""
+def test_if_both_links_name_their_browser_the_pages_do_not_decide() -> None:
+    """The same browser may have replaced all its pages, and another one may list the same page id."""
     same = folded_machine.Fold().up(browser_id="B")
     same.attach("P")
     same.down().passes(60.0).up(browser_id="B")
-    listed(same, "N")
+    list_targets(same, "N")
     assert not same.shown().link.browser_changed
     assert not any("another browser" in each for each in same.notes())
     other = folded_machine.Fold().up(browser_id="B")
     other.attach("P")
     other.down().passes(60.0).up(browser_id="C")
-    listed(other, "P")
+    list_targets(other, "P")
     assert other.shown().link.browser_changed
     assert sum("another browser" in each for each in other.notes()) == 1
 
 
-def test_where_only_one_link_says_who_the_browser_is_its_pages_decide() -> None:
+def test_if_only_one_link_names_its_browser_the_pages_decide() -> None:
     fold = folded_machine.Fold().up(browser_id="B")
     fold.attach("P")
-    link_again(fold)
-    listed(fold, "N")
+    reconnect(fold)
+    list_targets(fold, "N")
     assert fold.shown().link.browser_changed
 
 
-def test_that_it_is_another_browser_is_not_forgotten() -> None:
+def test_a_changed_browser_stays_marked_as_changed() -> None:
     fold = on_a_page()
-    link_again(fold)
-    listed(fold, "N")
-    link_again(fold)
-    listed(fold, "N")
+    reconnect(fold)
+    list_targets(fold, "N")
+    reconnect(fold)
+    list_targets(fold, "N")
     assert fold.shown().link.browser_changed
 
 
-def test_a_session_that_only_the_list_tells_of_is_set_up_by_it() -> None:
-    """Its event was missed, so what it is on is taken from the list."""
+def test_a_session_without_target_info_is_set_up_from_the_list() -> None:
+    """Its `Target.attachedToTarget` was missed, so the target info is taken from the list."""
     fold = folded_machine.Fold(scope=Scope.context("C")).up()
     fold.opens("P")
     fold.opens("Q")
     fold.reply(TARGETS, {"targetInfos": [{"targetId": "P", "browserContextId": "C", "url": "http://a/"}]})
     assert [(each.target_id, each.url) for each in fold.shown().pages] == [("P", "http://a/")]
-    assert sessions(fold) == ["s-P"]
+    assert session_ids(fold) == ["s-P"]
 
 
-def test_a_page_that_opens_anew_under_a_lost_link_is_listened_to_from_its_url_on() -> None:
-    """What an older session told of the document is older."""
+def test_a_page_that_is_attached_after_a_reconnect_takes_its_url_from_the_target_info() -> None:
+    """The report of the earlier session is stale."""
     fold = folded_machine.with_tree()
-    link_again(fold)
+    reconnect(fold)
     fold.attach("P", session="s-P2", url="http://moved/")
     assert fold.page().url == "http://moved/"
 
 
-def test_the_time_to_attach_again_means_nothing_once_somebody_did() -> None:
+def test_the_deadline_to_attach_again_is_cancelled_once_a_session_exists() -> None:
     fold = on_a_page()
     fold.detach("s-P")
     assert any("without its session" in each for each in fold.because())
@@ -850,14 +853,14 @@ def test_the_reload_of_a_frame_s_process_reads_the_frame_and_not_the_page() -> N
     fold.attach("F", "iframe", of="s-P")
     fold.says("Inspector.targetCrashed", on="s-P")
     fold.says("Inspector.targetReloadedAfterCrash", on="s-F")
-    assert {each.partition(" ")[0] for each in orders(fold)} == {"s-F"}
-    assert "s-F Page.getFrameTree" in orders(fold)
+    assert {each.partition(" ")[0] for each in sent_to_sessions(fold)} == {"s-F"}
+    assert "s-F Page.getFrameTree" in sent_to_sessions(fold)
     assert fold.health() == "crashed"
 
 
-@pytest.mark.parametrize("session", ["s-P2", "nobody"])
-def test_a_reload_is_read_only_by_who_is_listened_to(session: str) -> None:
-    """Whoever brings it: the rule asks for itself."""
+@pytest.mark.parametrize("session", ["s-P2", "unknown"])
+def test_a_reload_repeats_the_setup_only_on_the_primary_session(session: str) -> None:
+    """The rule itself checks it, whatever calls the rule."""
     fold = folded_machine.with_tree()
     fold.attach("P", session="s-P2")
     transition = Transition(fold.state, fold.at)
@@ -874,16 +877,16 @@ def test_the_end_of_a_worker_leaves_its_page_attached() -> None:
     assert fold.health() == "ok"
 
 
-def test_a_session_below_no_page_ends_and_touches_none() -> None:
+def test_the_end_of_a_session_without_a_page_changes_no_page() -> None:
     fold = on_a_page()
     fold.attach("W", "service_worker")
     kept = fold.state.pages
     fold.detach("s-W")
     assert fold.state.pages is kept
-    assert sessions(fold) == ["s-P"]
+    assert session_ids(fold) == ["s-P"]
 
 
-def test_what_is_told_of_a_frame_s_target_is_told_of_the_frame() -> None:
+def test_the_info_of_a_frame_s_target_updates_the_frame() -> None:
     """Fact 40."""
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")

@@ -1,4 +1,4 @@
-"""What came of a command is its result, or an error that says why there is none."""
+"""The outcome of a command is read as its result, or as the error that explains its absence."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from cdp_supervisor.sansio.inputs import NotSent
 from cdp_supervisor.sansio.replies import error_of, read_evaluation, result_of, value_of
 from support import folded_machine
 
-NO_OBJECT: Any = decode(b'{"id":1,"result":7}')
+NOT_AN_OBJECT: Any = decode(b'{"id":1,"result":7}')
 S = SessionId("S")
 
-# ── a result, or why there is none ───────────────────────────────────────────────────────────────────────────────────
+# ── outcomes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -27,36 +27,36 @@ S = SessionId("S")
         (Loss(kind="connection", reason="cut", detail="It broke."), ConnectionLost),
         (Malformed(id=1, reason="torn", size=9), RemoteProtocolError),
         (NotSent(error=InvalidArgument("It is too long.")), InvalidArgument),
-        (NO_OBJECT, RemoteProtocolError),
+        (NOT_AN_OBJECT, RemoteProtocolError),
     ],
-    ids=["refused", "lost", "torn", "not sent", "no object"],
+    ids=["refused", "lost", "torn", "not sent", "not an object"],
 )
-def test_a_result_is_read_or_what_took_its_place_is_raised(outcome: Any, kind: type[Exception]) -> None:
+def test_a_result_is_returned_and_the_error_of_any_other_outcome_is_raised(outcome: Any, kind: type[Exception]) -> None:
     assert result_of(folded_machine.result_of({"n": 1}), "Page.enable", S) == {"n": 1}
     with pytest.raises(kind):
         result_of(outcome, "Page.enable", S)
 
 
-def test_a_refusal_names_what_was_refused_and_where() -> None:
+def test_a_refusal_names_the_method_and_the_code() -> None:
     error: Any = error_of(Refusal(id=1, code=-32000, message="no"), "Page.enable", S)
     assert (error.method, error.code) == ("Page.enable", -32000)
 
 
-def test_what_was_not_sent_has_the_error_that_kept_it() -> None:
-    kept = InvalidArgument("It is too long.")
-    assert error_of(NotSent(error=kept), "Page.enable", S) is kept
+def test_a_command_that_was_not_sent_keeps_its_error() -> None:
+    cause = InvalidArgument("It is too long.")
+    assert error_of(NotSent(error=cause), "Page.enable", S) is cause
 
 
-def test_a_result_that_cannot_be_read_is_an_empty_one_where_nobody_asks() -> None:
-    """The list of targets, a tree: as if nothing was said."""
+def test_an_unreadable_result_without_a_caller_counts_as_empty() -> None:
+    """Examples are the list of targets and a frame tree."""
     assert value_of(folded_machine.result_of({"n": 1})) == {"n": 1}
-    assert value_of(NO_OBJECT) == {}
+    assert value_of(NOT_AN_OBJECT) == {}
     fold = folded_machine.Fold().up()
-    fold.ends(fold.sent("Target.getTargets").ticket, NO_OBJECT)
+    fold.ends(fold.sent("Target.getTargets").ticket, NOT_AN_OBJECT)
     assert fold.state.link.listed
 
 
-# ── the value of a script ────────────────────────────────────────────────────────────────────────────────────────────
+# ── the value of a script ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_value_is_read_from_an_evaluation(result: Any, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("details", "read"),
+    ("details", "expected"),
     [
         (
             {
@@ -87,10 +87,10 @@ def test_a_value_is_read_from_an_evaluation(result: Any, value: Any) -> None:
         ({"exception": {"type": "string"}, "text": "Uncaught"}, ("string", "Uncaught", 0, 0)),
         ({"lineNumber": "odd"}, ("an exception", "", 0, 0)),
     ],
-    ids=["error", "thrown text", "nothing said"],
+    ids=["error", "thrown text", "no exception"],
 )
-def test_a_script_that_threw_is_an_error_with_what_it_threw(details: Any, read: tuple[Any, ...]) -> None:
+def test_a_script_that_threw_raises_with_its_exception(details: Any, expected: tuple[Any, ...]) -> None:
     with pytest.raises(ScriptFailed) as caught:
         read_evaluation({"exceptionDetails": details})
     failed = caught.value
-    assert (failed.name, failed.text, failed.line, failed.column) == read
+    assert (failed.name, failed.text, failed.line, failed.column) == expected

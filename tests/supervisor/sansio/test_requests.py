@@ -1,4 +1,4 @@
-"""A question of a wrong type is refused where it is made, by name; whether it means anything is the machine's to say."""
+"""A request with a field of a wrong type raises at once; the state machine checks its meaning."""
 
 from __future__ import annotations
 
@@ -56,29 +56,29 @@ EACH_WRONG = [(kind, name, what, value) for kind, name, what, values in WRONG fo
 
 
 @pytest.mark.parametrize(("kind", "name", "what", "value"), EACH_WRONG)
-def test_a_wrong_type_is_refused_by_its_name(kind: type, name: str, what: str, value: Any) -> None:
+def test_a_field_of_a_wrong_type_is_refused_by_its_name(kind: type, name: str, what: str, value: Any) -> None:
     with pytest.raises(InvalidArgument) as raised:
         kind(**{**RIGHT[kind], name: value})
     assert str(raised.value) == f"{name} must be {what}, not {type(value).__name__}."
 
 
-def test_the_type_of_every_field_is_looked_at() -> None:
+def test_the_type_of_every_field_is_checked() -> None:
     fields = {(kind, field.name) for kind in RIGHT for field in attrs.fields(kind)}
     assert fields == {(kind, name) for kind, name, _, _ in WRONG}
 
 
 @pytest.mark.parametrize("kind", RIGHT)
-def test_a_question_is_a_value(kind: type) -> None:
-    question = kind(**RIGHT[kind])
-    assert question == kind(**RIGHT[kind])
+def test_a_request_is_a_value(kind: type) -> None:
+    request = kind(**RIGHT[kind])
+    assert request == kind(**RIGHT[kind])
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        setattr(question, attrs.fields(kind)[0].name, "other")
+        setattr(request, attrs.fields(kind)[0].name, "other")
     for positional in RIGHT[kind].values():
         with pytest.raises(TypeError):
             kind(positional)
 
 
-def test_a_question_that_says_no_more_than_it_must() -> None:
+def test_the_optional_fields_of_a_request_have_defaults() -> None:
     assert RespondToDialog(action="accept") == RespondToDialog(action="accept", prompt_text=None, dialog_id=None)
     assert Call(method="Page.enable") == Call(
         method="Page.enable",
@@ -94,19 +94,19 @@ def test_a_question_that_says_no_more_than_it_must() -> None:
     assert Stop().timeout == 1.5
 
 
-def test_what_a_question_means_is_left_to_the_machine() -> None:
-    """There the answer can say what would be right: these texts and numbers are of the right type, and mean nothing."""
+def test_the_meaning_of_a_request_is_checked_by_the_state_machine() -> None:
+    """These values have the right type; only the state machine knows that they are invalid."""
     RespondToDialog(action="neither")
     Call(method="", timeout=-1, when_blocked="perhaps")
     Recover(target_id="gone", remedy="prayer")
 
 
-def test_any_mapping_will_do_for_params() -> None:
+def test_params_may_be_any_mapping() -> None:
     params = MappingProxyType({"url": "about:blank"})
     assert Call(method="Page.navigate", params=params).params is params
 
 
-def test_every_question_has_a_rule() -> None:
-    """`Stop` alone is answered without the table: it is the last one."""
+def test_every_request_has_a_rule() -> None:
+    """Only `Stop` is answered without the table: it is the last request."""
     assert set(get_args(Request)) == set(RIGHT)
     assert set(get_args(Request)) == {*REQUESTS, Stop}

@@ -1,4 +1,4 @@
-"""Before anything happened; and a state is a value: what is made of it shares the rest, and it stays as it was."""
+"""The initial state; and a state is a value: a new one shares all unchanged parts with the old one."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ T, S = TargetId("T"), SessionId("S")
 
 
 class Named(ConsoleRing):
-    """A machine of another name."""
+    """An extension with another name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
 
-GIVEN: dict[type, dict[str, Any]] = {
+REQUIRED: dict[type, dict[str, Any]] = {
     LinkState: {},
     Page: {"id": T, "number": 1},
     Frame: {"id": "F", "number": 1, "parent_id": None, "session_id": S},
@@ -74,10 +74,10 @@ GIVEN: dict[type, dict[str, Any]] = {
     },
     HostedExtension: {"extension": ConsoleRing(), "state": None},
 }
-EACH: list[Any] = [initial_state(), *(kind(**given) for kind, given in GIVEN.items())]
+RECORDS: list[Any] = [initial_state(), *(kind(**given) for kind, given in REQUIRED.items())]
 
 
-def test_before_anything_happened_nothing_is_known_and_a_link_is_awaited() -> None:
+def test_the_initial_state_is_empty_and_waits_for_a_link() -> None:
     state = initial_state()
     assert (state.link.phase, state.generation, state.sequence, state.now) == ("connecting", 1, 0, 0.0)
     for name in ("pages", "sessions", "page_of", "primary_on", "also_on", "adrift", "dialog_on", "tickets", "calls"):
@@ -86,13 +86,13 @@ def test_before_anything_happened_nothing_is_known_and_a_link_is_awaited() -> No
     assert (state.focus, state.page_gone, state.stopping) == (None, None, None)
 
 
-def test_whoever_says_nothing_supervises_the_whole_browser_and_misses_no_dialog() -> None:
+def test_by_default_the_whole_browser_is_supervised_with_the_default_options() -> None:
     state = initial_state()
     assert (state.policy, state.scope, state.reconnect, state.limits) == (Policy(), Scope(), Reconnect(), Limits())
     assert (state.keepalive, state.adopting) == (60.0, False)
 
 
-def test_what_was_said_stands_in_the_state() -> None:
+def test_the_given_options_are_in_the_state() -> None:
     given: dict[str, Any] = {
         "policy": Policy("auto_accept"),
         "scope": Scope.targets("T"),
@@ -116,7 +116,7 @@ def test_what_was_said_stands_in_the_state() -> None:
         ("limits", {}, "Limits"),
     ],
 )
-def test_what_is_no_option_is_refused_by_its_name(name: str, wrong: Any, kind: str) -> None:
+def test_an_option_of_a_wrong_type_is_refused_by_its_name(name: str, wrong: Any, kind: str) -> None:
     with pytest.raises(InvalidPolicy, match=f"{name} must be a {kind}, not {type(wrong).__name__}"):
         initial_state(**{name: wrong})
 
@@ -124,13 +124,13 @@ def test_what_is_no_option_is_refused_by_its_name(name: str, wrong: Any, kind: s
 @pytest.mark.parametrize(
     "wrong", [0, -1.0, float("nan"), float("inf"), True, "60", 10**400], ids=lambda odd: str(odd)[:9]
 )
-def test_the_link_is_kept_alive_every_so_many_seconds_or_never(wrong: Any) -> None:
+def test_the_keepalive_must_be_a_positive_number_of_seconds_or_none(wrong: Any) -> None:
     with pytest.raises(InvalidPolicy, match="keepalive must be a positive number of seconds, or None for never, not"):
         initial_state(keepalive=wrong)
     assert [initial_state(keepalive=each).keepalive for each in (None, 1, 0.5)] == [None, 1, 0.5]
 
 
-def test_a_class_is_no_machine() -> None:
+def test_a_class_is_not_an_extension() -> None:
     with pytest.raises(InvalidPolicy, match=r"give an instance of it, ConsoleRing\(\)"):
         initial_state(extensions=(ConsoleRing,))  # type: ignore[arg-type]
 
@@ -150,35 +150,35 @@ def test_a_class_is_no_machine() -> None:
         ("events", frozenset({5})),
     ],
 )
-def test_a_machine_that_lacks_something_is_refused_with_what_it_lacks(lacks: str, value: Any) -> None:
-    machine: Any = Named("whole")
-    setattr(machine, lacks, value)
+def test_an_extension_that_lacks_a_member_is_refused_with_its_name(lacks: str, value: Any) -> None:
+    extension: Any = Named("whole")
+    setattr(extension, lacks, value)
     what = "events (a frozenset of methods)" if lacks == "events" else lacks
     with pytest.raises(InvalidPolicy) as raised:
-        initial_state(extensions=(machine,))
+        initial_state(extensions=(extension,))
     assert str(raised.value) == f"Named is not an extension: it lacks {what}."
 
 
 @pytest.mark.parametrize("odd", [None, "console", 5, object()])
-def test_what_is_no_machine_at_all_is_refused(odd: Any) -> None:
+def test_a_value_that_is_not_an_extension_is_refused(odd: Any) -> None:
     with pytest.raises(InvalidPolicy, match="is not an extension: it lacks"):
         initial_state(extensions=(odd,))
 
 
-def test_each_machine_begins_with_a_state_of_its_own() -> None:
+def test_each_extension_begins_with_its_initial_state() -> None:
     state = initial_state(extensions=(Named("b"), Named("a")))
     assert [each.extension.name for each in state.extensions] == ["b", "a"]  # fed in the order given
     for each in state.extensions:
         assert (each.state, each.off, each.timed) == (each.extension.initial(), "", False)
 
 
-def test_two_machines_of_one_name_are_refused() -> None:
-    """The snapshot shows each under its name."""
+def test_two_extensions_with_the_same_name_are_refused() -> None:
+    """The snapshot shows each extension under its name."""
     with pytest.raises(InvalidPolicy, match="Two extensions have the same name; the names are a, b, b"):
         initial_state(extensions=(Named("b"), Named("a"), Named("b")))
 
 
-UNLESS_SAID: dict[type, dict[str, Any]] = {
+NONEMPTY_DEFAULTS: dict[type, dict[str, Any]] = {
     LinkState: {"phase": "connecting", "since": NOWHEN, "owned": True},
     Page: {"stale": True},
     Dialog: {"phase": "open", "closed": NOWHEN},
@@ -186,19 +186,21 @@ UNLESS_SAID: dict[type, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("record", EACH, ids=lambda record: type(record).__name__)
-def test_what_nobody_said_is_nothing(record: Any) -> None:
-    """No flag is set, no reason is given, nothing is known, but for what is true before anything happened."""
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
+def test_fields_that_are_not_given_are_empty(record: Any) -> None:
+    """The exceptions are in `NONEMPTY_DEFAULTS`."""
     kind = type(record)
-    given = set(GIVEN.get(kind, ())) | (
+    given = set(REQUIRED.get(kind, ())) | (
         {"policy", "scope", "reconnect", "keepalive", "limits"} & set(kind.__annotations__)
     )
-    unsaid = {name: getattr(record, name) for name in kind.__annotations__ if name not in given}
-    assert {name: value for name, value in unsaid.items() if value or value is NOWHEN} == UNLESS_SAID.get(kind, {})
+    defaults = {name: getattr(record, name) for name in kind.__annotations__ if name not in given}
+    assert {name: value for name, value in defaults.items() if value or value is NOWHEN} == NONEMPTY_DEFAULTS.get(
+        kind, {}
+    )
 
 
-@pytest.mark.parametrize("record", EACH, ids=lambda record: type(record).__name__)
-def test_whoever_holds_a_part_of_it_may_keep_it(record: Any) -> None:
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
+def test_every_record_is_frozen(record: Any) -> None:
     for name in type(record).__annotations__:
         with pytest.raises(AttributeError):
             setattr(record, name, None)
@@ -214,13 +216,13 @@ def test_a_change_of_one_page_shares_the_others() -> None:
     assert after.sessions is before.sessions
 
 
-def test_states_share_no_map_that_one_could_write_into() -> None:
+def test_the_maps_of_a_state_are_immutable() -> None:
     with pytest.raises(TypeError):
         initial_state().pages[T] = Page(id=T, number=1)  # type: ignore[index]
     assert initial_state() == initial_state()
 
 
-def test_a_deadline_says_when_and_why() -> None:
+def test_a_deadline_is_a_value_with_a_moment_and_a_reason() -> None:
     deadline = Deadline(at=3.0, why="the link is quiet")
     assert deadline == Deadline(at=3.0, why="the link is quiet")
     with pytest.raises(attrs.exceptions.FrozenInstanceError):

@@ -1,4 +1,4 @@
-"""The machine as a whole: who is fed what, what is dropped, when time counts, how it ends, and what strangers may do."""
+"""The state machine as a whole: dropped inputs, time, ends of commands, stop, and deferred events."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def on_a_page(**options: Any) -> Any:
     return folded_machine.on_a_page(**options)
 
 
-# ── what changes nothing ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── inputs without an effect ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_an_event_that_is_in_no_table_leaves_the_very_state() -> None:
+def test_an_event_without_a_rule_returns_the_same_state() -> None:
     fold = on_a_page()
     before = fold.state
     fold.says("Network.requestWillBeSent", on="s-P", requestId="1")
@@ -61,7 +61,7 @@ def test_an_event_that_is_in_no_table_leaves_the_very_state() -> None:
 
 
 def test_the_sequence_counts_states_and_not_inputs() -> None:
-    """Two snapshots of one number are one: time alone makes no other."""
+    """Two snapshots with one number are equal: time alone makes no new state."""
     fold = on_a_page()
     before = fold.state.sequence
     fold.passes(0.5)
@@ -70,7 +70,7 @@ def test_the_sequence_counts_states_and_not_inputs() -> None:
     assert fold.state.sequence == before + 1
 
 
-def test_params_that_are_no_object_are_counted_and_nothing_else() -> None:
+def test_params_that_are_not_an_object_are_counted_and_ignored() -> None:
     fold = on_a_page()
     pages = fold.state.pages
     torn = decode(b'{"method":"Page.frameAttached","params":[1],"sessionId":"s-P"}')
@@ -80,15 +80,15 @@ def test_params_that_are_no_object_are_counted_and_nothing_else() -> None:
     assert fold.state.pages is pages
 
 
-def test_a_reply_to_nothing_means_nothing() -> None:
+def test_a_reply_to_an_unknown_command_changes_nothing() -> None:
     fold = on_a_page()
     before = fold.state
     fold.ends(99, folded_machine.result_of({}))
     assert fold.state is before
 
 
-def test_an_input_that_nobody_knows_means_nothing() -> None:
-    """A trace of a later version may have some."""
+def test_an_unknown_type_of_input_changes_nothing() -> None:
+    """A trace of a later version may contain one."""
     fold = on_a_page()
     before = fold.state
 
@@ -99,9 +99,9 @@ def test_an_input_that_nobody_knows_means_nothing() -> None:
     assert fold.state is before
 
 
-@pytest.mark.parametrize("session", [None, "nobody", "s-P2"])
-def test_a_page_s_event_counts_only_on_the_session_that_is_listened_to(session: str | None) -> None:
-    """On the browser's own, on one that is not open, and on a second one (fact 47) it is passed over."""
+@pytest.mark.parametrize("session", [None, "unknown", "s-P2"])
+def test_a_page_event_counts_only_on_the_primary_session(session: str | None) -> None:
+    """It is ignored on the root session, on an unknown session, and on a second one (fact 47)."""
     fold = on_a_page()
     fold.attach("P", session="s-P2")
     pages = fold.state.pages
@@ -109,7 +109,7 @@ def test_a_page_s_event_counts_only_on_the_session_that_is_listened_to(session: 
     assert fold.state.pages is pages
 
 
-def test_a_page_s_event_on_a_session_below_no_page_is_passed_over() -> None:
+def test_a_page_event_on_a_session_without_a_page_is_ignored() -> None:
     fold = on_a_page()
     fold.attach("W", "service_worker")
     pages = fold.state.pages
@@ -117,8 +117,8 @@ def test_a_page_s_event_on_a_session_below_no_page_is_passed_over() -> None:
     assert fold.state.pages is pages
 
 
-def test_a_dialog_s_events_count_on_the_page_s_own_session_alone() -> None:
-    """Fact 2: a frame's process says nothing of dialogs that could be believed."""
+def test_dialog_events_count_only_on_the_page_s_session() -> None:
+    """Fact 2: a dialog belongs to the page's session; a frame's session proves nothing about it."""
     fold = on_a_page()
     fold.attach("F", "iframe", of="s-P", parentFrameId="P")
     fold.says("Page.javascriptDialogOpening", on="s-F", frameId="F", type="alert")
@@ -128,15 +128,15 @@ def test_a_dialog_s_events_count_on_the_page_s_own_session_alone() -> None:
     assert len(fold.pending()) == 1
 
 
-def test_every_event_of_the_table_is_wanted_and_those_of_machines_too() -> None:
+def test_used_events_are_those_of_the_table_and_of_the_extensions() -> None:
     fold = folded_machine.Fold(extensions=(SampleExtension(events={"Log.entryAdded"}),))
     assert used_events(fold.state) == frozenset(EVENTS) | {"Log.entryAdded"}
 
 
-# ── links of before ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── inputs of older links ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_an_older_link_says_is_dropped_and_counted() -> None:
+def test_inputs_of_an_older_link_are_dropped_and_counted() -> None:
     fold = on_a_page()
     fold.feed(LinkDown(at=fold.at, generation=0, reason="cut"))
     assert fold.state.link.phase == "up"
@@ -145,8 +145,8 @@ def test_what_an_older_link_says_is_dropped_and_counted() -> None:
     assert fold.count("inputs_of_older_links") == 2
 
 
-def test_who_asks_and_the_clock_belong_to_no_link() -> None:
-    """They come from this side: whoever asked before a link broke is answered all the same."""
+def test_requests_and_time_belong_to_no_link() -> None:
+    """A request that was made before a link broke is still answered."""
     fold = on_a_page()
     fold.opening()
     older = RequestReceived(at=fold.at, generation=0, request_id=1, request=RespondToDialog(action="accept"))
@@ -157,19 +157,19 @@ def test_who_asks_and_the_clock_belong_to_no_link() -> None:
     assert fold.count("inputs_of_older_links") == 0
 
 
-# ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── time ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("odd", [-1.0, 0.0, math.nan, math.inf, -math.inf])
-def test_time_never_runs_backwards_nor_out(odd: float) -> None:
+def test_time_never_runs_backwards_and_stays_finite(odd: float) -> None:
     fold = on_a_page()
     fold.passes(1.0)
     fold.feed(TimePassed(at=Instant(mono=odd), generation=1))
     assert fold.state.now == 1.0
 
 
-def test_every_deadline_that_has_come_is_met_whatever_the_input_was() -> None:
-    """An ask that comes late finds the page already known as blocked, and the dialog's time over."""
+def test_every_due_deadline_runs_whatever_the_input_is() -> None:
+    """A late event finds the page blocked, and the dialog dismissed by the watchdog."""
     fold = on_a_page(policy=Policy(dialog_timeout=2.0))
     fold.attach("Q")
     fold.opening()
@@ -179,22 +179,22 @@ def test_every_deadline_that_has_come_is_met_whatever_the_input_was() -> None:
     assert fold.dialog("d-1").by == "watchdog"
 
 
-def test_the_next_deadline_says_why() -> None:
+def test_the_next_deadline_has_a_reason() -> None:
     assert next_deadline(folded_machine.Fold().state) is None
     assert next_deadline(on_a_page().state) == Deadline(at=3.0, why="the setup of a session is unanswered")
 
 
-def test_a_time_passed_too_many_does_nothing() -> None:
+def test_an_extra_time_passed_does_nothing() -> None:
     fold = on_a_page().passes(3.0)
     before = fold.state
     fold.passes(0.0)
     assert fold.state is before
 
 
-# ── what we sent ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── ends of commands ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_an_answer_of_any_kind_shows_that_the_browser_lives_but_a_loss_does_not() -> None:
+def test_any_reply_shows_that_the_browser_is_alive_but_a_loss_does_not() -> None:
     fold = on_a_page(keepalive=10.0)
     fold.passes(10.0)
     assert fold.state.link.unanswered == 1
@@ -204,13 +204,13 @@ def test_an_answer_of_any_kind_shows_that_the_browser_lives_but_a_loss_does_not(
     assert fold.state.link.unanswered == 0
 
 
-def test_a_browser_that_answers_no_more_is_hung_up_on() -> None:
+def test_a_browser_that_stops_answering_is_disconnected() -> None:
     fold = on_a_page(keepalive=10.0)
     fold.passes(10.0).passes(10.0).passes(10.0)
     assert Disconnect(reason="half_open") in fold.last
 
 
-def test_a_lost_link_is_dialled_again_in_its_time() -> None:
+def test_a_lost_link_is_dialled_again_when_its_wait_is_over() -> None:
     fold = on_a_page(reconnect=Reconnect(first=4.0))
     fold.down(jitter=1.0)
     fold.passes(3.9)
@@ -219,30 +219,30 @@ def test_a_lost_link_is_dialled_again_in_its_time() -> None:
     assert fold.last == (Dial(generation=2),)
 
 
-def test_a_refused_list_of_targets_ends_no_page() -> None:
+def test_a_refused_list_of_targets_removes_no_page() -> None:
     fold = on_a_page()
     fold.refuse("Target.getTargets")
     assert fold.shown().page("P") is not None
     assert not fold.state.link.listed
 
 
-def test_a_list_of_targets_that_is_lost_says_nothing_of_the_browser() -> None:
-    """It is no refusal: the link ended, and the next one asks again."""
+def test_a_lost_list_of_targets_does_not_make_the_browser_unsupported() -> None:
+    """A loss is not a refusal: the link ended, and the next link requests the list again."""
     fold = on_a_page()
     fold.lose("Target.getTargets")
     assert (fold.state.link.unsupported, fold.state.link.listed) == ("", False)
     assert fold.shown().page("P") is not None
 
 
-def test_what_refuses_to_say_which_targets_it_has_is_no_browser() -> None:
+def test_a_peer_that_refuses_to_list_its_targets_is_unsupported() -> None:
     fold = on_a_page()
     fold.refuse("Target.getTargets", -32601)
     assert fold.state.link.unsupported == "Target.getTargets was refused (code -32601)"
     assert Disconnect(reason="unsupported") in fold.last
 
 
-def test_the_end_of_a_command_goes_to_whoever_sent_it() -> None:
-    """A call gets its result, a cure is done, a page that cannot be attached to is gone, a list is believed."""
+def test_the_end_of_a_command_goes_to_the_rule_for_its_purpose() -> None:
+    """A call returns, a remedy ends, a page that refuses an attach is gone, a list is read."""
     fold = folded_machine.with_tree("A")
     assert fold.tree() == {"P": {"A": {}}}
     fold.attach("Q")
@@ -262,7 +262,7 @@ def test_the_end_of_a_command_goes_to_whoever_sent_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "outcome", "frees"),
+    ("method", "outcome", "unblocks"),
     [
         ("Runtime.evaluate", {}, True),
         ("DOM.getDocument", {}, True),
@@ -270,20 +270,18 @@ def test_the_end_of_a_command_goes_to_whoever_sent_it() -> None:
         ("Runtime.evaluate", None, False),
     ],
 )
-def test_a_page_is_not_stopped_once_a_call_is_answered_that_needs_its_renderer(
-    method: str, outcome: Any, frees: bool
-) -> None:
-    """The browser itself refuses, and answers much."""
+def test_a_result_that_only_the_renderer_can_send_unblocks_the_page(method: str, outcome: Any, unblocks: bool) -> None:
+    """The browser itself refuses commands, and answers many methods."""
     fold = on_a_page().passes(3.0)
     fold.ask(Call(method=method, when_blocked="wait"))
     if outcome is None:
         fold.refuse(method)
     else:
         fold.reply(method, outcome)
-    assert fold.health() == ("ok" if frees else "blocked")
+    assert fold.health() == ("ok" if unblocks else "blocked")
 
 
-def test_the_renderer_of_a_call_that_nobody_awaits_any_more_is_not_taken_for_its_answer() -> None:
+def test_a_reply_to_a_forgotten_call_does_not_unblock_the_page() -> None:
     fold = on_a_page()
     fold.ask(Call(method="Runtime.evaluate"))
     ticket = fold.sent("Runtime.evaluate").ticket
@@ -292,85 +290,85 @@ def test_the_renderer_of_a_call_that_nobody_awaits_any_more_is_not_taken_for_its
     assert fold.health() == "blocked"
 
 
-def test_a_dropped_ask_is_answered_no_more() -> None:
+def test_a_cancelled_request_gets_no_answer() -> None:
     fold = folded_machine.with_tree()
-    ask = fold.ask(Call(method="Runtime.evaluate"))
-    fold.drops(ask).passes(100.0)
-    assert ask not in fold.answers
+    request_id = fold.ask(Call(method="Runtime.evaluate"))
+    fold.drops(request_id).passes(100.0)
+    assert request_id not in fold.answers
     assert not fold.state.calls
 
 
-def test_a_document_from_the_cache_is_read_anew_and_another_one_is_not() -> None:
+def test_the_tree_is_read_again_only_for_a_document_from_the_back_forward_cache() -> None:
     """Fact 43."""
     fold = folded_machine.with_tree()
-    asked = len(fold.all_sent(TREE))
+    tree_requests = len(fold.all_sent(TREE))
     fold.says("Page.frameNavigated", on="s-P", frame={"id": "P"}, type="Navigation")
-    assert len(fold.all_sent(TREE)) == asked
+    assert len(fold.all_sent(TREE)) == tree_requests
     fold.says("Page.frameNavigated", on="s-P", frame={"id": "P"}, type="BackForwardCacheRestore")
-    assert len(fold.all_sent(TREE)) == asked + 1
+    assert len(fold.all_sent(TREE)) == tree_requests + 1
 
 
-def test_a_document_whose_session_a_rule_ended_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who would read it is asked for when it is needed, not remembered."""
+def test_the_tree_is_not_read_if_the_rule_removed_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The session is looked up when it is needed, not remembered."""
 
     def restored_and_gone(transition: Any, _page: Any, session_id: Any, _params: Any) -> bool:
         transition.update(sessions=transition.state.sessions.delete(session_id))
         return True
 
     fold = folded_machine.with_tree()
-    asked = len(fold.all_sent(TREE))
+    tree_requests = len(fold.all_sent(TREE))
     monkeypatch.setattr("cdp_supervisor.sansio.frames.navigated", restored_and_gone)
     fold.says("Page.frameNavigated", on="s-P", frame={"id": "P"}, type="BackForwardCacheRestore")
-    assert len(fold.all_sent(TREE)) == asked
+    assert len(fold.all_sent(TREE)) == tree_requests
 
 
-def test_a_dialog_is_there_before_the_calls_hear_of_it() -> None:
+def test_a_dialog_is_published_before_the_calls_that_it_blocks_are_answered() -> None:
     fold = folded_machine.with_tree()
-    ask = fold.ask(Call(method="Runtime.evaluate"))
+    request_id = fold.ask(Call(method="Runtime.evaluate"))
     fold.opening()
-    told = [type(each).__name__ for each in fold.last if not isinstance(each, Note)]
-    assert told == ["Publish", "Answer"]
-    assert fold.error(ask) == "BlockedByDialog"
+    effect_names = [type(each).__name__ for each in fold.last if not isinstance(each, Note)]
+    assert effect_names == ["Publish", "Answer"]
+    assert fold.error(request_id) == "BlockedByDialog"
 
 
-def test_a_dialog_that_is_left_out_overtakes_no_call() -> None:
-    """Nobody could be told its id."""
+def test_a_dialog_that_is_left_out_blocks_no_call() -> None:
+    """The error could not name its id."""
     fold = folded_machine.with_tree(limits=Limits(dialogs_kept=0))
-    ask = fold.ask(Call(method="Runtime.evaluate"))
+    request_id = fold.ask(Call(method="Runtime.evaluate"))
     fold.opening()
-    assert ask not in fold.answers
+    assert request_id not in fold.answers
 
 
-# ── asks, when there is no link ──────────────────────────────────────────────────────────────────────────────────────
+# ── requests without a link ───────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(("owned", "reason"), [(True, "gave_up"), (False, "link_not_owned")])
-def test_who_gave_up_says_so_to_all_that_needs_a_link(owned: bool, reason: str) -> None:
+def test_requests_that_need_a_link_are_refused_after_it_was_given_up(owned: bool, reason: str) -> None:
     fold = folded_machine.Fold(reconnect=Reconnect.never()).up(owned=owned)
     fold.attach("P")
     fold.down()
-    for question in (
+    for request in (
         Call(method="Page.reload"),
         RespondToDialog(action="accept"),
         Recover(target_id="P", remedy="close"),
     ):
-        assert fold.answers[fold.ask(question)].error.reason == reason
+        assert fold.answers[fold.ask(request)].error.reason == reason
     assert fold.error(fold.ask(Focus(target_id="P"))) == ""
     assert fold.error(fold.ask(SetPolicy(policy=Policy("auto_accept")))) == ""
     assert fold.error(fold.ask(AwaitCall(call_id="c-9"))) == "UnknownCall"
 
 
-@pytest.mark.parametrize("question", [None, "reload", 10**400, math.nan, [], object(), Call], ids=repr_of)
-def test_what_is_no_question_is_refused_by_its_type(question: Any) -> None:
+@pytest.mark.parametrize("value", [None, "reload", 10**400, math.nan, [], object(), Call], ids=repr_of)
+def test_a_value_that_is_not_a_request_is_refused_by_its_type(value: Any) -> None:
     fold = on_a_page()
     before = fold.state.last_ticket
-    error = fold.answers[fold.ask(question)].error
+    error = fold.answers[fold.ask(value)].error
     assert isinstance(error, InvalidArgument)
-    assert str(error).startswith(f"{type(question).__name__} is not a request to a supervisor")
+    assert str(error).startswith(f"{type(value).__name__} is not a request to a supervisor")
     assert fold.state.last_ticket == before
 
 
-def test_what_is_no_question_is_answered_whatever_the_link_does() -> None:
+def test_a_value_that_is_not_a_request_is_refused_without_a_link_too() -> None:
     gone = on_a_page(reconnect=Reconnect.never()).down()
     assert gone.error(gone.ask(None)) == "SupervisorStopped"
     ended = folded_machine.with_tree()
@@ -378,20 +376,23 @@ def test_what_is_no_question_is_answered_whatever_the_link_does() -> None:
     assert ended.error(ended.ask(None)) == "SupervisorStopped"
 
 
-# ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── stop ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_with_nothing_open_the_end_is_at_once_and_leaves_nothing() -> None:
+def test_a_stop_with_nothing_open_ends_at_once_and_leaves_nothing() -> None:
     fold = folded_machine.with_tree()
-    ask = fold.ask(Stop())
-    assert fold.answers[ask].value == StopReport()
+    request_id = fold.ask(Stop())
+    assert fold.answers[request_id].value == StopReport()
     assert fold.state.link.phase == "stopped"
     assert next_deadline(fold.state) is None
     assert not fold.state.tickets
 
 
-def test_at_the_end_nothing_more_is_attached_to_and_what_was_is_let_go() -> None:
-    """Else what opens later is attached to, and waits for ever for somebody to resume it. Sessions below end with theirs."""
+def test_a_stop_ends_auto_attach_and_releases_the_top_sessions() -> None:
+    """Else later targets would be attached and wait for ever for a resume.
+
+    Sessions below another session end with it.
+    """
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
     fold.attach("A")
@@ -399,14 +400,14 @@ def test_at_the_end_nothing_more_is_attached_to_and_what_was_is_let_go() -> None
     assert [each for each in fold.last if isinstance(each, Release)] == [Release(sessions=("s-A", "s-P"))]
 
 
-def test_at_the_end_nothing_is_let_go_that_is_gone_or_somebody_else_s() -> None:
+def test_a_stop_releases_nothing_if_the_link_is_down_or_adopted() -> None:
     adopting, gone = folded_machine.with_tree(adopting=True), folded_machine.with_tree().down()
     for fold in (adopting, gone):
         fold.ask(Stop())
         assert not [each for each in fold.orders if isinstance(each, Release)]
 
 
-def test_after_the_end_nothing_happens_and_every_ask_is_told_so() -> None:
+def test_after_a_stop_nothing_changes_and_every_request_is_refused() -> None:
     fold = folded_machine.with_tree()
     fold.ask(Stop())
     before = fold.state
@@ -414,140 +415,140 @@ def test_after_the_end_nothing_happens_and_every_ask_is_told_so() -> None:
     fold.says("Log.entryAdded", on="s-P")
     fold.up().passes(1_000.0)
     assert fold.state is before
-    for question in (Stop(), Focus(), Call(method="Page.reload")):
-        assert fold.answers[fold.ask(question)].error.reason == "stopped"
+    for request in (Stop(), Focus(), Call(method="Page.reload")):
+        assert fold.answers[fold.ask(request)].error.reason == "stopped"
 
 
 @pytest.mark.parametrize("odd", [0, -1.0, math.nan, math.inf, -math.inf, True, 10**400], ids=lambda odd: str(odd)[:9])
-def test_a_time_for_the_end_that_is_none_is_no_time(odd: float) -> None:
-    """Whoever is on the way out is not kept: the step after it is the end."""
+def test_an_invalid_timeout_of_a_stop_counts_as_zero(odd: float) -> None:
+    """A program that exits must not be kept waiting: the next step is the end."""
     fold = folded_machine.with_tree()
     fold.opening()
-    ask = fold.ask(Stop(timeout=odd))
+    request_id = fold.ask(Stop(timeout=odd))
     fold.passes(0.001)
-    assert fold.answers[ask].value.left == ("dialog d-1 (answering)",)
+    assert fold.answers[request_id].value.left == ("dialog d-1 (answering)",)
 
 
-def test_the_end_waits_for_the_dialogs_that_it_settles() -> None:
+def test_a_stop_waits_for_the_dialogs_that_it_answers() -> None:
     fold = folded_machine.with_tree()
     fold.opening()
-    ask = fold.ask(Stop(timeout=2.0))
-    assert ask not in fold.answers
+    request_id = fold.ask(Stop(timeout=2.0))
+    assert request_id not in fold.answers
     assert fold.error(fold.ask(Focus())) == "SupervisorStopped"
     fold.closing()
-    assert ask not in fold.answers
+    assert request_id not in fold.answers
     fold.reply(HANDLE)
-    assert fold.answers[ask].value == StopReport()
+    assert fold.answers[request_id].value == StopReport()
 
 
-def test_the_end_is_bounded_and_says_what_is_left() -> None:
-    """Also whoever waits for an answer to a dialog hears of the end."""
+def test_a_stop_is_bounded_and_reports_what_is_left() -> None:
+    """A caller that waits for its answer to a dialog gets `SupervisorStopped`."""
     fold = folded_machine.with_tree()
     fold.attach("Q-that-is-silent")
     fold.opening()
     answering = fold.respond()
     fold.passes(3.0)
-    ask = fold.ask(Stop(timeout=1.0))
+    request_id = fold.ask(Stop(timeout=1.0))
     fold.passes(1.0)
-    assert fold.answers[ask].value.left == ("dialog d-1 (answering)", "page Q-that-i (blocked)")
+    assert fold.answers[request_id].value.left == ("dialog d-1 (answering)", "page Q-that-i (blocked)")
     assert fold.error(answering) == "SupervisorStopped"
 
 
-def test_who_waits_for_a_call_at_the_end_hears_of_it() -> None:
+def test_a_stop_ends_open_calls() -> None:
     fold = folded_machine.with_tree()
-    ask = fold.ask(Call(method="Runtime.evaluate", timeout=None))
+    request_id = fold.ask(Call(method="Runtime.evaluate", timeout=None))
     fold.ask(Stop())
-    assert fold.error(ask) == "SupervisorStopped"
+    assert fold.error(request_id) == "SupervisorStopped"
     assert not fold.state.calls
 
 
-def test_a_closed_dialog_at_the_end_of_the_time_is_not_left_over() -> None:
+def test_a_closed_dialog_is_not_reported_as_left_when_the_stop_times_out() -> None:
     fold = folded_machine.with_tree()
     fold.opening()
     answering = fold.respond()
     fold.closing(result=True)
-    ask = fold.ask(Stop(timeout=1.0))
-    assert ask not in fold.answers
+    request_id = fold.ask(Stop(timeout=1.0))
+    assert request_id not in fold.answers
     fold.passes(1.0)
-    assert fold.answers[ask].value == StopReport()
+    assert fold.answers[request_id].value == StopReport()
     assert fold.error(answering) == "SupervisorStopped"
 
 
-def test_a_frame_that_is_silent_is_left_over() -> None:
+def test_a_blocked_frame_is_reported_as_left() -> None:
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
     fold.passes(3.0)
     assert fold.answers[fold.ask(Stop())].value.left == ("page P (one of its frames is blocked)",)
 
 
-def test_without_a_link_the_end_is_at_once_and_the_dialogs_are_left() -> None:
+def test_a_stop_without_a_link_ends_at_once_and_leaves_the_dialogs() -> None:
     fold = folded_machine.with_tree()
     fold.opening()
     fold.down()
-    ask = fold.ask(Stop())
-    assert fold.answers[ask].value.left == ("the link is down", "dialog d-1 (orphaned)")
+    request_id = fold.ask(Stop())
+    assert fold.answers[request_id].value.left == ("the link is down", "dialog d-1 (orphaned)")
     assert not fold.all_sent(HANDLE)
 
 
-def test_who_only_observed_settles_nothing_at_the_end() -> None:
+def test_an_observing_supervisor_answers_no_dialog_at_a_stop() -> None:
     fold = folded_machine.with_tree(scope=Scope.browser().observed())
     fold.opening()
-    ask = fold.ask(Stop())
-    assert fold.answers[ask].value.left == ("dialog d-1 (open)",)
+    request_id = fold.ask(Stop())
+    assert fold.answers[request_id].value.left == ("dialog d-1 (open)",)
     assert not fold.all_sent(HANDLE)
 
 
-def test_a_dialog_without_a_window_that_is_left_is_dismissed_by_the_browser_and_that_is_said() -> None:
-    """Fact 26: with who saw it open it goes, for everybody."""
+def test_the_report_names_a_dialog_without_a_window_that_the_browser_dismisses() -> None:
+    """Fact 26: when the client that saw it open disconnects, it is dismissed for all clients."""
     fold = folded_machine.with_tree(scope=Scope.browser().observed())
     fold.opening(native=False)
-    ask = fold.ask(Stop())
-    assert fold.answers[ask].value.left == ("dialog d-1 (open; the browser dismisses it now, for all clients)",)
-    stuck = folded_machine.with_tree()
-    stuck.opening(native=False)
-    stuck.respond()
-    stuck.refuse(HANDLE, folded_machine.NONE_SHOWING)
-    assert stuck.answers[stuck.ask(Stop())].value.left == ("dialog d-1 (unseen)",)  # that one is not open
+    request_id = fold.ask(Stop())
+    assert fold.answers[request_id].value.left == ("dialog d-1 (open; the browser dismisses it now, for all clients)",)
+    unanswerable = folded_machine.with_tree()
+    unanswerable.opening(native=False)
+    unanswerable.respond()
+    unanswerable.refuse(HANDLE, folded_machine.NONE_SHOWING)
+    assert unanswerable.answers[unanswerable.ask(Stop())].value.left == ("dialog d-1 (unseen)",)  # that one is not open
 
 
-def test_a_cure_under_way_at_the_end_is_told_so() -> None:
+def test_a_stop_ends_open_remedies() -> None:
     fold = on_a_page().passes(3.0)
-    ask = fold.ask(Recover(target_id="P", remedy="reload"))
+    request_id = fold.ask(Recover(target_id="P", remedy="reload"))
     fold.ask(Stop())
-    assert fold.error(ask) == "SupervisorStopped"
+    assert fold.error(request_id) == "SupervisorStopped"
 
 
-# ── events that may wait ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── deferred events ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_several_events_that_are_only_kept_are_folded_at_once_to_the_same_state() -> None:
+def test_deferred_events_are_folded_at_once_to_the_same_state() -> None:
     fold = on_a_page(
         extensions=(Keeper(), Keeper(name="other", events={LOG, "X.y"}), Keeper(name="idle", events={"Z.z"}))
     )
-    wanted = [*lines(fold, "a", "b"), *lines(fold, "c", method="X.y")]
-    after, orders = fold_at_once(fold.state, wanted)
-    for each in wanted:
+    events = [*lines(fold, "a", "b"), *lines(fold, "c", method="X.y")]
+    after, effects = fold_at_once(fold.state, events)
+    for each in events:
         fold.feed(each)
-    assert (after, orders) == (fold.state, ())
+    assert (after, effects) == (fold.state, ())
     assert [each.state for each in after.extensions] == [("a", "b"), ("a", "b", "c"), ()]
 
 
-def test_what_a_machine_that_only_keeps_passes_over_makes_no_state() -> None:
+def test_events_that_a_folding_extension_ignores_make_no_new_state() -> None:
     fold = on_a_page(extensions=(Keeper(ignores="x"),))
     assert fold_at_once(fold.state, lines(fold, "x", "x"))[0] is fold.state
     fold.now += 0.1
     assert fold_at_once(fold.state, lines(fold, "x"))[0] == replace(fold.state, now=fold.now)
 
 
-def test_a_machine_that_fails_among_several_events_is_switched_off_at_that_one() -> None:
-    fold = on_a_page(extensions=(Keeper(), Keeper(name="deaf", events={"Z.z"})))
-    after, orders = fold_at_once(fold.state, lines(fold, "a", "fatal", "b"))
+def test_an_extension_that_fails_on_one_of_several_events_is_disabled_at_that_event() -> None:
+    fold = on_a_page(extensions=(Keeper(), Keeper(name="idle", events={"Z.z"})))
+    after, effects = fold_at_once(fold.state, lines(fold, "a", "fatal", "b"))
     assert [(each.state, each.off) for each in after.extensions] == [(("a",), "it raised KeyError"), ((), "")]
-    assert [type(each) for each in orders] == [Note]
+    assert [type(each) for each in effects] == [Note]
     assert fold_at_once(after, lines(fold, "c"))[0].extensions == after.extensions
 
 
-def test_what_may_wait_is_what_only_keeping_machines_want_until_something_is_due() -> None:
+def test_events_that_only_folding_extensions_use_are_deferrable_until_a_deadline_is_due() -> None:
     fold = on_a_page(extensions=(Keeper(events={LOG, "X.y", "Page.frameAttached"}), SampleExtension(events={"X.y"})))
     assert deferrable_events(fold.state) == {LOG}
     assert events_unused_by_extensions(fold.state) == EVENTS.keys() - {"Page.frameAttached"}
@@ -559,7 +560,7 @@ def test_what_may_wait_is_what_only_keeping_machines_want_until_something_is_due
     assert deferrable_until(initial_state(keepalive=None)) == math.inf
 
 
-# ── the record of a step ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── a step ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_step_is_a_pure_function() -> None:

@@ -1,4 +1,4 @@
-"""One step in the making: every deadline is later than now, an answer goes out once, and the state before it is untouched."""
+"""A transition: every deadline is later than now, no request gets two answers, the old state stays."""
 
 from __future__ import annotations
 
@@ -26,43 +26,43 @@ AT = Instant(mono=10.0, wall=1_000.0)
 PAGE = Page(id=T, number=1, session_id=S)
 
 
-def begun(at: Instant = AT, **state: Any) -> Transition:
+def transition_with(at: Instant = AT, **state: Any) -> Transition:
     return Transition(replace(initial_state(), now=5.0, sequence=3, **state), at)
 
 
-# ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── time ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @given(now=st.floats(-1e300, 1e300), seconds=st.floats(0, 1e300))
-def test_a_moment_is_really_later(now: float, seconds: float) -> None:
+def test_a_computed_moment_is_later_than_now(now: float, seconds: float) -> None:
     assert now < moment_after(now, seconds) >= now + seconds
 
 
-def test_a_wait_too_small_to_be_seen_is_a_wait_all_the_same() -> None:
-    """A million days after the start, a nanosecond is nothing to a float."""
+def test_a_wait_below_the_precision_of_a_float_is_still_a_wait() -> None:
+    """A million days after the start, a nanosecond is below the precision of a float."""
     assert moment_after(1e11, 1e-9) == math.nextafter(1e11, math.inf)
     assert moment_after(5.0, 2.0) == 7.0
 
 
-# ── the state ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the state ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_step_that_changes_nothing_makes_no_state() -> None:
+def test_a_step_that_changes_nothing_makes_no_new_state() -> None:
     before = replace(initial_state(), now=AT.mono)
     assert Transition(before, AT).result(before) is before
 
 
-def test_time_alone_is_no_other_state_to_whoever_compares() -> None:
-    """Of two snapshots the one with the greater number is the later: nothing is shown of the time."""
-    transition = begun()
+def test_time_alone_does_not_increase_the_sequence() -> None:
+    """A snapshot with a greater sequence is a later one, and no snapshot shows the time."""
+    transition = transition_with()
     before = transition.state
     after = transition.result(before)
     assert (after.now, after.sequence) == (10.0, 3)
     assert (before.now, replace(after, now=5.0)) == (5.0, before)
 
 
-def test_a_change_is_a_later_state_and_leaves_the_one_before_as_it_was() -> None:
-    transition = begun()
+def test_a_change_makes_a_later_state_and_leaves_the_old_one_unchanged() -> None:
+    transition = transition_with()
     before = transition.state
     transition.update(focus=T)
     transition.update(focus=U, generation=7)
@@ -71,8 +71,8 @@ def test_a_change_is_a_later_state_and_leaves_the_one_before_as_it_was() -> None
     assert (before.focus, before.generation, before.now, before.sequence) == (None, 1, 5.0, 3)
 
 
-def test_within_a_step_what_was_put_is_seen_at_once() -> None:
-    transition = begun()
+def test_a_page_that_was_put_is_visible_within_the_step() -> None:
+    transition = transition_with()
     assert transition.page(T) is None
     assert transition.put_page(PAGE) is PAGE
     assert transition.page(T) is PAGE
@@ -82,14 +82,14 @@ def test_within_a_step_what_was_put_is_seen_at_once() -> None:
     assert set(transition.state.pages) == {T, U}
 
 
-def test_the_first_page_that_is_put_leaves_the_state_before_as_it_was() -> None:
-    transition = begun()
+def test_putting_the_first_page_leaves_the_old_state_unchanged() -> None:
+    transition = transition_with()
     before = transition.state
     transition.put_page(PAGE)
     assert len(before.pages) == 0
 
 
-def test_a_machine_s_step_is_a_later_state_too() -> None:
+def test_a_change_of_an_extension_makes_a_later_state() -> None:
     before = initial_state(extensions=(ConsoleRing(),))
     transition = Transition(before, AT)
     transition.extensions = (replace(before.extensions[0], off="it raised ValueError"),)
@@ -98,7 +98,7 @@ def test_a_machine_s_step_is_a_later_state_too() -> None:
     assert before.extensions[0].off == ""
 
 
-def test_machines_and_ours_move_in_one_step() -> None:
+def test_extensions_and_the_supervisor_change_in_one_step() -> None:
     before = initial_state(extensions=(ConsoleRing(),))
     transition = Transition(before, AT)
     transition.extensions = ()
@@ -111,9 +111,9 @@ def attachment(session_id: SessionId, page_id: TargetId | None = T) -> Attachmen
     return Attachment(session_id=session_id, target_id=T, type="page", parent=None, page_id=page_id, primary=True)
 
 
-def test_no_page_is_found_by_what_is_none() -> None:
+def test_no_page_is_found_for_an_unknown_target_or_session() -> None:
     sessions = {S: T, CHILD: U, WORKER: None}
-    transition = begun(
+    transition = transition_with(
         pages=Map({T: PAGE}), sessions=Map({each: attachment(each, page_id=of) for each, of in sessions.items()})
     )
     assert transition.page(None) is None
@@ -121,19 +121,19 @@ def test_no_page_is_found_by_what_is_none() -> None:
     assert transition.page_of(None) is None
     assert transition.page_of(SessionId("other")) is None
     assert transition.page_of(CHILD) is None  # its page is not known yet
-    assert transition.page_of(WORKER) is None  # it belongs to none
+    assert transition.page_of(WORKER) is None  # it belongs to no page
     assert transition.page_of(S) is PAGE
 
 
-def test_what_is_counted_adds_up() -> None:
-    transition = begun()
+def test_counts_add_up() -> None:
+    transition = transition_with()
     transition.count("unreadable_events")
     transition.count("unreadable_events", 2)
     transition.count("sessions_left_out")
     assert dict(transition.state.totals) == {"unreadable_events": 3, "sessions_left_out": 1}
 
 
-# ── processes ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── processes ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def frame(id: str, parent: str | None, **more: Any) -> Frame:
@@ -142,18 +142,18 @@ def frame(id: str, parent: str | None, **more: Any) -> Frame:
 
 def in_processes(*frames: Frame, sessions: tuple[SessionId, ...] = (S, CHILD)) -> tuple[Transition, Page]:
     page = replace(PAGE, frames=Map({each.id: each for each in frames}))
-    return begun(sessions=Map({each: attachment(each) for each in sessions})), page
+    return transition_with(sessions=Map({each: attachment(each) for each in sessions})), page
 
 
-def test_a_frame_is_in_the_process_of_the_nearest_one_above_that_has_its_own() -> None:
+def test_a_frame_is_in_the_process_of_its_nearest_out_of_process_ancestor() -> None:
     oopif = frame("O", "T", oopif=True, session_id=CHILD)
     transition, page = in_processes(frame("T", None), frame("F", "T"), oopif, frame("I", "O"), frame("J", "I"))
     found = {each: transition.process_of(page, each) for each in ("T", "F", "O", "I", "J", "unknown")}
     assert found == {"T": S, "F": S, "O": CHILD, "I": CHILD, "J": CHILD, "unknown": S}
 
 
-def test_a_process_whose_session_ended_has_none() -> None:
-    """It is not the page's for that."""
+def test_a_process_has_no_session_after_its_session_ended() -> None:
+    """The page's session does not replace it."""
     oopif = frame("O", "T", oopif=True, session_id=CHILD)
     transition, page = in_processes(frame("T", None), oopif, frame("I", "O"), sessions=(S,))
     assert (transition.process_of(page, "I"), transition.process_of(page, "T")) == (None, S)
@@ -161,22 +161,22 @@ def test_a_process_whose_session_ended_has_none() -> None:
     assert transition.process_of(without, "O") is None
 
 
-def test_frames_that_lie_in_a_circle_end_the_search() -> None:
+def test_a_cycle_of_frames_ends_the_search() -> None:
     transition, page = in_processes(frame("A", "B"), frame("B", "A"))
     assert transition.process_of(page, "A") == S
 
 
-def test_so_many_frames_are_lost_from_sight_and_no_more() -> None:
-    transition = begun(limits=Limits(sessions_kept=2))
+def test_the_number_of_adrift_frames_is_bounded() -> None:
+    transition = transition_with(limits=Limits(sessions_kept=2))
     assert [transition.set_adrift(each, T) for each in ("A", "B", "C")] == [True, True, False]
     assert dict(transition.state.adrift) == {"A": T, "B": T}
 
 
-# ── orders ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── effects ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_orders_stand_in_the_order_of_their_giving() -> None:
-    transition = begun(generation=4)
+def test_effects_keep_the_order_in_which_they_were_added() -> None:
+    transition = transition_with(generation=4)
     number = transition.send(S, "Page.enable", {"a": 1}, purpose="setup")
     transition.publish(PageCrashed(target_id=T))
     transition.note("info", "a page is freed", page="T")
@@ -189,8 +189,8 @@ def test_orders_stand_in_the_order_of_their_giving() -> None:
     ]
 
 
-def test_what_is_sent_is_known_by_a_number_of_its_own() -> None:
-    transition = begun()
+def test_each_command_gets_its_own_ticket() -> None:
+    transition = transition_with()
     first = transition.send(S, "Page.getFrameTree", purpose="tree", page_id=T)
     second = transition.send(None, "Page.handleJavaScriptDialog", purpose="answer", dialog_id="d-1", call_id="c-1")
     assert second > first
@@ -202,7 +202,7 @@ def test_what_is_sent_is_known_by_a_number_of_its_own() -> None:
 
 
 def test_a_ticket_is_taken_once() -> None:
-    transition = begun()
+    transition = transition_with()
     number = transition.send(S, "Page.enable", purpose="setup")
     ticket = transition.take_ticket(number)
     assert ticket is not None
@@ -210,16 +210,16 @@ def test_a_ticket_is_taken_once() -> None:
     assert transition.take_ticket(number) is None
 
 
-def test_a_number_is_never_given_again() -> None:
-    """A late reply would be taken for another one's."""
-    transition = begun()
+def test_the_number_of_a_ticket_is_never_used_again() -> None:
+    """Else a late reply would be taken for the reply to another command."""
+    transition = transition_with()
     first = transition.send(S, "Page.enable", purpose="setup")
     transition.take_ticket(first)
     assert transition.send(S, "Page.enable", purpose="setup") != first
 
 
-def test_what_nobody_waits_for_is_forgotten_once() -> None:
-    transition = begun()
+def test_a_command_is_forgotten_once() -> None:
+    transition = transition_with()
     number = transition.send(S, "Page.enable", purpose="setup")
     transition.forget(number)
     transition.forget(number)
@@ -227,24 +227,24 @@ def test_what_nobody_waits_for_is_forgotten_once() -> None:
     assert len(transition.state.tickets) == 0
 
 
-def test_an_asker_who_was_told_already_gets_no_second_answer() -> None:
-    transition = begun()
+def test_a_request_that_was_answered_gets_no_second_answer() -> None:
+    transition = transition_with()
     transition.answer(None, "late")
     assert transition.effects == []
     wrong = ValueError("no")
-    transition.answer(0, error=wrong)  # the first ask has a number that is false
+    transition.answer(0, error=wrong)  # the id of the first request is 0, which is falsy
     assert transition.effects == [Answer(request_id=0, error=wrong)]
 
 
-# ── deadlines ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── deadlines ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def keys(transition: Transition) -> list[str]:
     return [key for _, key, _ in transition.state.deadline_entries]
 
 
-def test_deadlines_stand_with_the_next_one_first() -> None:
-    transition = begun()
+def test_deadlines_are_sorted_with_the_next_one_first() -> None:
+    transition = transition_with()
     for key, seconds in (("b", 3.0), ("a", 1.0), ("c", 2.0), ("z", 1.0)):
         assert transition.schedule(key, seconds, f"why {key}") == 10.0 + seconds
     assert transition.state.deadline_entries == (
@@ -256,8 +256,8 @@ def test_deadlines_stand_with_the_next_one_first() -> None:
     assert dict(transition.state.deadline_of) == {"a": 11.0, "b": 13.0, "c": 12.0, "z": 11.0}
 
 
-def test_there_is_one_deadline_under_a_key() -> None:
-    transition = begun()
+def test_a_key_has_one_deadline() -> None:
+    transition = transition_with()
     transition.schedule("a", 1.0, "first")
     transition.schedule("b", 2.0, "other")
     transition.schedule("a", 3.0, "second")
@@ -265,15 +265,15 @@ def test_there_is_one_deadline_under_a_key() -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.0, -5.0, math.nan, 1e-30])
-def test_a_deadline_is_later_than_now_whatever_was_asked_for(seconds: float) -> None:
-    """One that had come already would come again and again."""
-    transition = begun()
+def test_a_deadline_is_later_than_now_whatever_the_delay(seconds: float) -> None:
+    """A deadline that is due already would repeat for ever."""
+    transition = transition_with()
     assert transition.schedule("a", seconds, "why") == math.nextafter(10.0, math.inf)
     assert transition.due() is None
 
 
-def test_what_is_calmed_does_not_come() -> None:
-    transition = begun()
+def test_a_cancelled_deadline_does_not_become_due() -> None:
+    transition = transition_with()
     for key in ("a", "b", "c"):
         transition.schedule(key, 1.0, "at the same moment")
     transition.cancel("b")
@@ -282,31 +282,31 @@ def test_what_is_calmed_does_not_come() -> None:
     assert (keys(transition), set(transition.state.deadline_of)) == (["a", "c"], {"a", "c"})
 
 
-def test_calming_nothing_changes_nothing() -> None:
-    transition = begun()
+def test_cancelling_an_unknown_deadline_changes_nothing() -> None:
+    transition = transition_with()
     before = transition.state
     transition.cancel("unknown")
     assert transition.state is before
 
 
 def due_at(mono: float) -> tuple[Transition, list[str]]:
-    made = begun()
+    made = transition_with()
     for key, seconds in (("b", 3.0), ("a", 1.0), ("c", 2.0)):
         made.schedule(key, seconds, "why")
     transition = Transition(made.result(initial_state()), Instant(mono=mono))
-    came: list[str] = []
+    due: list[str] = []
     while (key := transition.due()) is not None:
-        came.append(key)
-    return transition, came
+        due.append(key)
+    return transition, due
 
 
 @pytest.mark.parametrize(
-    ("mono", "came"), [(10.9, []), (11.0, ["a"]), (12.5, ["a", "c"]), (13.0, ["a", "c", "b"]), (1e9, ["a", "c", "b"])]
+    ("mono", "due"), [(10.9, []), (11.0, ["a"]), (12.5, ["a", "c"]), (13.0, ["a", "c", "b"]), (1e9, ["a", "c", "b"])]
 )
-def test_what_has_come_is_taken_out_in_its_order(mono: float, came: list[str]) -> None:
+def test_due_deadlines_are_taken_out_in_their_order(mono: float, due: list[str]) -> None:
     transition, found = due_at(mono)
-    assert found == came
-    left = [key for key in ("a", "c", "b") if key not in came]
+    assert found == due
+    left = [key for key in ("a", "c", "b") if key not in due]
     assert (keys(transition), set(transition.state.deadline_of)) == (left, set(left))
 
 
@@ -316,27 +316,27 @@ def test_what_has_come_is_taken_out_in_its_order(mono: float, came: list[str]) -
         max_size=20,
     )
 )
-def test_deadlines_are_those_of_a_plain_dictionary(told: list[tuple[str, float | None, float]]) -> None:
-    """None calms; what has come meanwhile is taken out."""
-    naive: dict[str, float] = {}
+def test_deadlines_behave_like_a_plain_dictionary(moves: list[tuple[str, float | None, float]]) -> None:
+    """A delay of None cancels the key; deadlines that are due are taken out."""
+    model: dict[str, float] = {}
     state, now = initial_state(), 0.0
-    for key, seconds, step in told:
+    for key, seconds, step in moves:
         now += step
         transition = Transition(state, Instant(mono=now))
         if seconds is None:
             transition.cancel(key)
-            naive.pop(key, None)
+            model.pop(key, None)
         else:
-            naive[key] = transition.schedule(key, seconds, "why")
-        came = []
+            model[key] = transition.schedule(key, seconds, "why")
+        due = []
         while (found := transition.due()) is not None:
-            came.append(found)
-        gone = sorted((at, each) for each, at in naive.items() if at <= now)
-        assert came == [each for _, each in gone]
-        for each in came:
-            del naive[each]
+            due.append(found)
+        expected = sorted((at, each) for each, at in model.items() if at <= now)
+        assert due == [each for _, each in expected]
+        for each in due:
+            del model[each]
         state = transition.result(state)
-        assert dict(state.deadline_of) == naive
+        assert dict(state.deadline_of) == model
         assert [(at, each) for at, each, _ in state.deadline_entries] == sorted(
-            (at, each) for each, at in naive.items()
+            (at, each) for each, at in model.items()
         )

@@ -1,4 +1,4 @@
-"""What is shown of a state: the same for states that are alike, capped with a word about it, and a value for any thread."""
+"""The snapshot: the same for equal states, capped with a mark, and a value for any thread."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def ids(tree: Any) -> list[str]:
     return [each["frame_id"] for each in tree["children"]]
 
 
-# ── frames ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── frames ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_page_whose_top_frame_is_not_known_has_no_tree() -> None:
+def test_a_page_with_an_unknown_top_frame_has_no_tree() -> None:
     seen = view_of(page(frame("F", "T")))
     assert (seen.tree, list(seen.frames()), seen.frame_count) == (None, [], 1)
     assert seen.frame_tree() == {"top": None, "children": [], "truncated": False}
 
 
-def test_frames_stand_in_the_order_of_the_tree_and_of_their_coming() -> None:
+def test_frames_are_in_the_order_of_the_tree_and_siblings_in_that_of_their_numbers() -> None:
     seen = view_of(
         page(frame("B", "T", 3), frame("T", None, 1), frame("BA", "B", 9), frame("A", "T", 2), frame("AA", "A", 5))
     )
@@ -52,7 +52,7 @@ def test_frames_stand_in_the_order_of_the_tree_and_of_their_coming() -> None:
     assert ids(seen.frame_tree()) == ["A", "AA", "B", "BA"]
 
 
-def test_a_frame_is_shown_with_what_is_known_of_it() -> None:
+def test_a_frame_is_shown_with_all_its_fields() -> None:
     oopif = frame("O", "T", url="https://b.example/", name="n", origin="https://b.example", oopif=True)
     tree = view_of(page(frame("T", None), oopif)).frame_tree()
     [shown] = tree["children"]
@@ -68,30 +68,30 @@ def test_a_frame_is_shown_with_what_is_known_of_it() -> None:
     }
 
 
-def test_a_session_that_is_gone_is_not_offered() -> None:
+def test_a_frame_does_not_show_a_session_that_is_gone() -> None:
     made = page(frame("T", None), frame("O", "T", session_id=SessionId("gone")), frame("P", "T", session_id=None))
     assert [each.session_id for each in view_of(made).frames()] == ["S", None, None]
 
 
-def test_a_child_of_which_only_the_parent_told_is_left_out() -> None:
+def test_a_child_frame_that_only_its_parent_lists_is_left_out() -> None:
     made = page(frame("T", None), frame("A", "T"))
     made = replace(made, children=made.children.set("T", Map({"A": None, "unknown": None})))
     assert [each.frame_id for each in view_of(made).frames()] == ["T", "A"]
 
 
-def test_frames_that_lie_in_a_circle_are_each_shown_once() -> None:
-    """A browser, or who speaks for it, may say anything."""
+def test_in_a_cycle_each_frame_is_shown_once() -> None:
+    """A browser, or a proxy in front of it, may send anything."""
     made = page(frame("T", "B", 1), frame("A", "T", 2), frame("B", "A", 3))
     assert [each.frame_id for each in view_of(made).frames()] == ["T", "A", "B"]
 
 
-def test_a_tree_as_deep_as_a_page_likes_is_shown() -> None:
+def test_a_very_deep_tree_is_shown() -> None:
     deep = page(frame("T", None), *(frame(f"{n}", f"{n - 1}" if n else "T", n) for n in range(5_000)))
     assert sum(1 for _ in view_of(deep).frames()) == 5_001
 
 
 @pytest.mark.parametrize(("below", "truncated"), [(29, False), (30, False), (31, True)])
-def test_thirty_frames_are_shown_and_it_is_said_that_there_are_more(below: int, truncated: bool) -> None:
+def test_thirty_frames_are_shown_and_a_larger_tree_is_marked_as_truncated(below: int, truncated: bool) -> None:
     made = page(frame("T", None), *(frame(f"F{n}", "T", n) for n in range(below)))
     tree = view_of(made).frame_tree()
     assert (ids(tree), tree["truncated"]) == ([f"F{n}" for n in range(below)][:30], truncated)
@@ -100,8 +100,8 @@ def test_thirty_frames_are_shown_and_it_is_said_that_there_are_more(below: int, 
     assert ids(view_of(made).frame_tree(most=1)) == ["F0"]
 
 
-def test_processes_are_shown_two_deep() -> None:
-    """Frames of the page's own process nest as deep as they like."""
+def test_out_of_process_frames_are_shown_two_levels_deep() -> None:
+    """Frames in the page's own process are shown at any depth."""
     nested = [frame(f"O{n}", f"O{n - 1}" if n else "T", n, oopif=True) for n in range(4)]
     plain = [frame("P", "T", 9), frame("PP", "P"), frame("PPP", "PP"), frame("in O1", "O1", 8)]
     made = page(frame("T", None), *nested, *plain)
@@ -111,15 +111,15 @@ def test_processes_are_shown_two_deep() -> None:
     assert (ids(whole), whole["truncated"]) == (["O0", "O1", "O2", "O3", "in O1", "P", "PP", "PPP"], False)
 
 
-def test_frames_beyond_the_limit_are_said_to_be_left_out() -> None:
+def test_frames_beyond_the_limit_are_shown_as_left_out() -> None:
     seen = view_of(page(frame("T", None), left_out=3))
     assert (seen.frames_left_out, seen.frame_tree(most=None, depth=None)["truncated"]) == (3, True)
 
 
-# ── the snapshot ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the snapshot ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_pages_stand_in_the_order_of_their_coming() -> None:
+def test_pages_are_in_the_order_of_their_numbers() -> None:
     pages = [page(id=TargetId(name), number=number) for number, name in ((3, "A"), (1, "C"), (2, "B"))]
     found = snapshot(state_of(*pages))
     assert [each.target_id for each in found.pages] == ["C", "B", "A"]
@@ -127,7 +127,7 @@ def test_pages_stand_in_the_order_of_their_coming() -> None:
     assert found.page("other") is None
 
 
-def test_a_page_is_shown_with_what_is_known_of_it() -> None:
+def test_a_page_is_shown_with_all_its_fields() -> None:
     made = page(
         frame("T", None), url="u", title="t", opener_id=U, context_id=BrowserContextId("C"), stale=True, recent=()
     )
@@ -149,7 +149,7 @@ def test_the_tree_of_a_blocked_page_is_stale() -> None:
     assert not view_of(page()).stale
 
 
-def test_dialogs_of_all_pages_stand_in_the_order_of_their_numbers() -> None:
+def test_pending_dialogs_are_in_the_order_of_their_numbers_and_recent_ones_in_that_of_their_end() -> None:
     first = page(dialogs=(dialog(10), dialog(2)), recent=(dialog(4, closed_by="agent", closed=moment(9.0)),))
     second = page(id=U, number=2, dialogs=(dialog(9),), recent=(dialog(1, closed_by="agent", closed=moment(3.0)),))
     gone = (dialog(5, closed_by="remote", closed=moment(9.0)), dialog(3, closed_by="remote", closed=moment(1.0)))
@@ -177,12 +177,12 @@ def test_the_link_and_the_sessions_are_shown() -> None:
     assert snapshot(state_of()).active
 
 
-def test_calls_that_wait_behind_a_dialog_are_shown_by_age() -> None:
-    def called(number: int, **more: Any) -> CallRecord:
+def test_calls_that_a_dialog_blocks_are_shown_by_age() -> None:
+    def call_record(number: int, **more: Any) -> CallRecord:
         fields: dict[str, Any] = {"method": "Runtime.evaluate", "session_id": S, "page_id": T, "since": moment(2.0)}
         return CallRecord(id=f"c-{number}", ticket=number, request_id=None, raises=True, **{**fields, **more})
 
-    calls = [called(10, blocked=True), called(9, blocked=True), called(8)]
+    calls = [call_record(10, blocked=True), call_record(9, blocked=True), call_record(8)]
     found = snapshot(state_of(page(), calls=Map({each.id: each for each in calls})))
     assert [(each.call_id, each.method, each.target_id, each.since) for each in found.blocked_calls] == [
         ("c-9", "Runtime.evaluate", "T", 1_002.0),
@@ -191,14 +191,14 @@ def test_calls_that_wait_behind_a_dialog_are_shown_by_age() -> None:
     assert [each["call_id"] for each in found.to_dict()["blocked_calls"]] == ["c-9", "c-10"]
 
 
-def test_an_empty_snapshot_as_json_has_what_is_always_there() -> None:
+def test_the_json_of_an_empty_snapshot_has_only_the_required_keys() -> None:
     shown = snapshot(state_of(sequence=4)).to_dict()
     assert list(shown) == ["schema_version", "sequence", "active", "link", "pages", "pending_dialogs"]
     assert (shown["schema_version"], shown["sequence"], shown["active"]) == (1, 4, True)
     assert snapshot(state_of()).to_dict(full=True)["sessions"] != []
 
 
-def test_a_full_snapshot_is_json_and_says_all_that_there_is() -> None:
+def test_a_full_snapshot_is_json_and_leaves_out_nothing() -> None:
     frames = [frame("T", None), *(frame(f"F{n}", "T", n) for n in range(40))]
     state = state_of(
         page(*frames, dialogs=(dialog(deadline=12.0),), recent=(dialog(2, closed_by="agent", closed=moment(3.0)),)),
@@ -222,7 +222,7 @@ def test_a_full_snapshot_is_json_and_says_all_that_there_is() -> None:
     assert "age" not in capped["pending_dialogs"][0]
 
 
-def test_a_snapshot_that_somebody_made_may_focus_what_it_does_not_have() -> None:
+def test_a_handmade_snapshot_may_focus_an_unknown_page() -> None:
     shown = attrs.evolve(snapshot(state_of(page())), focus=TargetId("gone")).to_dict()
     assert shown["focus"] == "gone"
     assert "frame_tree" not in shown
@@ -239,7 +239,7 @@ def test_a_snapshot_is_frozen() -> None:
 ONE, TWO = page(), page(id=U, number=2)
 
 
-# ── what is made once ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── reuse of views ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def later(state: State, *pages: Page, **more: Any) -> State:
@@ -248,14 +248,14 @@ def later(state: State, *pages: Page, **more: Any) -> State:
     )
 
 
-def test_where_only_time_has_passed_the_snapshot_is_the_same_one() -> None:
+def test_if_only_time_has_passed_the_snapshot_is_the_same_object() -> None:
     views, state = Views(), state_of(ONE)
     first = views.snapshot(state)
     assert views.snapshot(replace(state, now=99.0)) is first
     assert views.snapshot(later(state)) is not first
 
 
-def test_one_changed_page_costs_one_page() -> None:
+def test_one_changed_page_rebuilds_one_view() -> None:
     views, state = Views(), state_of(ONE, TWO)
     first = views.snapshot(state)
     second = views.snapshot(later(state, replace(TWO, title="new")))
@@ -264,8 +264,8 @@ def test_one_changed_page_costs_one_page() -> None:
     assert second.sessions is first.sessions
 
 
-def test_what_a_page_shows_of_other_things_is_never_old() -> None:
-    """Its health is the link's too, and its frames' sessions may be gone."""
+def test_the_view_of_a_page_follows_changes_outside_the_page() -> None:
+    """Its health depends on the link, and the sessions of its frames may end."""
     views, state = Views(), state_of(page(frame("T", None)))
     views.snapshot(state)
     down = later(state, link=replace(UP, phase="down"))
@@ -276,7 +276,7 @@ def test_what_a_page_shows_of_other_things_is_never_old() -> None:
     assert [each.session_id for each in found.pages[0].frames()] == [None]
 
 
-def test_however_it_was_come_by_a_snapshot_shows_the_state() -> None:
+def test_a_snapshot_with_reused_views_equals_a_new_one() -> None:
     views, state = Views(), state_of(ONE)
     for change in range(6):
         state = later(state, page(id=TargetId(f"P{change % 3}"), number=5 + change, title=f"{change}"))
@@ -287,7 +287,7 @@ def plain(found: Snapshot) -> Any:
     return found.to_dict(full=True)
 
 
-def test_views_of_pages_that_are_gone_are_let_go() -> None:
+def test_views_of_pages_that_are_gone_are_dropped() -> None:
     views = Views()
     many = state_of(*(page(id=TargetId(f"P{number}"), number=number) for number in range(50)))
     views.snapshot(many)
