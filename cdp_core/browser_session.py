@@ -228,7 +228,7 @@ async def open_browser_session(
     browser_id: str | None = None
     async with AsyncExitStack() as stack:
         if isinstance(where, (str, os.PathLike)):
-            from cdp_core.transports.websocket.open import open_websocket  # noqa: PLC0415 - keeps the import of the package cheap
+            from cdp_core.transports.websocket.open import open_websocket  # noqa: PLC0415 - imports stay cheap
 
             address = await find_websocket(
                 where, headers=headers, ssl_context=ssl_context, connect_timeout=connect_timeout
@@ -270,7 +270,7 @@ async def open_pipe_session(
 
     The child process ends with the block. Otherwise as `open_browser_session`.
     """
-    from cdp_core.transports.pipe import open_pipe  # noqa: PLC0415 - keeps the import of the package cheap
+    from cdp_core.transports.pipe import open_pipe  # noqa: PLC0415 - imports stay cheap
 
     check_timeout("close_timeout", close_timeout)
     _check_options(taps=taps, trace=trace, strict=strict)
@@ -342,7 +342,7 @@ def _check_options(*, ssl_context: object = None, taps: object, trace: object, s
     for tap in cast("Sequence[object]", taps):
         check_tap(tap)
     if trace is not None and not isinstance(trace, (str, os.PathLike)):
-        from cdp_core.tracing.file import TraceWriter  # noqa: PLC0415 - keeps the import of the package cheap
+        from cdp_core.tracing.file import TraceWriter  # noqa: PLC0415 - imports stay cheap
 
         if not isinstance(trace, TraceWriter):
             raise InvalidArgument(f"trace must be a path or a TraceWriter, not {type(trace).__name__}.")
@@ -355,7 +355,7 @@ def _tracing(transport: Transport, trace: TraceWriter | Path | None) -> Generato
     if trace is None:
         yield transport
         return
-    from cdp_core.tracing.file import TraceWriter  # noqa: PLC0415 - keeps the import of the package cheap
+    from cdp_core.tracing.file import TraceWriter  # noqa: PLC0415 - imports stay cheap
     from cdp_core.tracing.tee import TeeTransport  # noqa: PLC0415
 
     if isinstance(trace, TraceWriter):

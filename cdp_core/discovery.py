@@ -310,7 +310,7 @@ async def _get(
     max_bytes: int = MAX_ANSWER_BYTES,
 ) -> bytes:
     """GET one resource. Raises DiscoveryError if the status is not 200."""
-    from cdp_core.http_exchange import Fault, exchange  # noqa: PLC0415 - keeps the import of the package cheap
+    from cdp_core.http_exchange import Fault, exchange  # noqa: PLC0415 - imports stay cheap
 
     target, lines = http_get_request(address, resource, headers=headers)
     stream = await _dial(address, ssl_context, attempt)

@@ -1,10 +1,9 @@
 """The published state, with the console events that are not folded into it yet.
 
-Most events of a busy page are console lines, which only an extension collects (`FoldingExtension`). They are deferred: they
-wait beside the state, and are folded into it together when the state is read, or when an input arrives that does not commute
-with them: 3.4 times less CPU for each line than a fold at once. A reader cannot notice it, since a fold of the same inputs
-gives the same state
-(docs/cdp/unread-console-events-are-folded-later.md).
+Most events of a busy page are console lines, which only an extension collects (`FoldingExtension`). They are deferred:
+they wait beside the state, and are folded into it together when the state is read, or when an input arrives that does
+not commute with them. That takes 3.4 times less CPU for each line than a fold at once. A reader cannot notice it, since
+a fold of the same inputs gives the same state (docs/cdp/unread-console-events-are-folded-later.md).
 
 State and waiting events are published as one tuple, so that any thread reads both in one step. The list of waiting events
 only grows until the tuple is replaced.
@@ -52,7 +51,7 @@ class DeferredEvents:
         """A state, how many waiting events were folded to read it, and the result."""
 
     def read(self) -> State:
-        """Return the state with every waiting event folded in; nothing is published. Safe in any thread."""
+        """Return the state with every waiting event folded in, in any thread; nothing is published."""
         state, waiting = self.published
         count = len(waiting)
         if not count:

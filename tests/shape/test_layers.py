@@ -32,7 +32,7 @@ SANSIO_MAY_IMPORT = {
 SANSIO_MAY_NOT_CALL = {"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "id", "hash"}
 WEBSOCKET_MODULES = {f"cdp_core.transports.{name}" for name in ("websocket.fast", "websocket.connection")}
 """The client's modules; the server side of a WebSocket is in the fake browser."""
-LAZY = ("imports stay cheap", "keeps the import of the package cheap")
+LAZY = "imports stay cheap"
 """The comments of an import inside a function: no other reason is accepted."""
 
 
