@@ -1,4 +1,4 @@
-"""What the tests of links share: no link of a test keeps an entry, and a browser by script."""
+"""Fixtures for the tests of links: a check that no link keeps an entry, and a scripted browser."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from support.scripted_browser import ScriptedBrowser
 
 @pytest.fixture(autouse=True)
 def no_link_keeps_an_entry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every link of a test has ended with it, and then no command, waiter, session or route is left in it."""
+    """Assert after each test that its links have ended, with no command, waiter, session or route."""
     with links_end_empty(monkeypatch):
         yield
 
 
 @pytest.fixture
 def peer() -> ScriptedBrowser:
-    """A browser that does only what the test says."""
+    """A browser that does only what the test instructs it to do."""
     return ScriptedBrowser()

@@ -1,4 +1,4 @@
-"""The block that holds a link: what leaves it, who sees what in which order, and that its end leaves nothing open."""
+"""The `open_browser_session` block: the exceptions that leave it, the order of taps, and a clean end."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ SECRET = "s3cr3t-p4yload"
 
 
 class BodyError(Exception):
-    """What a body raises."""
+    """Raised by the body of a block."""
 
 
 class TapError(Exception):
-    """What a tap raises."""
+    """Raised by a tap."""
 
 
 def broken_tap(_output: Output) -> None:
@@ -70,14 +70,16 @@ async def reason_of(call: Callable[[], Awaitable[object]]) -> str:
     return caught.value.reason
 
 
-# ── what leaves the block (trio's nurseries are strict: a group would show) ──────────────────────────────────────────
+# ── exceptions that leave the block (nurseries are strict here, so a group would be visible) ─────────────────────────
 
 
 @pytest.mark.parametrize("lost_before", [False, True])
 @pytest.mark.parametrize(
     "error", [BodyError(), KeyError("x"), KeyboardInterrupt(), SystemExit(), GeneratorExit(), StopAsyncIteration()]
 )
-async def test_the_exception_of_the_body_leaves_bare(peer: Any, error: BaseException, lost_before: bool) -> None:
+async def test_an_exception_of_the_body_leaves_the_block_unwrapped(
+    peer: Any, error: BaseException, lost_before: bool
+) -> None:
     with pytest.raises(type(error)) as caught:
         async with peer.open() as browser:
             if lost_before:
@@ -89,14 +91,14 @@ async def test_the_exception_of_the_body_leaves_bare(peer: Any, error: BaseExcep
     assert peer.transport.closes == 1
 
 
-async def test_an_error_of_a_command_leaves_bare(peer: Any) -> None:
+async def test_a_command_error_leaves_the_block_unwrapped(peer: Any) -> None:
     peer.rules["A.a"] = peer.refuse
     with pytest.raises(Exception, match=r"A\.a was refused by the browser: no \(code -32000\)"):
         async with peer.open() as browser:
             await browser.send("A.a")
 
 
-async def test_a_group_of_the_body_leaves_as_it_is(peer: Any) -> None:
+async def test_an_exception_group_of_the_body_leaves_unchanged(peer: Any) -> None:
     error = BaseExceptionGroup("of the body", [BodyError()])
     with pytest.raises(BaseExceptionGroup) as caught:
         async with peer.open():
@@ -104,7 +106,7 @@ async def test_a_group_of_the_body_leaves_as_it_is(peer: Any) -> None:
     assert caught.value is error
 
 
-async def test_the_end_of_the_link_is_no_exception_of_the_block(peer: Any) -> None:
+async def test_the_end_of_the_link_raises_nothing_from_the_block(peer: Any) -> None:
     async with peer.open() as browser:
         reply, subscription = browser.send_nowait("A.a"), browser.subscribe("A.event", capacity=1)
         expectation, target = browser.expect("A.event"), browser.targets.expect_new()
@@ -128,7 +130,7 @@ async def test_the_end_of_the_link_is_no_exception_of_the_block(peer: Any) -> No
         assert "peer_closed" in repr(browser)
 
 
-async def test_cancellation_passes(peer: Any) -> None:
+async def test_cancellation_passes_through_the_block(peer: Any) -> None:
     with trio.CancelScope() as scope:
         async with peer.open() as browser:
             scope.cancel()
@@ -137,7 +139,7 @@ async def test_cancellation_passes(peer: Any) -> None:
     assert peer.transport.closes == 1
 
 
-async def test_cancellation_after_the_body_is_no_harm(peer: Any) -> None:
+async def test_cancellation_after_the_body_does_no_harm(peer: Any) -> None:
     with trio.CancelScope() as scope:
         async with peer.open() as browser:
             scope.cancel()
@@ -156,7 +158,7 @@ async def test_a_tap_that_raises_ends_the_block_with_tap_failed(peer: Any, withi
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(trio.sleep_forever)
                     await trio.sleep_forever()
-            except BaseException:  # a nursery groups what it was cancelled by
+            except BaseException:  # a nursery wraps its cancellation in a group
                 cancelled = True
                 raise
     assert cancelled
@@ -166,7 +168,7 @@ async def test_a_tap_that_raises_ends_the_block_with_tap_failed(peer: Any, withi
     assert browser.statistics().closed == "tap_failed"
 
 
-async def test_if_the_body_failed_too_its_exception_leaves_with_a_note(peer: Any) -> None:
+async def test_if_the_body_fails_too_its_exception_leaves_with_a_note(peer: Any) -> None:
     with pytest.raises(BodyError) as caught:
         async with peer.open(taps=[broken_tap]):
             peer.event("A.event")
@@ -178,7 +180,7 @@ async def test_if_the_body_failed_too_its_exception_leaves_with_a_note(peer: Any
     assert note.startswith("The tap broken_tap raised an exception")
 
 
-async def test_a_tap_that_raises_while_the_block_is_cancelled_from_outside(peer: Any) -> None:
+async def test_a_tap_that_raises_during_an_outer_cancellation_is_the_reason_of_the_end(peer: Any) -> None:
     with trio.CancelScope() as scope:
         async with peer.open(taps=[broken_tap]) as browser:
             peer.event("A.event")
@@ -189,8 +191,8 @@ async def test_a_tap_that_raises_while_the_block_is_cancelled_from_outside(peer:
     assert browser.statistics().closed == "tap_failed"
 
 
-async def test_a_tap_that_raises_at_the_very_end(peer: Any) -> None:
-    """Closing ends what is in flight, which the taps see: the block is over, and says so all the same."""
+async def test_a_tap_that_raises_while_the_link_closes_raises_tap_failed(peer: Any) -> None:
+    """Closing ends the commands in flight, which the taps see: the block raises even after its body."""
     with pytest.raises(TapFailed):
         async with peer.open(taps=[broken_tap]) as browser:
             browser.send_nowait("A.a")
@@ -199,8 +201,8 @@ async def test_a_tap_that_raises_at_the_very_end(peer: Any) -> None:
 @pytest.mark.parametrize(
     "trigger", ["Target.detachedFromTarget", "CommandDone", "SessionClosed", "Target.attachedToTarget", "SessionOpened"]
 )
-async def test_when_a_tap_raises_all_that_waits_ends(peer: Any, trigger: str) -> None:
-    """Whatever the output was at which it raised: tasks outside of the block wait for commands as well."""
+async def test_when_a_tap_raises_every_command_session_and_subscription_ends(peer: Any, trigger: str) -> None:
+    """This holds for any output at which the tap raises: tasks outside the block wait for commands too."""
     seen: list[Output] = []
 
     def picky_tap(output: Output) -> None:
@@ -239,16 +241,16 @@ async def test_when_a_tap_raises_all_that_waits_ends(peer: Any, trigger: str) ->
 # ── taps ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_tap_sees_everything_first_and_in_order(peer: Any) -> None:
-    heard: list[str] = []
+async def test_a_tap_sees_every_output_first_and_in_order(peer: Any) -> None:
+    calls: list[str] = []
 
     def note(event: Event) -> bool:
-        heard.append(f"subscription {event.method}")
+        calls.append(f"subscription {event.method}")
         return True
 
-    async with peer.open(taps=[lambda output: heard.append(f"tap {kinds([output])[0]}")]) as browser:
+    async with peer.open(taps=[lambda output: calls.append(f"tap {kinds([output])[0]}")]) as browser:
         subscription = browser.subscribe("A.one", "A.two", capacity=9, where=note)
-        browser.send_nowait("A.a").on_end(lambda _outcome: heard.append("caller"))
+        browser.send_nowait("A.a").on_end(lambda _outcome: calls.append("caller"))
         peer.event("A.one")
         peer.reply(peer.commands[0])
         peer.attached("S1")
@@ -258,7 +260,7 @@ async def test_a_tap_sees_everything_first_and_in_order(peer: Any) -> None:
         peer.send(b"[]", {"id": 99, "result": {}})
         await wait_all_tasks_blocked()
         subscription.close()
-    assert heard == [
+    assert calls == [
         "tap A.one",
         "subscription A.one",
         "tap CommandDone",
@@ -275,7 +277,7 @@ async def test_a_tap_sees_everything_first_and_in_order(peer: Any) -> None:
     ]
 
 
-async def test_state_is_first_taps_second(peer: Any) -> None:
+async def test_the_session_table_changes_before_the_taps_run(peer: Any) -> None:
     states: list[tuple[str, bool, bool]] = []
     browser: BrowserSession
     page: PageSession | None = None
@@ -294,7 +296,7 @@ async def test_state_is_first_taps_second(peer: Any) -> None:
     assert states == [("SessionOpened", True, True), ("SessionClosed", False, True)]
 
 
-async def test_a_later_tap_is_told_what_is_open_and_sees_the_rest(peer: Any) -> None:
+async def test_a_later_tap_receives_the_open_sessions_and_then_all_outputs(peer: Any) -> None:
     async with peer.open() as browser:
         peer.attached("S1")
         peer.attached("S2", "T2", parent="S1")
@@ -309,8 +311,8 @@ async def test_a_later_tap_is_told_what_is_open_and_sees_the_rest(peer: Any) -> 
     assert kinds(seen) == ["A.seen"]
 
 
-async def test_a_later_tap_is_told_which_targets_there_are(peer: Any) -> None:
-    """As the events that would announce them now, behind the sessions; what has ended is not among them."""
+async def test_a_later_tap_receives_the_known_targets(peer: Any) -> None:
+    """They come as `Target.targetCreated` events after the sessions, without destroyed targets."""
     peer.rules["Target.setDiscoverTargets"] = peer.reply
     async with peer.open() as browser:
         await browser.targets.list()
@@ -323,13 +325,13 @@ async def test_a_later_tap_is_told_which_targets_there_are(peer: Any) -> None:
         await wait_all_tasks_blocked()
         with browser.tap(lambda _output: None) as already:
             assert kinds(already) == ["SessionOpened", "Target.targetCreated", "Target.targetCreated"]
-            told = [each.params["targetInfo"] for each in already if isinstance(each, Event)]
-    assert told[0] == info | {"title": "new \ud800"}
-    assert (told[1]["targetId"], told[1]["attached"], told[1]["url"]) == ("T3", True, "u")
+            announced = [each.params["targetInfo"] for each in already if isinstance(each, Event)]
+    assert announced[0] == info | {"title": "new \ud800"}
+    assert (announced[1]["targetId"], announced[1]["attached"], announced[1]["url"]) == ("T3", True, "u")
 
 
-async def test_taps_added_and_removed_during_a_delivery(peer: Any) -> None:
-    """Each output is delivered to the taps as they were when it came; a change counts from the next one on."""
+async def test_a_tap_added_or_removed_during_a_delivery_counts_from_the_next_output(peer: Any) -> None:
+    """Each output goes to the taps that were registered when it arrived."""
     one, two, three = [], [], []
 
     def first(output: Output) -> None:
@@ -361,11 +363,11 @@ async def test_a_tap_may_send_and_subscribe(peer: Any) -> None:
         peer.event("A.first")
         peer.event("A.second")
         await peer.wait_for_command("B.b")
-        # It was made before the first event was handed on, so it hears that one too.
+        # The tap subscribed before the first event was handed on, so the subscription receives that event too.
         assert [(await subscriptions[0].receive()).method for _ in range(2)] == ["A.first", "A.second"]
 
 
-async def test_a_tap_stays_when_the_body_of_another_ends_twice(peer: Any) -> None:
+async def test_a_closed_tap_sees_no_later_output(peer: Any) -> None:
     seen: list[Output] = []
     async with peer.open() as browser:
         with browser.tap(seen.append), browser.tap(lambda _output: None):
@@ -379,7 +381,7 @@ async def test_a_tap_stays_when_the_body_of_another_ends_twice(peer: Any) -> Non
 
 
 @pytest.mark.parametrize("direct", [True, False])
-async def test_what_was_sent_without_waiting_is_still_sent(direct: bool) -> None:
+async def test_commands_sent_without_waiting_are_written_before_the_block_ends(direct: bool) -> None:
     peer = ScriptedBrowser(direct=direct)
     async with peer.open() as browser:
         for number in range(300):
@@ -387,7 +389,7 @@ async def test_what_was_sent_without_waiting_is_still_sent(direct: bool) -> None
     assert [command["params"]["n"] for command in peer.commands] == list(range(300))
 
 
-async def test_a_peer_that_takes_nothing_holds_the_end_up_for_close_timeout_only(
+async def test_a_peer_that_reads_nothing_delays_the_end_by_close_timeout_at_most(
     peer: Any, autojump_clock: MockClock
 ) -> None:
     peer.stalled = True
@@ -422,7 +424,7 @@ async def test_commands_in_flight_end_with_the_block(peer: Any) -> None:
 
 
 class OddTransport:
-    """Ends in a way of its own; may never finish its close."""
+    """A transport that raises `error` from receive or send; with `hangs` its close never finishes."""
 
     def __init__(self, error: Exception | None = None, *, in_send: bool = False, hangs: bool = False) -> None:
         self.error, self.in_send, self.hangs = error, in_send, hangs
@@ -456,7 +458,9 @@ class OddTransport:
         (RemoteProtocolError("Odd.", close_code=1002), "protocol_error", 1002),
     ],
 )
-async def test_ends_of_a_foreign_transport(error: Exception, reason: str, code: int | None) -> None:
+async def test_the_error_of_a_foreign_transport_becomes_the_reason(
+    error: Exception, reason: str, code: int | None
+) -> None:
     async with open_browser_session(OddTransport(error)) as browser:
         gone = await browser.wait_closed()
         assert isinstance(gone, ConnectionLost)
@@ -474,17 +478,17 @@ async def test_ends_of_a_foreign_transport(error: Exception, reason: str, code: 
     ],
 )
 @pytest.mark.parametrize("traced", [False, True])
-async def test_a_foreign_transport_that_gives_what_is_no_message(
+async def test_a_foreign_transport_that_returns_other_types_ends_the_link(
     batch: Any, word: str, traced: bool, tmp_path: Path
 ) -> None:
-    """Its author is told; the reader does not die of it."""
+    """The error informs the author of the transport; the reader task does not crash."""
 
-    class Gives(OddTransport):
+    class WrongType(OddTransport):
         async def receive(self) -> Any:
             await trio.lowlevel.checkpoint()
             return batch
 
-    async with open_browser_session(Gives(), trace=tmp_path / "trace" if traced else None) as browser:
+    async with open_browser_session(WrongType(), trace=tmp_path / "trace" if traced else None) as browser:
         with trio.fail_after(5), pytest.raises(ConnectionLost, match=word) as caught:
             await browser.send("A.a")
         assert caught.value.reason == "protocol_error"
@@ -492,8 +496,8 @@ async def test_a_foreign_transport_that_gives_what_is_no_message(
 
 
 async def test_a_fault_of_the_peer_is_the_cause_of_each_loss() -> None:
-    """And the command that it answered is named, by the method that only we know."""
-    fault = RemoteProtocolError("The peer said too much; raise the limit.", close_code=1009, command_id=1)
+    """The error also names the method of the command that the message answered."""
+    fault = RemoteProtocolError("A message was too large; raise the limit.", close_code=1009, command_id=1)
 
     class Faulty(OddTransport):
         async def receive(self) -> Sequence[bytes]:
@@ -519,8 +523,8 @@ async def test_a_fault_of_the_peer_is_the_cause_of_each_loss() -> None:
 TIMEOUTS = ("connect_timeout", "handshake_timeout", "close_timeout")
 
 
-async def test_no_words_of_the_peer_in_the_log(peer: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """A name, a type or an id of the peer's may be anything, and of any length."""
+async def test_no_text_of_the_peer_appears_in_the_log(peer: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """A method name, a target type or an id from the peer may be any text of any length."""
     secret = "s3cr3t"
     with caplog.at_level(logging.DEBUG, "cdp_core"):
         async with peer.open() as browser:
@@ -547,8 +551,8 @@ async def test_no_words_of_the_peer_in_the_log(peer: Any, caplog: pytest.LogCapt
         assert len(message) < 200
 
 
-class Speechless:
-    """Not enough to be a transport."""
+class WithoutSend:
+    """An object with only `receive`, which is not enough for a transport."""
 
     def receive(self) -> None: ...
 
@@ -560,8 +564,8 @@ class AsyncTap:
     async def __call__(self, _output: Output) -> None: ...
 
 
-@pytest.mark.parametrize("where", [None, 5, b"ws://127.0.0.1:1/", ["ws://127.0.0.1:1/"], Speechless(), OddTransport])
-async def test_what_is_neither_an_address_nor_a_transport(where: Any) -> None:
+@pytest.mark.parametrize("where", [None, 5, b"ws://127.0.0.1:1/", ["ws://127.0.0.1:1/"], WithoutSend(), OddTransport])
+async def test_a_value_that_is_neither_an_address_nor_a_transport_is_refused(where: Any) -> None:
     with pytest.raises(InvalidArgument, match="address"):
         async with open_browser_session(where):
             raise AssertionError
@@ -581,7 +585,7 @@ async def test_what_is_neither_an_address_nor_a_transport(where: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("where", ["ws://127.0.0.1:1/devtools/browser/x", "http://127.0.0.1:1", "transport"])
-async def test_arguments_that_are_wrong_are_told_before_anything_is_dialled(
+async def test_wrong_arguments_are_refused_before_anything_is_dialled(
     where: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def dial(*_args: object, **_options: object) -> None:
@@ -593,7 +597,7 @@ async def test_arguments_that_are_wrong_are_told_before_anything_is_dialled(
             raise AssertionError
 
 
-async def test_a_later_tap_that_is_none(peer: Any) -> None:
+async def test_a_later_tap_that_is_not_a_plain_function_is_refused(peer: Any) -> None:
     async with peer.open() as browser:
         for tap in (None, 5, async_tap, AsyncTap()):
             with pytest.raises(InvalidArgument, match="tap"), browser.tap(tap):
@@ -601,7 +605,7 @@ async def test_a_later_tap_that_is_none(peer: Any) -> None:
 
 
 class Names(str, enum.Enum):
-    """As StrEnum makes them, which Python 3.10 has not."""
+    """An enum with string values, like `StrEnum`, which Python 3.10 does not have."""
 
     ENABLE = "Page.enable"
     LOADED = "Page.loadEventFired"
@@ -623,7 +627,7 @@ async def test_members_of_an_enum_stand_for_their_values(peer: Any) -> None:
 
 
 @pytest.mark.parametrize("error", [trio.BrokenResourceError(), trio.ClosedResourceError(), OSError()])
-async def test_a_write_that_breaks_ends_the_link_after_the_reader_had_its_say(
+async def test_a_broken_write_ends_the_link_after_the_reader_had_time_to_find_the_reason(
     autojump_clock: MockClock, error: Exception
 ) -> None:
     async with open_browser_session(OddTransport(error, in_send=True), close_timeout=4.0) as browser:
@@ -632,7 +636,7 @@ async def test_a_write_that_breaks_ends_the_link_after_the_reader_had_its_say(
         assert trio.current_time() - start == pytest.approx(4.0)
 
 
-async def test_a_foreign_transport_whose_close_hangs(autojump_clock: MockClock) -> None:
+async def test_a_foreign_transport_whose_close_hangs_is_given_up(autojump_clock: MockClock) -> None:
     start = trio.current_time()
     async with open_browser_session(OddTransport(hangs=True), close_timeout=2.0):
         pass
@@ -640,7 +644,7 @@ async def test_a_foreign_transport_whose_close_hangs(autojump_clock: MockClock) 
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan")])
-async def test_a_close_timeout_that_is_no_time(peer: Any, seconds: float) -> None:
+async def test_an_invalid_close_timeout_is_refused(peer: Any, seconds: float) -> None:
     with pytest.raises(InvalidArgument):
         async with peer.open(close_timeout=seconds):
             pass
@@ -689,7 +693,7 @@ async def test_no_message_of_the_browser_ends_the_link(peer: Any, auto_attach: b
         assert kinds(seen)[-1] == "A.fine"
 
 
-async def test_strict_ends_the_link_at_the_first_of_them() -> None:
+async def test_strict_ends_the_link_at_the_first_odd_message() -> None:
     for odd in ODD:
         peer = ScriptedBrowser()
         async with peer.open(strict=True) as browser:
@@ -717,20 +721,20 @@ async def test_a_link_that_has_ended_is_not_read_any_more(peer: Any, monkeypatch
         assert asked == before == 1
 
 
-async def test_strict_lets_pass_what_is_normal(peer: Any) -> None:
+async def test_strict_allows_normal_messages(peer: Any) -> None:
     async with peer.open(strict=True) as browser:
         with trio.move_on_after(0.01):
             await browser.send("A.abandoned")
         peer.reply(peer.commands[0])  # late
         peer.attached("S1")
         peer.detached("S1")
-        peer.detached("S1")  # ended before by other news
+        peer.detached("S1")  # the session had ended already
         peer.event("Unknown.event", {"odd": []})
         await wait_all_tasks_blocked()
         assert browser.statistics().closed is None
 
 
-async def test_no_payload_in_any_log_record_or_error(peer: Any, caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_payload_appears_in_any_log_record_or_error(peer: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "cdp_core")
     errors: list[BaseException] = []
     peer.rules["A.refused"] = peer.refuse
@@ -747,7 +751,7 @@ async def test_no_payload_in_any_log_record_or_error(peer: Any, caplog: pytest.L
         await wait_all_tasks_blocked()
         await subscription.receive()
         for call in (bad.wait, subscription.receive, lambda: browser.send("A.a", {"text": [SECRET, b""]})):
-            with pytest.raises(Exception) as caught:  # noqa: PT011 - whichever it is
+            with pytest.raises(Exception) as caught:  # noqa: PT011 - of any class
                 await call()
             errors.append(caught.value)
         await peer.hang_up()
@@ -760,10 +764,12 @@ async def test_no_payload_in_any_log_record_or_error(peer: Any, caplog: pytest.L
     assert len(errors) == 5
     for text in [*logged, *map(str, errors), *map(repr, errors)]:
         assert SECRET not in text
-    assert all(record.levelno < logging.ERROR for record in caplog.records)  # never for what the peer did
+    assert all(
+        record.levelno < logging.ERROR for record in caplog.records
+    )  # faults of the peer are not logged as errors
 
 
-async def test_each_kind_of_anomaly_is_a_warning_once(peer: Any, caplog: pytest.LogCaptureFixture) -> None:
+async def test_each_kind_of_anomaly_is_logged_as_a_warning_once(peer: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "cdp_core.link")
     async with peer.open():
         peer.send(*[b"[]"] * 5, *[{"method": "A.a", "sessionId": "S"}] * 5)
@@ -772,10 +778,10 @@ async def test_each_kind_of_anomaly_is_a_warning_once(peer: Any, caplog: pytest.
     assert levels == (["WARNING"] + ["DEBUG"] * 4) * 2
 
 
-# ── counts and traces ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── statistics and traces ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_statistics(peer: Any) -> None:
+async def test_statistics_count_commands_sessions_and_the_outbox(peer: Any) -> None:
     async with peer.open() as browser:
         assert repr(browser) == "<BrowserSession 0 sessions, open>"
         peer.attached("S1")
@@ -789,14 +795,14 @@ async def test_statistics(peer: Any) -> None:
         assert statistics.outbox_bytes == 2 * len(b'{"id":2,"method":"A.b"}')
         assert (statistics.router.commands, statistics.router.in_flight, statistics.router.sessions) == (3, 3, 1)
         peer.flow()
-        assert statistics.transport is None  # it tells nothing of itself
+        assert statistics.transport is None  # this transport has no statistics
     statistics = browser.statistics()
     assert (statistics.outbox, statistics.outbox_bytes, statistics.closed) == (0, 0, "closed")
     assert (statistics.router.in_flight, statistics.router.sessions) == (0, 0)
 
 
 @pytest.mark.parametrize("traced", [False, True])
-async def test_the_statistics_of_the_transport_are_among_them(tmp_path: Path, traced: bool) -> None:
+async def test_the_statistics_include_those_of_the_transport(tmp_path: Path, traced: bool) -> None:
     near, far = memory_pair()
     async with open_browser_session(near, trace=tmp_path / "trace" if traced else None) as browser:
         browser.send_nowait("A.a")
@@ -813,7 +819,7 @@ async def test_a_trace_holds_both_directions(peer: Any, tmp_path: Path, own: boo
     async with peer.open(trace=writer or path) as browser:
         await browser.send("A.a")
     if writer is not None:
-        assert writer.statistics().stopped is None  # whoever made it closes it
+        assert writer.statistics().stopped is None  # the code that made the writer closes it
         writer.close()
     [header, *_] = read_trace(path)
     assert isinstance(header, TraceHeader)

@@ -1,4 +1,4 @@
-"""Finding and dialling a browser, against real servers on loopback that answer well, badly, late or never."""
+"""`cdp_core.discovery` against real servers on loopback that answer correctly, wrongly, late or never."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ SECRET = "s3cr3t-t0ken"
 PATH = f"/devtools/browser/{SECRET}"
 VERSION = json.dumps({"Browser": "Chrome/156.0", "webSocketDebuggerUrl": f"ws://localhost{PATH}"}).encode()
 SOON = 0.2
-"""Seconds after which the tests do not wait any longer; a peer that is silent is silent for ever."""
+"""Seconds that the tests wait for a silent peer; short, since such a peer never answers."""
 
 Serve = Callable[[trio.abc.Stream], Awaitable[None]]
 
 
 @attrs.define
 class Server:
-    """A server on loopback: where it is, what it was asked, and for each connection whether its client let go of it."""
+    """A server on loopback: its port, its requests, and for each connection an event, set at its end."""
 
     port: int
     requests: list[bytes] = attrs.field(factory=list)
@@ -46,7 +46,7 @@ class Server:
         return len(self.ends)
 
     async def gone(self) -> None:
-        """Wait until every client has let go of its connection."""
+        """Wait until every client has closed its connection."""
         with trio.fail_after(5):
             for end in self.ends:
                 await end.wait()
@@ -134,10 +134,13 @@ def http(status: str, body: bytes = b"", *headers: str) -> bytes:
     return head.encode() + b"\r\n\r\n" + body
 
 
-async def refusal(asking: Callable[[], Awaitable[object]]) -> DiscoveryError:
-    """The DiscoveryError of an attempt, which is one sentence or two, and holds no secret anywhere in its chain."""
+async def refusal(attempt: Callable[[], Awaitable[object]]) -> DiscoveryError:
+    """Return the `DiscoveryError` of an attempt.
+
+    Assert that its text ends as a sentence, and that no exception of its chain shows the secret.
+    """
     with trio.fail_after(5), pytest.raises(DiscoveryError) as caught:
-        await asking()
+        await attempt()
     error = caught.value
     assert str(error).endswith(".")
     assert SECRET not in "".join(traceback.format_exception(type(error), error, error.__traceback__))
@@ -168,10 +171,10 @@ def client_tls(authority: trustme.CA) -> ssl.SSLContext:
     return context
 
 
-# ── what needs no connection ─────────────────────────────────────────────────────────────────────────────────────────
+# ── addresses that need no connection ────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_websocket_address_is_not_asked() -> None:
+async def test_a_websocket_address_needs_no_request() -> None:
     async with serving(http("200 OK", VERSION)) as server:
         url = f"ws://127.0.0.1:{server.port}{PATH}?token={SECRET}"
         assert (await find_websocket(url)).url == url
@@ -179,7 +182,7 @@ async def test_a_websocket_address_is_not_asked() -> None:
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "text"])
-async def test_a_port_file_with_a_path_is_not_asked(tmp_path: Path, kind: str) -> None:
+async def test_a_port_file_with_a_path_needs_no_request(tmp_path: Path, kind: str) -> None:
     async with serving(http("200 OK", VERSION)) as server:
         file = tmp_path / "DevToolsActivePort"
         file.write_text(f"{server.port}\n{PATH}")
@@ -188,14 +191,16 @@ async def test_a_port_file_with_a_path_is_not_asked(tmp_path: Path, kind: str) -
         assert server.connections == 0
 
 
-async def test_a_path_may_begin_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_path_may_begin_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     (tmp_path / "DevToolsActivePort").write_text("9222\n/x")
     assert await find_websocket("~") == await find_websocket(Path("~")) == parse_address("ws://127.0.0.1:9222/x")
 
 
-async def test_a_file_that_is_named_like_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_path_object_is_a_file_even_if_named_like_an_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "localhost:9222").write_text("1\n/from-the-file")
     assert (await find_websocket(Path("localhost:9222"))).path == "/from-the-file"
@@ -204,7 +209,7 @@ async def test_a_file_that_is_named_like_an_address(tmp_path: Path, monkeypatch:
 # ── one GET ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_the_browser_is_asked_once() -> None:
+async def test_the_browser_receives_one_request() -> None:
     async with serving(http("200 OK", VERSION, "Content-Type:application/json; charset=UTF-8")) as server:
         found = await find_websocket(f"http://user:{SECRET}@127.0.0.1:{server.port}", headers={"X-Key": "7"})
         assert found.url == f"ws://user:{SECRET}@127.0.0.1:{server.port}{PATH}"
@@ -218,7 +223,7 @@ async def test_the_browser_is_asked_once() -> None:
         assert any(line.startswith(b"authorization: basic ") for line in lines)
 
 
-async def test_a_given_host_is_the_host_that_is_sent() -> None:
+async def test_a_given_host_header_is_sent() -> None:
     async with serving(http("200 OK", VERSION)) as server:
         await find_websocket(f"http://127.0.0.1:{server.port}", headers={"Host": "localhost"})
         await server.gone()
@@ -227,13 +232,13 @@ async def test_a_given_host_is_the_host_that_is_sent() -> None:
 
 
 @pytest.mark.parametrize("form", ["{}", ":{}", "127.0.0.1:{}", "localhost:{}", "http://127.0.0.1:{}/json/version"])
-async def test_every_form_asks(form: str) -> None:
+async def test_every_form_of_an_http_address_sends_a_request(form: str) -> None:
     async with serving(http("200 OK", VERSION)) as server:
         assert (await find_websocket(form.format(server.port))).target == PATH
         assert server.connections == 1
 
 
-async def test_a_port_file_without_a_path_is_asked(tmp_path: Path) -> None:
+async def test_a_port_file_without_a_path_needs_a_request(tmp_path: Path) -> None:
     async with serving(http("200 OK", VERSION)) as server:
         (tmp_path / "DevToolsActivePort").write_text(f"{server.port}\n")
         assert (await find_websocket(tmp_path)).url == f"ws://127.0.0.1:{server.port}{PATH}"
@@ -252,12 +257,12 @@ async def test_a_port_file_without_a_path_is_asked(tmp_path: Path) -> None:
     ],
     ids=["chunked", "until the end", "informational first"],
 )
-async def test_forms_of_an_answer(octets: bytes) -> None:
+async def test_every_form_of_an_http_answer_is_read(octets: bytes) -> None:
     async with serving(octets) as server:
         assert (await find_websocket(f"127.0.0.1:{server.port}")).target == PATH
 
 
-async def test_the_list_of_targets() -> None:
+async def test_the_list_of_targets_is_requested_and_read() -> None:
     body = json.dumps([{"id": "T", "type": "page", "webSocketDebuggerUrl": "ws://x/devtools/page/T"}]).encode()
     async with serving(http("200 OK", body)) as server:
         for where in (f"http://127.0.0.1:{server.port}", f"ws://127.0.0.1:{server.port}{PATH}"):
@@ -267,7 +272,7 @@ async def test_the_list_of_targets() -> None:
         assert all(b"x-key: 7" in request.lower() for request in server.requests)
 
 
-async def test_the_environment_names_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     async with serving(http("200 OK", VERSION)) as server, serving(http("502 Bad")) as proxy:
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "https_proxy"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
@@ -279,7 +284,7 @@ CHROMIUM_500 = http("500 Internal Server Error", b"Host header is specified and 
 
 
 @pytest.mark.parametrize(
-    ("serve", "stage", "status", "says"),
+    ("serve", "stage", "status", "expected"),
     [
         (http("404 Not Found"), "http", 404, "DevToolsActivePort"),
         (CHROMIUM_500, "http", 500, "give the IP address"),
@@ -307,26 +312,26 @@ CHROMIUM_500 = http("500 Internal Server Error", b"Host header is specified and 
         (a_head_and_silence, "http", None, "did not answer over HTTP within 0.2 s"),
     ],
 )
-async def test_bad_answers(serve: Serve | bytes, stage: str, status: int | None, says: str) -> None:
+async def test_a_bad_answer_is_explained(serve: Serve | bytes, stage: str, status: int | None, expected: str) -> None:
     waits = serve in (silence, a_head_and_silence)
     async with serving(serve) as server:
         where = f"http://user:{SECRET}@127.0.0.1:{server.port}?token={SECRET}"
-        ask = partial(find_websocket, where, connect_timeout=SOON if waits else 5, headers={"X-Key": SECRET})
-        error = await refusal(ask)
+        attempt = partial(find_websocket, where, connect_timeout=SOON if waits else 5, headers={"X-Key": SECRET})
+        error = await refusal(attempt)
         assert (error.stage, error.status) == (stage, status)
-        ended = "ended the connection" in says
+        ended = "ended the connection" in expected
         assert error.answered == (
-            "http" if status or "bytes" in says else "silence" if waits else "end" if ended else "other"
+            "http" if status or "bytes" in expected else "silence" if waits else "end" if ended else "other"
         )
-        assert "within" not in says or "(connect_timeout)" in str(error)
+        assert "within" not in expected or "(connect_timeout)" in str(error)
         assert error.address == f"http://…@127.0.0.1:{server.port}/?token=…"
         assert error.address in str(error)
-        assert says in str(error)
+        assert expected in str(error)
         await server.gone()
         assert server.connections == 1
 
 
-# ── addresses that lead nowhere ──────────────────────────────────────────────────────────────────────────────────────
+# ── addresses that cannot be read or reached ─────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -344,21 +349,21 @@ async def test_bad_answers(serve: Serve | bytes, stage: str, status: int | None,
         ("/nul\0nul", "/nul\0nul"),
     ],
 )
-async def test_what_is_neither_address_nor_file(where: str | Path, shown: str) -> None:
+async def test_a_text_that_is_neither_address_nor_file_is_refused(where: str | Path, shown: str) -> None:
     error = await refusal(lambda: find_websocket(where))
     assert (error.stage, error.address) == ("address", shown)
     assert "is neither an address" in str(error)
     assert str(error).startswith("The given text" if shown == "…" else shown)
 
 
-async def test_a_folder_without_a_port_file(tmp_path: Path) -> None:
+async def test_a_folder_without_a_port_file_is_refused(tmp_path: Path) -> None:
     error = await refusal(lambda: find_websocket(tmp_path))
     assert error.address == str(tmp_path)
     assert "No such file or directory" in str(error)
 
 
 @pytest.mark.parametrize("octets", [b"", b"\xff\xfe\x00", b"9222\n" + SECRET.encode(), os.urandom(1 << 16)])
-async def test_a_port_file_that_is_none(tmp_path: Path, octets: bytes) -> None:
+async def test_a_malformed_port_file_is_refused(tmp_path: Path, octets: bytes) -> None:
     file = tmp_path / "DevToolsActivePort"
     file.write_bytes(octets)
     error = await refusal(lambda: find_websocket(tmp_path))
@@ -366,13 +371,13 @@ async def test_a_port_file_that_is_none(tmp_path: Path, octets: bytes) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-async def test_a_file_that_never_ends(tmp_path: Path) -> None:
+async def test_a_port_file_that_cannot_be_read_in_time_is_refused(tmp_path: Path) -> None:
     fifo = tmp_path / "DevToolsActivePort"
     os.mkfifo(fifo)
     error = await refusal(lambda: find_websocket(tmp_path, connect_timeout=SOON))
     assert error.stage == "address"
     assert "could not be read within 0.2 s" in str(error)
-    os.close(os.open(fifo, os.O_RDWR | os.O_NONBLOCK))  # lets the abandoned thread go
+    os.close(os.open(fifo, os.O_RDWR | os.O_NONBLOCK))  # lets the abandoned thread end
 
 
 async def test_an_unreadable_address_is_refused() -> None:
@@ -381,12 +386,12 @@ async def test_an_unreadable_address_is_refused() -> None:
 
 
 @pytest.mark.parametrize("where", [None, 9222, b"ws://h/"])
-async def test_what_is_no_text_is_refused(where: Any) -> None:
+async def test_an_address_of_another_type_is_refused(where: Any) -> None:
     with pytest.raises(InvalidArgument, match=type(where).__name__):
         await find_websocket(where)
 
 
-async def test_a_port_that_is_closed() -> None:
+async def test_a_closed_port_is_reported() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"ws://127.0.0.1:{closed.getsockname()[1]}{PATH}"
@@ -396,7 +401,7 @@ async def test_a_port_that_is_closed() -> None:
     assert "debugging port" in str(error)
 
 
-async def test_a_host_that_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unreachable_host_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail(*_args: object, **_options: object) -> None:
         raise OSError("no route that has a number")
 
@@ -407,7 +412,7 @@ async def test_a_host_that_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> No
     assert "forwarded port" in str(error)
 
 
-async def test_a_host_that_does_not_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_host_that_accepts_no_connection_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     async def hang(*_args: object, **_options: object) -> None:
         await trio.sleep_forever()
 
@@ -418,7 +423,9 @@ async def test_a_host_that_does_not_connect(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "h.example"])
-async def test_only_a_link_to_this_machine_asks_for_a_wide_buffer(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+async def test_only_a_link_to_this_machine_requests_a_larger_receive_buffer(
+    monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
     async def dial(_host: str, port: int) -> trio.SocketStream:
         return await open_tcp_stream("127.0.0.1", port)
 
@@ -436,7 +443,7 @@ async def test_only_a_link_to_this_machine_asks_for_a_wide_buffer(monkeypatch: p
         assert (buffer(stream) > buffer(usual)) is (host != "h.example")
 
 
-async def test_a_buffer_that_is_refused_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_refused_buffer_size_does_not_fail_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_args: object) -> None:
         raise OSError("no buffer space available")
 
@@ -445,22 +452,22 @@ async def test_a_buffer_that_is_refused_is_done_without(monkeypatch: pytest.Monk
         pass
 
 
-async def test_a_name_that_does_not_resolve() -> None:
+async def test_a_name_that_does_not_resolve_is_reported() -> None:
     error = await refusal(lambda: find_websocket(f"http://nonexistent.invalid:9222/?token={SECRET}"))
     assert error.stage == "resolve"
     assert "nonexistent.invalid" in str(error)
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), 10**400, None, True, "1"])
-async def test_times_that_are_none(seconds: Any) -> None:
+async def test_an_invalid_connect_timeout_is_refused(seconds: Any) -> None:
     address = parse_address("ws://127.0.0.1:1/")
-    for ask in (
+    for attempt in (
         partial(open_stream, address),
         partial(find_websocket, "ws://h/"),
         partial(list_targets_http, "ws://h/"),
     ):
         with pytest.raises(InvalidArgument, match="connect_timeout"):
-            await ask(connect_timeout=seconds)
+            await attempt(connect_timeout=seconds)
 
 
 # ── TLS ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -472,7 +479,7 @@ async def test_https_leads_to_wss(server_tls: ssl.SSLContext, client_tls: ssl.SS
         assert found.url == f"wss://localhost:{server.port}{PATH}"
 
 
-async def test_a_certificate_that_is_not_trusted(server_tls: ssl.SSLContext) -> None:
+async def test_an_untrusted_certificate_is_refused(server_tls: ssl.SSLContext) -> None:
     async with serving(http("200 OK", VERSION), tls=server_tls) as server:
         error = await refusal(lambda: find_websocket(f"https://127.0.0.1:{server.port}/?token={SECRET}"))
         assert error.stage == "tls"
@@ -481,7 +488,7 @@ async def test_a_certificate_that_is_not_trusted(server_tls: ssl.SSLContext) -> 
         await server.gone()
 
 
-async def test_a_certificate_for_another_host(authority: trustme.CA, client_tls: ssl.SSLContext) -> None:
+async def test_a_certificate_for_another_host_is_refused(authority: trustme.CA, client_tls: ssl.SSLContext) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("other.example").configure_cert(context)
     async with serving(silence, tls=context) as server:
@@ -492,7 +499,7 @@ async def test_a_certificate_for_another_host(authority: trustme.CA, client_tls:
 
 
 @pytest.mark.parametrize(
-    ("serve", "says"),
+    ("serve", "expected"),
     [
         (banner, "failed the TLS handshake (wrong version number)"),
         (goodbye, "ended the connection during the TLS handshake"),
@@ -500,22 +507,22 @@ async def test_a_certificate_for_another_host(authority: trustme.CA, client_tls:
         (silence, "did not complete the TLS handshake within 0.2 s"),
     ],
 )
-async def test_a_peer_that_speaks_no_tls(serve: Serve, says: str) -> None:
+async def test_a_peer_without_tls_is_reported(serve: Serve, expected: str) -> None:
     async with serving(serve) as server:
         address = parse_address(f"wss://127.0.0.1:{server.port}{PATH}")
         error = await refusal(lambda: open_stream(address, connect_timeout=SOON if serve is silence else 5))
         assert error.stage == "tls"
-        assert says in str(error)
+        assert expected in str(error)
         await server.gone()
 
 
-async def test_http_to_a_port_that_speaks_tls(server_tls: ssl.SSLContext) -> None:
+async def test_http_to_a_tls_port_is_reported(server_tls: ssl.SSLContext) -> None:
     async with serving(silence, tls=server_tls) as server:
         error = await refusal(lambda: find_websocket(f"127.0.0.1:{server.port}", connect_timeout=SOON))
         assert error.stage == "http"
 
 
-async def test_an_ssl_context_of_the_wrong_side(server_tls: ssl.SSLContext) -> None:
+async def test_an_ssl_context_for_servers_is_refused(server_tls: ssl.SSLContext) -> None:
     async with serving(silence) as server:
         address = parse_address(f"wss://127.0.0.1:{server.port}/")
         error = await refusal(lambda: open_stream(address, ssl_context=server_tls))
@@ -526,7 +533,7 @@ async def test_an_ssl_context_of_the_wrong_side(server_tls: ssl.SSLContext) -> N
 # ── streams, cancellation, logs ──────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_streams(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
+async def test_a_stream_carries_bytes_without_delay(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
     async def echo(stream: trio.abc.Stream) -> None:
         await stream.send_all(await stream.receive_some())
 
@@ -541,7 +548,7 @@ async def test_streams(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-async def test_cancelled_is_cancelled(scheme: str) -> None:
+async def test_a_cancelled_search_closes_its_connection(scheme: str) -> None:
     async with serving(silence) as server:
         with trio.move_on_after(SOON) as scope:
             await find_websocket(f"{scheme}://127.0.0.1:{server.port}")
@@ -550,7 +557,7 @@ async def test_cancelled_is_cancelled(scheme: str) -> None:
         assert server.connections == 1
 
 
-async def test_the_log_tells_no_secret(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_log_shows_no_secret(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with serving(http("200 OK", VERSION)) as server:
         await find_websocket(f"http://user:{SECRET}@127.0.0.1:{server.port}?token={SECRET}")

@@ -1,8 +1,8 @@
-"""The whole trio stack against programs drawn as data, and cancelled at every checkpoint there is.
+"""The engine on trio against generated programs, and cancelled at every checkpoint.
 
 A program is a list of steps, run inside one `trio.run` on a mock clock; the browser in it answers late, never, twice or
 wrongly. The laws: every command ends exactly once, no entry and no task is left, every subscription ends with the error
-that says why. Cancellation is exhaustive, not random: run 0 counts the checkpoints, run k cancels at the k-th.
+that gives the reason. Cancellation is exhaustive, not random: run 0 counts the checkpoints, run k cancels at the k-th.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ SESSIONS = ("S1", "S2", "S3", "S4")
 PARENTS = {"S1": None, "S2": "S1", "S3": "S2", "S4": None}
 ENDS = (CommandRefused, Gone, RemoteProtocolError)
 
-place = st.integers(0, 20)
+index = st.integers(0, 20)
 where = st.sampled_from([None, *SESSIONS])
 steps = st.one_of(
     st.tuples(st.sampled_from(["send", "send_nowait", "send_and_cancel", "subscribe"]), where),
-    st.tuples(st.sampled_from(["answer", "refuse", "answer_twice", "answer_elsewhere", "malformed"]), place),
-    st.tuples(st.sampled_from(["answer_and_cancel", "dead_by_refusal", "cancel"]), place),
-    st.tuples(st.sampled_from(["wait", "abandon", "wait_and_abandon"]), place),
+    st.tuples(st.sampled_from(["answer", "refuse", "answer_twice", "answer_elsewhere", "malformed"]), index),
+    st.tuples(st.sampled_from(["answer_and_cancel", "dead_by_refusal", "cancel"]), index),
+    st.tuples(st.sampled_from(["wait", "abandon", "wait_and_abandon"]), index),
     st.tuples(st.just("break_a_write"), where),
     st.tuples(st.sampled_from(["wait_new", "auto_attach"]), st.none()),
     st.tuples(st.sampled_from(["attach", "detach", "crash"]), st.sampled_from(SESSIONS)),
@@ -66,12 +66,12 @@ endings = st.sampled_from(["close", "hang_up", "cancel", "raise"])
 
 
 class BodyError(Exception):
-    """What a body raises."""
+    """Raised by the body of a block."""
 
 
 @attrs.define
 class Run:
-    """One program at work, and the naive ledger of it."""
+    """One run of a program, with plain records of what it did."""
 
     peer: Any
     browser: Any
@@ -117,7 +117,7 @@ class Run:
         elif act == "attach":
             self.peer.attached(what, "T" + what, "page", PARENTS[what])
         elif act == "detach":
-            self.peer.detached(what, PARENTS[what])  # its children end without a word (fact 50)
+            self.peer.detached(what, PARENTS[what])  # its children end without an event (fact 50)
         elif act == "crash":
             self.peer.event("Inspector.targetCrashed", session=what)
         elif act == "event":
@@ -161,23 +161,23 @@ class Run:
             self.at_bridge[act] -= 1
             self.ends[number] += 1
 
-    def check_bridge(self) -> None:
-        """Who waits for the bridge waits for an answer of the browser's, or has been granted what it asked for."""
+    def assert_bridge_waits(self) -> None:
+        """Assert that a task that waits in the bridge has a command in flight, or one that succeeded."""
         for act, method in (("wait_new", "Target.setDiscoverTargets"), ("auto_attach", "Target.setAutoAttach")):
-            asked = [command["id"] for command in self.peer.of(method) if "sessionId" not in command]
-            asked = [number for number in asked if self.asks(number)]
+            command_ids = [command["id"] for command in self.peer.of(method) if "sessionId" not in command]
+            command_ids = [number for number in command_ids if self.enables(number)]
             answers = {output.id: output.outcome for output in self.seen if isinstance(output, CommandDone)}
-            last = asked[-1] if asked else 0
+            last = command_ids[-1] if command_ids else 0
             if self.at_bridge[act]:
                 assert last in self.browser._link._waiters or isinstance(answers.get(last), Result), act
 
-    def asks(self, number: int) -> bool:
-        """Whether a command switches something on."""
+    def enables(self, number: int) -> bool:
+        """Return whether a command enables something: `autoAttach: false` does not."""
         [params] = [command.get("params", {}) for command in self.peer.commands if command["id"] == number]
         return params.get("autoAttach", True) is True
 
     async def _break_a_write(self, session: Any) -> None:
-        """A transport that raises out of its short way: the caller is told, and nothing of the command stays."""
+        """Let a direct write raise: the caller gets the error, and no entry of the command is left."""
         if session is None:
             return
         before = set(self.browser._link._waiters)
@@ -214,7 +214,7 @@ class Run:
             self.peer.send(b'{"id":%d,"result":{' % command["id"])
 
     async def _refuse_as_dead(self, command: Json) -> None:
-        """Without a session, as Chromium says it: proof enough that the command's session is dead (fact 8)."""
+        """Refuse a command without sessionId, as Chromium does: that proves that its session is dead (fact 8)."""
         await wait_all_tasks_blocked()
         waits = command["id"] in self.browser._link._waiters
         self.peer.send({"id": command["id"], "error": {"code": -32001, "message": "Session not found"}})
@@ -222,12 +222,12 @@ class Run:
         assert command["id"] not in self.browser._link._waiters
         assert not (waits and command.get("sessionId") in self.browser.sessions)
 
-    async def check_quiet(self) -> None:
-        """While the link stands: no session without its parent, and nothing waits on one that has ended."""
+    async def assert_quiet(self) -> None:
+        """Assert that each open session has its parent, and that no command waits on an ended session."""
         await wait_all_tasks_blocked()
         sessions = self.browser.sessions
         assert all(session.parent is None or session.parent in sessions for session in sessions.values())
-        self.check_bridge()
+        self.assert_bridge_waits()
         for reply in self.replies:
             assert reply.ended or reply.session_id is None or reply.session_id in sessions
 
@@ -256,7 +256,7 @@ async def run(program: list[tuple[str, Any]], ending: str) -> None:
                         work = Run(peer, browser, nursery, seen=seen)
                         for act, what in program:
                             await work.step(act, what)
-                        await work.check_quiet()
+                        await work.assert_quiet()
                         if ending == "hang_up":
                             await peer.hang_up()
                             await browser.wait_closed()
@@ -269,20 +269,20 @@ async def run(program: list[tuple[str, Any]], ending: str) -> None:
                     assert ending == "raise"
     finally:
         assert work is not None
-        check(work, ending)
+        assert_ended_and_empty(work, ending)
     assert trio.lowlevel.current_statistics().tasks_living == tasks_before
 
 
-def check(work: Run, ending: str) -> None:
+def assert_ended_and_empty(work: Run, ending: str) -> None:
     statistics = work.browser.statistics()
     assert statistics.router.in_flight == statistics.router.sessions == statistics.outbox == 0
     assert not work.browser._link._waiters
     assert not work.browser._link.routes
     assert not work.browser.sessions
-    # Every caller came back, once; every reply that was not waited for has its end, too.
+    # Every caller returned exactly once, and every reply that no task waited for has ended too.
     assert work.ends == Counter(range(work.begun))
     assert all(reply.ended for reply in work.replies)
-    # The engine says of each command once that it ended, or that it was given up.
+    # Each command is either reported as ended, once, or counted as abandoned.
     done = Counter(output.id for output in work.seen if isinstance(output, CommandDone))
     assert set(done.values()) <= {1}
     assert len(done) + statistics.router.abandoned == statistics.router.commands
@@ -290,7 +290,7 @@ def check(work: Run, ending: str) -> None:
     assert opened == Counter(output.session_id for output in work.seen if isinstance(output, SessionClosed))
     reason = "peer_closed" if ending == "hang_up" else "closed"
     for session, subscription in work.subscriptions:
-        with pytest.raises(Exception) as caught:  # noqa: PT011 - told apart below
+        with pytest.raises(Exception) as caught:  # noqa: PT011 - the class is checked below
             while True:
                 subscription.receive_nowait()
         error = caught.value
@@ -306,17 +306,17 @@ def check(work: Run, ending: str) -> None:
     ending="close",
     chance=random.Random(0),
 )
-@example(  # the refusal of a dead session comes without it (fact 8)
+@example(  # the refusal for a dead session has no sessionId (fact 8)
     program=[("attach", "S1"), ("quiet", None), ("send", "S1"), ("quiet", None), ("dead_by_refusal", 0)],
     ending="close",
     chance=random.Random(0),
 )
-@example(  # who waits for what is given up hears of it
+@example(  # a task that waits for an abandoned command gets an error
     program=[("send_nowait", None), ("wait_and_abandon", 0), ("answer", 0), ("wait", 0)],
     ending="close",
     chance=random.Random(0),
 )
-@example(  # whoever waits for a target hears that the browser tells of none
+@example(  # a task that waits for a target gets the refusal of discovery
     program=[("wait_new", None), ("quiet", None), ("refuse", 0)], ending="close", chance=random.Random(0)
 )
 @example(
@@ -335,8 +335,10 @@ def test_every_command_ends_exactly_once(program: list[tuple[str, Any]], ending:
     ending=endings,
     chance=st.random_module(),
 )
-def test_whenever_the_link_is_cut(program: list[tuple[str, Any]], cut: int, ending: str, chance: random.Random) -> None:
-    """The steps behind the cut are taken all the same: what they ask for is refused with the reason."""
+def test_every_command_ends_exactly_once_wherever_the_link_is_cut(
+    program: list[tuple[str, Any]], cut: int, ending: str, chance: random.Random
+) -> None:
+    """The steps after the cut still run: their commands are refused with the reason."""
 
     async def main() -> None:
         peer = ScriptedBrowser()
@@ -354,7 +356,7 @@ def test_whenever_the_link_is_cut(program: list[tuple[str, Any]], cut: int, endi
                 if cut >= len(program):
                     await peer.hang_up()
                 await browser.wait_closed()
-        check(work, "hang_up")
+        assert_ended_and_empty(work, "hang_up")
 
     trio.run(main, clock=MockClock(autojump_threshold=0))
 
@@ -363,7 +365,7 @@ def test_whenever_the_link_is_cut(program: list[tuple[str, Any]], cut: int, endi
 
 
 class Canceller(trio.abc.Instrument):
-    """Counts the checkpoints of the task that runs under `scope`, and cancels at the one it is told."""
+    """Counts the checkpoints of the task that runs under `scope`, and cancels at checkpoint number `at`."""
 
     def __init__(self, scope: trio.CancelScope, at: int) -> None:
         self.task: trio.lowlevel.Task | None = None
@@ -378,7 +380,7 @@ class Canceller(trio.abc.Instrument):
 
 
 async def cancelled_at(program: Callable[[], Awaitable[object]], at: int) -> tuple[int, bool]:
-    """How many checkpoints the program passed, and whether it was cancelled."""
+    """Return how many checkpoints the program passed, and whether it was cancelled."""
     scope = trio.CancelScope()
     canceller = Canceller(scope, at)
     trio.lowlevel.add_instrument(canceller)
@@ -392,7 +394,7 @@ async def cancelled_at(program: Callable[[], Awaitable[object]], at: int) -> tup
     return canceller.count, scope.cancelled_caught
 
 
-async def every_checkpoint(program: Callable[[list[Any]], Awaitable[object]], *, fewest: int) -> None:
+async def assert_clean_at_every_checkpoint(program: Callable[[list[Any]], Awaitable[object]], *, fewest: int) -> None:
     def one_run(held: list[Any]) -> Callable[[], Awaitable[object]]:
         return lambda: program(held)
 
@@ -419,7 +421,7 @@ def open_sockets() -> int:
 
 
 async def use(browser: Any, held: list[Any]) -> None:
-    """A little of everything."""
+    """Use commands, events, a session and a lease once each."""
     held.append(browser)
     assert await browser.send("A.a") == {}
     with browser.subscribe("A.event", capacity=3) as subscription, browser.expect("A.event") as expectation:
@@ -452,7 +454,7 @@ METHODS = (
 
 
 @pytest.mark.parametrize("direct", [True, False])
-async def test_cancelled_at_every_checkpoint_over_memory(direct: bool) -> None:
+async def test_cancellation_at_any_checkpoint_leaves_nothing_over_memory(direct: bool) -> None:
     async def program(held: list[Any]) -> None:
         peer = ScriptedBrowser(direct=direct)
         for method in METHODS:
@@ -460,11 +462,11 @@ async def test_cancelled_at_every_checkpoint_over_memory(direct: bool) -> None:
         async with peer.open() as browser:
             await use(browser, held)
 
-    await every_checkpoint(program, fewest=8)
+    await assert_clean_at_every_checkpoint(program, fewest=8)
 
 
-@pytest.mark.parametrize("polite", [True, False])
-async def test_cancelled_at_every_checkpoint_over_a_websocket(polite: bool) -> None:
+@pytest.mark.parametrize("answers_close", [True, False])
+async def test_cancellation_at_any_checkpoint_leaves_nothing_over_a_websocket(answers_close: bool) -> None:
     """With a server that answers the close, and with one that does not."""
     (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
 
@@ -474,7 +476,7 @@ async def test_cancelled_at_every_checkpoint_over_a_websocket(polite: bool) -> N
         served.append(end := trio.Event())
         async with stream:
             with suppress(trio.BrokenResourceError):
-                await serve_commands(stream, polite=polite)
+                await serve_commands(stream, answers_close=answers_close)
         end.set()
 
     async def program(held: list[Any]) -> None:
@@ -490,7 +492,7 @@ async def test_cancelled_at_every_checkpoint_over_a_websocket(polite: bool) -> N
             held: list[Any] = []
             with trio.fail_after(10):
                 count, _ = await cancelled_at(lambda held=held: program(held), at)
-                for end in served:  # the server's side is over when the client has let go
+                for end in served:  # a server task ends when the client closes its connection
                     await end.wait()
                 await wait_all_tasks_blocked(0.001)
             assert all(browser.statistics().router.in_flight == 0 for browser in held), at
@@ -502,7 +504,7 @@ async def test_cancelled_at_every_checkpoint_over_a_websocket(polite: bool) -> N
         nursery.cancel_scope.cancel()
 
 
-async def serve_commands(stream: trio.SocketStream, *, polite: bool) -> None:
+async def serve_commands(stream: trio.SocketStream, *, answers_close: bool) -> None:
     request = b""
     while not request.endswith(b"\r\n\r\n"):
         data = await stream.receive_some()
@@ -524,9 +526,9 @@ async def serve_commands(stream: trio.SocketStream, *, polite: bool) -> None:
         data += bytes(portion)
         while len(data) >= 6 and len(data) >= 6 + (size := data[1] & 0x7F):  # every command here is short
             assert size < 126
-            payload = bytes(octet ^ data[2 + place % 4] for place, octet in enumerate(data[6 : 6 + size]))
+            payload = bytes(octet ^ data[2 + index % 4] for index, octet in enumerate(data[6 : 6 + size]))
             if data[0] == 0x88:
-                if polite:
+                if answers_close:
                     await stream.send_all(bytes([0x88, size]) + payload)
             else:
                 answer(peer, json.loads(payload))

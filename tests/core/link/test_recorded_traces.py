@@ -1,23 +1,23 @@
-"""Every recorded trace, through one router per link: what the browser really said, in the order in which it said it.
+"""Every recorded trace, replayed through one router per link in the recorded order.
 
-`Observer` is the client that never was. It adopts each recorded command as the router's own (`AdoptingRouter`), hands it
-each message of the browser, and keeps what came out. Four things are demanded of every trace:
+`Observer` adopts each recorded command as if the router had sent it (`AdoptingRouter`), hands the router each message
+of the browser, and keeps the outputs. Each trace must satisfy four laws:
 
-* nothing that the router says is an anomaly, unless a rule below explains it **and** the trace's notes speak of it;
-* the sessions at the end are those of the ledger in the notes, by id, target, type and parent, and each that is gone went
-  as the ledger says: by its own event, or with its parent;
-* each command ended at most once, by the very reply that the trace holds, or by a loss; what is still in flight at the
-  end has no reply in the trace, and belongs to a session that lives;
-* a reply that comes late belongs to a command that had ended before, or was never the router's.
+* no output is an anomaly, unless a rule below explains it **and** the trace's notes mention it;
+* the sessions at the end are those of the ledger in the notes, by id, target, type and parent, and each ended session
+  ended as in the ledger: by its own event, or with its parent;
+* each command ended at most once, by its own reply in the trace or by a loss; a command that is in flight at the end
+  has no reply in the trace, and belongs to an open session;
+* a late reply belongs to a command that had ended before, or that the router never sent.
 
-What is explained, since these commands are not the router's: it would not have sent them.
+Five rules explain anomalies. The first four exist because the router would not have sent these commands:
 
-* `malformed_command`: no command at all (no JSON, no integer id, no method, a key twice). The browser answers without an
-  id, or with one that the router never gave out.
-* `duplicate_id`: an id that is in flight already. Chromium counts ids by session; the router's are one for all.
+* `malformed_command`: not a command (no JSON, no integer id, no method, a duplicate key). The browser answers without
+  an id, or with one that the router never assigned.
+* `duplicate_id`: an id that is in flight already. Chromium scopes ids by session; the router's are unique per link.
 * `not_open`: a command for a session that is not open. The router refuses it with SessionGone.
-* `not_flat`: a session attached without `flatten`. It can only be spoken to through other messages, so the browser's
-  refusal of a flat one proves nothing about its life.
+* `not_flat`: a session attached without `flatten`. Only commands nested in other messages reach it, so the browser's
+  refusal of a flat command does not prove that it has ended.
 * `cut`: the trace holds only the beginning of a message.
 """
 
@@ -41,17 +41,20 @@ TRACES = sorted((Path(__file__).parents[2] / "traces").glob("*.jsonl"))
 
 EXPLAINED: dict[str, tuple[dict[str, int], str]] = {
     "dialog_close_and_crash": ({"not_open": 4}, "it probes each page once more after it was closed"),
-    "frames_prerender": ({"not_open": 1}, "it speaks to the page that the prerendered one replaced"),
-    "hermes_page_closed": ({"not_open": 1}, "it goes on with a page that is closed"),
-    "session_parent_detach": ({"not_open": 3}, "it proves that nested sessions are dead by speaking to them"),
-    "wire_errors": ({"malformed_command": 19, "not_open": 1}, "it tries what is no command, and one unknown session"),
+    "frames_prerender": ({"not_open": 1}, "it sends a command to the page that the prerendered one replaced"),
+    "hermes_page_closed": ({"not_open": 1}, "it sends a command to a closed page"),
+    "session_parent_detach": ({"not_open": 3}, "it sends commands to nested sessions to prove that they ended"),
+    "wire_errors": (
+        {"malformed_command": 19, "not_open": 1},
+        "it sends malformed commands, and one to an unknown session",
+    ),
     "wire_ids": ({"duplicate_id": 4, "not_open": 1}, "it uses one id on three sessions, and twice on one"),
     "wire_nonflatten": ({"not_flat": 1}, "it sends a flat command to a session that is not flat"),
-    "wire_pipe": ({"malformed_command": 5}, "it tries frames that hold no command"),
+    "wire_pipe": ({"malformed_command": 5}, "it sends messages that are not commands"),
 }
-"""What the traces that are here need, and why.
+"""For some traces, the exact anomalies that the rules explain, and why they occur.
 
-A trace that is not named needs no entry for what a rule explains and its notes tell.
+A trace without an entry may still have anomalies that a rule explains and its notes mention.
 """
 
 DEAD_SESSION = -32001
@@ -63,10 +66,10 @@ NOTED = {
     "not_flat": r"non-?flat|without flatten",
     "cut": r"cut|truncated|size",
 }
-"""The words by which the notes of a trace own up to it."""
+"""For each rule, a pattern that the notes of a trace must match if the rule explains an anomaly there."""
 
 
-# ── what is demanded ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.fixture(params=TRACES, ids=lambda path: path.stem)
@@ -74,11 +77,11 @@ def trace(request: pytest.FixtureRequest) -> Path:
     return request.param
 
 
-def test_there_are_traces() -> None:
+def test_the_recorded_traces_exist() -> None:
     assert len(TRACES) >= 50
 
 
-def test_no_anomaly_that_the_notes_do_not_explain(trace: Path) -> None:
+def test_every_anomaly_is_explained_by_a_rule_and_the_notes(trace: Path) -> None:
     links = observe(read_trace(trace))
     unexplained = {name: link.unexplained for name, link in links.items() if link.unexplained}
     assert not unexplained
@@ -87,12 +90,12 @@ def test_no_anomaly_that_the_notes_do_not_explain(trace: Path) -> None:
     explained = sum((link.explained for link in links.values()), Counter[str]())
     notes = trace.with_suffix(".md").read_text()
     for reason in explained:
-        assert re.search(NOTED[reason], notes, re.IGNORECASE), f"the notes do not speak of {reason}"
+        assert re.search(NOTED[reason], notes, re.IGNORECASE), f"the notes do not mention {reason}"
     if trace.stem in EXPLAINED:
         assert explained == EXPLAINED[trace.stem][0]
 
 
-def test_what_needs_an_explanation_is_there() -> None:
+def test_every_explained_trace_exists() -> None:
     assert EXPLAINED.keys() <= {path.stem for path in TRACES}
 
 
@@ -137,7 +140,7 @@ def test_each_command_ends_once_and_with_its_own_reply(trace: Path) -> None:
             reply = reply_to(command, link)
             if command not in ends:
                 assert link.router.loss is None, f"{name}: {command} outlived the link"
-                assert reply is None, f"{name}: {command} was answered and waits"
+                assert reply is None, f"{name}: {command} was answered and still waits"
                 continue
             done, place = ends[command]
             if isinstance(done.outcome, (Result, Refusal)):
@@ -150,7 +153,7 @@ def test_each_command_ends_once_and_with_its_own_reply(trace: Path) -> None:
 
 
 def reply_to(command: Adopted, link: Observer) -> tuple[int, dict[str, Any]] | None:
-    """The first reply that the trace holds for a command: on its session, or the refusal of its dead session."""
+    """Return the first reply to a command: on its session, or the refusal of its dead session."""
     until = min(
         (each.place for each in link.adopted if each.id == command.id and each.place > command.place), default=None
     )
@@ -172,7 +175,7 @@ def assert_same(outcome: Result | Refusal, reply: dict[str, Any]) -> None:
         assert (outcome.code, outcome.message, outcome.data) == (error["code"], error["message"], error.get("data"))
 
 
-def test_what_is_in_flight_at_the_end_belongs_to_what_lives(trace: Path) -> None:
+def test_commands_in_flight_at_the_end_belong_to_open_sessions(trace: Path) -> None:
     ledger = ledger_of(trace)
     for name, link in observe(read_trace(trace)).items():
         left = {each for each in link.adopted if link.router.waits(each.id)}  # an id in flight is adopted once
@@ -184,15 +187,15 @@ def test_what_is_in_flight_at_the_end_belongs_to_what_lives(trace: Path) -> None
 def test_a_late_reply_belongs_to_a_command_that_had_ended(trace: Path) -> None:
     for link in observe(read_trace(trace)).values():
         ended = {each.id for each, _place in link.ended}
-        strangers = {command_id for command_id, _session in link.foreign}
-        assert set(link.late) <= ended | strangers
+        foreign_ids = {command_id for command_id, _session in link.foreign}
+        assert set(link.late) <= ended | foreign_ids
 
 
-# ── the observer itself ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── the observer ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def link_of(*messages: tuple[str, dict[str, Any]]) -> Observer:
-    """A trace of one link, in a few words."""
+    """Return the observer of a trace that has one link and these messages."""
     records = [
         MessageRecord(
             direction="out" if direction == "out" else "in", t=0.0, conn="A", text=json.dumps(each).encode(), size=0
@@ -216,11 +219,11 @@ COMMAND = ("out", {"id": 1, "method": "Browser.getVersion"})
         {"method": "Target.attachedToTarget", "params": {}},
     ],
 )
-def test_what_no_rule_explains_is_seen(message: dict[str, Any]) -> None:
+def test_an_anomaly_that_no_rule_explains_is_reported(message: dict[str, Any]) -> None:
     assert link_of(COMMAND, ("in", message)).unexplained
 
 
-def test_a_rule_explains_no_more_than_it_has_to() -> None:
+def test_an_odd_command_explains_only_one_anomaly() -> None:
     orphan = ("in", {"error": {"code": PARSE_ERROR, "message": "JSON: no input"}})
     assert not link_of(("out", {"id": "a"}), orphan).unexplained
     assert len(link_of(("out", {"id": "a"}), orphan, orphan).unexplained) == 1
@@ -229,7 +232,7 @@ def test_a_rule_explains_no_more_than_it_has_to() -> None:
 
 
 class NoCascade(AdoptingRouter):
-    """Sessions below an ended one stay open."""
+    """A router that leaves the children of an ended session open."""
 
     def _close(self, session_id: SessionId) -> list[Any]:
         session = self._sessions[session_id]
@@ -240,9 +243,9 @@ class NoCascade(AdoptingRouter):
 
 def test_a_router_without_the_cascade_disagrees_with_a_ledger() -> None:
     trace = next(path for path in TRACES if path.stem == "session_parent_detach")
-    told = [
+    open_ids = [
         {each.session_id for each in observe(read_trace(trace), router)["A"].router.open_sessions()}
         for router in (AdoptingRouter, NoCascade)
     ]
-    assert told[0] == ledger_of(trace)["A"]["sessions_live"].keys()
-    assert told[1] > told[0]
+    assert open_ids[0] == ledger_of(trace)["A"]["sessions_live"].keys()
+    assert open_ids[1] > open_ids[0]

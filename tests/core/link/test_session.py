@@ -1,4 +1,4 @@
-"""Commands: each ends exactly once, with what came first, and a cancelled caller sends or leaves nothing."""
+"""Commands on a session: each ends exactly once, with its first outcome; cancellation leaves nothing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SECRET = "s3cr3t-p4yload"
 
 @attrs.frozen(kw_only=True)
 class Navigate:
-    """A typed command as generated code makes it."""
+    """A typed command like those of the generated bindings."""
 
     url: str
     referrer: str | None = None
@@ -66,7 +66,7 @@ class Reload:
 
 @attrs.frozen(kw_only=True)
 class LifecycleEvent:
-    """A typed event as generated code makes it."""
+    """A typed event like those of the generated bindings."""
 
     name: str
     __cdp_method__: ClassVar[str] = "Page.lifecycleEvent"
@@ -77,15 +77,15 @@ class LifecycleEvent:
 
 
 async def failure(call: Callable[[], Any]) -> BaseException:
-    with pytest.raises(BaseException) as caught:  # noqa: PT011 - told apart by the caller
+    with pytest.raises(BaseException) as caught:  # noqa: PT011 - the caller checks the class
         await call()
     return caught.value
 
 
-# ── ends ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── outcomes ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_result(peer: Any) -> None:
+async def test_a_result_is_returned(peer: Any) -> None:
     peer.rules["Browser.getVersion"] = lambda command: peer.reply(command, {"product": "Chrome/156"})
     async with peer.open() as browser:
         with assert_checkpoints():
@@ -94,7 +94,7 @@ async def test_a_result(peer: Any) -> None:
     assert peer.commands == [{"id": 1, "method": "Browser.getVersion"}]
 
 
-async def test_a_command_of_a_session_carries_it(peer: Any) -> None:
+async def test_a_command_on_a_session_carries_its_session_id(peer: Any) -> None:
     peer.rules["Page.navigate"] = lambda command: peer.reply(command, {"frameId": "F"})
     async with peer.open() as browser:
         peer.attached("S1")
@@ -114,8 +114,8 @@ async def test_a_refusal_has_its_fields(peer: Any) -> None:
 
 
 @pytest.mark.parametrize("waiting", [True, False])
-async def test_what_the_command_needed_has_ended(peer: Any, waiting: bool) -> None:
-    """In flight, and afterwards: the same class; a crash ends what is in flight and nothing else."""
+async def test_the_end_of_its_target_session_or_link_ends_a_command(peer: Any, waiting: bool) -> None:
+    """The same error class in flight and afterwards; a crash ends only the commands in flight."""
     async with peer.open() as browser:
         peer.attached("S1", "T1")
         peer.attached("S2", "T2", "iframe", "S1")
@@ -167,7 +167,7 @@ async def test_a_reply_without_session_and_minus_32001_ends_the_session(peer: An
         assert not browser.sessions
 
 
-async def test_a_malformed_reply_ends_its_command_alone(peer: Any) -> None:
+async def test_a_malformed_reply_ends_only_its_command(peer: Any) -> None:
     async with peer.open() as browser:
         bad, good = browser.send_nowait("A.a"), browser.send_nowait("B.b")
         peer.send(b'{"id":%d,"result":{"x":\xff}}' % bad.id)
@@ -178,7 +178,7 @@ async def test_a_malformed_reply_ends_its_command_alone(peer: Any) -> None:
         assert await good.wait() == {"y": 1}
 
 
-async def test_a_result_that_is_no_object(peer: Any) -> None:
+async def test_a_result_that_is_not_an_object_raises(peer: Any) -> None:
     async with peer.open() as browser:
         reply = browser.send_nowait("A.a")
         peer.send({"id": reply.id, "result": [1]})
@@ -196,7 +196,7 @@ async def test_a_second_reply_is_counted_and_changes_nothing(peer: Any) -> None:
         assert browser.statistics().router.late_replies == 1
 
 
-# ── what cannot be sent ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── commands that cannot be sent ─────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ async def test_a_second_reply_is_counted_and_changes_nothing(peer: Any) -> None:
         *((Navigate(url="x"), {"url": "y"}), (None, None), (5, None), (b"A.a", None), (Navigate, None), ([], None)),
     ],
 )
-async def test_a_bad_argument_is_told_and_nothing_is_sent(peer: Any, command: Any, params: Any) -> None:
+async def test_a_bad_argument_is_refused_and_nothing_is_sent(peer: Any, command: Any, params: Any) -> None:
     async with peer.open() as browser:
         with pytest.raises(InvalidArgument):
             await browser.send(command, params)
@@ -218,21 +218,21 @@ async def test_a_bad_argument_is_told_and_nothing_is_sent(peer: Any, command: An
 
 
 @pytest.mark.parametrize("direct", [True, False])
-async def test_too_much_that_waits_to_be_written_is_refused(direct: bool) -> None:
+async def test_a_command_is_refused_when_the_outbox_is_full(direct: bool) -> None:
     peer = ScriptedBrowser(direct=direct)
     peer.stalled = True
     part = {"text": "x" * (17 * 2**20)}
     async with peer.open() as browser:
         await wait_all_tasks_blocked()
         first = browser.send_nowait("A.first", part)
-        await wait_all_tasks_blocked()  # with the writer now, which waits
+        await wait_all_tasks_blocked()  # the writer task has it now, and waits
         replies = [browser.send_nowait("A.a", part) for _ in range(4)]
         assert browser.statistics().outbox_bytes > 64 * 2**20
         with pytest.raises(LocalProtocolError) as caught:
             browser.send_nowait("A.last")
         assert caught.value.reason == "outbox_full"
         assert browser.statistics().router.in_flight == 5
-        few = browser.send_nowait("A.few", bounded=False)  # whoever sends it has a bound of its own
+        few = browser.send_nowait("A.few", bounded=False)  # for a caller with a bound of its own
         peer.flow()
         await peer.wait_for_command("A.a", 4)
         await peer.wait_for_command("A.few", 1)
@@ -244,11 +244,11 @@ async def test_too_much_that_waits_to_be_written_is_refused(direct: bool) -> Non
         for reply in (first, *replies, few):
             await reply.wait()
         assert not last.ended
-        # Else the writer's hands still hold it when the next test looks at memory.
+        # Otherwise the writer task still holds the commands when the next test measures memory.
     peer.commands.clear()
 
 
-async def test_several_that_wait_are_one_write() -> None:
+async def test_commands_that_wait_together_go_out_in_one_write() -> None:
     peer = ScriptedBrowser(direct=False)
     async with peer.open() as browser:
         await wait_all_tasks_blocked()
@@ -272,7 +272,7 @@ async def test_a_caller_that_is_cancelled_already_sends_nothing(peer: Any) -> No
     assert not peer.commands
 
 
-async def test_a_cancelled_wait_gives_the_command_up(peer: Any) -> None:
+async def test_a_cancelled_send_abandons_its_command(peer: Any) -> None:
     async with peer.open() as browser:
         with trio.move_on_after(0.01) as scope:
             await browser.send("A.a")
@@ -285,7 +285,7 @@ async def test_a_cancelled_wait_gives_the_command_up(peer: Any) -> None:
         assert not browser.statistics().router.anomalies
 
 
-async def test_who_waits_for_a_command_that_is_given_up_hears_of_it(peer: Any) -> None:
+async def test_waiting_for_an_abandoned_command_raises(peer: Any) -> None:
     async with peer.open() as browser, trio.open_nursery() as nursery:
         reply = browser.send_nowait("A.a")
         acted: list[object] = []
@@ -300,7 +300,7 @@ async def test_who_waits_for_a_command_that_is_given_up_hears_of_it(peer: Any) -
         reply.abandon()
         await wait_all_tasks_blocked()
         reply.abandon()
-        errors.append(await failure(reply.wait))  # and whoever comes later
+        errors.append(await failure(reply.wait))  # a later wait raises too
         reply.on_end(acted.append)
         peer.reply(peer.commands[0])
         await wait_all_tasks_blocked()
@@ -315,7 +315,7 @@ async def test_who_waits_for_a_command_that_is_given_up_hears_of_it(peer: Any) -
         assert (statistics.in_flight, statistics.abandoned, statistics.late_replies) == (0, 1, 1)
 
 
-async def test_a_command_given_up_after_its_end_keeps_its_end(peer: Any) -> None:
+async def test_a_command_abandoned_after_its_end_keeps_its_outcome(peer: Any) -> None:
     peer.rules["A.a"] = lambda command: peer.reply(command, {"n": 1})
     async with peer.open() as browser:
         reply = browser.send_nowait("A.a")
@@ -326,8 +326,8 @@ async def test_a_command_given_up_after_its_end_keeps_its_end(peer: Any) -> None
 
 
 @pytest.mark.parametrize("joined", [False, True])
-async def test_a_transport_that_raises_as_it_sends_leaves_nothing_in_flight(peer: Any, joined: bool) -> None:
-    """Both short ways; what others sent before is not taken back."""
+async def test_a_transport_that_raises_in_a_direct_write_leaves_nothing_in_flight(peer: Any, joined: bool) -> None:
+    """Covers `send_now` and `send_joined_now`; commands sent before stay in flight."""
 
     class Raises(type(peer.transport)):  # type: ignore[misc]
         broken = False
@@ -343,7 +343,7 @@ async def test_a_transport_that_raises_as_it_sends_leaves_nothing_in_flight(peer
     peer.transport.__class__ = Raises
     async with peer.open() as browser:
         await wait_all_tasks_blocked()
-        count = 16 + 2 if joined else 0  # so many wait in one pass before they are written early
+        count = 16 + 2 if joined else 0  # this many commands may wait in one pass before an early write
         for _number in range(count - 1):
             browser.send_nowait("A.before")
         peer.transport.broken = True
@@ -354,7 +354,7 @@ async def test_a_transport_that_raises_as_it_sends_leaves_nothing_in_flight(peer
         assert peer.methods() == ["A.before"] * max(count - 1, 0)
 
 
-async def test_a_wait_for_a_pending_reply_may_be_begun_again(peer: Any) -> None:
+async def test_a_cancelled_wait_for_a_reply_may_be_repeated(peer: Any) -> None:
     async with peer.open() as browser:
         reply = browser.send_nowait("A.a")
         with trio.move_on_after(0.01):
@@ -367,7 +367,7 @@ async def test_a_wait_for_a_pending_reply_may_be_begun_again(peer: Any) -> None:
             await reply.wait()
 
 
-async def test_two_cannot_wait_for_one_reply(peer: Any) -> None:
+async def test_two_tasks_cannot_wait_for_one_reply(peer: Any) -> None:
     async with peer.open() as browser, trio.open_nursery() as nursery:
         reply = browser.send_nowait("A.a")
         nursery.start_soon(reply.wait)
@@ -378,8 +378,8 @@ async def test_two_cannot_wait_for_one_reply(peer: Any) -> None:
 
 
 @pytest.mark.parametrize("winner", ["cancel", "reply"])
-async def test_of_a_reply_and_a_cancel_in_one_turn_the_first_wins(peer: Any, winner: str) -> None:
-    """The tap runs before the caller is told, `where` of an event behind the reply runs after it: one turn of the reader."""
+async def test_of_a_reply_and_a_cancel_in_one_reader_pass_the_first_wins(peer: Any, winner: str) -> None:
+    """The tap runs before the caller gets its reply, and the `where` of a later event after it."""
     scope = trio.CancelScope()
     results: list[Json] = []
 
@@ -419,10 +419,12 @@ async def test_a_cancel_before_the_reply_is_read_wins(peer: Any) -> None:
     assert (statistics.in_flight, statistics.abandoned) == (0, 1)
 
 
-# ── nobody waits ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── replies that no task waits for ───────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_refusal_that_nobody_hears_is_counted_and_logged(peer: Any, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_refusal_that_no_task_waits_for_is_counted_and_logged(
+    peer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     peer.rules["A.refused"] = lambda command: peer.refuse(command, -32601, SECRET)
     peer.rules["A.fine"] = peer.reply
     async with peer.open() as browser:
@@ -430,10 +432,10 @@ async def test_a_refusal_that_nobody_hears_is_counted_and_logged(peer: Any, capl
             browser.send_nowait("A.refused", {"x": SECRET})
             browser.send_nowait("A.fine")
             browser.send_nowait("A.refused").on_end()
-            heard = browser.send_nowait("A.refused")
+            observed = browser.send_nowait("A.refused")
             with pytest.raises(CommandRefused):
-                await heard.wait()
-            del heard
+                await observed.wait()
+            del observed
             await wait_all_tasks_blocked()
             gc.collect()
         assert browser.statistics().unobserved_refusals == 1
@@ -443,7 +445,7 @@ async def test_a_refusal_that_nobody_hears_is_counted_and_logged(peer: Any, capl
     ]
 
 
-async def test_a_reply_that_is_kept_keeps_nobody_who_waited(peer: Any) -> None:
+async def test_a_kept_reply_does_not_keep_the_tasks_that_waited_for_it(peer: Any) -> None:
     waited: list[weakref.ref[trio.lowlevel.Task]] = []
 
     async def wait(reply: PendingReply[Any]) -> None:
@@ -463,21 +465,21 @@ async def test_a_reply_that_is_kept_keeps_nobody_who_waited(peer: Any) -> None:
         assert [task() for task in waited] == [None, None]
 
 
-async def test_on_end_hears_now_and_later(peer: Any) -> None:
+async def test_on_end_calls_at_the_end_and_after_it(peer: Any) -> None:
     peer.rules["A.a"] = lambda command: peer.reply(command, {"n": 1})
-    heard: list[Any] = []
+    observed: list[Any] = []
     async with peer.open() as browser:
         reply = browser.send_nowait("A.a")
-        reply.on_end(lambda outcome: heard.append(outcome.value))
+        reply.on_end(lambda outcome: observed.append(outcome.value))
         await wait_all_tasks_blocked()
-        reply.on_end(lambda outcome: heard.append(outcome.value))
-    assert heard == [{"n": 1}, {"n": 1}]
+        reply.on_end(lambda outcome: observed.append(outcome.value))
+    assert observed == [{"n": 1}, {"n": 1}]
 
 
 # ── types ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_typed_commands_and_events(peer: Any) -> None:
+async def test_typed_commands_and_events_are_sent_and_read(peer: Any) -> None:
     peer.rules["Page.navigate"] = lambda command: peer.reply(command, {"frameId": "F1"})
     peer.rules["Page.reload"] = peer.reply
     assert isinstance(Navigate(url="x"), TypedCommand)
@@ -501,7 +503,7 @@ async def test_typed_commands_and_events(peer: Any) -> None:
     ]
 
 
-async def test_typed_and_raw_events_in_one_subscription(peer: Any) -> None:
+async def test_one_subscription_takes_typed_and_raw_events(peer: Any) -> None:
     async with peer.open() as browser:
         subscription: Any = browser.subscribe(LifecycleEvent, "A.raw", capacity=3)  # type: ignore[call-overload]
         peer.event("A.raw", {"n": 1})
@@ -512,7 +514,7 @@ async def test_typed_and_raw_events_in_one_subscription(peer: Any) -> None:
 
 
 @pytest.mark.parametrize("event", ["load", 7, int])
-async def test_what_is_no_event(peer: Any, event: Any) -> None:
+async def test_an_invalid_event_is_refused(peer: Any, event: Any) -> None:
     async with peer.open() as browser:
         for listen in (lambda: browser.subscribe(event, capacity=1), lambda: browser.expect(event)):
             with pytest.raises(InvalidArgument):
@@ -524,7 +526,7 @@ async def test_what_is_no_event(peer: Any, event: Any) -> None:
         assert browser.statistics().closed is None
 
 
-async def test_a_typed_event_that_cannot_be_read_is_its_readers_alone(peer: Any) -> None:
+async def test_a_typed_event_that_cannot_be_read_fails_only_its_reader(peer: Any) -> None:
     async with peer.open() as browser:
         subscription = browser.subscribe(LifecycleEvent, capacity=3)
         expectation = browser.expect(LifecycleEvent)
@@ -538,7 +540,7 @@ async def test_a_typed_event_that_cannot_be_read_is_its_readers_alone(peer: Any)
 # ── sessions ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_session_knows_what_it_is(peer: Any) -> None:
+async def test_a_session_has_the_fields_of_its_target(peer: Any) -> None:
     async with peer.open() as browser:
         peer.attached("SESSION-LONG", "TARGET-LONG", "iframe", waiting=True)
         await wait_all_tasks_blocked()
@@ -555,7 +557,7 @@ async def test_a_session_knows_what_it_is(peer: Any) -> None:
         await wait_all_tasks_blocked()
         assert repr(page).endswith("detached>")
         assert page.statistics().closed == "detached"
-        await page.detach()  # it is what was wanted
+        await page.detach()  # it is detached already, so this does nothing
     assert peer.methods() == ["Runtime.runIfWaitingForDebugger"]
 
 
@@ -578,12 +580,12 @@ async def detach_with(peer: Any, browser: BrowserSession, answer: Callable[[Json
     return None
 
 
-async def test_detach_is_refused_although_the_session_lives(peer: Any) -> None:
+async def test_a_refused_detach_of_an_open_session_raises(peer: Any) -> None:
     async with peer.open() as browser:
         assert isinstance(await detach_with(peer, browser, peer.refuse), CommandRefused)
 
 
-async def test_detach_of_what_ends_meanwhile_is_what_was_wanted(peer: Any) -> None:
+async def test_a_detach_succeeds_if_the_session_ends_meanwhile(peer: Any) -> None:
     def gone(command: Json) -> None:
         peer.detached(command["params"]["sessionId"])
         peer.refuse(command)
@@ -605,32 +607,32 @@ async def test_a_nested_session_is_detached_through_its_parent(peer: Any) -> Non
 
 
 class Joining(MemoryTransport):
-    """A transport that takes several messages in one write; it keeps what it was given in which portions."""
+    """A transport that accepts several messages in one write, and records the size of each write."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.portions: list[int] = []
-        self.willing = True
+        self.sizes: list[int] = []
+        self.accepts = True
 
     def send_now(self, text: bytes, /) -> bool:
         return False
 
     def send_joined_now(self, batch: Sequence[bytes], /) -> bool:
-        self.portions.append(len(batch))
-        return self.willing
+        self.sizes.append(len(batch))
+        return self.accepts
 
     async def send(self, batch: Sequence[bytes], /) -> None:
-        self.portions.append(len(batch))
+        self.sizes.append(len(batch))
         await trio.lowlevel.checkpoint()
 
 
-@pytest.mark.parametrize(("willing", "portions"), [(True, [16, 16, 8]), (False, [16, 32, 40])])
-async def test_many_commands_of_one_pass_begin_to_go_out_early(willing: bool, portions: list[int]) -> None:
-    link = Joining()
-    link.willing = willing
-    async with open_browser_session(link) as browser:
+@pytest.mark.parametrize(("accepts", "sizes"), [(True, [16, 16, 8]), (False, [16, 32, 40])])
+async def test_many_commands_of_one_pass_are_written_early(accepts: bool, sizes: list[int]) -> None:
+    transport = Joining()
+    transport.accepts = accepts
+    async with open_browser_session(transport) as browser:
         await wait_all_tasks_blocked()
         replies = [browser.send_nowait("A.a") for _ in range(40)]
         await wait_all_tasks_blocked()
-        assert link.portions == portions
+        assert transport.sizes == sizes
         assert sum(not reply.ended for reply in replies) == 40

@@ -1,6 +1,7 @@
-"""Bounded queues: what fits, what is told of what does not, and that a slow reader delays nobody but itself.
+"""Subscriptions and expectations: bounds, overflow, ends, and slow consumers that delay no other task.
 
-`Model` is the queue as one would write it without a thought for speed; the real one keeps two queues and counts lazily.
+`Model` is the queue written in the simplest way, without regard to speed; the real one keeps two queues and counts
+lazily.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from support.scripted_browser import ScriptedBrowser
 
 
 class PickError(Exception):
-    """What a `where` raises."""
+    """Raised by a `where`."""
 
 
 def numbered(number: int, size: int = 0, method: str = "A.a") -> Event:
@@ -56,32 +57,32 @@ def make(**options: Any) -> Subscription[Any]:
 
 @attrs.define
 class Model:
-    """One list, looked at whole each time."""
+    """The reference queue: one list, scanned whole at each step."""
 
     capacity: int
     max_bytes: int
     fails: bool
     queue: list[tuple[int, int]] = attrs.field(factory=list)
     missed: int = 0
-    missed_in_all: int = 0
+    missed_total: int = 0
     end: str | None = None
 
     def push(self, number: int, size: int) -> None:
         if self.end in ("closed", "gone"):
             return
         if self.end == "lagged":
-            self.missed_in_all += 1
+            self.missed_total += 1
             return
         while not self._fits(size):
             if self.fails:
                 self.end = "lagged"
-                self.missed_in_all += 1
+                self.missed_total += 1
                 return
             if not self.queue:
-                break  # alone above the limit: it is delivered all the same
+                break  # a single item above the limit is still delivered
             self.queue.pop(0)
             self.missed += 1
-            self.missed_in_all += 1
+            self.missed_total += 1
         self.queue.append((number, size))
 
     def _fits(self, size: int) -> bool:
@@ -99,7 +100,7 @@ class Model:
             return self.queue.pop(0)[0]
         if self.end == "lagged":
             self.end = "closed"
-            return ("lagged", self.missed_in_all)
+            return ("lagged", self.missed_total)
         return self.end or "nothing"
 
 
@@ -137,7 +138,7 @@ def take(subscription: Subscription[Any]) -> Any:
     picky=st.booleans(),
     chance=st.random_module(),
 )
-@example(  # bytes of what was read out of a hand were still counted
+@example(  # items read from the consumer's batch no longer count their bytes
     program=[("push", 0), ("push", 0), ("read", 1), ("push", 0), ("read", 3)],
     capacity=8,
     max_bytes=2 * len(numbered(0).raw) + 1,
@@ -145,7 +146,7 @@ def take(subscription: Subscription[Any]) -> Any:
     picky=False,
     chance=random.Random(0),
 )
-@example(  # what was dropped out of a hand was told behind the rest of the hand
+@example(  # items dropped from the batch are reported before the rest of the batch
     program=[("burst", 3), ("read", 1), ("burst", 2), ("read", 5)],
     capacity=3,
     max_bytes=300,
@@ -153,7 +154,7 @@ def take(subscription: Subscription[Any]) -> Any:
     picky=False,
     chance=random.Random(0),
 )
-@example(  # a `where` hid from the count what came after the first that did not fit
+@example(  # events that `where` selects after the overflow still count as missed
     program=[("burst", 5), ("read", 3)],
     capacity=1,
     max_bytes=300,
@@ -161,7 +162,7 @@ def take(subscription: Subscription[Any]) -> Any:
     picky=True,
     chance=random.Random(0),
 )
-def test_like_a_naive_queue(
+def test_the_queue_behaves_like_the_model(
     program: list[tuple[str, int]], capacity: int, max_bytes: int, fails: bool, picky: bool, chance: random.Random
 ) -> None:
     model = Model(capacity, max_bytes, fails)
@@ -178,7 +179,7 @@ def test_like_a_naive_queue(
         def push(size: int) -> None:
             nonlocal pushed
             event = numbered(pushed, size)
-            if model.end not in ("closed", "gone"):  # else it is registered nowhere
+            if model.end not in ("closed", "gone"):  # otherwise it is not registered
                 subscription.push(event)
             if not picky or pushed % 3 != 2:
                 model.push(pushed, len(event.raw))
@@ -203,7 +204,7 @@ def test_like_a_naive_queue(
                 subscription.close()
                 model.end, model.queue, model.missed = "closed", [], 0
             statistics = subscription.statistics()
-            assert (statistics.waiting, statistics.missed) == (len(model.queue), model.missed_in_all)
+            assert (statistics.waiting, statistics.missed) == (len(model.queue), model.missed_total)
             assert statistics.waiting <= capacity
             assert statistics.waiting_bytes == model.waiting_bytes
         while (got := take(subscription)) not in ("nothing", "closed", "gone"):
@@ -219,8 +220,10 @@ def test_like_a_naive_queue(
     fails=st.booleans(),
     chance=st.random_module(),
 )
-def test_a_reader_in_a_task_of_its_own(sizes: list[int], reads: int, fails: bool, chance: random.Random) -> None:
-    """Nothing lost, doubled or reordered but what was told; the consumer has its turns when the scheduler likes."""
+def test_a_concurrent_consumer_receives_every_event_that_is_not_counted_as_missed(
+    sizes: list[int], reads: int, fails: bool, chance: random.Random
+) -> None:
+    """In any schedule, no event is doubled or reordered, and `Missed` or the error counts each lost one."""
 
     async def main() -> None:
         subscription = make(capacity=5, max_bytes=400, overflow=Overflow.FAIL if fails else Overflow.DROP_OLDEST)
@@ -240,7 +243,7 @@ def test_a_reader_in_a_task_of_its_own(sizes: list[int], reads: int, fails: bool
             nursery.start_soon(consume)
             for number, size in enumerate(sizes):
                 if done.is_set():
-                    break  # it was closed, and is registered nowhere
+                    break  # it was closed, and is not registered any more
                 subscription.push(numbered(number, size))
                 pushed += 1
                 if number % (reads + 1) == 0:
@@ -256,7 +259,7 @@ def test_a_reader_in_a_task_of_its_own(sizes: list[int], reads: int, fails: bool
     trio.run(main)
 
 
-# ── what is heard ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── which events are delivered ───────────────────────────────────────────────────────────────────────────────────────
 
 METHODS = st.lists(st.sampled_from(["A.a", "B.b", "C.c"]), min_size=1, max_size=3, unique=True)
 ROUTE = st.integers(0, 2)
@@ -272,27 +275,27 @@ ROUTE = st.integers(0, 2)
         max_size=20,
     )
 )
-def test_what_somebody_listens_to_is_heard(acts: list[tuple[str, int, Any]]) -> None:
-    """An event is handed out only where its method is heard: of several sessions any one may be the first or the last."""
-    heard: set[str] = set()
+def test_every_method_with_a_sink_is_in_the_set_of_subscribed_methods(acts: list[tuple[str, int, Any]]) -> None:
+    """The set of subscribed methods covers every route, whichever session subscribes first or closes last."""
+    subscribed: set[str] = set()
     ever: set[str] = set()
-    routes = [Routes(heard) for _ in range(3)]
+    routes = [Routes(subscribed) for _ in range(3)]
     listening: list[list[Subscription[Any]]] = [[], [], []]
-    for act, place, what in acts:
+    for act, index, what in acts:
         if act == "listen":
-            made = routes[place].subscription(tuple(what), None, capacity=1, max_bytes=1, overflow=Overflow.DROP_OLDEST)
-            listening[place].append(made)
+            made = routes[index].subscription(tuple(what), None, capacity=1, max_bytes=1, overflow=Overflow.DROP_OLDEST)
+            listening[index].append(made)
             ever |= {*what}
-        elif act == "close" and what < len(listening[place]):
-            listening[place].pop(what).close()
+        elif act == "close" and what < len(listening[index]):
+            listening[index].pop(what).close()
         elif act == "end":
-            routes[place].end(trio.ClosedResourceError)
-            listening[place].clear()
-        assert {method for each in routes for method in each.by_method} <= heard == ever
+            routes[index].end(trio.ClosedResourceError)
+            listening[index].clear()
+        assert {method for each in routes for method in each.by_method} <= subscribed == ever
 
 
-def test_a_sink_that_is_collected_meanwhile_takes_nobody_with_it() -> None:
-    """The garbage collector ends an expectation that nobody holds at any moment, in the middle of a registration too."""
+def test_a_sink_collected_during_a_registration_removes_no_other_sink() -> None:
+    """The garbage collector may end an unreferenced expectation at any moment, even during a registration."""
 
     class Collecting(dict[str, Any]):
         def get(self, method: str, default: Any = None) -> Any:
@@ -301,18 +304,18 @@ def test_a_sink_that_is_collected_meanwhile_takes_nobody_with_it() -> None:
                 routes.remove((method,), collectable.pop())
             return found
 
-    heard: set[str] = set()
-    routes = Routes(heard)
+    subscribed: set[str] = set()
+    routes = Routes(subscribed)
     expectation = routes.expectation(("A.a",), None, None)
     routes.by_method, collectable = Collecting(routes.by_method), [expectation.sink]
     options = {"capacity": 1, "max_bytes": 99, "overflow": Overflow.FAIL}
     with routes.subscription(("A.a",), None, **options) as subscription:
-        assert heard == {"A.a"}
+        assert subscribed == {"A.a"}
         assert subscription in routes.sinks()
     routes.end(trio.ClosedResourceError)
 
 
-async def test_one_of_two_sessions_listens_no_more(peer: Any) -> None:
+async def test_a_session_still_receives_events_after_others_stopped_listening(peer: Any) -> None:
     async with peer.open() as browser:
         for session in ("S1", "S2", "S3"):
             peer.attached(session)
@@ -329,10 +332,10 @@ async def test_one_of_two_sessions_listens_no_more(peer: Any) -> None:
             await second.receive()
 
 
-# ── overflow, told plainly ───────────────────────────────────────────────────────────────────────────────────────────
+# ── overflow ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_fail_keeps_what_is_queued_and_says_so_once(peer: Any) -> None:
+async def test_overflow_fail_keeps_the_queued_events_and_raises_once(peer: Any) -> None:
     async with peer.open() as browser:
         slow, quick = browser.subscribe("A.a", capacity=2), browser.subscribe("A.a", capacity=9)
         for number in range(5):
@@ -349,7 +352,7 @@ async def test_fail_keeps_what_is_queued_and_says_so_once(peer: Any) -> None:
         assert len(browser._link.routes[None].by_method["A.a"]) == 1
 
 
-async def test_drop_oldest_says_how_many_before_the_next(peer: Any) -> None:
+async def test_drop_oldest_reports_the_count_before_the_next_event(peer: Any) -> None:
     async with peer.open() as browser:
         with browser.subscribe_latest("A.a", capacity=2) as subscription:
             for number in range(5):
@@ -361,7 +364,7 @@ async def test_drop_oldest_says_how_many_before_the_next(peer: Any) -> None:
             assert [number_of(await subscription.receive()) for _ in range(2)] == [5, 6]
 
 
-async def test_who_is_short_of_bytes_is_told_of_bytes(peer: Any) -> None:
+async def test_the_overflow_error_names_the_bound_that_was_exceeded(peer: Any) -> None:
     async with peer.open() as browser:
         short_of_bytes = browser.subscribe("A.a", capacity=9, max_bytes=20)
         short_of_places = browser.subscribe("A.a", capacity=2, max_bytes=1000)
@@ -383,7 +386,7 @@ async def test_a_message_above_max_bytes_is_delivered_alone() -> None:
 
 
 def test_the_byte_count_does_not_drift() -> None:
-    """Read, dropped and queued again in every order: an empty queue holds no bytes."""
+    """However events are queued, read and dropped, an empty queue counts no bytes."""
     subscription = make(capacity=4, max_bytes=200, overflow=Overflow.DROP_OLDEST)
     for turn in range(200):
         for number in range(6):
@@ -397,7 +400,7 @@ def test_the_byte_count_does_not_drift() -> None:
 
 
 @pytest.mark.parametrize("capacity", [0, -1, 1.5, True, None])
-async def test_a_capacity_that_is_none(peer: Any, capacity: Any) -> None:
+async def test_an_invalid_capacity_is_refused(peer: Any, capacity: Any) -> None:
     async with peer.open() as browser:
         with pytest.raises(InvalidArgument):
             browser.subscribe("A.a", capacity=capacity)
@@ -406,10 +409,10 @@ async def test_a_capacity_that_is_none(peer: Any, capacity: Any) -> None:
         assert browser._link.routes[None].by_method == {}
 
 
-# ── where ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── `where` ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_where_picks(peer: Any) -> None:
+async def test_where_selects_events(peer: Any) -> None:
     async with peer.open() as browser:
         subscription = browser.subscribe("A.a", capacity=2, where=lambda event: event.params["n"] > 6)
         for number in range(9):
@@ -418,7 +421,7 @@ async def test_where_picks(peer: Any) -> None:
         assert [number_of(await subscription.receive()) for _ in range(2)] == [7, 8]
 
 
-async def test_a_where_that_raises_ends_its_subscription_alone(peer: Any) -> None:
+async def test_a_where_that_raises_ends_only_its_own_sink(peer: Any) -> None:
     def pick(event: Event) -> bool:
         if event.params["n"] == 2:
             raise PickError
@@ -440,10 +443,10 @@ async def test_a_where_that_raises_ends_its_subscription_alone(peer: Any) -> Non
         assert browser.statistics().closed is None
 
 
-# ── one consumer, and how it waits ───────────────────────────────────────────────────────────────────────────────────
+# ── one consumer at a time ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_two_consumers_are_one_too_many() -> None:
+async def test_a_second_consumer_is_refused() -> None:
     subscription = make()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(subscription.receive)
@@ -454,8 +457,11 @@ async def test_two_consumers_are_one_too_many() -> None:
 
 
 @pytest.mark.parametrize("end", [False, True])
-async def test_a_second_consumer_is_refused_while_the_first_is_on_its_way(end: bool) -> None:
-    """The first was woken, and has not had its turn: what is ready is its, and the second is told so, not WouldBlock."""
+async def test_a_second_consumer_is_refused_while_the_first_is_woken(end: bool) -> None:
+    """The first is woken but has not run, so the item or the end is reserved for it.
+
+    The second gets BusyResourceError, not WouldBlock.
+    """
     subscription = make()
     got: list[int] = []
 
@@ -477,7 +483,7 @@ async def test_a_second_consumer_is_refused_while_the_first_is_on_its_way(end: b
     assert got == ([] if end else [0])
 
 
-async def test_who_takes_without_waiting_leaves_the_one_who_waits_waiting() -> None:
+async def test_receive_nowait_leaves_a_waiting_consumer_waiting() -> None:
     subscription = make()
     got: list[int] = []
 
@@ -501,7 +507,7 @@ async def test_who_takes_without_waiting_leaves_the_one_who_waits_waiting() -> N
 )
 @example(["receive", "quiet", "push", "receive"], random.Random(0))
 def test_several_consumers_take_each_event_once_or_are_refused(program: list[str], chance: random.Random) -> None:
-    """No more than one waits, none gets WouldBlock, and whatever happens each event reaches one of them, in order."""
+    """At most one consumer waits, none gets WouldBlock, and each event reaches exactly one of them."""
 
     async def main() -> None:
         subscription, taken, scopes, pushed = make(capacity=100), list[int](), list[trio.CancelScope](), 0
@@ -559,14 +565,14 @@ async def test_a_cancelled_receive_loses_nothing() -> None:
         scope.cancel()
         await subscription.receive()
     assert number_of(await subscription.receive()) == 0
-    with trio.CancelScope() as scope:  # with a hand full of items too
+    with trio.CancelScope() as scope:  # also while the batch holds items
         scope.cancel()
         await subscription.receive()
     assert scope.cancelled_caught
     assert number_of(await subscription.receive()) == 1
 
 
-async def test_a_cancel_beside_an_event_loses_nothing() -> None:
+async def test_a_cancel_together_with_an_event_loses_nothing() -> None:
     for event_first in (True, False):
         subscription, scope, got = make(), trio.CancelScope(), []
 
@@ -588,8 +594,11 @@ async def test_a_cancel_beside_an_event_loses_nothing() -> None:
         assert len(got) + subscription.statistics().waiting == 1
 
 
-async def test_a_reader_lets_others_run() -> None:
-    """An empty hand, and so many items at the latest, are full checkpoints; each item may be cancelled."""
+async def test_a_consumer_lets_other_tasks_run() -> None:
+    """An empty batch is a full checkpoint, and so is every MAX_ITEMS_PER_CHECKPOINT-th item at the latest.
+
+    Each receive may be cancelled.
+    """
     subscription = make(capacity=3 * MAX_ITEMS_PER_CHECKPOINT)
     for number in range(2 * MAX_ITEMS_PER_CHECKPOINT):
         subscription.push(numbered(number))
@@ -616,7 +625,7 @@ async def test_a_reader_lets_others_run() -> None:
 
 @pytest.mark.parametrize("parked", [True, False])
 @pytest.mark.parametrize("end", ["session", "link", "close", "block"])
-async def test_every_end_is_told_after_what_was_queued(peer: Any, end: str, parked: bool) -> None:
+async def test_every_end_is_raised_after_the_queued_events(peer: Any, end: str, parked: bool) -> None:
     got: list[Any] = []
 
     async def consume(subscription: Subscription[Any]) -> None:
@@ -650,7 +659,7 @@ async def test_every_end_is_told_after_what_was_queued(peer: Any, end: str, park
     assert got == ([0, 1, kind] if parked or end != "close" else [kind])
 
 
-async def test_a_closed_subscription_hears_nothing_and_holds_nothing(peer: Any) -> None:
+async def test_a_closed_subscription_receives_and_holds_nothing(peer: Any) -> None:
     async with peer.open() as browser:
         with browser.subscribe("A.a", "A.b", capacity=1) as subscription:
             peer.event("A.a")
@@ -664,7 +673,7 @@ async def test_a_closed_subscription_hears_nothing_and_holds_nothing(peer: Any) 
                 subscription.receive_nowait()
 
 
-async def test_the_error_of_each_read_is_a_fresh_one(peer: Any) -> None:
+async def test_each_read_raises_a_new_error(peer: Any) -> None:
     async with peer.open() as browser:
         subscription = browser.subscribe("A.a", capacity=1)
         await peer.hang_up()
@@ -676,10 +685,10 @@ async def test_the_error_of_each_read_is_a_fresh_one(peer: Any) -> None:
         assert errors[0] is not errors[1]
 
 
-# ── which events ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── sessions ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_session_hears_its_own_and_subscribe_all_hears_everything(peer: Any) -> None:
+async def test_a_session_receives_its_own_events_and_subscribe_all_receives_all(peer: Any) -> None:
     async with peer.open() as browser:
         peer.attached("S1")
         await wait_all_tasks_blocked()
@@ -707,7 +716,7 @@ async def test_a_session_hears_its_own_and_subscribe_all_hears_everything(peer: 
         all_sessions.receive_nowait()
 
 
-async def test_subscribe_all_overflows_as_others_do(peer: Any) -> None:
+async def test_subscribe_all_overflows_like_subscribe(peer: Any) -> None:
     class Typed:
         __cdp_method__ = "A.a"
 
@@ -765,7 +774,7 @@ async def test_an_expectation_is_awaited_inside_or_after_its_block(peer: Any, in
             assert number_of(await expectation.wait()) == 7
 
 
-async def test_many_may_wait_for_one_expectation(peer: Any) -> None:
+async def test_many_tasks_may_wait_for_one_expectation(peer: Any) -> None:
     async with peer.open() as browser, trio.open_nursery() as nursery:
         expectation = browser.expect("A.a")
         for _ in range(3):
@@ -774,7 +783,7 @@ async def test_many_may_wait_for_one_expectation(peer: Any) -> None:
         peer.event("A.a")
 
 
-async def test_an_expectation_that_nobody_holds_listens_no_more(peer: Any) -> None:
+async def test_an_unreferenced_expectation_stops_listening(peer: Any) -> None:
     async with peer.open() as browser:
         browser.expect("A.a")
         with browser.expect("A.a"):
@@ -783,7 +792,7 @@ async def test_an_expectation_that_nobody_holds_listens_no_more(peer: Any) -> No
         assert browser._link.routes[None].by_method == {}
 
 
-async def test_a_block_that_was_left_by_an_exception_expects_nothing(peer: Any) -> None:
+async def test_an_expectation_whose_block_raised_is_closed(peer: Any) -> None:
     async with peer.open() as browser:
         with pytest.raises(PickError), browser.expect("A.a") as expectation:
             raise PickError
@@ -792,7 +801,7 @@ async def test_a_block_that_was_left_by_an_exception_expects_nothing(peer: Any) 
             await expectation.wait()
 
 
-async def test_a_cancelled_wait_may_be_begun_again(peer: Any) -> None:
+async def test_a_cancelled_wait_may_be_repeated(peer: Any) -> None:
     async with peer.open() as browser:
         expectation = browser.expect("A.a")
         with trio.move_on_after(0.01):
@@ -801,7 +810,7 @@ async def test_a_cancelled_wait_may_be_begun_again(peer: Any) -> None:
         assert number_of(await expectation.wait()) == 3
 
 
-async def test_the_end_of_the_session_is_an_answer_too(peer: Any) -> None:
+async def test_the_end_of_the_session_ends_an_expectation(peer: Any) -> None:
     async with peer.open() as browser:
         peer.attached("S1")
         await wait_all_tasks_blocked()
@@ -819,7 +828,7 @@ async def test_the_end_of_the_session_is_an_answer_too(peer: Any) -> None:
 # ── floods and large events ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_subscriber_that_never_reads_delays_nobody(peer: Any) -> None:
+async def test_a_subscriber_that_never_reads_delays_no_other_task(peer: Any) -> None:
     peer.rules["A.act"] = peer.reply
     async with peer.open() as browser:
         browser.subscribe("A.a", capacity=10)
@@ -835,7 +844,7 @@ async def test_a_subscriber_that_never_reads_delays_nobody(peer: Any) -> None:
 
 
 async def test_a_reader_that_keeps_reading_keeps_up_with_a_flood(peer: Any) -> None:
-    """As the WebSocket brings them: a chunk, then a turn for the others."""
+    """Events arrive as from a WebSocket: a chunk, then a checkpoint for the other tasks."""
     chunk, chunks = 500, 40
     highest = 0
     async with peer.open() as browser, trio.open_nursery() as nursery:
@@ -844,18 +853,18 @@ async def test_a_reader_that_keeps_reading_keeps_up_with_a_flood(peer: Any) -> N
         @nursery.start_soon
         async def _() -> None:
             for start in range(0, chunk * chunks, chunk):
-                peer.send(*[b'{"method":"A.a","params":{"n":%d}}' % (start + place) for place in range(chunk)])
+                peer.send(*[b'{"method":"A.a","params":{"n":%d}}' % (start + index) for index in range(chunk)])
                 await trio.lowlevel.checkpoint()
 
         for number in range(chunk * chunks):
             assert number_of(await subscription.receive()) == number
             if number % 50 == 0:
                 highest = max(highest, subscription.statistics().waiting)
-    assert highest <= 4 * chunk  # what may come within one turn of the scheduler
+    assert highest <= 4 * chunk  # the most that may arrive within one pass of the scheduler
 
 
 class LargeMessages:
-    """A transport whose messages are views of one buffer, which is used again."""
+    """A transport whose messages are views of one reused buffer."""
 
     def __init__(self, *messages: bytes) -> None:
         self._messages = list(messages)
@@ -877,7 +886,7 @@ class LargeMessages:
         await trio.lowlevel.checkpoint()
 
 
-async def test_large_events_outlive_the_buffer_they_came_in() -> None:
+async def test_large_events_outlive_their_receive_buffer() -> None:
     peer = ScriptedBrowser()
     texts = [
         json.dumps({"method": "A.a", "params": {"n": number, "pad": str(number) * 300_000}}).encode()

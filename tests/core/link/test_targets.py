@@ -1,7 +1,7 @@
-"""Targets: listed, awaited, attached to once, and met at their first instruction.
+"""`browser.targets`: list, await, attach once, and auto-attach before a target's first instruction.
 
-The browser here answers `Target.*` as Chromium does (facts 38-52): the events of a command precede its reply, a target
-that exists is announced to whoever begins to discover, a detached parent takes its children along without a word.
+The scripted browser answers `Target.*` as Chromium does (facts 38-52): the events of a command precede its reply, the
+start of discovery announces the existing targets, a detached parent session ends its children without events.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ RESUME, RECURSION = "Runtime.runIfWaitingForDebugger", "Target.setAutoAttach"
 
 
 class ArmError(Exception):
-    """What an `arm` raises."""
+    """Raised by an `arm` or a `where`."""
 
 
 class Targets:
-    """Chromium's side of the domain; `mute` methods get no reply until `speak`."""
+    """Chromium's side of the `Target` domain; methods in `mute` get no reply until `unmute`."""
 
     def __init__(self, peer: Any, *targets: str) -> None:
         self.peer = peer
@@ -79,7 +79,7 @@ class Targets:
         if self.sessions.pop(session, None) is not None:
             self.peer.detached(session, parent)
 
-    def speak(self) -> None:
+    def unmute(self) -> None:
         muted, self.muted = self.muted, []
         for command, result in muted:
             self.peer.reply(command, result)
@@ -140,18 +140,18 @@ def ids(targets: Any) -> list[str]:
     return [target.target_id for target in targets]
 
 
-# ── which there are ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── listing and discovery ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_list(peer: Any) -> None:
-    there = Targets(peer, "T1", "T2")
-    there.appear("W1", "worker")
+async def test_list_starts_discovery_once(peer: Any) -> None:
+    chromium = Targets(peer, "T1", "T2")
+    chromium.appear("W1", "worker")
     async with peer.open() as browser:
-        assert not peer.commands  # nothing is asked before somebody needs it
+        assert not peer.commands  # no command is sent before the first use
         assert ids(await browser.targets.list()) == ["T1", "T2"]
         assert ids(await browser.targets.list(type="worker")) == ["W1"]
-        there.vanish("T1")
-        there.appear("T3")
+        chromium.vanish("T1")
+        chromium.appear("T3")
         await wait_all_tasks_blocked()
         assert ids(await browser.targets.list(type=None)) == ["T2", "W1", "T3"]
         assert peer.methods() == ["Target.setDiscoverTargets"]
@@ -162,7 +162,7 @@ async def test_list(peer: Any) -> None:
         await browser.targets.list()
 
 
-async def test_discovery_that_is_refused_is_told(peer: Any) -> None:
+async def test_a_refused_discovery_raises(peer: Any) -> None:
     peer.rules["Target.setDiscoverTargets"] = peer.refuse
     async with peer.open() as browser:
         for _ in range(2):
@@ -171,8 +171,8 @@ async def test_discovery_that_is_refused_is_told(peer: Any) -> None:
 
 
 @pytest.mark.parametrize("gone", [False, True])
-async def test_who_waits_for_a_target_hears_that_discovery_was_refused(peer: Any, gone: bool) -> None:
-    """Each of them, once; the next use asks again, and then it may work."""
+async def test_every_waiter_for_a_target_gets_the_refusal_of_discovery(peer: Any, gone: bool) -> None:
+    """Each waiter gets an error of its own; the next use sends the command again, and it may succeed."""
     targets = Targets(peer, "T1")
     works = peer.rules["Target.setDiscoverTargets"]
     peer.rules["Target.setDiscoverTargets"] = lambda _command: None
@@ -209,7 +209,7 @@ async def test_who_waits_for_a_target_hears_that_discovery_was_refused(peer: Any
             assert (await again.wait()).target_id == "T2"
 
 
-async def test_a_subscription_that_cannot_be_made_asks_for_nothing(peer: Any) -> None:
+async def test_invalid_arguments_send_nothing(peer: Any) -> None:
     async with peer.open() as browser:
         for subscribe in (browser.targets.subscribe, browser.targets.subscribe_latest):
             with pytest.raises(InvalidArgument):
@@ -217,31 +217,31 @@ async def test_a_subscription_that_cannot_be_made_asks_for_nothing(peer: Any) ->
         for options in ({"types": "page", "capacity": 1}, {"arm": 5, "capacity": 1}, {"capacity": "1"}):
             with pytest.raises(InvalidArgument):
                 async with browser.targets.auto_attach(**options):
-                    pytest.fail("it began")
+                    pytest.fail("the block was entered")
         await wait_all_tasks_blocked()
     assert not peer.commands
 
 
 async def test_targets_that_exist_are_not_announced_as_new(peer: Any) -> None:
-    there = Targets(peer, "T1")
+    chromium = Targets(peer, "T1")
     async with peer.open() as browser:
         subscription = browser.targets.subscribe(capacity=9)
         expectation = browser.targets.expect_new()
-        there.appear("T2")
+        chromium.appear("T2")
         assert (await expectation.wait()).target_id == "T2"
-        peer.event("Target.targetInfoChanged", {"targetInfo": there.targets["T1"] | {"title": "t"}})
-        there.vanish("T2")
+        peer.event("Target.targetInfoChanged", {"targetInfo": chromium.targets["T1"] | {"title": "t"}})
+        chromium.vanish("T2")
         changes = [await subscription.receive() for _ in range(3)]
         assert [type(change) for change in changes] == [TargetCreated, TargetChanged, TargetDestroyed]
         assert ids(change.target for change in changes) == ["T2", "T1", "T2"]
         subscription.close()
-        there.appear("T3")
+        chromium.appear("T3")
         await wait_all_tasks_blocked()
         with pytest.raises(trio.ClosedResourceError):
             subscription.receive_nowait()
 
 
-async def test_expect_new_wins_the_race_with_the_act(peer: Any) -> None:
+async def test_expect_new_is_armed_before_the_act(peer: Any) -> None:
     Targets(peer, "T1")
     async with peer.open() as browser:
         with browser.targets.expect_new(lambda target: target.url == "u:mine") as expectation:
@@ -250,21 +250,21 @@ async def test_expect_new_wins_the_race_with_the_act(peer: Any) -> None:
         assert (await expectation.wait()).url == "u:mine"
 
 
-async def test_expect_new_where_raises(peer: Any) -> None:
+async def test_a_where_that_raises_ends_only_its_expect_new(peer: Any) -> None:
     def pick(_target: object) -> bool:
         raise ArmError
 
-    there = Targets(peer)
+    chromium = Targets(peer)
     async with peer.open() as browser:
         expectation, other = browser.targets.expect_new(pick), browser.targets.expect_new()
-        there.appear("T1")
+        chromium.appear("T1")
         with pytest.raises(ArmError):
             await expectation.wait()
         assert (await other.wait()).target_id == "T1"
 
 
-async def test_wait_new(peer: Any) -> None:
-    there = Targets(peer, "T1")
+async def test_wait_new_returns_the_first_matching_target(peer: Any) -> None:
+    chromium = Targets(peer, "T1")
     found: list[str] = []
     async with peer.open() as browser, trio.open_nursery() as nursery:
 
@@ -273,8 +273,8 @@ async def test_wait_new(peer: Any) -> None:
             found.append((await browser.targets.wait_new(lambda target: target.type == "worker")).target_id)
 
         await wait_all_tasks_blocked()
-        there.appear("T2")
-        there.appear("W1", "worker")
+        chromium.appear("T2")
+        chromium.appear("W1", "worker")
     assert found == ["W1"]
 
 
@@ -282,7 +282,7 @@ async def test_wait_new(peer: Any) -> None:
 
 
 async def test_attach_is_shared_and_counted(peer: Any) -> None:
-    there = Targets(peer, "T1")
+    chromium = Targets(peer, "T1")
     async with peer.open() as browser:
         one = await browser.targets.attach("T1")
         assert await browser.targets.attach("T1") is one
@@ -293,12 +293,12 @@ async def test_attach_is_shared_and_counted(peer: Any) -> None:
         assert peer.methods() == ["Target.attachToTarget", "Target.detachFromTarget"]
         two = await browser.targets.attach("T1")
         assert two is not one
-        assert list(there.sessions) == [two.session_id]
+        assert list(chromium.sessions) == [two.session_id]
 
 
 async def test_concurrent_attaches_share_one_session(peer: Any) -> None:
-    there = Targets(peer, "T1")
-    there.mute.add("Target.attachToTarget")
+    chromium = Targets(peer, "T1")
+    chromium.mute.add("Target.attachToTarget")
     sessions: list[PageSession] = []
     async with peer.open() as browser:
 
@@ -309,14 +309,14 @@ async def test_concurrent_attaches_share_one_session(peer: Any) -> None:
             for _ in range(5):
                 nursery.start_soon(attach)
             await wait_all_tasks_blocked()
-            there.speak()
+            chromium.unmute()
         assert len(peer.commands) == 1
         assert len({id(session) for session in sessions}) == 1
         assert sessions[0].holders == 5
         assert not browser.targets._locks
 
 
-async def test_a_fresh_session_is_nobody_elses(peer: Any) -> None:
+async def test_a_fresh_session_is_not_shared(peer: Any) -> None:
     Targets(peer, "T1")
     async with peer.open() as browser:
         shared = await browser.targets.attach("T1")
@@ -327,23 +327,23 @@ async def test_a_fresh_session_is_nobody_elses(peer: Any) -> None:
         assert (fresh.open, shared.open) == (False, True)
 
 
-async def test_only_a_fresh_session_is_there(peer: Any) -> None:
+async def test_attach_does_not_reuse_a_fresh_session(peer: Any) -> None:
     Targets(peer, "T1")
     async with peer.open() as browser:
         fresh = await browser.targets.attach("T1", fresh=True)
         assert await browser.targets.attach("T1") is not fresh
 
 
-async def test_nobody_is_given_a_session_that_is_being_detached(peer: Any) -> None:
-    there = Targets(peer, "T1")
+async def test_attach_does_not_reuse_a_session_that_is_being_detached(peer: Any) -> None:
+    chromium = Targets(peer, "T1")
     async with peer.open() as browser, trio.open_nursery() as nursery:
         one = await browser.targets.attach("T1")
-        there.mute.add("Target.detachFromTarget")
+        chromium.mute.add("Target.detachFromTarget")
         nursery.start_soon(one.detach)
         await peer.wait_for_command("Target.detachFromTarget")
         two = await browser.targets.attach("T1")
-        there.end(one.session_id)
-        there.speak()
+        chromium.end(one.session_id)
+        chromium.unmute()
         await wait_all_tasks_blocked()
         assert (one.open, two.open) == (False, True)
 
@@ -351,8 +351,8 @@ async def test_nobody_is_given_a_session_that_is_being_detached(peer: Any) -> No
 @pytest.mark.parametrize("fresh", [False, True])
 @pytest.mark.parametrize("announced", [True, False])
 async def test_a_cancelled_attach_leaves_no_session(peer: Any, announced: bool, fresh: bool) -> None:
-    there = Targets(peer, "T1")
-    there.mute.add("Target.attachToTarget")
+    chromium = Targets(peer, "T1")
+    chromium.mute.add("Target.attachToTarget")
     if not announced:
         peer.rules["Target.attachToTarget"] = lambda _command: None
     async with peer.open() as browser:
@@ -360,20 +360,20 @@ async def test_a_cancelled_attach_leaves_no_session(peer: Any, announced: bool, 
             await browser.targets.attach("T1", fresh=fresh)
         assert scope.cancelled_caught
         if not announced:
-            peer.reply(peer.of("Target.attachToTarget")[0], {"sessionId": there.attach("T1")})
-        there.speak()
+            peer.reply(peer.of("Target.attachToTarget")[0], {"sessionId": chromium.attach("T1")})
+        chromium.unmute()
         await wait_all_tasks_blocked()
-        assert not there.sessions
+        assert not chromium.sessions
         assert not browser.sessions
         assert browser.statistics().router.in_flight == 0
         assert not browser.targets._locks
         assert not any(browser.targets._fresh_in_flight.values())
 
 
-async def test_a_cancelled_attach_beside_one_that_waits(peer: Any) -> None:
-    """The one that is left has a session that lives."""
-    there = Targets(peer, "T1")
-    there.mute.add("Target.attachToTarget")
+async def test_a_cancelled_attach_leaves_a_concurrent_one_its_session(peer: Any) -> None:
+    """The remaining attach gets an open session."""
+    chromium = Targets(peer, "T1")
+    chromium.mute.add("Target.attachToTarget")
     scope, sessions = trio.CancelScope(), []
     async with peer.open() as browser:
         async with trio.open_nursery() as nursery:
@@ -392,13 +392,13 @@ async def test_a_cancelled_attach_beside_one_that_waits(peer: Any) -> None:
             await wait_all_tasks_blocked()
             scope.cancel()
             await wait_all_tasks_blocked()
-            there.speak()
+            chromium.unmute()
         await wait_all_tasks_blocked()
         assert sessions[0].open
-        assert list(there.sessions) == [sessions[0].session_id]
+        assert list(chromium.sessions) == [sessions[0].session_id]
 
 
-async def test_a_target_that_is_not_there(peer: Any) -> None:
+async def test_an_unknown_target_raises_target_gone(peer: Any) -> None:
     Targets(peer, "T1")
     async with peer.open() as browser:
         for call in (browser.targets.attach, browser.targets.close):
@@ -409,7 +409,7 @@ async def test_a_target_that_is_not_there(peer: Any) -> None:
         assert not browser.targets._locks
 
 
-async def test_other_refusals_stay_what_they_are(peer: Any) -> None:
+async def test_other_refusals_raise_command_refused(peer: Any) -> None:
     Targets(peer, "T1")
     peer.rules["Target.attachToTarget"] = peer.rules["Target.closeTarget"] = lambda command: peer.refuse(
         command, -32000, "Not allowed"
@@ -420,12 +420,12 @@ async def test_other_refusals_stay_what_they_are(peer: Any) -> None:
                 await call("T1")
 
 
-async def test_a_session_that_ended_before_it_was_handed_over(peer: Any) -> None:
-    there = Targets(peer, "T1")
+async def test_a_session_that_ends_before_attach_returns_raises_session_gone(peer: Any) -> None:
+    chromium = Targets(peer, "T1")
 
     def attach_and_crash(command: Json) -> None:
-        session = there.attach("T1")
-        there.end(session)
+        session = chromium.attach("T1")
+        chromium.end(session)
         peer.reply(command, {"sessionId": session})
 
     peer.rules["Target.attachToTarget"] = attach_and_crash
@@ -436,7 +436,7 @@ async def test_a_session_that_ended_before_it_was_handed_over(peer: Any) -> None
 
 
 @pytest.mark.parametrize("result", [{}, {"sessionId": 7, "targetId": 7, "browserContextId": 7}])
-async def test_an_answer_without_what_was_asked_for(peer: Any, result: Json) -> None:
+async def test_a_reply_without_the_expected_id_raises(peer: Any, result: Json) -> None:
     Targets(peer, "T1")
     for method in ("attachToTarget", "createTarget", "createBrowserContext"):
         peer.rules[f"Target.{method}"] = lambda command: peer.reply(command, result)
@@ -449,11 +449,11 @@ async def test_an_answer_without_what_was_asked_for(peer: Any, result: Json) -> 
                 pass
 
 
-async def test_create_and_close(peer: Any) -> None:
-    there = Targets(peer)
+async def test_create_attaches_to_the_page_and_close_ends_its_session(peer: Any) -> None:
+    chromium = Targets(peer)
     async with peer.open() as browser:
         page = await browser.targets.create("about:blank")
-        assert page.target_id in there.targets
+        assert page.target_id in chromium.targets
         await browser.targets.create("about:blank", background=False, context=BrowserContextId("C1"))
         assert [command["params"] for command in peer.of("Target.createTarget")] == [
             {"url": "about:blank", "background": True},
@@ -468,7 +468,7 @@ async def test_create_and_close(peer: Any) -> None:
 
 
 @pytest.mark.parametrize("end", ["normal", "exception", "cancel", "refused", "link"])
-async def test_a_context_is_disposed_whatever_happens(peer: Any, end: str) -> None:
+async def test_a_context_is_disposed_however_its_block_ends(peer: Any, end: str) -> None:
     Targets(peer)
     if end == "refused":
         peer.rules["Target.disposeBrowserContext"] = peer.refuse
@@ -492,11 +492,11 @@ async def test_a_context_is_disposed_whatever_happens(peer: Any, end: str) -> No
     assert peer.commands[0]["params"] == {"disposeOnDetach": True, "proxyServer": "p:1"}
 
 
-async def test_a_browser_that_never_disposes_is_not_waited_for_without_end(
+async def test_the_disposal_of_a_context_is_awaited_for_two_seconds_at_most(
     peer: Any, autojump_clock: MockClock
 ) -> None:
-    there = Targets(peer)
-    there.mute.add("Target.disposeBrowserContext")
+    chromium = Targets(peer)
+    chromium.mute.add("Target.disposeBrowserContext")
     async with peer.open() as browser:
         async with browser.targets.open_context():
             start = trio.current_time()
@@ -508,7 +508,7 @@ async def test_a_browser_that_never_disposes_is_not_waited_for_without_end(
 
 
 def writes_to(peer: Any, session: str) -> list[list[str]]:
-    """The writes that hold something for a session, as its methods in order."""
+    """Return the writes that hold commands for a session, each as the list of their methods."""
     writes = ([each["method"] for each in write if each.get("sessionId") == session] for write in peer.writes)
     return [write for write in writes if write]
 
@@ -518,9 +518,9 @@ async def received(subscription: Any, count: int) -> list[Any]:
         return [(await subscription.receive()).target_id for _ in range(count)]
 
 
-async def test_armed_recursive_resumed_in_one_write_and_nothing_awaited(peer: Any) -> None:
-    """The peer answers nothing but the root: a dialog may keep all the rest unanswered (fact 15)."""
-    there = Targets(peer)
+async def test_arm_recursion_and_resume_go_out_in_one_write_without_waiting(peer: Any) -> None:
+    """The peer answers only the root session: a dialog may leave all other commands unanswered (fact 15)."""
+    chromium = Targets(peer)
 
     class Typed:
         method = "Page.setLifecycleEventsEnabled"
@@ -536,9 +536,9 @@ async def test_armed_recursive_resumed_in_one_write_and_nothing_awaited(peer: An
         return ["Page.enable", ("Network.enable", {"n": 1}), Typed()]
 
     async with peer.open() as browser, browser.targets.auto_attach(arm=arm, capacity=9) as pages:
-        there.mute |= {RECURSION}
-        there.appear("T1")
-        session = there.attach("T1", waiting=True)
+        chromium.mute |= {RECURSION}
+        chromium.appear("T1")
+        session = chromium.attach("T1", waiting=True)
         page = await pages.receive()
         assert page.session_id == session
         await peer.wait_for_command(RESUME)
@@ -550,31 +550,31 @@ async def test_armed_recursive_resumed_in_one_write_and_nothing_awaited(peer: An
         assert {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}.items() <= recursion.items()
 
 
-async def test_a_target_that_does_not_wait_is_resumed_all_the_same(peer: Any) -> None:
-    """Else a popup that was announced as running blocks its opener (fact 7)."""
-    there = Targets(peer)
+async def test_a_target_announced_as_running_is_resumed_too(peer: Any) -> None:
+    """Otherwise a popup that was announced as running blocks its opener (fact 7)."""
+    chromium = Targets(peer)
     async with peer.open() as browser, browser.targets.auto_attach(capacity=9):
-        there.appear("T1")
-        session = there.attach("T1", waiting=False)
+        chromium.appear("T1")
+        session = chromium.attach("T1", waiting=False)
         await peer.wait_for_command(RESUME)
         assert writes_to(peer, session) == [[RECURSION, RESUME]]
 
 
-async def test_existing_and_nested_targets(peer: Any) -> None:
-    there = Targets(peer, "T1")
+async def test_existing_and_nested_targets_are_delivered(peer: Any) -> None:
+    chromium = Targets(peer, "T1")
     async with peer.open() as browser, browser.targets.auto_attach(capacity=9) as pages:
         assert await received(pages, 1) == ["T1"]
-        there.appear("F1", "iframe")
-        there.appear("F2", "iframe")
-        outer = there.attach("F1", waiting=True, parent="S1")
-        inner = there.attach("F2", waiting=True, parent=outer)
+        chromium.appear("F1", "iframe")
+        chromium.appear("F2", "iframe")
+        outer = chromium.attach("F1", waiting=True, parent="S1")
+        inner = chromium.attach("F2", waiting=True, parent=outer)
         assert await received(pages, 2) == ["F1", "F2"]
         await peer.wait_for_command(RESUME, 3)
         assert writes_to(peer, inner) == [[RECURSION, RESUME]]
 
 
-async def test_types_that_nobody_wants_are_resumed_all_the_same(peer: Any) -> None:
-    there = Targets(peer)
+async def test_targets_of_other_types_are_resumed_without_arming(peer: Any) -> None:
+    chromium = Targets(peer)
     armed: list[str] = []
 
     def arm(session: PageSession) -> list[str]:
@@ -582,9 +582,9 @@ async def test_types_that_nobody_wants_are_resumed_all_the_same(peer: Any) -> No
         return ["Page.enable"]
 
     async with peer.open() as browser, browser.targets.auto_attach(types=["page"], arm=arm, capacity=9) as pages:
-        there.appear("W1", "worker")
-        there.appear("T1")
-        worker, page = there.attach("W1", waiting=True), there.attach("T1", waiting=True)
+        chromium.appear("W1", "worker")
+        chromium.appear("T1")
+        worker, page = chromium.attach("W1", waiting=True), chromium.attach("T1", waiting=True)
         assert await received(pages, 1) == ["T1"]
         await peer.wait_for_command(RESUME, 2)
         assert writes_to(peer, worker) == [[RECURSION, RESUME]]
@@ -592,8 +592,8 @@ async def test_types_that_nobody_wants_are_resumed_all_the_same(peer: Any) -> No
         assert armed == ["page"]
 
 
-async def test_an_arm_that_raises_ends_its_own_holder_alone(peer: Any) -> None:
-    there = Targets(peer)
+async def test_an_arm_that_raises_ends_only_its_own_holder(peer: Any) -> None:
+    chromium = Targets(peer)
 
     def arm(_session: PageSession) -> Any:
         yield "Page.enable"
@@ -604,8 +604,8 @@ async def test_an_arm_that_raises_ends_its_own_holder_alone(peer: Any) -> None:
         browser.targets.auto_attach(arm=arm, capacity=9) as mine,
         browser.targets.auto_attach(arm=lambda _session: ["Network.enable"], capacity=9) as other,
     ):
-        there.appear("T1")
-        session = there.attach("T1", waiting=True)
+        chromium.appear("T1")
+        session = chromium.attach("T1", waiting=True)
         with pytest.raises(ArmError):
             await mine.receive()
         assert await received(other, 1) == ["T1"]
@@ -614,23 +614,23 @@ async def test_an_arm_that_raises_ends_its_own_holder_alone(peer: Any) -> None:
         assert browser.statistics().closed is None
 
 
-async def test_a_second_holder_gets_what_is_there_and_what_comes(peer: Any) -> None:
-    there = Targets(peer, "T1")
+async def test_a_second_holder_gets_existing_and_later_targets(peer: Any) -> None:
+    chromium = Targets(peer, "T1")
     async with peer.open() as browser:
         async with browser.targets.auto_attach(capacity=9) as one:
             assert await received(one, 1) == ["T1"]
             async with browser.targets.auto_attach(arm=lambda _session: ["Page.enable"], capacity=9) as two:
                 assert browser.targets.statistics().auto_attach_holders == 2
                 assert await received(two, 1) == ["T1"]
-                there.appear("T2")
-                there.attach("T2")
+                chromium.appear("T2")
+                chromium.attach("T2")
                 assert await received(one, 1) == await received(two, 1) == ["T2"]
                 await peer.wait_for_command("Page.enable", 2)
             assert not [each for each in peer.of(RECURSION) if not each["params"]["autoAttach"]]
             with pytest.raises(trio.ClosedResourceError):
                 await two.receive()
-            there.appear("T3")
-            there.attach("T3")
+            chromium.appear("T3")
+            chromium.attach("T3")
             assert await received(one, 1) == ["T3"]
         await wait_all_tasks_blocked()
         (end,) = (each for each in peer.of(RECURSION) if not each["params"]["autoAttach"])
@@ -638,21 +638,24 @@ async def test_a_second_holder_gets_what_is_there_and_what_comes(peer: Any) -> N
         assert browser.targets.statistics().auto_attach_holders == 0
 
 
-async def test_one_session_of_ours_per_target(peer: Any) -> None:
-    """Attached to before: the browser makes a second session, which is resumed and ended, and the first is armed."""
-    there = Targets(peer, "T1")
+async def test_auto_attach_keeps_one_session_per_target(peer: Any) -> None:
+    """On a target that is attached already, the browser opens a second session.
+
+    The second session is resumed and ended, and the first one is armed.
+    """
+    chromium = Targets(peer, "T1")
     async with peer.open() as browser:
         mine = await browser.targets.attach("T1")
         async with browser.targets.auto_attach(arm=lambda _session: ["Page.enable"], capacity=9) as pages:
             assert await pages.receive() is mine
             await peer.wait_for_command("Target.detachFromTarget")
             await wait_all_tasks_blocked()
-            assert list(there.sessions) == list(browser.sessions) == [mine.session_id]
+            assert list(chromium.sessions) == list(browser.sessions) == [mine.session_id]
             assert writes_to(peer, "S2") == [[RESUME]]
             assert writes_to(peer, mine.session_id) == [["Page.enable", RECURSION, RESUME]]
             assert browser.targets.statistics().duplicates_ended == 1
         await wait_all_tasks_blocked()
-        assert mine.open  # it was attached to before, and is its holder's
+        assert mine.open  # it was attached explicitly, and belongs to its holder
         assert peer.of(RECURSION)[-1]["sessionId"] == mine.session_id
         assert not peer.of(RECURSION)[-1]["params"]["autoAttach"]
         await mine.detach()
@@ -660,33 +663,33 @@ async def test_one_session_of_ours_per_target(peer: Any) -> None:
 
 
 async def test_a_nested_duplicate_is_ended_through_its_parent(peer: Any) -> None:
-    there = Targets(peer, "T1")
+    chromium = Targets(peer, "T1")
     async with peer.open() as browser, browser.targets.auto_attach(capacity=9):
-        there.appear("SW", "service_worker")
-        there.attach("SW")
-        nested = there.attach("SW", parent="S1")  # service workers come twice (fact 48)
+        chromium.appear("SW", "service_worker")
+        chromium.attach("SW")
+        nested = chromium.attach("SW", parent="S1")  # service workers are announced twice (fact 48)
         command = await peer.wait_for_command("Target.detachFromTarget")
         assert (command["params"], command["sessionId"]) == ({"sessionId": nested}, "S1")
 
 
-async def test_attach_within_auto_attach(peer: Any) -> None:
-    there = Targets(peer, "T1")
+async def test_attach_within_auto_attach_reuses_its_session(peer: Any) -> None:
+    chromium = Targets(peer, "T1")
     async with peer.open() as browser, browser.targets.auto_attach(capacity=9) as pages:
         page = await pages.receive()
         assert await browser.targets.attach("T1") is page
         await page.detach()
-        assert page.open  # sessions of auto-attach are the bridge's
+        assert page.open  # sessions of auto-attach belong to the bridge
         fresh = await browser.targets.attach("T1", fresh=True)
         assert browser.targets.statistics().duplicates_ended == 0
         assert fresh.open
-        there.targets["T2"] = {"targetId": "T2", "type": "page"}  # attached by us only
+        chromium.targets["T2"] = {"targetId": "T2", "type": "page"}  # attached explicitly, not by auto-attach
         own = await browser.targets.attach("T2")
         assert await pages.receive() is own
         await own.detach()
         assert not own.open
 
 
-async def test_auto_attach_that_is_refused(peer: Any) -> None:
+async def test_a_refused_auto_attach_raises(peer: Any) -> None:
     Targets(peer)
     peer.rules[RECURSION] = peer.refuse
     async with peer.open() as browser:
@@ -696,8 +699,8 @@ async def test_auto_attach_that_is_refused(peer: Any) -> None:
         assert browser.targets.statistics().auto_attach_holders == 0
 
 
-async def test_every_holder_hears_that_auto_attach_was_refused(peer: Any) -> None:
-    """Those who came while it was asked too; the next one asks again."""
+async def test_every_holder_gets_the_refusal_of_auto_attach(peer: Any) -> None:
+    """This includes holders that came while the command was in flight; the next one sends it again."""
     Targets(peer, "T1")
     works = peer.rules["Target.setAutoAttach"]
     peer.rules["Target.setAutoAttach"] = lambda _command: None
@@ -707,7 +710,7 @@ async def test_every_holder_hears_that_auto_attach_was_refused(peer: Any) -> Non
         async def fails() -> None:
             with pytest.raises(CommandRefused) as caught:
                 async with browser.targets.auto_attach(capacity=1):
-                    pytest.fail("it began")
+                    pytest.fail("the block was entered")
             errors.append(caught.value)
 
         release = browser.targets.hold_auto_attach()
@@ -720,14 +723,14 @@ async def test_every_holder_hears_that_auto_attach_was_refused(peer: Any) -> Non
         assert browser.targets.statistics().auto_attach_holders == 0
         release()
         await wait_all_tasks_blocked()
-        assert peer.methods() == ["Target.setAutoAttach"]  # nothing is on that could be switched off
+        assert peer.methods() == ["Target.setAutoAttach"]  # auto-attach is off, so it is not disabled
         peer.rules["Target.setAutoAttach"] = works
         async with browser.targets.auto_attach(capacity=1) as sessions:
             assert (await sessions.receive()).target_id == "T1"
 
 
-async def test_a_late_refusal_is_that_of_its_own_holders(peer: Any) -> None:
-    """Who left before it came has asked for the end; who came after that asked anew."""
+async def test_a_late_refusal_does_not_reach_later_holders(peer: Any) -> None:
+    """The first holder left before the refusal and disabled auto-attach; the second enabled it again."""
     Targets(peer, "T1")
     works = peer.rules["Target.setAutoAttach"]
     peer.rules["Target.setAutoAttach"] = lambda _command: None
@@ -742,9 +745,9 @@ async def test_a_late_refusal_is_that_of_its_own_holders(peer: Any) -> None:
             assert browser.targets.statistics().auto_attach_holders == 1
 
 
-async def test_auto_attach_that_is_cancelled_at_its_beginning(peer: Any) -> None:
-    there = Targets(peer)
-    there.mute.add(RECURSION)
+async def test_an_auto_attach_cancelled_before_its_reply_is_disabled(peer: Any) -> None:
+    chromium = Targets(peer)
+    chromium.mute.add(RECURSION)
     async with peer.open() as browser:
         with trio.move_on_after(0.01):
             async with browser.targets.auto_attach(capacity=9):
@@ -752,25 +755,25 @@ async def test_auto_attach_that_is_cancelled_at_its_beginning(peer: Any) -> None
         await wait_all_tasks_blocked()
         assert [each["params"]["autoAttach"] for each in peer.of(RECURSION)] == [True, False]
         assert browser.targets.statistics().auto_attach_holders == 0
-        there.speak()
-        there.appear("T1")
-        there.attach("T1")
+        chromium.unmute()
+        chromium.appear("T1")
+        chromium.attach("T1")
         await wait_all_tasks_blocked()
         assert not peer.of(RESUME)
 
 
-async def test_auto_attach_may_begin_again(peer: Any) -> None:
-    there = Targets(peer, "T1")
+async def test_auto_attach_may_be_used_again(peer: Any) -> None:
+    chromium = Targets(peer, "T1")
     async with peer.open() as browser:
         for _ in range(2):
             async with browser.targets.auto_attach(capacity=9) as pages:
                 assert await received(pages, 1) == ["T1"]
-            for session in list(there.sessions):
-                there.end(session)
+            for session in list(chromium.sessions):
+                chromium.end(session)
             await wait_all_tasks_blocked()
 
 
-async def test_the_end_of_the_link_ends_what_the_bridge_hands_out(peer: Any) -> None:
+async def test_the_end_of_the_link_ends_every_wait_on_the_bridge(peer: Any) -> None:
     Targets(peer)
     async with peer.open() as browser, browser.targets.auto_attach(capacity=9) as pages:
         subscription, expectation = browser.targets.subscribe(capacity=9), browser.targets.expect_new()
@@ -785,14 +788,14 @@ async def test_the_end_of_the_link_ends_what_the_bridge_hands_out(peer: Any) -> 
 
 
 async def test_a_full_outbox_does_not_end_the_link_or_leave_a_target_paused(peer: Any) -> None:
-    """What the bridge sends is bounded by the targets, and stands outside of the bound for callers."""
-    there = Targets(peer)
+    """The commands of the bridge are bounded by the number of targets, and exempt from the callers' bound."""
+    chromium = Targets(peer)
     async with peer.open() as browser, browser.targets.auto_attach(capacity=9) as pages:
         peer.stalled = True
         for _ in range(4):
             browser.send_nowait("A.a", {"text": "x" * (17 * 2**20)})
-        there.appear("T1")
-        there.attach("T1", waiting=True)
+        chromium.appear("T1")
+        chromium.attach("T1", waiting=True)
         assert await received(pages, 1) == ["T1"]
         assert browser.statistics().closed is None
         peer.flow()
@@ -800,8 +803,8 @@ async def test_a_full_outbox_does_not_end_the_link_or_leave_a_target_paused(peer
     peer.commands.clear()
 
 
-async def test_odd_announcements_are_no_harm(peer: Any) -> None:
-    there = Targets(peer, "T1")
+async def test_odd_announcements_do_no_harm(peer: Any) -> None:
+    chromium = Targets(peer, "T1")
     async with peer.open() as browser, browser.targets.auto_attach(capacity=9) as pages:
         assert await received(pages, 1) == ["T1"]
         subscription = browser.targets.subscribe(capacity=9)
@@ -816,29 +819,29 @@ async def test_odd_announcements_are_no_harm(peer: Any) -> None:
             subscription.receive_nowait()
         assert browser.statistics().closed is None
         assert list(browser.sessions) == ["S1"]
-        there.appear("T2")
+        chromium.appear("T2")
         assert (await subscription.receive()).target.target_id == "T2"
 
 
-async def test_a_session_that_ends_takes_its_nested_ones_along(peer: Any) -> None:
-    there = Targets(peer, "T1")
+async def test_the_end_of_a_session_ends_its_nested_sessions(peer: Any) -> None:
+    chromium = Targets(peer, "T1")
     async with peer.open() as browser, browser.targets.auto_attach(capacity=9) as pages:
         page = await pages.receive()
-        there.appear("F1", "iframe")
-        there.attach("F1", parent=page.session_id)
+        chromium.appear("F1", "iframe")
+        chromium.attach("F1", parent=page.session_id)
         frame = await pages.receive()
-        there.end(page.session_id)
+        chromium.end(page.session_id)
         await wait_all_tasks_blocked()
         assert not frame.open
         assert not browser.sessions
 
 
-async def check_ids(browser: BrowserSession) -> None:
+async def assert_attach_accepts_ids(browser: BrowserSession) -> None:
     assert await browser.targets.attach(TargetId("T1")) is browser.sessions[SessionId("S1")]
 
 
-async def test_ids_are_plain_strings_too(peer: Any) -> None:
+async def test_ids_may_be_plain_strings(peer: Any) -> None:
     Targets(peer, "T1")
     async with peer.open() as browser:
         await browser.targets.attach("T1")
-        await check_ids(browser)
+        await assert_attach_accepts_ids(browser)

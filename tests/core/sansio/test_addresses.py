@@ -1,4 +1,4 @@
-"""Addresses: read, written, redacted; and what an HTTP endpoint's answer means. No trio in here."""
+"""Addresses: parsing, writing and redaction; and the answers of the HTTP endpoint. No trio is used."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from cdp_core.sansio.addresses import (
 
 UUID = "60698496-f4d8-43c3-9665-b3ea8a7d744b"
 ASKED = EndpointAddress(scheme="http", host="127.0.0.1", port=9222)
-lawful = settings(deadline=None)  # how long a machine takes is no law
+without_deadline = settings(deadline=None)  # the speed of the machine is not under test
 
 
 def refusal(call: Callable[[], object]) -> DiscoveryError:
-    """The DiscoveryError of a call: it says a sentence, is redacted, and drags no other exception's text along."""
+    """Return the `DiscoveryError` of a call; assert that it is a sentence and chains no other exception."""
     with pytest.raises(DiscoveryError) as caught:
         call()
     error = caught.value
@@ -47,8 +47,8 @@ def refusal(call: Callable[[], object]) -> DiscoveryError:
     return error
 
 
-def seen(error: BaseException) -> str:
-    """All that anybody would show of an error."""
+def all_text_of(error: BaseException) -> str:
+    """Return every text form of an error: its traceback line, its repr and its fields."""
     return "".join(traceback.format_exception_only(type(error), error)) + repr(error) + repr(vars(error))
 
 
@@ -76,7 +76,7 @@ def seen(error: BaseException) -> str:
         ("9222", ("http", "127.0.0.1", 9222, "/", "")),
     ],
 )
-def test_forms(text: str, parts: tuple[str, str, int, str, str]) -> None:
+def test_every_form_of_an_address_is_parsed(text: str, parts: tuple[str, str, int, str, str]) -> None:
     scheme, host, port, path, query = parts
     assert looks_like_address(text)
     address = parse_address(text)
@@ -84,7 +84,7 @@ def test_forms(text: str, parts: tuple[str, str, int, str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "expected"),
     [
         ("", "not an address of a browser"),
         ("localhost", "write it as ws://"),
@@ -114,9 +114,9 @@ def test_forms(text: str, parts: tuple[str, str, int, str, str]) -> None:
         ("ws://us er@h/", "User name and password"),
     ],
 )
-def test_what_is_no_address_is_refused_in_words(text: str, says: str) -> None:
+def test_an_invalid_address_is_refused_with_an_explanation(text: str, expected: str) -> None:
     error = refusal(lambda: parse_address(text))
-    assert says in str(error)
+    assert expected in str(error)
     assert error.stage == "address"
     assert error.address in ("…", "ws://…")
 
@@ -128,13 +128,13 @@ def test_paths_do_not_look_like_addresses(path: str) -> None:
     assert not looks_like_address(path)
 
 
-def test_an_address_cannot_be_made_wrong() -> None:
+def test_an_address_cannot_be_changed_into_an_invalid_one() -> None:
     for change in ({"host": "[::1]"}, {"host": "fe80::1%eth0"}, {"path": "x"}, {"query": "a#b"}, {"userinfo": "a/b"}):
         with pytest.raises(InvalidArgument):
             attrs.evolve(ASKED, **change)
 
 
-def test_parts_of_a_request() -> None:
+def test_an_address_gives_the_parts_of_a_request() -> None:
     plain = parse_address("ws://h:80/x?y=1")
     assert (plain.host_header, plain.target, plain.url) == ("h", "/x?y=1", "ws://h/x?y=1")
     assert (plain.is_websocket, plain.is_secure) == (True, False)
@@ -158,7 +158,7 @@ def test_parts_of_a_request() -> None:
         ("/", None),
     ],
 )
-def test_a_browser_has_an_id_in_its_own_address_alone(path: str, browser: str | None) -> None:
+def test_only_the_address_of_a_browser_has_a_browser_id(path: str, browser: str | None) -> None:
     assert parse_address(f"ws://h:1{path}?token=x").browser_id == browser
 
 
@@ -177,14 +177,14 @@ def test_credentials_become_a_header() -> None:
         *((h, False) for h in ("", "notlocalhost", "localhost.example", "10.0.0.1", "::2", "0.0.0.0", "h", "127.1")),
     ],
 )
-def test_loopback(host: str, loopback: bool) -> None:
+def test_loopback_hosts_are_recognised(host: str, loopback: bool) -> None:
     assert is_loopback(host) is loopback
 
 
-# ── the file ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── DevToolsActivePort ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_port_file() -> None:
+def test_a_port_file_is_parsed() -> None:
     path = f"/devtools/browser/{UUID}"
     assert parse_devtools_active_port(f"9222\n{path}") == parse_address(f"ws://127.0.0.1:9222{path}")
     assert parse_devtools_active_port(f" 9222\r\n{path}\r\n\r\n") == parse_address(f"ws://127.0.0.1:9222{path}")
@@ -194,14 +194,14 @@ def test_the_port_file() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\0", "x", "0", "99999", "9" * 5000, "-1", "٣", f"9222\n{UUID}", "1\n/ü"])
-def test_a_port_file_that_is_none(text: str) -> None:
+def test_a_malformed_port_file_is_refused(text: str) -> None:
     error = refusal(lambda: parse_devtools_active_port(text, source="/tmp/DevToolsActivePort"))
     assert ("is empty" if not text.strip() else "check that it is the right file") in str(error)
     assert (error.stage, error.address) == ("address", "/tmp/DevToolsActivePort")
-    assert UUID not in seen(error)
+    assert UUID not in all_text_of(error)
 
 
-# ── what the HTTP endpoint answers ───────────────────────────────────────────────────────────────────────────────────
+# ── answers of the HTTP endpoint ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def version(url: object) -> bytes:
@@ -217,32 +217,32 @@ def version(url: object) -> bytes:
         ("http://h:1", "ws:///devtools/browser/x", "ws://h:1/devtools/browser/x"),
     ],
 )
-def test_the_host_that_was_asked_is_dialled(asked: str, answered: str, dialled: str) -> None:
+def test_the_host_of_the_request_is_dialled(asked: str, answered: str, dialled: str) -> None:
     assert parse_version(version(answered), asked=parse_address(asked)).url == dialled
 
 
 @pytest.mark.parametrize(
     "url", [None, 7, "", "http://h/x", "ws://h/a b", "ws://h/ü", "ws://h/#x", "/devtools/browser/x"]
 )
-def test_an_answer_without_a_websocket(url: object) -> None:
+def test_an_answer_without_a_websocket_url_is_refused(url: object) -> None:
     error = refusal(lambda: parse_version(version(url), asked=ASKED))
     assert (error.stage, error.address) == ("cdp", "http://127.0.0.1:9222/")
     assert "names no webSocketDebuggerUrl" in str(error)
 
 
 @pytest.mark.parametrize("body", [b"[]", b'"x"', b"null", b"{}", b'{"webSocketDebuggerUrl": {}}'])
-def test_json_that_is_no_version(body: bytes) -> None:
+def test_json_without_a_websocket_url_is_refused(body: bytes) -> None:
     assert refusal(lambda: parse_version(body, asked=ASKED)).stage == "cdp"
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"\xff\xfe\xfd", b"[" * 200_000, b'{"a": ' + b"9" * 5000 + b"}"])
-def test_an_answer_that_is_not_json(body: bytes) -> None:
+def test_an_answer_that_is_not_json_is_refused(body: bytes) -> None:
     for parse in (parse_version, parse_list, parse_protocol):
         error = refusal(lambda parse=parse: parse(body, asked=ASKED))
-        assert error.stage == "http" or b"9" in body  # long integers are read where Python has no limit for them
+        assert error.stage == "http" or b"9" in body  # Python without a limit for digits reads long integers
 
 
-def test_the_list_of_targets() -> None:
+def test_a_list_of_targets_is_parsed() -> None:
     body = json.dumps(
         [
             {
@@ -268,26 +268,26 @@ def test_the_list_of_targets() -> None:
 
 
 @pytest.mark.parametrize("body", [b"{}", b"null", b"[7]", b"[{}]", b'[{"id": 7}]', b'[{"id": "T"}, null]'])
-def test_a_list_that_is_none(body: bytes) -> None:
+def test_a_malformed_list_of_targets_is_refused(body: bytes) -> None:
     error = refusal(lambda: parse_list(body, asked=ASKED))
     assert error.stage == "cdp"
     assert "is not a list of targets" in str(error)
 
 
-def test_the_description_of_the_protocol() -> None:
+def test_a_protocol_description_is_parsed() -> None:
     described = {"version": {"major": "1", "minor": "3"}, "domains": []}
     assert parse_protocol(json.dumps(described).encode(), asked=ASKED) == described
 
 
 @pytest.mark.parametrize("body", [b"[]", b"null", b"{}", b'{"domains": {}}'])
-def test_a_description_that_is_none(body: bytes) -> None:
+def test_a_malformed_protocol_description_is_refused(body: bytes) -> None:
     error = refusal(lambda: parse_protocol(body, asked=ASKED))
     assert error.stage == "cdp"
     assert "is not a protocol description" in str(error)
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "location", "says"),
+    ("status", "body", "location", "expected"),
     [
         (500, b"Host header is specified and is not an IP address or localhost.", None, "give the IP address"),
         (500, b"", None, "HTTP 500 instead of 200"),
@@ -301,14 +301,16 @@ def test_a_description_that_is_none(body: bytes) -> None:
         (503, b"s3cr3t", "s3cr3t", "HTTP 503 instead of 200"),
     ],
 )
-def test_what_a_status_means(status: int, body: bytes, location: str | None, says: str) -> None:
+def test_a_status_other_than_200_is_refused_with_an_explanation(
+    status: int, body: bytes, location: str | None, expected: str
+) -> None:
     error = refusal(lambda: check_status(status, asked=ASKED, body=body, location=location))
-    assert says in str(error)
+    assert expected in str(error)
     assert (error.stage, error.status) == ("http", status)
-    assert "s3cr3t" not in seen(error)
+    assert "s3cr3t" not in all_text_of(error)
 
 
-def test_a_status_of_200_is_right() -> None:
+def test_a_status_of_200_is_accepted() -> None:
     check_status(200, asked=ASKED, body=b"", location="/x")
 
 
@@ -326,11 +328,11 @@ def test_a_status_of_200_is_right() -> None:
         ("http://h:1/a/b/?t=1", "/a/b/json/version?t=1"),
     ],
 )
-def test_where_the_question_goes(asked: str, target: str) -> None:
+def test_a_request_keeps_the_prefix_and_the_query_of_the_address(asked: str, target: str) -> None:
     assert http_get_request(parse_address(asked), "/json/version", headers={})[0] == target
 
 
-def test_headers_of_the_question() -> None:
+def test_a_request_has_the_default_headers_and_the_given_ones() -> None:
     asked = parse_address("http://u:p@h:9222")
     target, lines = http_get_request(asked, "/json/list", headers={})
     assert target == "/json/list"
@@ -363,10 +365,10 @@ def test_headers_of_the_question() -> None:
         ("Content-Length", "s3cr3t"),
     ],
 )
-def test_headers_that_http_cannot_carry(name: str, value: str) -> None:
+def test_headers_that_http_cannot_carry_are_refused(name: str, value: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         http_get_request(ASKED, "/json/version", headers={name: value})
-    assert "s3cr3t" not in seen(caught.value)
+    assert "s3cr3t" not in all_text_of(caught.value)
 
 
 def test_headers_are_a_mapping_with_each_name_once() -> None:
@@ -402,12 +404,12 @@ def test_headers_are_a_mapping_with_each_name_once() -> None:
         ("", "…"),
     ],
 )
-def test_what_is_shown(url: str, shown: str) -> None:
+def test_redaction_hides_credentials_ids_and_queries(url: str, shown: str) -> None:
     assert redact(url) == shown
 
 
 def tokens(alphabet: st.SearchStrategy[str] | str) -> st.SearchStrategy[str]:
-    """Six characters at least. The mark in each stands in no word that may be shown, so that no chance makes it one."""
+    """Draw tokens of six characters or more, with a mark that occurs in no text that may be shown."""
     return st.builds("{}Q7{}".format, st.text(alphabet, max_size=20), st.text(alphabet, min_size=4, max_size=20))
 
 
@@ -428,7 +430,7 @@ PLACES = [
 ]
 
 
-@lawful
+@without_deadline
 @given(st.sampled_from(PLACES), st.one_of(TOKENS, WILD_TOKENS))
 @example("ws://user:{}@host:1/x", "abcdef/ghi")
 @example("ws://{}@host/", "abc:123/defghi")
@@ -438,7 +440,7 @@ def test_no_token_is_ever_shown(place: str, token: str) -> None:
     try:
         address = parse_address(url)
     except DiscoveryError as error:
-        shown = seen(error)
+        shown = all_text_of(error)
     else:
         bodies = (b"", b"{}", b"[{}]")
         errors = [
@@ -447,21 +449,21 @@ def test_no_token_is_ever_shown(place: str, token: str) -> None:
             for p in (parse_version, parse_list, parse_protocol)
         ]
         errors.append(refusal(lambda: check_status(302, asked=address, body=b"", location=url)))
-        shown = "".join([str(address), repr(address), f"{address}", *map(seen, errors)])
+        shown = "".join([str(address), repr(address), f"{address}", *map(all_text_of, errors)])
     assert token not in shown + redact(url)
 
 
 # ── laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-NEARLY = st.lists(
+NEARLY_ADDRESSES = st.lists(
     st.sampled_from(
         ["ws://", "http://", "wss:", "//", "/", "@", ":", "?", "#", "[", "]", "::1", "127.0.0.1", "h", "9222", "%", "é"]
     )
 ).map("".join)
 
 
-@lawful
-@given(st.sampled_from([parse_address, parse_devtools_active_port]), st.one_of(st.text(), NEARLY))
+@without_deadline
+@given(st.sampled_from([parse_address, parse_devtools_active_port]), st.one_of(st.text(), NEARLY_ADDRESSES))
 @example(parse_address, "ws://[")
 @example(parse_address, "ws://h:99999999999999999999/")
 @example(parse_address, ":" * 5000)
@@ -480,7 +482,7 @@ def test_any_text_is_read_or_refused(read: Callable[[str], EndpointAddress], tex
 JSON = st.recursive(st.one_of(st.none(), st.text(), st.integers()), st.lists).map(json.dumps).map(str.encode)
 
 
-@lawful
+@without_deadline
 @given(st.sampled_from([parse_version, parse_list, parse_protocol]), st.one_of(st.binary(), JSON))
 def test_any_body_is_read_or_refused(parse: Callable[..., object], body: bytes) -> None:
     try:
@@ -498,7 +500,7 @@ def printable(without: str) -> st.SearchStrategy[str]:
     return st.text([c for c in PRINTABLE if c not in without])
 
 
-@lawful
+@without_deadline
 @given(
     st.builds(
         EndpointAddress,
@@ -510,7 +512,7 @@ def printable(without: str) -> st.SearchStrategy[str]:
         userinfo=printable("/?#"),
     )
 )
-def test_round_trip(address: EndpointAddress) -> None:
+def test_an_address_survives_its_url_pickle_and_copy(address: EndpointAddress) -> None:
     assert parse_address(address.url) == address
     assert pickle.loads(pickle.dumps(address)) == address
     assert copy.copy(address) == address
@@ -519,7 +521,7 @@ def test_round_trip(address: EndpointAddress) -> None:
         assert parse_address(str(address).replace("…", "x")).host == address.host
 
 
-@lawful
+@without_deadline
 @given(st.one_of(TOKENS, WILD_TOKENS))
 def test_an_answer_cannot_choose_the_host(host: str) -> None:
     try:

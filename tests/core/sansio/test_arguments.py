@@ -1,4 +1,4 @@
-"""A caller's arguments: what is plain JSON, what becomes plain JSON, and what is refused with its place."""
+"""Arguments of callers: plain JSON, values that become plain JSON, and values refused with their path."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OBJECTS = st.dictionaries(
 
 
 def exact(value: Any) -> Any:
-    """A value that equals only what is the same: 1, 1.0 and True are three."""
+    """Return a form of a value that compares types too: 1, 1.0 and True differ."""
     if isinstance(value, dict):
         return {key: exact(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -67,7 +67,7 @@ def params_of(octets: bytes) -> Any:
 
 
 @given(params=OBJECTS)
-def test_json_is_plain_and_a_subclass_in_it_is_not(params: dict[str, Any]) -> None:
+def test_json_is_plain_but_subclasses_nan_and_other_keys_are_not(params: dict[str, Any]) -> None:
     assert is_plain_json(params)
     assert is_plain_json([1.5, params])
     assert not is_plain_json({**params, "more": [Text("x")]})
@@ -89,7 +89,7 @@ def test_json_is_plain_and_a_subclass_in_it_is_not(params: dict[str, Any]) -> No
         ({}, {}),
     ],
 )
-def test_what_means_json_is_sent_as_json(params: Any, expected: Any) -> None:
+def test_values_with_a_json_form_are_sent_as_json(params: Any, expected: Any) -> None:
     assert exact(params_of(encode_command(ONE, "M.m", params, None))) == exact(expected)
 
 
@@ -114,7 +114,7 @@ def test_what_means_json_is_sent_as_json(params: Any, expected: Any) -> None:
         (UserDict({"a": Raw(b"1")}), "params.a is of type Raw"),
     ],
 )
-def test_what_json_cannot_say_is_refused_by_its_place(params: Any, path: str) -> None:
+def test_a_value_without_a_json_form_is_refused_with_its_path(params: Any, path: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
         encode_command(ONE, "M.m", params, None)
     assert path in str(refused.value)
@@ -125,17 +125,17 @@ def test_what_json_cannot_say_is_refused_by_its_place(params: Any, path: str) ->
     bad=st.sampled_from([math.nan, math.inf, -math.inf, b"x", {1}, object()]),
     path=st.lists(st.sampled_from(["k", 0]), max_size=4),
 )
-def test_one_bad_value_anywhere_is_refused(params: dict[str, Any], bad: object, path: list[str | int]) -> None:
+def test_one_bad_value_at_any_path_is_refused(params: dict[str, Any], bad: object, path: list[str | int]) -> None:
     assume("bad" not in params)
     value: Any = bad
-    place = "params.bad"
+    expected_path = "params.bad"
     for step in reversed(path):
         value = {"k": value} if step == "k" else [value]
     for step in path:
-        place += ".k" if step == "k" else "[0]"
+        expected_path += ".k" if step == "k" else "[0]"
     with pytest.raises(InvalidArgument) as refused:
         encode_command(ONE, "M.m", {**params, "bad": value}, None)
-    assert f"{place} is" in str(refused.value)
+    assert f"{expected_path} is" in str(refused.value)
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────────────────────────────

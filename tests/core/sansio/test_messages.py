@@ -1,7 +1,7 @@
-"""One message, there and back: nothing that a peer sends raises, and every way of reading it says the same.
+"""Decoding and encoding of one message: no input raises, and every decoder reads it the same.
 
-There are three ways: the strict decoder in C, the tolerant one for what it declines, and the one for large messages,
-whose buffer is used again. `meaning` is what a message says, whichever way it was read; the laws compare meanings.
+Three decoders exist: the strict one in C, the tolerant one for messages that it declines, and the one for large
+messages in a reused buffer. `meaning` reduces a decoded message to comparable fields; the laws compare meanings.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from cdp_core.sansio.structs import DECODE_ERRORS, Raw
 ONE = CommandId(1)
 
 
-# ── the three ways ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the three decoders ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def by_bytes(octets: bytes) -> Incoming:
@@ -51,28 +51,28 @@ def by_bytearray(octets: bytes) -> Incoming:
 
 
 def by_buffer(octets: bytes) -> Incoming:
-    """A view of a buffer that the transport uses again as soon as the message was read."""
+    """Decode a view of a buffer that the transport reuses right after the read."""
     buffer = bytearray(octets)
     message = decode(memoryview(buffer))
     buffer[:] = b"#" * len(buffer)
     return message
 
 
-def by_tolerant_rung(octets: bytes) -> Incoming:
+def by_tolerant_decoder(octets: bytes) -> Incoming:
     return messages._decode_tolerantly(octets)
 
 
-WAYS: list[Callable[[bytes], Incoming]] = [by_bytes, by_bytearray, by_buffer, by_tolerant_rung]
+DECODERS: list[Callable[[bytes], Incoming]] = [by_bytes, by_bytearray, by_buffer, by_tolerant_decoder]
 
 Meaning = tuple[Any, ...]
 
 
 def meaning(message: Incoming) -> Meaning:
-    """What a message says."""
+    """Return the fields of a decoded message, as comparable values."""
     if isinstance(message, Event):
-        return ("event", message.method, message.session_id, opened(lambda: message.params))
+        return ("event", message.method, message.session_id, value_or_unreadable(lambda: message.params))
     if isinstance(message, Result):
-        return ("result", message.id, message.session_id, opened(lambda: message.value))
+        return ("result", message.id, message.session_id, value_or_unreadable(lambda: message.value))
     if isinstance(message, Refusal):
         return ("refusal", message.id, message.code, message.message, message.data, message.session_id)
     if isinstance(message, OrphanError):
@@ -80,7 +80,7 @@ def meaning(message: Incoming) -> Meaning:
     return ("malformed", message.id, message.session_id, message.reason, message.size)
 
 
-def opened(read: Callable[[], Any]) -> Any:
+def value_or_unreadable(read: Callable[[], Any]) -> Any:
     try:
         return exact(read())
     except RemoteProtocolError:
@@ -88,7 +88,7 @@ def opened(read: Callable[[], Any]) -> Any:
 
 
 def exact(value: Any) -> Any:
-    """A value that equals only what is the same: 1, 1.0 and True are three, NaN is one."""
+    """Return a form of a value that compares types too: 1, 1.0 and True differ, and NaN equals itself."""
     if isinstance(value, dict):
         return {key: exact(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -112,7 +112,7 @@ sessions = st.none() | words
 
 @st.composite
 def legal_messages(draw: st.DrawFn) -> dict[str, Any]:
-    """What a browser may send, in the order in which Chromium writes it."""
+    """Draw a message that a browser may send, with its keys in Chromium's order."""
     kind = draw(st.sampled_from(["event", "event", "result", "refusal", "orphan"]))
     message: dict[str, Any] = {}
     if kind in ("result", "refusal"):
@@ -133,8 +133,8 @@ def legal_messages(draw: st.DrawFn) -> dict[str, Any]:
     return message
 
 
-def meant(message: dict[str, Any]) -> Meaning:
-    """What a legal message says."""
+def expected_meaning(message: dict[str, Any]) -> Meaning:
+    """Return the meaning that a decoder must give a legal message."""
     session, error = message.get("sessionId"), message.get("error")
     if "method" in message:
         return ("event", message["method"], session, exact(message.get("params", {})))
@@ -162,24 +162,24 @@ def text_of(message: Any, *, ascii_only: bool = False, spaced: bool = False) -> 
         return json.dumps(message, separators=separators).encode()
 
 
-# ── every way says the same ──────────────────────────────────────────────────────────────────────────────────────────
+# ── every decoder reads the same ─────────────────────────────────────────────────────────────────────────────────────
 
 
 @given(message=legal_messages(), ascii_only=st.booleans(), spaced=st.booleans())
 @example(message={"method": "M.m", "params": {"s": "\ud800"}}, ascii_only=True, spaced=False)
 @example(message={"id": 1, "result": {"s": "\udfff", "n": 2**70}, "sessionId": "S"}, ascii_only=True, spaced=False)
-def test_a_legal_message_means_what_it_says(message: dict[str, Any], ascii_only: bool, spaced: bool) -> None:
+def test_every_decoder_reads_a_legal_message(message: dict[str, Any], ascii_only: bool, spaced: bool) -> None:
     octets = text_of(message, ascii_only=ascii_only, spaced=spaced)
-    for way in WAYS:
-        assert meaning(way(octets)) == meant(message), way
+    for read_by in DECODERS:
+        assert meaning(read_by(octets)) == expected_meaning(message), read_by
 
 
 @given(message=legal_messages() | odd_messages, data=st.data())
-def test_the_order_of_the_keys_means_nothing(message: dict[str, Any], data: st.DataObject) -> None:
+def test_the_order_of_the_keys_does_not_matter(message: dict[str, Any], data: st.DataObject) -> None:
     keys = data.draw(st.permutations(list(message)))
     shuffled = {key: message[key] for key in keys}
-    for way in WAYS:
-        assert meaning(way(text_of(shuffled))) == meaning(way(text_of(message)))
+    for read_by in DECODERS:
+        assert meaning(read_by(text_of(shuffled))) == meaning(read_by(text_of(message)))
 
 
 @given(message=odd_messages | json_values)
@@ -193,14 +193,14 @@ def test_the_order_of_the_keys_means_nothing(message: dict[str, Any], data: st.D
 @example(message={"id": 1, "error": {"code": 1.5, "message": 5, "data": {}}})
 @example(message={"method": "M.m", "params": {"a": math.nan, "b": -math.inf}})
 @example(message={"id": math.inf, "result": {}})
-def test_every_way_says_the_same_of_any_json(message: Any) -> None:
+def test_every_decoder_reads_any_json_the_same(message: Any) -> None:
     octets = text_of(message)
-    first, *others = (meaning(way(octets)) for way in WAYS)
+    first, *others = (meaning(read_by(octets)) for read_by in DECODERS)
     assert all(other == first for other in others)
 
 
 @given(message=legal_messages())
-def test_the_strict_rung_says_what_the_tolerant_one_says(message: dict[str, Any]) -> None:
+def test_the_strict_decoder_agrees_with_the_tolerant_one(message: dict[str, Any]) -> None:
     octets = text_of(message)
     try:
         strict = messages.decode_event(octets) if octets[2] == EVENT_MARK else messages.decode_result(octets)
@@ -209,7 +209,7 @@ def test_the_strict_rung_says_what_the_tolerant_one_says(message: dict[str, Any]
     assert meaning(strict) == meaning(messages._decode_tolerantly(octets))
 
 
-def test_the_strict_rung_takes_what_browsers_write() -> None:
+def test_the_strict_decoder_accepts_what_browsers_write() -> None:
     assert isinstance(messages.decode_event(b'{"method":"M.m","params":{"a":1},"sessionId":"S"}'), Event)
     assert isinstance(messages.decode_event(b'{"method":"M.m"}'), Event)
     assert isinstance(messages.decode_result(b'{"id":1,"result":{"a":"\xc3\xa9"},"sessionId":"S"}'), Result)
@@ -231,9 +231,9 @@ def test_the_strict_rung_takes_what_browsers_write() -> None:
         ({"method": "M.m", "sessionId": ""}, ("event", "M.m", "", {})),
     ],
 )
-def test_what_is_odd_and_legal_is_read(message: dict[str, Any], expected: Meaning) -> None:
-    for way in WAYS:
-        assert meaning(way(text_of(message))) == expected
+def test_odd_legal_messages_are_read(message: dict[str, Any], expected: Meaning) -> None:
+    for read_by in DECODERS:
+        assert meaning(read_by(text_of(message))) == expected
 
 
 @pytest.mark.parametrize(
@@ -253,18 +253,20 @@ def test_what_is_odd_and_legal_is_read(message: dict[str, Any], expected: Meanin
         (None, None, None, "it is not a JSON object"),
     ],
 )
-def test_what_is_no_message_says_why(message: Any, command_id: int | None, session: str | None, reason: str) -> None:
+def test_a_malformed_message_gives_the_reason(
+    message: Any, command_id: int | None, session: str | None, reason: str
+) -> None:
     octets = text_of(message)
-    for way in WAYS:
-        assert meaning(way(octets)) == ("malformed", command_id, session, reason, len(octets))
+    for read_by in DECODERS:
+        assert meaning(read_by(octets)) == ("malformed", command_id, session, reason, len(octets))
 
 
-# ── nothing raises ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── no input raises ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def assert_harmless(octets: bytes) -> None:
-    for way in WAYS:
-        message = way(octets)
+    for read_by in DECODERS:
+        message = read_by(octets)
         assert isinstance(message, (Event, Result, Refusal, OrphanError, Malformed))
         assert meaning(message)
         repr(message)
@@ -312,10 +314,10 @@ def test_no_nesting_raises(form: bytes, begin: bytes, end: bytes, depth: int) ->
 
 @pytest.mark.parametrize("form", DEEP.values(), ids=DEEP)
 def test_no_nesting_around_the_limit_raises(form: bytes) -> None:
-    """Where reading just succeeds and writing anew just fails: found as a RecursionError of `decode`."""
+    """At these depths reading just succeeds, and writing the result again can raise RecursionError."""
     for depth in range(900, 1010):
-        for way in WAYS:
-            assert way(form % (b"[" * depth + b"]" * depth))
+        for read_by in DECODERS:
+            assert read_by(form % (b"[" * depth + b"]" * depth))
 
 
 def test_a_reply_that_cannot_be_read_still_names_its_command() -> None:
@@ -325,36 +327,36 @@ def test_a_reply_that_cannot_be_read_still_names_its_command() -> None:
         b'{"id": 77 ,"result":{',
         b'{"id":77}}',
     ):
-        for way in WAYS:
-            assert meaning(way(octets))[:2] == ("malformed", 77)
+        for read_by in DECODERS:
+            assert meaning(read_by(octets))[:2] == ("malformed", 77)
     for octets in (b'{"id":77', b'{"id":7.5,', b'{"id":77000000000,"result":{', b' {"id":77,', b'{"ID":77,'):
         assert meaning(decode(octets))[:2] == ("malformed", None)
 
 
 @pytest.mark.parametrize("number", [b"NaN", b"Infinity", b"-Infinity"])
-def test_numbers_that_json_has_not_are_no_json(number: bytes) -> None:
-    """Whichever way, the standard library's decoder would take them."""
+def test_numbers_that_json_lacks_are_malformed(number: bytes) -> None:
+    """The standard library accepts them by default, and the tolerant decoder uses it."""
     for octets in (
         b'{"method":"A.a","params":{"x":%s}}',
         b'{"method":"A.a","params":{"x":[%s],"y":"\\ud800"}}',
         b'{"params":{"x":%s},"method":"A.a"}',
     ):
-        for way in WAYS:
-            assert meaning(way(octets % number))[0] == "malformed", octets
-    for way in WAYS:
-        assert meaning(way(b'{"id":77,"result":{"x":%s}}' % number))[:2] == ("malformed", 77)
+        for read_by in DECODERS:
+            assert meaning(read_by(octets % number))[0] == "malformed", octets
+    for read_by in DECODERS:
+        assert meaning(read_by(b'{"id":77,"result":{"x":%s}}' % number))[:2] == ("malformed", 77)
     event = Event(method="A.a", raw=Raw(b'{"x":%s}' % number))
     with pytest.raises(RemoteProtocolError):
-        event.params  # noqa: B018 - the look is the test
+        event.params  # noqa: B018 - reading the property is the test
 
 
 @pytest.mark.parametrize("message", ["{}", 5, None, [b"{}"]])
-def test_what_is_no_bytes_is_its_transports_fault(message: Any) -> None:
+def test_a_message_that_is_not_bytes_raises(message: Any) -> None:
     with pytest.raises(RemoteProtocolError, match=type(message).__name__):
         decode(message)
 
 
-def test_what_is_no_utf8_is_said_to_be() -> None:
+def test_invalid_utf8_is_given_as_the_reason() -> None:
     message = decode(b'{"id":1,"note":"\xff"}')
     assert isinstance(message, Malformed)
     assert (message.reason, message.id) == ("it is not UTF-8", 1)
@@ -365,24 +367,24 @@ def test_a_malformed_message_keeps_no_text() -> None:
     assert "secret" not in repr(decode(b"secret"))
 
 
-# ── what is read late, and what is read at once ──────────────────────────────────────────────────────────────────────
+# ── params and values: read at each access, or once ──────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("raw", [b"null", b"[1]", b'"text"', b"5", b'{"a":\x01}', b'{"a":"\xff"}', b"[" * 100_000, b""])
-def test_who_touches_what_cannot_be_read_is_told(raw: bytes) -> None:
+def test_reading_malformed_params_or_values_raises(raw: bytes) -> None:
     for read in (
         lambda: Event(method="M.m", raw=Raw(raw)).params,
         lambda: Result(id=ONE, raw=Raw(raw)).value,
     ):
-        with pytest.raises(RemoteProtocolError) as told:
+        with pytest.raises(RemoteProtocolError) as caught:
             read()
-        assert told.value.close_code is None
-        assert told.value.__cause__ is None
-        assert told.value.__suppress_context__
-        assert "text" not in str(told.value)
+        assert caught.value.close_code is None
+        assert caught.value.__cause__ is None
+        assert caught.value.__suppress_context__
+        assert "text" not in str(caught.value)
 
 
-def test_params_are_read_at_each_call_and_belong_to_who_asked() -> None:
+def test_each_access_of_params_reads_a_new_object() -> None:
     event = decode(b'{"method":"M.m","params":{"a":[1]}}')
     assert isinstance(event, Event)
     event.params["a"].append(2)
@@ -403,15 +405,15 @@ def test_a_large_event_is_read_once_and_knows_its_size() -> None:
 
 
 @given(message=legal_messages(), garbage=st.binary(min_size=1, max_size=1))
-def test_nothing_that_was_read_looks_into_the_buffer(message: dict[str, Any], garbage: bytes) -> None:
+def test_a_decoded_message_does_not_use_its_buffer(message: dict[str, Any], garbage: bytes) -> None:
     buffer = bytearray(text_of(message))
     decoded = decode(memoryview(buffer))
     buffer[:] = garbage * len(buffer)
-    assert meaning(decoded) == meant(message)
-    buffer.append(0)  # a view of it that is still held would forbid this
+    assert meaning(decoded) == expected_meaning(message)
+    buffer.append(0)  # raises BufferError if a view of the buffer is still held
 
 
-# ── outward ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── encoding ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class Text(str):
@@ -441,7 +443,7 @@ def params_of(octets: bytes) -> Any:
 @given(command_id=st.integers(1, 2**31 - 1), method=words, params=st.none() | objects, session=sessions)
 @example(command_id=1, method="M.m", params={"\ud800": "\udfff"}, session="\ud800")
 @example(command_id=1, method="M.m", params={"a": 2**64, "b": -(2**63) - 1}, session=None)
-def test_a_command_is_read_as_it_was_meant(
+def test_an_encoded_command_reads_back_equal(
     command_id: int, method: str, params: dict[str, Any] | None, session: str | None
 ) -> None:
     octets = encode_command(CommandId(command_id), method, params, None if session is None else SessionId(session))
@@ -475,16 +477,16 @@ def cyclic_dict() -> dict[str, Any]:
 @pytest.mark.parametrize(
     "bad", [cyclic_list(), (cyclic_list(),), cyclic_dict(), UserDict(cyclic_dict()), nested(20_000)]
 )
-def test_what_contains_itself_or_is_too_deep_is_refused(bad: Any) -> None:
+def test_cyclic_or_too_deep_params_are_refused(bad: Any) -> None:
     with pytest.raises(InvalidArgument, match="nested too deeply"):
         encode_command(ONE, "M.m", {"a": bad}, None)
 
 
-@pytest.mark.parametrize("beside", ["x", "\ud800", 2**70])
-def test_any_depth_is_sent_or_refused(beside: Any) -> None:
-    """What one writer can still say may be too deep for the other: found as a RecursionError of `encode_command`."""
+@pytest.mark.parametrize("sibling", ["x", "\ud800", 2**70])
+def test_any_depth_is_sent_or_refused(sibling: Any) -> None:
+    """A depth that one encoder can still write may raise RecursionError in the other."""
     for depth in range(900, 1010):
-        params = {"a": beside, "b": nested(depth)}
+        params = {"a": sibling, "b": nested(depth)}
         try:
             octets = encode_command(ONE, "M.m", params, None)
         except InvalidArgument:
@@ -492,24 +494,24 @@ def test_any_depth_is_sent_or_refused(beside: Any) -> None:
         assert octets.count(b"[") == depth + 1
 
 
-def test_an_integer_that_python_does_not_write_is_refused() -> None:
-    """Found as a bare ValueError of `encode_command`."""
+def test_an_integer_with_too_many_digits_is_refused() -> None:
+    """Python itself raises a bare ValueError for it."""
     assert params_of(encode_command(ONE, "M.m", {"a": 10**400}, None)) == {"a": 10**400}
     with pytest.raises(InvalidArgument, match="digits"):
         encode_command(ONE, "M.m", {"a": 10**5000}, None)
 
 
-def test_encoding_changes_nothing() -> None:
+def test_encoding_does_not_change_the_params() -> None:
     params = {"a": (1, Text("x")), "b": [1]}
     encode_command(ONE, "M.m", params, None)
     assert params == {"a": (1, Text("x")), "b": [1]}
     assert type(params["a"]) is tuple
 
 
-# ── what values are ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── types of messages and commands ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_can_be_sent_typed_is_known_by_its_members() -> None:
+def test_a_typed_command_is_recognised_by_its_members() -> None:
     class Navigate:
         method = "Page.navigate"
 
@@ -535,7 +537,7 @@ def test_messages_are_frozen() -> None:
             message.session_id = SessionId("S")  # type: ignore[misc, union-attr]
 
 
-def test_what_decoders_decline_is_named() -> None:
+def test_decoders_raise_the_listed_errors() -> None:
     with pytest.raises(DECODE_ERRORS):
         messages.decode_event(b"nonsense")
     with pytest.raises(DECODE_ERRORS):

@@ -1,4 +1,4 @@
-"""The framing of the pipe: borders, limits, counts, and that a large text costs linear time."""
+"""The framing of the pipe: borders, limits, counts, and the linear cost of a large text."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ def portions(data: bytes, cuts: list[int]) -> list[bytes]:
     return [data[start:stop] for start, stop in itertools.pairwise(borders)]
 
 
-# ── what goes in comes out ───────────────────────────────────────────────────────────────────────────────────────────
+# ── round trips ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @given(texts=texts, cuts=st.lists(st.integers(0, 400), max_size=12))
 @example(texts=[b"ab"], cuts=[0, 1, 2, 2, 3])
 def test_any_portions_give_the_same_texts(texts: list[bytes], cuts: list[int]) -> None:
     reader = PipeReader(LIMIT)
-    got: list[Payload] = []
+    received: list[Payload] = []
     for portion in portions(b"".join(map(frame_pipe, texts)), cuts):
-        got += reader.feed(portion)
-    assert got == texts
+        received += reader.feed(portion)
+    assert received == texts
     assert reader.unfinished == 0
     assert reader.empty_texts == 0
     assert reader.violation is None
 
 
 @given(texts=texts, empty=st.integers(1, 5), cuts=st.lists(st.integers(0, 400), max_size=12))
-def test_empty_texts_are_counted_and_nothing_else(texts: list[bytes], empty: int, cuts: list[int]) -> None:
+def test_empty_texts_are_only_counted(texts: list[bytes], empty: int, cuts: list[int]) -> None:
     reader = PipeReader(LIMIT)
-    got: list[Payload] = []
+    received: list[Payload] = []
     for portion in portions(b"\0" * empty + b"\0".join([*texts, b""]), cuts):
-        got += reader.feed(portion)
-    assert got == texts
+        received += reader.feed(portion)
+    assert received == texts
     assert reader.empty_texts == empty
 
 
@@ -60,11 +60,11 @@ def test_a_text_is_kept_back_until_it_is_whole() -> None:
     assert reader.unfinished == 1
 
 
-def test_a_newline_separates_nothing() -> None:
+def test_a_newline_is_not_a_separator() -> None:
     assert PipeReader(LIMIT).feed(b"a\nb\n\0") == [b"a\nb\n"]
 
 
-def test_what_is_no_utf8_is_not_judged_here() -> None:
+def test_invalid_utf8_passes_the_framing() -> None:
     assert PipeReader(LIMIT).feed(b"\xff\0") == [b"\xff"]
 
 
@@ -89,10 +89,10 @@ BEGIN = b'{"id":9,"result":{'
 def test_a_text_above_the_limit_ends_the_reading(before: list[bytes], size: int, ended: bool, cuts: list[int]) -> None:
     reader = PipeReader(LIMIT)
     data = b"".join(map(frame_pipe, before)) + BEGIN + b"x" * (size - len(BEGIN)) + (b"\0after\0" if ended else b"")
-    got: list[Payload] = []
+    received: list[Payload] = []
     for portion in portions(data, cuts):
-        got += reader.feed(portion)
-    assert got == before
+        received += reader.feed(portion)
+    assert received == before
     assert reader.violation is not None
     assert reader.violation.code == 1009
     assert str(LIMIT) in reader.violation.text
@@ -105,22 +105,22 @@ def test_a_text_above_the_limit_ends_the_reading(before: list[bytes], size: int,
     assert reader.feed(b"more\0") == []
 
 
-def test_the_limit_is_judged_before_the_text_has_ended() -> None:
+def test_the_limit_applies_before_the_text_has_ended() -> None:
     reader = PipeReader(LIMIT)
     reader.feed(b"x" * LIMIT)
     assert reader.violation is None
     reader.feed(b"x")
     assert reader.violation is not None
-    assert reader.unfinished == 0  # and nothing of it is kept
+    assert reader.unfinished == 0  # no part of it is kept
 
 
 @pytest.mark.parametrize("limit", [LIMIT - 1, None, "4096", 4096.0])
-def test_a_senseless_limit_is_refused(limit: Any) -> None:
+def test_an_invalid_limit_is_refused(limit: Any) -> None:
     with pytest.raises(InvalidArgument, match="max_message_bytes"):
         PipeReader(limit)
 
 
-# ── outward ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── outgoing frames ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_text_ends_with_one_nul() -> None:
@@ -128,7 +128,7 @@ def test_a_text_ends_with_one_nul() -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"a\0b", b"\0", b"a\0"])
-def test_what_the_peer_would_misread_is_not_framed(text: bytes) -> None:
+def test_a_text_that_is_empty_or_contains_nul_is_refused(text: bytes) -> None:
     with pytest.raises(InvalidArgument):
         frame_pipe(text)
 
@@ -137,14 +137,14 @@ def test_what_the_peer_would_misread_is_not_framed(text: bytes) -> None:
 
 
 def test_a_large_text_costs_linear_time() -> None:
-    """No clock tells it as surely: what has come moves to a larger place a few times, not with each piece."""
+    """Reallocations are surer than a clock: the partial text moves a few times, not with each piece."""
     reader = PipeReader(1 << 30)
     piece = b"x" * (1 << 14)
-    places: set[int] = set()
+    sizes: set[int] = set()
     for _ in range(4096):
         assert reader.feed(piece) == []
-        places.add(sys.getsizeof(reader._partial))
-    assert len(places) < 200
+        sizes.add(sys.getsizeof(reader._partial))
+    assert len(sizes) < 200
     assert reader.feed(b"\0") == [piece * 4096]
     assert reader.unfinished == 0
 

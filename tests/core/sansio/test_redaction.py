@@ -1,4 +1,4 @@
-"""What a peer wrote is shown in errors and logs only where it looks like what it should be."""
+"""Redaction: errors and logs show text of the peer only if it has the expected form."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from cdp_core.sansio.redaction import shown_id, shown_method, shown_type
 @example("Page.x\n", 1)
 @example("a1-._B", 1)
 @example("shared_worker", 1)
-def test_what_a_peer_says_is_shown_where_it_looks_like_what_it_should_be(word: str, times: int) -> None:
-    """Letters, digits and few signs; cut, or left away. Anything else may be the words of a page."""
+def test_text_of_a_peer_is_shown_only_in_its_expected_form(word: str, times: int) -> None:
+    """Letters, digits and a few signs are shown, cut to a length; any other text may come from a page."""
     for text in (word, word * times):
         assert re.fullmatch(r"[A-Za-z0-9]+\.[A-Za-z0-9]+|an event with an odd name", shown_method(text))
         assert re.fullmatch(r"[a-z_]+", shown_type(text))

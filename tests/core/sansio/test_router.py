@@ -1,15 +1,16 @@
-"""The laws of the router, each twice: as an example, and over histories that nobody would write down.
+"""The laws of the router, each as an example and over generated histories.
 
-A rule machine draws what a browser and an impatient caller do. Its parts, from the outside in:
+A rule machine draws the acts of a browser and of an impatient caller. Its parts, from the outside in:
 
-* `Browser` keeps the truth: which sessions live, which commands it holds. It answers late, never, twice, without session,
-  on other sessions and in texts that cannot be read; sessions die under it with their subtree, told or untold.
-* `Reference` says what the laws make of each message, in the plainest way: lists, searched from end to end. It is told
-  the meaning of a message beside its text, so it shares no reading of it with the router.
-* `RouterLaws` delivers messages in batches of any size, cuts the link at any time, and demands that the router says the
-  same as the reference; what every history must obey whatever a reference says is checked for itself (`_watch`).
+* `Browser` keeps the truth: which sessions are open, which commands it holds. It answers late, never, twice, without
+  sessionId, on other sessions and in texts that cannot be read; it ends sessions with all their children, with or
+  without an event.
+* `Reference` computes the outputs that the laws demand for each message, in the simplest way: lists, searched from end
+  to end. It gets the meaning of a message instead of its text, so it shares no parser with the router.
+* `RouterLaws` delivers messages in batches of any size, cuts the link at any time, and compares the outputs of the
+  router with those of the reference; laws of every history are checked without the reference (`_assert_order`).
 
-A machine that finds nothing proves nothing until it is seen to find something: each `Mutant` breaks one law on purpose,
+A machine that finds nothing proves nothing before it has found something: each of `MUTANTS` breaks one law on purpose,
 and the same machine must find a counterexample.
 """
 
@@ -77,11 +78,11 @@ CUT = Loss(kind="connection", reason="broken", detail="The connection broke.", c
 Plain = tuple[Any, ...]
 
 
-# ── the machine: what is said and what is meant ──────────────────────────────────────────────────────────────────────
+# ── the machine: messages and their meaning ──────────────────────────────────────────────────────────────────────────
 
 
 class Sent(NamedTuple):
-    """A command that was given an id; `serial` tells it from all others, whatever ids are worth."""
+    """A command with its id; `serial` identifies it even if two commands share an id."""
 
     serial: int
     id: int
@@ -90,7 +91,7 @@ class Sent(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """A reply on `session`; `of` is the command that it really answers, None if there never was one."""
+    """A reply on `session`; `of` is the command that it really answers, or None if no such command exists."""
 
     of: Sent | None
     id: int
@@ -98,8 +99,8 @@ class Reply(NamedTuple):
     outcome: Plain
 
 
-class Happened(NamedTuple):
-    """An event; params None means that they cannot be read."""
+class EventSent(NamedTuple):
+    """An event; `params` is None if they cannot be read."""
 
     method: str
     session: str | None
@@ -107,16 +108,16 @@ class Happened(NamedTuple):
 
 
 class Odd(NamedTuple):
-    """No message of the protocol."""
+    """Bytes that are not a message of the protocol."""
 
     reason: str
 
 
-Meaning = Reply | Happened | Odd
+Meaning = Reply | EventSent | Odd
 
 
-class Known(NamedTuple):
-    """A session that the reference takes for open."""
+class OpenSession(NamedTuple):
+    """A session that the reference considers open."""
 
     id: str
     target: str
@@ -126,12 +127,12 @@ class Known(NamedTuple):
 
 
 class Reference:
-    """What a client has to believe after each message."""
+    """The state and the outputs that a correct client has after each message."""
 
     def __init__(self) -> None:
-        self.open: list[Known] = []
+        self.open: list[OpenSession] = []
         self.waiting: list[Sent] = []
-        self.told_of_crash: set[str | None] = set()
+        self.crash_reported: set[str | None] = set()
         self.late = self.dead_by_refusal = self.abandoned = self.sent = 0
         self.anomalies: Counter[str] = Counter()
         self.lost = False
@@ -139,79 +140,79 @@ class Reference:
     def is_open(self, session: str | None) -> bool:
         return not self.lost and (session is None or any(known.id == session for known in self.open))
 
-    def hear(self, meaning: Meaning) -> list[Plain]:
+    def outputs_for(self, meaning: Meaning) -> list[Plain]:
         if self.lost:
             return []
         if isinstance(meaning, Odd):
             return [self._anomaly(meaning.reason, None, None)]
         if isinstance(meaning, Reply):
             return self._reply(meaning)
-        return self._happened(meaning)
+        return self._event_sent(meaning)
 
     def lose(self) -> list[Plain]:
         if self.lost:
             return []
         roots = [known.id for known in self.open if known.parent is None]
         order = [session for root in roots for session in self._below(root)]
-        said = self._end(list(self.waiting), lambda _sent: ("lost", "connection", CUT.reason))
-        said += self._closed(order, lambda _session: ("connection", CUT.reason))
+        outputs = self._end(list(self.waiting), lambda _sent: ("lost", "connection", CUT.reason))
+        outputs += self._closed(order, lambda _session: ("connection", CUT.reason))
         self.lost = True
-        return said
+        return outputs
 
     def _reply(self, reply: Reply) -> list[Plain]:
         sent = reply.of
         unreadable = reply.outcome == ("malformed",)
-        said = [self._anomaly("malformed", reply.session, reply.id)] if unreadable else []
+        outputs = [self._anomaly("malformed", reply.session, reply.id)] if unreadable else []
         if sent is None or sent not in self.waiting:
             if unreadable:
-                return said
+                return outputs
             if sent is not None:
                 self.late += 1
                 return []
             return [self._anomaly("unknown_id", reply.session, reply.id)]
         if reply.session == sent.session or (unreadable and reply.session is None):
-            return said + self._end([sent], lambda _sent: reply.outcome)
+            return outputs + self._end([sent], lambda _sent: reply.outcome)
         if unreadable:
-            return said
+            return outputs
         if reply.session is None and reply.outcome[:2] == ("refused", DEAD_SESSION):
             assert sent.session is not None
             self.dead_by_refusal += 1
             return self._end_session(sent.session, "refused")
         return [self._anomaly("reply_on_other_session", reply.session, reply.id)]
 
-    def _happened(self, event: Happened) -> list[Plain]:
+    def _event_sent(self, event: EventSent) -> list[Plain]:
         method, session, params = event
         if not self.is_open(session):
             return [self._anomaly("unknown_session", session, None)]
-        said: list[Plain] = [("event", method, session, params)]
+        outputs: list[Plain] = [("event", method, session, params)]
         if method not in (ATTACHED, DETACHED, CRASHED, SOME_CRASHED, RELOADED):
-            return said
+            return outputs
         if params is None:
-            return [*said, self._anomaly("unreadable_params", session, None)]
+            return [*outputs, self._anomaly("unreadable_params", session, None)]
         if method == ATTACHED:
-            return self._attached(session, params, said)
+            return self._attached(session, params, outputs)
         if method == DETACHED:
             gone = params.get("sessionId")
             if isinstance(gone, str) and self.is_open(gone):
-                said += self._end_session(gone, "detached")
+                outputs += self._end_session(gone, "detached")
         elif method == CRASHED:
-            self.told_of_crash.add(session)
-            said += self._crash([known for known in self.open if known.id == session])
+            self.crash_reported.add(session)
+            outputs += self._crash([known for known in self.open if known.id == session])
         elif method == RELOADED:
-            self.told_of_crash.discard(session)
+            self.crash_reported.discard(session)
         else:
             of_it = [known for known in self.open if known.target == params.get("targetId")]
-            said += self._crash([known for known in of_it if known.id not in self.told_of_crash])
-        return said
+            outputs += self._crash([known for known in of_it if known.id not in self.crash_reported])
+        return outputs
 
-    def _attached(self, parent: str | None, params: dict[str, Any], said: list[Plain]) -> list[Plain]:
+    def _attached(self, parent: str | None, params: dict[str, Any], outputs: list[Plain]) -> list[Plain]:
         session, info = params.get("sessionId"), params.get("targetInfo")
         if not isinstance(session, str) or not session or not isinstance(info, dict):
-            return [*said, self._anomaly("unreadable_params", parent, None)]
+            return [*outputs, self._anomaly("unreadable_params", parent, None)]
         if self.is_open(session):
-            return [*said, self._anomaly("session_open_already", session, None)]
+            return [*outputs, self._anomaly("session_open_already", session, None)]
         target, kind = info.get("targetId"), info.get("type")
-        known = Known(
+        known = OpenSession(
             id=session,
             target=target if isinstance(target, str) else "",
             type=kind if isinstance(kind, str) else "",
@@ -219,15 +220,15 @@ class Reference:
             waiting=params.get("waitingForDebugger") is True,
         )
         self.open.append(known)
-        self.told_of_crash.discard(session)
-        return [("opened", *known), *said]
+        self.crash_reported.discard(session)
+        return [("opened", *known), *outputs]
 
-    def _crash(self, hit: list[Known]) -> list[Plain]:
-        said: list[Plain] = []
+    def _crash(self, hit: list[OpenSession]) -> list[Plain]:
+        outputs: list[Plain] = []
         for known in hit:
             of_it = [sent for sent in self.waiting if sent.session == known.id]
-            said += self._end(of_it, lambda _sent: ("lost", "crash", "crashed"))
-        return said
+            outputs += self._end(of_it, lambda _sent: ("lost", "crash", "crashed"))
+        return outputs
 
     def _end_session(self, top: str, reason: str) -> list[Plain]:
         order = list(self._below(top))
@@ -236,8 +237,8 @@ class Reference:
             return reason if session == top else "parent_ended"
 
         ended = [sent for sent in self.waiting if sent.session in order]
-        said = self._end(ended, lambda sent: ("lost", "session", reason_of(sent.session)))
-        return said + self._closed(order, lambda session: ("session", reason_of(session)))
+        outputs = self._end(ended, lambda sent: ("lost", "session", reason_of(sent.session)))
+        return outputs + self._closed(order, lambda session: ("session", reason_of(session)))
 
     def _below(self, session: str) -> Iterator[str]:
         for known in [known for known in self.open if known.parent == session]:
@@ -262,7 +263,7 @@ class Reference:
 
 
 def plain(output: Output) -> Plain:
-    """An output without its prose."""
+    """Return an output as a tuple, without its explanatory text."""
     if isinstance(output, Event):
         try:
             return ("event", output.method, output.session_id, output.params)
@@ -302,7 +303,7 @@ def plain_outcome(outcome: Result | Refusal | Loss | Malformed) -> Plain:
 
 
 class Text(NamedTuple):
-    """What lies on the wire: the bytes, whether they come in a buffer that is used again, and what they mean."""
+    """A message in transit: its bytes, whether they arrive in a reused buffer, and its meaning."""
 
     octets: bytes
     in_buffer: bool
@@ -318,29 +319,29 @@ def refusal_of(sent: Sent, code: int) -> Plain:
 
 
 class Browser:
-    """The truth, and the texts on their way to the client."""
+    """The true state of the browser, and the messages in transit to the client."""
 
-    def __init__(self, *, tells_dead: bool) -> None:
-        self.tells_dead = tells_dead
+    def __init__(self, *, refuses_dead: bool) -> None:
+        self.refuses_dead = refuses_dead
         self.parents: dict[str, str | None] = {}
         self.targets: dict[str, str] = {}
         self.held: list[Sent] = []
         self.wire: deque[Text] = deque()
         self.count = 0
-        self.all_told = True  # no session died without an event, nothing false was said
+        self.all_reported = True  # every ended session had its event, and no message was false
 
     def put(self, message: dict[str, Any], meaning: Meaning, form: int) -> None:
-        """One message, as Chromium writes it, or with its members the other way round, or in a shared buffer."""
+        """Queue a message: as Chromium writes it, with its members in reverse order, or in a reused buffer."""
         if form == 1:
             octets = json.dumps(dict(reversed(message.items()))).encode()
         else:
             octets = json.dumps(message, separators=(",", ":")).encode()
         self.wire.append(Text(octets, form == 2, meaning))
 
-    def say(self, method: str, session: str | None, params: dict[str, Any], form: int = 0) -> None:
+    def send_event(self, method: str, session: str | None, params: dict[str, Any], form: int = 0) -> None:
         self.put(
             {"method": method, "params": params} | ({} if session is None else {"sessionId": session}),
-            Happened(method, session, params),
+            EventSent(method, session, params),
             form,
         )
 
@@ -355,14 +356,14 @@ class Browser:
         self.put(message, Reply(of, command_id, session, outcome), form)
 
     def take(self, sent: Sent, text: bytes, *, at_once: bool) -> None:
-        """A command arrived."""
+        """Receive a command, and answer it at once, later or never."""
         envelope = json.loads(text)
         assert envelope["id"] == sent.id
         assert envelope.get("sessionId") == sent.session
-        hold(1 <= sent.id <= MAX_COMMAND_ID, "an id that Chromium cannot read")
-        hold(all((each.id, each.session) != (sent.id, sent.session) for each in self.held), "an id used twice")
+        assert_law(1 <= sent.id <= MAX_COMMAND_ID, "an id that Chromium cannot read")
+        assert_law(all((each.id, each.session) != (sent.id, sent.session) for each in self.held), "an id used twice")
         if sent.session is not None and sent.session not in self.parents:
-            if not self.tells_dead:
+            if not self.refuses_dead:
                 return
             self.reply(sent, sent.id, None, refusal_of(sent, DEAD_SESSION))
         elif at_once:
@@ -375,11 +376,13 @@ class Browser:
         session, target = f"S{self.count}", f"T{self.count % 5}"  # several sessions of one target
         self.parents[session], self.targets[session] = parent, target
         info = {"targetId": target, "type": kind, "title": "é\ud800" if form == 1 else "", "attached": True}
-        self.say(ATTACHED, parent, {"sessionId": session, "targetInfo": info, "waitingForDebugger": waiting}, form)
+        self.send_event(
+            ATTACHED, parent, {"sessionId": session, "targetInfo": info, "waitingForDebugger": waiting}, form
+        )
         return session
 
     def end(self, session: str) -> str | None:
-        """A session dies, and all below it; nothing is said of those."""
+        """End a session and all sessions below it, without events for those below."""
         parent = self.parents.pop(session)
         for child in [each for each, above in self.parents.items() if above == session]:
             self.end(child)
@@ -387,10 +390,10 @@ class Browser:
 
 
 class LawBroken(AssertionError):
-    """A law of the router does not hold; nothing else counts as a counterexample."""
+    """Raised when a law of the router does not hold; no other error counts as a counterexample."""
 
 
-def hold(truth: bool, law: str) -> None:
+def assert_law(truth: bool, law: str) -> None:
     if not truth:
         raise LawBroken(law)
 
@@ -401,13 +404,13 @@ picks = st.integers(0, 30)
 forms = st.sampled_from([0, 0, 1, 2])
 NONSENSE = (b"", b"[]", b"nonsense", b"\xff", b'"text"', b'{"id":true}', b"{}", b"[" * 9000)
 methods = st.sampled_from(["Page.enable", "Page.enable", "Target.attachToTarget"])
-tellings = st.sampled_from([CRASHED, SOME_CRASHED, RELOADED])
+crash_events = st.sampled_from([CRASHED, SOME_CRASHED, RELOADED])
 
 
 class RouterLaws(RuleBasedStateMachine):
     router_class: ClassVar[type[Router]] = Router
-    hostile: ClassVar[bool] = True  # replies come on sessions that are not theirs, and to commands that never were
-    tells_dead: ClassVar[bool] = True  # a command to a dead session is refused, without a session (fact 8)
+    hostile: ClassVar[bool] = True  # replies come on wrong sessions, and for commands that were never sent
+    refuses_dead: ClassVar[bool] = True  # a command to a dead session is refused, without sessionId (fact 8)
 
     @initialize(
         first=st.sampled_from([1, 1, 1, 1000, MAX_COMMAND_ID - 3]),
@@ -415,21 +418,21 @@ class RouterLaws(RuleBasedStateMachine):
         prompt=st.booleans(),
     )
     def begin(self, first: int, below: list[int], prompt: bool) -> None:
-        """A history begins with a few sessions, or most of them would end before anything interesting."""
+        """Begin with a few sessions; most histories would otherwise end before anything happens on a session."""
         self.first = first
         self.router = self.router_class(first_command_id=first)
         self.reference = Reference()
-        self.browser = Browser(tells_dead=self.tells_dead)
+        self.browser = Browser(refuses_dead=self.refuses_dead)
         self.sent: list[Sent] = []
         self.ended: set[int] = set()  # serials
-        self.opened: dict[str, str | None] = {}  # what the router said is open
+        self.opened: dict[str, str | None] = {}  # the sessions that the router reported as open
         for pick in below:
             parents = [None, *self.browser.parents]
             self.browser.attach(parents[pick % len(parents)], "page", 0, waiting=False)
         self.deliver(len(below))
-        self.prompt = prompt  # whether the wire is quick: what is said arrives before anything else happens
+        self.prompt = prompt  # deliver every message before the next act
 
-    # what the caller does
+    # acts of the caller
 
     @rule(commands=st.lists(st.tuples(picks, methods, st.booleans()), min_size=1, max_size=5))
     def send(self, commands: list[tuple[int, str, bool]]) -> None:
@@ -445,18 +448,18 @@ class RouterLaws(RuleBasedStateMachine):
         try:
             command_id, text = self.router.command(method, {"n": pick}, None if session is None else SessionId(session))
         except LocalProtocolError as refused:
-            hold(refused.reason == "ids_exhausted", "a command was refused without reason")
-            hold(self.first + len(self.sent) > MAX_COMMAND_ID, "ids ended too early")
-            hold(self.router.statistics() == before, "a refused command left something behind")
+            assert_law(refused.reason == "ids_exhausted", "a command was refused without reason")
+            assert_law(self.first + len(self.sent) > MAX_COMMAND_ID, "ids ended too early")
+            assert_law(self.router.statistics() == before, "a refused command left something behind")
             return
         except ConnectionLost as gone:
-            hold(self.reference.lost and gone.reason == CUT.reason, "the link is not lost")
+            assert_law(self.reference.lost and gone.reason == CUT.reason, "the link is not lost")
             return
         except SessionGone as gone:
-            hold(not self.reference.is_open(session) and gone.session_id == session, "the session is open")
-            hold(self.router.statistics() == before, "a refused command left something behind")
+            assert_law(not self.reference.is_open(session) and gone.session_id == session, "the session is open")
+            assert_law(self.router.statistics() == before, "a refused command left something behind")
             return
-        hold(self.reference.is_open(session), "a command went to a session that is not open")
+        assert_law(self.reference.is_open(session), "a command went to a session that is not open")
         sent = Sent(len(self.sent), command_id, session, method)
         self.sent.append(sent)
         self.reference.waiting.append(sent)
@@ -471,13 +474,13 @@ class RouterLaws(RuleBasedStateMachine):
             return
         sent = self.sent[pick % len(self.sent)]
         waits = sent in self.reference.waiting
-        hold(self.router.abandon(CommandId(sent.id)) is waits, "abandon misjudged whether the command waits")
+        assert_law(self.router.abandon(CommandId(sent.id)) is waits, "abandon misjudged whether the command waits")
         if waits:
             self.reference.waiting.remove(sent)
             self.reference.abandoned += 1
             self.ended.add(sent.serial)
 
-    # what the browser does
+    # acts of the browser
 
     @precondition(lambda self: self.browser.held)
     @rule(answers=st.lists(st.tuples(picks, forms, st.integers(0, 3), st.booleans()), min_size=1, max_size=4))
@@ -498,7 +501,7 @@ class RouterLaws(RuleBasedStateMachine):
         outcomes = (result_of(sent), refusal_of(sent, -32000), refusal_of(sent, DEAD_SESSION), ("malformed",))
         self.browser.reply(sent, sent.id, other, outcomes[kind], form)
         if kind == 2 and other is None:
-            self.browser.all_told = False  # it calls a live session dead: the client has to believe it
+            self.browser.all_reported = False  # it declares an open session dead, and the client must believe it
 
     @rule(pick=picks, form=forms, waiting=st.booleans(), kind=st.sampled_from(["page", "iframe"]))
     def attach(self, pick: int, form: int, waiting: bool, kind: str) -> None:
@@ -509,51 +512,57 @@ class RouterLaws(RuleBasedStateMachine):
         info = {"targetId": "T9", "type": "page"}
         live = list(self.browser.parents)
         if what == 0 and live:
-            self.browser.say(ATTACHED, None, {"sessionId": live[pick % len(live)], "targetInfo": info}, form)
+            self.browser.send_event(ATTACHED, None, {"sessionId": live[pick % len(live)], "targetInfo": info}, form)
         elif what == 1:
-            self.browser.say(ATTACHED, "never", {"sessionId": f"N{pick}", "targetInfo": info}, form)
+            self.browser.send_event(ATTACHED, "never", {"sessionId": f"N{pick}", "targetInfo": info}, form)
         elif what == 2:
-            self.browser.say(ATTACHED, None, {"sessionId": (None, "", 5, [])[pick % 4], "targetInfo": info}, form)
+            self.browser.send_event(
+                ATTACHED, None, {"sessionId": (None, "", 5, [])[pick % 4], "targetInfo": info}, form
+            )
         elif what == 3:
-            self.browser.say(ATTACHED, None, {"sessionId": "N", "targetInfo": (None, 5, "T")[pick % 3]}, form)
-        elif "odd" not in self.opened:  # open in fact, of a target that says nothing of itself
+            self.browser.send_event(ATTACHED, None, {"sessionId": "N", "targetInfo": (None, 5, "T")[pick % 3]}, form)
+        elif "odd" not in self.opened:  # really open, on a target without a readable id or type
             self.browser.parents["odd"], self.browser.targets["odd"] = None, ""
-            self.browser.all_told = False
-            self.browser.say(ATTACHED, None, {"sessionId": "odd", "targetInfo": {"targetId": 5, "type": None}}, form)
+            self.browser.all_reported = False
+            self.browser.send_event(
+                ATTACHED, None, {"sessionId": "odd", "targetInfo": {"targetId": 5, "type": None}}, form
+            )
 
     @precondition(lambda self: self.browser.parents)
-    @rule(pick=picks, form=forms, told=st.sampled_from([True, True, True, False]))
-    def end_session(self, pick: int, form: int, told: bool) -> None:
+    @rule(pick=picks, form=forms, reported=st.sampled_from([True, True, True, False]))
+    def end_session(self, pick: int, form: int, reported: bool) -> None:
         sessions = list(self.browser.parents)
         session = sessions[pick % len(sessions)]
         parent = self.browser.end(session)
-        if told:
-            self.browser.say(DETACHED, parent, {"sessionId": session, "targetId": "T"}, form)
+        if reported:
+            self.browser.send_event(DETACHED, parent, {"sessionId": session, "targetId": "T"}, form)
         else:
-            self.browser.all_told = False  # somebody between browser and client ate the event
+            self.browser.all_reported = False  # the event was lost between browser and client
 
     def _detach_strangely(self, pick: int, form: int) -> None:
         sessions = [None, *self.browser.parents]
-        self.browser.say(DETACHED, sessions[pick % len(sessions)], {"sessionId": ("never", 5, None)[pick % 3]}, form)
+        self.browser.send_event(
+            DETACHED, sessions[pick % len(sessions)], {"sessionId": ("never", 5, None)[pick % 3]}, form
+        )
 
     @precondition(lambda self: self.browser.parents)
-    @rule(pick=picks, form=forms, tellings=st.lists(tellings, min_size=1, max_size=4), in_turn=st.booleans())
-    def crash(self, pick: int, form: int, tellings: list[str], in_turn: bool) -> None:
-        """Told on the session, on the root, on both, again after a reload; or in a row, or with a command before each."""
+    @rule(pick=picks, form=forms, crash_events=st.lists(crash_events, min_size=1, max_size=4), in_turn=st.booleans())
+    def crash(self, pick: int, form: int, crash_events: list[str], in_turn: bool) -> None:
+        """Report a crash on the session, the root or both, again after a reload, or with commands between."""
         sessions = list(self.browser.parents)
         session = sessions[pick % len(sessions)]
         killed = {"targetId": self.browser.targets[session], "status": "killed"}
-        for telling in tellings:
+        for crash_event in crash_events:
             if in_turn:
                 self._send_on(session, "Page.reload", pick, at_once=False)
-            on_root = telling == SOME_CRASHED
-            self.browser.say(telling, None if on_root else session, killed if on_root else {}, form)
+            on_root = crash_event == SOME_CRASHED
+            self.browser.send_event(crash_event, None if on_root else session, killed if on_root else {}, form)
             if in_turn:
                 self.deliver(len(self.browser.wire))
 
     @rule(kind=st.integers(0, 9), pick=picks, form=forms)
     def noise(self, kind: int, pick: int, form: int) -> None:
-        """Whatever else a peer may say; nothing of it may disturb."""
+        """Send any other message of a peer; none of them may disturb the router."""
         if kind < 4:
             self._event(pick, form)
         elif kind < 6:
@@ -563,7 +572,7 @@ class RouterLaws(RuleBasedStateMachine):
         elif kind == 7:
             method = (ATTACHED, DETACHED, CRASHED, SOME_CRASHED, RELOADED, "Page.loadEventFired")[pick % 6]
             octets = b'{"method":"%s","params":"no object"}' % method.encode()
-            self.browser.wire.append(Text(octets, False, Happened(method, None, None)))
+            self.browser.wire.append(Text(octets, False, EventSent(method, None, None)))
         elif kind == 8:
             self.browser.wire.append(Text(NONSENSE[pick % len(NONSENSE)], form == 2, Odd("malformed")))
             self.browser.put({"error": {"code": -32700, "message": "JSON: no input"}}, Odd("orphan_error"), form)
@@ -578,9 +587,9 @@ class RouterLaws(RuleBasedStateMachine):
         sessions = [None, *self.browser.parents, "never"]
         method = ("Page.loadEventFired", "Brand.newEvent", CRASHED, RELOADED)[pick % 4]
         session = sessions[pick % len(sessions)]
-        self.browser.say(method, None if method in (CRASHED, RELOADED) else session, {"n": [pick, "é"]}, form)
+        self.browser.send_event(method, None if method in (CRASHED, RELOADED) else session, {"n": [pick, "é"]}, form)
 
-    # what arrives
+    # delivery and loss
 
     @rule()
     def change_pace(self) -> None:
@@ -597,10 +606,10 @@ class RouterLaws(RuleBasedStateMachine):
             )
         )
         for buffer in buffers:
-            buffer[:] = b"#" * len(buffer)  # the transport uses its buffer again
-        self._watch([plain(output) for output in outputs])
-        expected = [said for text in batch for said in self.reference.hear(text.meaning)]
-        hold([plain(output) for output in outputs] == expected, f"{outputs} should say {expected}")
+            buffer[:] = b"#" * len(buffer)  # the transport reuses its buffer
+        self._assert_order([plain(output) for output in outputs])
+        expected = [each for text in batch for each in self.reference.outputs_for(text.meaning)]
+        assert_law([plain(output) for output in outputs] == expected, f"{outputs} should be {expected}")
 
     @precondition(lambda self: not self.reference.lost)
     @rule(really=st.sampled_from([False] * 9 + [True]))
@@ -610,15 +619,15 @@ class RouterLaws(RuleBasedStateMachine):
 
     def _lose(self) -> None:
         outputs = [plain(output) for output in self.router.lost(CUT)]
-        self._watch(outputs)
-        hold(outputs == self.reference.lose(), "the end of the link is told wrongly")
-        hold(self.router.lost(CUT) == (), "the link was lost twice")
-        hold(self.router.loss == CUT, "the reason of the loss is not kept")
+        self._assert_order(outputs)
+        assert_law(outputs == self.reference.lose(), "the outputs at the end of the link are wrong")
+        assert_law(self.router.lost(CUT) == (), "the link was lost twice")
+        assert_law(self.router.loss == CUT, "the reason of the loss is not kept")
 
-    # what holds at any time, whatever a reference says
+    # laws that hold in every history, without the reference
 
-    def _watch(self, outputs: list[Plain]) -> None:
-        """Each command ends once with what is its own; sessions open before and close after all of theirs."""
+    def _assert_order(self, outputs: list[Plain]) -> None:
+        """Assert that each command ends once, with its own outcome, before its session and its parents close."""
         for output in outputs:
             if output[0] == "done":
                 _, command_id, session, method, outcome = output
@@ -628,72 +637,77 @@ class RouterLaws(RuleBasedStateMachine):
                     if (each.id, each.session, each.method) == (command_id, session, method)
                     and each.serial not in self.ended
                 ]
-                hold(len(sent) == 1, "a command ended twice, or after it was abandoned")
+                assert_law(len(sent) == 1, "a command ended twice, or after it was abandoned")
                 self.ended.add(sent[0].serial)
-                hold(session is None or session in self.opened, "a command ended after its session")
+                assert_law(session is None or session in self.opened, "a command ended after its session")
                 if outcome[0] in ("result", "refused"):
-                    hold(str(outcome[-1]) == str(sent[0].serial), "a command ended with the reply to another one")
+                    assert_law(str(outcome[-1]) == str(sent[0].serial), "a command ended with the reply to another one")
             elif output[0] == "opened":
-                hold(output[4] is None or output[4] in self.opened, "a session opened below one that is not open")
+                assert_law(output[4] is None or output[4] in self.opened, "a session opened below one that is not open")
                 self.opened[output[1]] = output[4]
             elif output[0] == "closed":
-                hold(self.opened.pop(output[1], "") == output[3], "a session closed that was not open")
-                hold(output[1] not in self.opened.values(), "a session closed before a session below it")
+                assert_law(self.opened.pop(output[1], "") == output[3], "a session closed that was not open")
+                assert_law(output[1] not in self.opened.values(), "a session closed before a session below it")
                 left = [each for each in self.sent if each.session == output[1] and each.serial not in self.ended]
-                hold(not left, "a session closed before its commands ended")
+                assert_law(not left, "a session closed before its commands ended")
             elif output[0] == "event":
-                hold(output[2] is None or output[2] in self.opened, "an event was told of a session that is not open")
+                assert_law(output[2] is None or output[2] in self.opened, "an event came on a session that is not open")
 
     @invariant()
-    def what_is_known_agrees(self) -> None:
+    def state_agrees_with_the_reference(self) -> None:
         if self.prompt:
             self.deliver(len(self.browser.wire))
         reference, statistics = self.reference, self.router.statistics()
-        hold(
+        assert_law(
             [
                 (each.session_id, each.target_id, each.target_type, each.parent, each.waiting_for_debugger)
                 for each in self.router.open_sessions()
             ]
             == [tuple(known) for known in reference.open],
-            "the open sessions are told wrongly",
+            "the open sessions are wrong",
         )
-        hold(self.router.in_flight == statistics.in_flight == len(reference.waiting), "the waiting are miscounted")
-        hold(statistics.commands == len(self.sent), "commands are miscounted")
-        hold(statistics.sessions == len(reference.open), "sessions are miscounted")
-        hold(statistics.abandoned == reference.abandoned, "the abandoned are miscounted")
-        hold(statistics.late_replies == reference.late, "late replies are miscounted")
-        hold(statistics.dead_by_refusal == reference.dead_by_refusal, "sessions dead by refusal are miscounted")
-        hold(dict(statistics.anomalies) == dict(reference.anomalies), "anomalies are miscounted")
+        assert_law(
+            self.router.in_flight == statistics.in_flight == len(reference.waiting), "waiting commands are miscounted"
+        )
+        assert_law(statistics.commands == len(self.sent), "commands are miscounted")
+        assert_law(statistics.sessions == len(reference.open), "sessions are miscounted")
+        assert_law(statistics.abandoned == reference.abandoned, "abandoned commands are miscounted")
+        assert_law(statistics.late_replies == reference.late, "late replies are miscounted")
+        assert_law(statistics.dead_by_refusal == reference.dead_by_refusal, "sessions dead by refusal are miscounted")
+        assert_law(dict(statistics.anomalies) == dict(reference.anomalies), "anomalies are miscounted")
 
-        # Once all was delivered that was told, the client knows which sessions live.
-        if self.browser.all_told and not self.browser.wire and not self.reference.lost:
+        # After the delivery of every event, the client knows which sessions are open.
+        if self.browser.all_reported and not self.browser.wire and not self.reference.lost:
             known = {each.session_id: each.parent for each in self.router.open_sessions()}
-            hold(known == self.browser.parents, "the client's sessions are not the browser's")
+            assert_law(known == self.browser.parents, "the client's sessions are not the browser's")
 
     def teardown(self) -> None:
         if not hasattr(self, "router") or sys.exc_info()[0] is not None:
-            return  # the history has failed already, and that failure is the one to tell
+            return  # the history has failed already, and that failure is the one to report
         if not self.reference.lost:
             self._lose()
-        hold(not self.opened, "a session outlived the link")
-        hold(len(self.ended) == len(self.sent), "a command never ended")
+        assert_law(not self.opened, "a session outlived the link")
+        assert_law(len(self.ended) == len(self.sent), "a command never ended")
         for kind in range(10):
             self.noise(kind, kind, 0)
-        hold(list(self.router.receive_all(text.octets for text in self.browser.wire)) == [], "a lost link spoke")
+        assert_law(
+            list(self.router.receive_all(text.octets for text in self.browser.wire)) == [],
+            "a lost link produced outputs",
+        )
 
 
 TestRouterLaws = RouterLaws.TestCase
 TestRouterLaws.settings = settings(stateful_step_count=40)
 
 
-# ── the machine can fail ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── the machine finds mutants ────────────────────────────────────────────────────────────────────────────────────────
 
 
 FOREIGN = 2**80  # beyond all ids
 
 
 class CounterPerSession(Router):
-    """Ids that are legal for Chromium, which scopes them by session (fact 54), and fatal when a session is dead."""
+    """Counts ids per session: legal for Chromium (fact 54), but ambiguous when a session is dead."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -708,10 +722,10 @@ class CounterPerSession(Router):
         return own, encode_command(own, method, params, session_id)
 
     def abandon(self, command_id: CommandId) -> bool:
-        raise NotImplementedError  # which session's? A machine without `abandon` is enough
+        raise NotImplementedError  # an id alone is ambiguous; a machine without `abandon` is enough
 
     def _unique(self, session_id: SessionId | None, own: int) -> CommandId:
-        """Where a table per session would look it up."""
+        """Return the unique id that a table per session would find."""
         return CommandId(next((unique for unique, key in self.keys.items() if key == (session_id, own)), own + FOREIGN))
 
     def receive_all(self, payloads: Iterable[Any]) -> Iterator[Output]:
@@ -732,7 +746,7 @@ class CounterPerSession(Router):
 
 
 class NoCascade(Router):
-    """Sessions below an ended one stay open, and their commands wait for ever (fact 50)."""
+    """Leaves sessions below an ended one open, so their commands wait for ever (fact 50)."""
 
     def _close(self, session_id: SessionId) -> list[Any]:
         session = self._sessions.pop(session_id)
@@ -743,8 +757,8 @@ class NoCascade(Router):
         return [session]
 
 
-class DeafToDeadSessions(Router):
-    """A sessionless -32001 is taken for a reply on another session, so its command hangs."""
+class IgnoresDeadSessions(Router):
+    """Takes a -32001 without sessionId for a reply on another session, so its command hangs."""
 
     def _reply(self, reply: Result | Refusal) -> Iterable[Output]:
         entry = self._waiting.get(reply.id)
@@ -754,7 +768,7 @@ class DeafToDeadSessions(Router):
 
 
 class AnySessionAnswers(Router):
-    """The session of a reply is not looked at."""
+    """Ignores the session of a reply."""
 
     def _reply(self, reply: Result | Refusal) -> Iterable[Output]:
         entry = self._waiting.pop(reply.id, None)
@@ -764,7 +778,7 @@ class AnySessionAnswers(Router):
 
 
 class OpensOnReply(Router):
-    """A session opens when its attachToTarget is answered, after its first events."""
+    """Opens a session at the reply to `Target.attachToTarget`, after its first events."""
 
     def _event(self, event: Event) -> Iterable[Output]:
         return (event,) if event.method == ATTACHED and event.session_id in self._sessions else super()._event(event)
@@ -785,7 +799,7 @@ class OpensOnReply(Router):
 
 
 class EventBeforeOpened(Router):
-    """Listeners hear of a session's attach before they can use it."""
+    """Delivers `Target.attachedToTarget` before the session can be used."""
 
     def _attached(self, event: Event, params: Any) -> Iterable[Output]:
         return reversed(tuple(super()._attached(event, params)))
@@ -796,7 +810,7 @@ class EventBeforeOpened(Router):
 
 
 class ClosedBeforeDone(Router):
-    """Sessions close before their commands end."""
+    """Closes sessions before their commands end."""
 
     def _end_session(self, session_id: SessionId, reason: str, why: str) -> Iterable[Output]:
         outputs = tuple(super()._end_session(session_id, reason, why))
@@ -804,14 +818,14 @@ class ClosedBeforeDone(Router):
 
 
 class ParentsFirst(Router):
-    """Parents close before their children."""
+    """Closes parents before their children."""
 
     def _close(self, session_id: SessionId) -> list[Any]:
         return super()._close(session_id)[::-1]
 
 
 class SiblingsReversed(Router):
-    """Siblings close the newest first."""
+    """Closes the newest sibling first."""
 
     def _close(self, session_id: SessionId) -> list[Any]:
         session = self._sessions[session_id]
@@ -821,14 +835,14 @@ class SiblingsReversed(Router):
 
 
 class CrashIgnored(Router):
-    """The commands of a crashed target wait for ever (fact 49)."""
+    """Lets the commands of a crashed target wait for ever (fact 49)."""
 
     def _crash(self, session_id: SessionId | None) -> Iterable[Output]:
         return ()
 
 
-class EachTellingEnds(Router):
-    """The second telling of a crash ends what was sent after the first."""
+class EachCrashEventEnds(Router):
+    """At the second event of one crash, ends the commands that were sent after the first event."""
 
     def _event(self, event: Event) -> Iterable[Output]:
         if event.method == SOME_CRASHED:
@@ -839,7 +853,7 @@ class EachTellingEnds(Router):
 
 
 class CrashedForGood(Router):
-    """A session that was told of a crash once takes the next one, told on the root only, for the same."""
+    """Takes a later crash, reported on the root only, for one that was reported on the session before."""
 
     def _event(self, event: Event) -> Iterable[Output]:
         session = self._sessions.get(event.session_id)
@@ -851,7 +865,7 @@ class CrashedForGood(Router):
 
 
 class AbandonedStay(Router):
-    """An abandoned command keeps its entry, so its reply completes it after all."""
+    """Keeps the entry of an abandoned command, so its reply completes it after all."""
 
     def abandon(self, command_id: CommandId) -> bool:
         entry = self._waiting.get(command_id)
@@ -862,21 +876,21 @@ class AbandonedStay(Router):
 
 
 class LateIsAnomalous(Router):
-    """A reply to an abandoned command is called an anomaly."""
+    """Reports a reply to an abandoned command as an anomaly."""
 
     def _not_waiting(self, command_id: CommandId, session_id: SessionId | None) -> Iterable[Output]:
         return (self._anomaly("unknown_id", "", session_id, command_id),)
 
 
 class UndecodableHangs(Router):
-    """A reply that cannot be read is dropped, and its command waits for ever."""
+    """Drops a reply that cannot be read, so its command waits for ever."""
 
     def _malformed(self, message: Malformed) -> Iterable[Output]:
         return (self._anomaly("malformed", "", message.session_id, message.id),)
 
 
-class SpeaksAfterTheEnd(Router):
-    """A lost link goes on judging what it hears."""
+class ClassifiesAfterTheEnd(Router):
+    """Classifies messages after the link is lost."""
 
     def _classify(self, message: Any) -> Iterable[Output]:
         loss, self._loss = self._loss, None
@@ -886,7 +900,7 @@ class SpeaksAfterTheEnd(Router):
 
 
 class ForgetsTheRoot(Router):
-    """The end of the link ends the commands of sessions only."""
+    """At the end of the link, ends only the commands of sessions."""
 
     def lost(self, loss: Loss) -> tuple[Output, ...]:
         return tuple(
@@ -899,7 +913,7 @@ class ForgetsTheRoot(Router):
 MUTANTS = [
     CounterPerSession,
     NoCascade,
-    DeafToDeadSessions,
+    IgnoresDeadSessions,
     AnySessionAnswers,
     OpensOnReply,
     EventBeforeOpened,
@@ -907,16 +921,16 @@ MUTANTS = [
     ParentsFirst,
     SiblingsReversed,
     CrashIgnored,
-    EachTellingEnds,
+    EachCrashEventEnds,
     CrashedForGood,
     AbandonedStay,
     LateIsAnomalous,
     UndecodableHangs,
-    SpeaksAfterTheEnd,
+    ClassifiesAfterTheEnd,
     ForgetsTheRoot,
 ]
 
-HUNT = settings(
+SEARCH = settings(
     max_examples=300,
     stateful_step_count=40,
     phases=[Phase.generate],
@@ -929,35 +943,35 @@ HUNT = settings(
 
 
 def machine_with(router: type[Router], **traits: bool) -> type[RouterLaws]:
-    """The same machine over another router, or with a better browser."""
+    """Return the same machine over another router, or with a better-behaved browser."""
     members: dict[str, Any] = {"router_class": router, **traits}
     if router is CounterPerSession:
-        members["abandon"] = rule()(lambda _self: None)  # takes an id alone, which means nothing there
+        members["abandon"] = rule()(lambda _self: None)  # it takes an id alone, which is ambiguous there
     return type(f"LawsOf{router.__name__}", (RouterLaws,), members)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_the_machine_finds_a_router_that_breaks_a_law(mutant: type[Router]) -> None:
     with pytest.raises(LawBroken):
-        run_state_machine_as_test(machine_with(mutant), settings=HUNT)
+        run_state_machine_as_test(machine_with(mutant), settings=SEARCH)
 
 
-def test_a_counter_per_session_fails_by_what_chromium_does() -> None:
-    """It needs no hostile peer, only a session that died: its refusal comes without a session (fact 8)."""
+def test_a_counter_per_session_fails_with_a_well_behaved_browser() -> None:
+    """No hostile peer is needed, only a dead session: its refusal comes without sessionId (fact 8)."""
     with pytest.raises(LawBroken):
-        run_state_machine_as_test(machine_with(CounterPerSession, hostile=False), settings=HUNT)
-    ideal = machine_with(CounterPerSession, hostile=False, tells_dead=False)
-    run_state_machine_as_test(ideal, settings=settings(HUNT, max_examples=60))
+        run_state_machine_as_test(machine_with(CounterPerSession, hostile=False), settings=SEARCH)
+    ideal = machine_with(CounterPerSession, hostile=False, refuses_dead=False)
+    run_state_machine_as_test(ideal, settings=settings(SEARCH, max_examples=60))
 
 
-def test_the_same_hunt_finds_nothing_in_the_router() -> None:
-    run_state_machine_as_test(RouterLaws, settings=settings(HUNT, max_examples=60))
+def test_the_same_search_finds_nothing_in_the_router() -> None:
+    run_state_machine_as_test(RouterLaws, settings=settings(SEARCH, max_examples=60))
 
 
 # ── one example of each law ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def said(router: Router, *messages: dict[str, Any] | bytes) -> list[Plain]:
+def outputs_of(router: Router, *messages: dict[str, Any] | bytes) -> list[Plain]:
     payloads = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in messages]
     return [plain(output) for output in router.receive_all(payloads)]
 
@@ -978,7 +992,7 @@ def event(method: str, params: dict[str, Any], session: str | None = None) -> di
 
 def with_sessions(*parents: tuple[str, str | None]) -> Router:
     router = Router()
-    said(router, *(attach(session, below=parent) for session, parent in parents))
+    outputs_of(router, *(attach(session, below=parent) for session, parent in parents))
     return router
 
 
@@ -1017,7 +1031,7 @@ def test_a_first_id_that_chromium_would_refuse_is_refused(first: int) -> None:
         Router(first_command_id=first)
 
 
-def test_what_cannot_be_sent_changes_nothing() -> None:
+def test_a_command_that_cannot_be_sent_changes_nothing() -> None:
     router = Router(max_send_bytes=100)
     before = router.statistics()
     with pytest.raises(LocalProtocolError) as too_big:
@@ -1046,24 +1060,24 @@ def test_exactly_the_largest_message_is_sent() -> None:
         Router(max_send_bytes=size - 1).command("M.m", {"a": ""})
 
 
-def test_a_session_is_open_before_its_attach_event_is_told() -> None:
+def test_a_session_is_open_before_its_attach_event_is_delivered() -> None:
     router = Router()
-    outputs = said(router, attach("A", waiting=True))
+    outputs = outputs_of(router, attach("A", waiting=True))
     assert [output[0] for output in outputs] == ["opened", "event"]
     assert outputs[0] == ("opened", "A", "T", "page", None, True)
-    outputs = said(router, event(ATTACHED, {"sessionId": "O", "targetInfo": {}, "waitingForDebugger": 1}))
+    outputs = outputs_of(router, event(ATTACHED, {"sessionId": "O", "targetInfo": {}, "waitingForDebugger": 1}))
     assert outputs[0] == ("opened", "O", "", "", None, False)
     steps = router.receive_all([json.dumps(attach("B", below="A")).encode()])
     assert isinstance(next(steps), SessionOpened)
-    assert send(router, "B") == 1  # whoever hears of the session can use it
+    assert send(router, "B") == 1  # the session can be used as soon as it is reported
 
 
-def test_a_detach_is_told_in_order() -> None:
-    """The event, all commands by id, then the sessions: children first, siblings as they opened."""
+def test_the_outputs_of_a_detach_are_in_order() -> None:
+    """The event, all commands by id, then the sessions: children first, siblings in the order of opening."""
     router = with_sessions(("A", None), ("B", "A"), ("C", "A"), ("D", "B"), ("E", None))
     for session in ("D", "A", "E", "C", "B", None):
         send(router, session)
-    outputs = said(router, detach("A"))
+    outputs = outputs_of(router, detach("A"))
     assert [output[:3] for output in outputs[1:5]] == [
         ("done", 1, "D"),
         ("done", 2, "A"),
@@ -1078,7 +1092,7 @@ def test_a_detach_is_told_in_order() -> None:
     assert router.in_flight == 2
 
 
-def test_the_end_of_a_session_says_why() -> None:
+def test_the_end_of_a_session_gives_the_reason() -> None:
     router = with_sessions(("A", None), ("B", "A"))
     send(router, "B")
     done, closed_b, closed_a = router.receive(json.dumps(detach("A")).encode())[1:]
@@ -1094,12 +1108,12 @@ def test_the_end_of_a_session_says_why() -> None:
     assert closed_a.loss.reason == "detached"
 
 
-def test_the_end_of_the_link_is_no_end_of_a_session() -> None:
+def test_a_connection_loss_on_a_session_is_a_connection_lost() -> None:
     loss = Loss(kind="connection", reason="closed", detail="The link was closed here.", session_id=SessionId("A"))
     assert isinstance(loss.error(), ConnectionLost)
 
 
-def test_a_command_without_a_result_says_why_each_time_anew() -> None:
+def test_each_failure_of_a_command_is_a_new_error_with_the_reason() -> None:
     session = SessionId("A")
     refusal = Refusal(id=CommandId(1), code=-32602, message="Invalid parameters", data="url: string value expected")
     refused = failure_of(refusal, "Page.navigate", session)
@@ -1120,24 +1134,26 @@ def test_a_command_without_a_result_says_why_each_time_anew() -> None:
     assert "7 bytes" in str(unread)
 
 
-def test_what_may_be_sent_is_what_chromium_takes() -> None:
-    """It drops the socket at 100 MiB (fact 57)."""
+def test_the_send_limit_is_below_that_of_chromium() -> None:
+    """Chromium drops the socket at 100 MiB (fact 57)."""
     assert 64 * 2**20 <= MAX_SEND_BYTES < 100 * 2**20
 
 
 def test_a_child_that_ended_before_its_parent_ends_once() -> None:
     router = with_sessions(("A", None), ("B", "A"), ("C", "A"))
-    assert [output[1] for output in said(router, detach("B", below="A")) if output[0] == "closed"] == ["B"]
-    assert [output[1] for output in said(router, detach("A")) if output[0] == "closed"] == ["C", "A"]
-    assert said(router, detach("C")) == [("event", DETACHED, None, {"sessionId": "C"})]
+    assert [output[1] for output in outputs_of(router, detach("B", below="A")) if output[0] == "closed"] == ["B"]
+    assert [output[1] for output in outputs_of(router, detach("A")) if output[0] == "closed"] == ["C", "A"]
+    assert outputs_of(router, detach("C")) == [("event", DETACHED, None, {"sessionId": "C"})]
     assert router.statistics().anomalies == {}
 
 
-def test_a_dead_session_is_known_by_its_refusal() -> None:
-    """The only reply there is comes without sessionId (fact 8); it ends the session as a detach does."""
+def test_a_refusal_without_session_id_ends_a_dead_session() -> None:
+    """The only reply comes without sessionId (fact 8); it ends the session as a detach does."""
     router = with_sessions(("A", None), ("B", "A"))
     own, other, root = send(router, "A"), send(router, "B"), send(router)
-    outputs = said(router, {"id": own, "error": {"code": DEAD_SESSION, "message": "Session with given id not found."}})
+    outputs = outputs_of(
+        router, {"id": own, "error": {"code": DEAD_SESSION, "message": "Session with given id not found."}}
+    )
     assert outputs == [
         ("done", own, "A", "Page.enable", ("lost", "session", "refused")),
         ("done", other, "B", "Page.enable", ("lost", "session", "parent_ended")),
@@ -1146,7 +1162,7 @@ def test_a_dead_session_is_known_by_its_refusal() -> None:
     ]
     assert router.statistics().dead_by_refusal == 1
     assert router.in_flight == 1
-    assert said(router, {"id": root, "error": {"code": DEAD_SESSION, "message": "No."}})[0][-1][0] == "refused"
+    assert outputs_of(router, {"id": root, "error": {"code": DEAD_SESSION, "message": "No."}})[0][-1][0] == "refused"
     assert router.statistics().dead_by_refusal == 1  # the root session does not die of a refusal
 
 
@@ -1162,9 +1178,9 @@ def test_a_dead_session_is_known_by_its_refusal() -> None:
 def test_a_reply_on_another_session_completes_nothing(reply: dict[str, Any]) -> None:
     router = with_sessions(("A", None), ("B", None))
     command_id = send(router, "A")
-    outputs = said(router, {"id": command_id, **reply})
+    outputs = outputs_of(router, {"id": command_id, **reply})
     assert outputs == [("anomaly", "reply_on_other_session", reply.get("sessionId"), command_id)]
-    assert said(router, {"id": command_id, "result": {}, "sessionId": "A"})[0][0] == "done"
+    assert outputs_of(router, {"id": command_id, "result": {}, "sessionId": "A"})[0][0] == "done"
 
 
 def test_an_abandoned_command_leaves_nothing_but_a_count() -> None:
@@ -1173,7 +1189,7 @@ def test_an_abandoned_command_leaves_nothing_but_a_count() -> None:
     assert router.abandon(command_id) is True
     assert router.abandon(command_id) is False
     assert router.in_flight == 0
-    assert said(router, {"id": command_id, "result": {}}) == []
+    assert outputs_of(router, {"id": command_id, "result": {}}) == []
     assert (router.statistics().late_replies, router.statistics().abandoned) == (1, 1)
     assert router.lost(CUT) == ()
 
@@ -1182,10 +1198,10 @@ def test_a_second_reply_is_late_and_an_id_never_used_is_an_anomaly() -> None:
     router = Router(first_command_id=10)
     command_id = send(router)
     reply = {"id": command_id, "result": {}}
-    assert [output[0] for output in said(router, reply, reply, reply)] == ["done"]
+    assert [output[0] for output in outputs_of(router, reply, reply, reply)] == ["done"]
     assert router.statistics().late_replies == 2
-    for stranger in (command_id + 1, 9, 0, -5):
-        assert said(router, {"id": stranger, "result": {}}) == [("anomaly", "unknown_id", None, stranger)]
+    for foreign_id in (command_id + 1, 9, 0, -5):
+        assert outputs_of(router, {"id": foreign_id, "result": {}}) == [("anomaly", "unknown_id", None, foreign_id)]
 
 
 def test_a_crash_ends_commands_and_keeps_the_session() -> None:
@@ -1199,7 +1215,7 @@ def test_a_crash_ends_commands_and_keeps_the_session() -> None:
     assert (error.session_id, error.target_id) == ("A", "T")
     assert "reload" in str(error)
     late = {"id": hit, "error": {"code": -32000, "message": "Target crashed"}, "sessionId": "A"}
-    assert said(router, late) == []  # after a reload (fact 49)
+    assert outputs_of(router, late) == []  # after a reload (fact 49)
     assert router.statistics().late_replies == 1
     assert send(router, "A") > other
     assert len(router.open_sessions()) == 2
@@ -1207,41 +1223,45 @@ def test_a_crash_ends_commands_and_keeps_the_session() -> None:
 
 def test_the_crash_of_a_target_reaches_all_its_sessions() -> None:
     router = Router()
-    said(router, attach("A", target="X"), attach("B", target="Y"), attach("C", target="X"))
+    outputs_of(router, attach("A", target="X"), attach("B", target="Y"), attach("C", target="X"))
     ids = [send(router, session) for session in ("C", "B", "A", None)]
-    outputs = said(router, event(SOME_CRASHED, {"targetId": "X", "status": "killed"}))
+    outputs = outputs_of(router, event(SOME_CRASHED, {"targetId": "X", "status": "killed"}))
     assert [output[1:3] for output in outputs[1:]] == [(ids[2], "A"), (ids[0], "C")]
     for on_the_root in (CRASHED, RELOADED):
-        assert said(router, event(on_the_root, {})) == [("event", on_the_root, None, {})]
+        assert outputs_of(router, event(on_the_root, {})) == [("event", on_the_root, None, {})]
     assert router.in_flight == 2
 
 
-def test_the_second_telling_of_a_crash_ends_nothing_that_was_sent_after_the_first() -> None:
+def test_a_second_event_of_one_crash_ends_no_command_sent_after_the_first() -> None:
     router = Router()
-    said(router, attach("A", target="X"), attach("B", target="X"))
+    outputs_of(router, attach("A", target="X"), attach("B", target="X"))
     on_root = event(SOME_CRASHED, {"targetId": "X", "status": "killed"})
     before, elsewhere = send(router, "A"), send(router, "B")
-    assert [output[1] for output in said(router, event(CRASHED, {}, "A"))[1:]] == [before]
+    assert [output[1] for output in outputs_of(router, event(CRASHED, {}, "A"))[1:]] == [before]
     reload = send(router, "A")
-    assert [output[1] for output in said(router, on_root)[1:]] == [elsewhere]  # B was told by this one only
-    assert said(router, on_root) == [("event", SOME_CRASHED, None, on_root["params"])]  # to each that discovers
-    assert [output[:2] for output in said(router, {"id": reload, "result": {}, "sessionId": "A"})] == [("done", reload)]
+    assert [output[1] for output in outputs_of(router, on_root)[1:]] == [elsewhere]  # B is reported by this event only
+    assert outputs_of(router, on_root) == [
+        ("event", SOME_CRASHED, None, on_root["params"])
+    ]  # repeated for each session that discovers
+    assert [output[:2] for output in outputs_of(router, {"id": reload, "result": {}, "sessionId": "A"})] == [
+        ("done", reload)
+    ]
 
 
-@pytest.mark.parametrize("told_on", ["session", "root"])
-def test_another_crash_after_a_reload_ends_commands_again(told_on: str) -> None:
+@pytest.mark.parametrize("reported_on", ["session", "root"])
+def test_another_crash_after_a_reload_ends_commands_again(reported_on: str) -> None:
     router = Router()
-    said(router, attach("A", target="X"), event(CRASHED, {}, "A"), event(RELOADED, {}, "A"))
+    outputs_of(router, attach("A", target="X"), event(CRASHED, {}, "A"), event(RELOADED, {}, "A"))
     hit = send(router, "A")
-    again = event(CRASHED, {}, "A") if told_on == "session" else event(SOME_CRASHED, {"targetId": "X"})
-    assert [output[1] for output in said(router, again)[1:]] == [hit]
+    again = event(CRASHED, {}, "A") if reported_on == "session" else event(SOME_CRASHED, {"targetId": "X"})
+    assert [output[1] for output in outputs_of(router, again)[1:]] == [hit]
 
 
-def test_a_crash_that_is_told_on_the_session_ends_commands_though_no_reload_was_told() -> None:
+def test_a_crash_event_on_the_session_ends_commands_even_without_a_reload_event() -> None:
     router = with_sessions(("A", None))
-    said(router, event(CRASHED, {}, "A"))
+    outputs_of(router, event(CRASHED, {}, "A"))
     hit = send(router, "A")
-    assert [output[1] for output in said(router, event(CRASHED, {}, "A"))[1:]] == [hit]
+    assert [output[1] for output in outputs_of(router, event(CRASHED, {}, "A"))[1:]] == [hit]
 
 
 def test_the_end_of_the_link_ends_everything_once() -> None:
@@ -1259,13 +1279,13 @@ def test_the_end_of_the_link_ends_everything_once() -> None:
     assert lost.value.close_code == 1006
     before = router.statistics()
     late = [attach("D"), event("M.m", {}), {"id": 1, "result": {}}, {"id": 77, "result": {}}, {"error": {}}]
-    assert said(router, *late, b"nonsense", b"") == []
+    assert outputs_of(router, *late, b"nonsense", b"") == []
     assert router.statistics() == before
 
 
-def test_what_fits_nowhere_is_counted_and_never_raises() -> None:
+def test_an_anomaly_is_counted_and_never_raises() -> None:
     router = with_sessions(("A", None))
-    outputs = said(
+    outputs = outputs_of(
         router,
         b"",
         b"[]",
@@ -1301,11 +1321,11 @@ def test_what_fits_nowhere_is_counted_and_never_raises() -> None:
 def test_a_reply_that_cannot_be_read_ends_its_command() -> None:
     router = with_sessions(("A", None))
     first, second, third = send(router, "A"), send(router, "A"), send(router)
-    outputs = said(
+    outputs = outputs_of(
         router,
         {"id": first, "sessionId": "A"},
         b'{"id":%d,"result":{"a":\xff' % second,
-        {"id": third, "sessionId": "A"},  # not this session's
+        {"id": third, "sessionId": "A"},  # this command is not on session A
     )
     assert [output for output in outputs if output[0] == "done"] == [
         ("done", first, "A", "Page.enable", ("malformed",)),
@@ -1323,13 +1343,13 @@ def test_an_anomaly_shows_no_payload() -> None:
             assert "secret" not in repr(output)
 
 
-def test_a_payload_is_looked_at_when_all_before_was_consumed() -> None:
+def test_a_payload_is_decoded_after_all_earlier_outputs_were_consumed() -> None:
     router = with_sessions(("A", None))
     outputs = router.receive_all([json.dumps(each).encode() for each in (detach("A"), event("M.m", {}, "A"))])
     assert isinstance(next(outputs), Event)
-    assert router.open_sessions() == ()  # tables first
+    assert router.open_sessions() == ()  # the tables change before the output
     assert isinstance(next(outputs), SessionClosed)
-    assert router.statistics().anomalies == {}  # the second message was not looked at yet
+    assert router.statistics().anomalies == {}  # the second message is not decoded yet
     assert [plain(output)[1] for output in outputs] == ["unknown_session"]
 
 
@@ -1341,7 +1361,7 @@ def test_a_fault_of_the_peer_is_the_cause_of_the_loss() -> None:
     assert Loss(kind="connection", reason="closed", detail="It was closed.").error().__cause__ is None
 
 
-def test_a_waiting_command_is_known_by_its_method() -> None:
+def test_method_of_names_a_waiting_command() -> None:
     router = Router()
     command_id, _text = router.command("A.a")
     assert router.method_of(command_id) == "A.a"
@@ -1351,12 +1371,12 @@ def test_a_waiting_command_is_known_by_its_method() -> None:
 
 
 class Name(str, enum.Enum):
-    """As StrEnum makes them, which Python 3.10 has not."""
+    """An enum with string values, like `StrEnum`, which Python 3.10 does not have."""
 
     ENABLE = "Page.enable"
 
 
-def test_a_method_is_a_string_or_stands_for_one() -> None:
+def test_a_method_is_a_string_or_a_string_enum() -> None:
     router = Router()
     assert json.loads(router.command(Name.ENABLE)[1])["method"] == "Page.enable"
     for method in ("", None, 5, b"Page.enable", ["Page.enable"]):

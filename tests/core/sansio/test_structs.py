@@ -1,4 +1,4 @@
-"""The codec below the records: what it declines, what it keeps raw, and that records travel."""
+"""The codec below the records: errors of decoders, raw fields, encoding and pickling."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ JSON = st.recursive(
 )
 
 
-def test_raw_text_is_kept_as_it_is() -> None:
+def test_raw_text_is_kept_unchanged() -> None:
     assert bytes(structs.Raw(b'{"a": 1}')) == b'{"a": 1}'
 
 
-def test_a_decoder_reads_or_declines() -> None:
+def test_a_decoder_reads_or_raises_a_decode_error() -> None:
     read = structs.decoder(dict)
     assert read(b'{"a":1}') == {"a": 1}
     for odd in (b"", b"{", b"[" * 100_000):

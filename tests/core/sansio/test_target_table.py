@@ -1,4 +1,4 @@
-"""The target table against a list of facts, over events that browsers send and some that none would."""
+"""The target table, compared with a naive one over events of browsers and over malformed ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CREATED, CHANGED, DESTROYED, ATTACHED = (
     "Target.attachedToTarget",
 )
 
-TEXTS = {  # what stands in the event, and what it is called here
+TEXTS = {  # field of the event: field of `TargetInfo`
     "type": "type",
     "title": "title",
     "url": "url",
@@ -60,8 +60,8 @@ def fields_of(target: TargetInfo) -> Fields:
     return {"targetId": target.target_id, "attached": target.attached, **named}
 
 
-class Facts:
-    """The same fold over plain dictionaries: every event looked at field by field."""
+class NaiveTable:
+    """The same fold over plain dictionaries, field by field."""
 
     def __init__(self) -> None:
         self.known: list[Fields] = []
@@ -70,9 +70,9 @@ class Facts:
         if not isinstance(params, dict):
             return None
         if method == DESTROYED:
-            for place, fields in enumerate(self.known):
+            for index, fields in enumerate(self.known):
                 if fields["targetId"] == params.get("targetId"):
-                    return "destroyed", self.known.pop(place)
+                    return "destroyed", self.known.pop(index)
             return None
         info = params.get("targetInfo")
         if method not in (CREATED, CHANGED, ATTACHED) or not isinstance(info, dict):
@@ -83,12 +83,12 @@ class Facts:
         for name in TEXTS:
             value = info.get(name)
             fields[name] = value if isinstance(value, str) and value else "" if name in NEVER_NONE else None
-        for place, known in enumerate(self.known):
+        for index, known in enumerate(self.known):
             if known["targetId"] == fields["targetId"]:
                 if method == ATTACHED and not fields["url"]:
                     fields["url"] = known["url"]
                     fields["title"] = fields["title"] or known["title"]
-                self.known[place] = fields
+                self.known[index] = fields
                 return None if known == fields else ("changed", fields)
         self.known.append(fields)
         return "created", fields
@@ -106,34 +106,36 @@ infos = st.fixed_dictionaries(
         "someNewField": values,
     },
 )
-told = st.tuples(
+updates = st.tuples(
     st.sampled_from([CREATED, CHANGED, CHANGED, ATTACHED]),
     st.fixed_dictionaries({"targetInfo": infos}) | st.fixed_dictionaries({}, optional={"targetInfo": strange}),
 )
-gone = st.tuples(st.just(DESTROYED), st.fixed_dictionaries({"targetId": st.sampled_from(["A", "B", "C"]) | strange}))
+destructions = st.tuples(
+    st.just(DESTROYED), st.fixed_dictionaries({"targetId": st.sampled_from(["A", "B", "C"]) | strange})
+)
 other = st.tuples(
     st.sampled_from(["Page.loadEventFired", "Target.detachedFromTarget", *TARGET_METHODS]), infos | strange
 )
 
 
-@given(events=st.lists(told | told | gone | other, max_size=30))
+@given(events=st.lists(updates | updates | destructions | other, max_size=30))
 @example(events=[(CREATED, about("A", url="u", title="t")), (ATTACHED, about("A", attached=True))])
 @example(events=[(CREATED, about("A")), (DESTROYED, {"targetId": "A"}), (CHANGED, about("A"))])
-def test_the_table_says_what_the_facts_say(events: list[tuple[str, Any]]) -> None:
-    table, facts = TargetTable(), Facts()
+def test_the_table_agrees_with_the_naive_one(events: list[tuple[str, Any]]) -> None:
+    table, naive = TargetTable(), NaiveTable()
     for method, params in events:
         change = table.apply(event(method, params))
         kinds = {TargetCreated: "created", TargetChanged: "changed", TargetDestroyed: "destroyed"}
-        said = None if change is None else (kinds[type(change)], fields_of(change.target))
-        assert said == facts.apply(method, params)
-        assert [fields_of(target) for target in table.targets.values()] == facts.known
+        actual = None if change is None else (kinds[type(change)], fields_of(change.target))
+        assert actual == naive.apply(method, params)
+        assert [fields_of(target) for target in table.targets.values()] == naive.known
         assert all(key == target.target_id for key, target in table.targets.items())
 
 
 # ── examples ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_life_of_a_target() -> None:
+def test_a_target_is_created_changed_and_destroyed_once() -> None:
     table = TargetTable()
     created = table.apply(event(CREATED, about("A", type="page", url="about:blank", openerId="O", attached=False)))
     assert created == TargetCreated(
@@ -149,7 +151,7 @@ def test_a_life_of_a_target() -> None:
     assert table.targets == {}
 
 
-def test_an_attach_without_a_url_forgets_none() -> None:
+def test_an_attach_without_a_url_keeps_the_known_one() -> None:
     """At the attach of a frame the browser does not know its URL yet (fact 40)."""
     table = TargetTable()
     table.apply(event(CREATED, about("A", type="iframe", url="https://example.org/", title="old")))
@@ -160,12 +162,12 @@ def test_an_attach_without_a_url_forgets_none() -> None:
     assert (table.targets[TargetId("A")].url, table.targets[TargetId("A")].title) == ("https://example.org/", "new")
     table.apply(event(ATTACHED, about("A", type="iframe", url="https://other.example/", attached=1)))
     assert (table.targets[TargetId("A")].url, table.targets[TargetId("A")].title) == ("https://other.example/", "")
-    assert not table.targets[TargetId("A")].attached  # what is no boolean says nothing
+    assert not table.targets[TargetId("A")].attached  # only a boolean counts
     table.apply(event(CHANGED, about("A", type="iframe", url="")))
-    assert table.targets[TargetId("A")].url == ""  # only an attach does not know it
+    assert table.targets[TargetId("A")].url == ""  # only an attach event may lack the URL
 
 
-def test_without_discovery_the_table_knows_what_was_attached() -> None:
+def test_without_discovery_the_table_lists_attached_targets() -> None:
     table = TargetTable()
     assert isinstance(table.apply(event(ATTACHED, about("A", type="page"))), TargetCreated)
     assert list(table.targets) == ["A"]
@@ -173,14 +175,14 @@ def test_without_discovery_the_table_knows_what_was_attached() -> None:
 
 @pytest.mark.parametrize("method", [*TARGET_METHODS, "Page.loadEventFired"])
 @pytest.mark.parametrize("params", [None, [], "text", 5, {}, {"targetInfo": 5}, {"targetInfo": {}}, {"targetId": []}])
-def test_what_cannot_be_read_changes_nothing(method: str, params: Any) -> None:
+def test_an_unreadable_event_changes_nothing(method: str, params: Any) -> None:
     table = TargetTable()
     table.apply(event(CREATED, about("A")))
     assert table.apply(event(method, params)) is None
     assert list(table.targets) == ["A"]
 
 
-def test_targets_stand_in_the_order_of_their_making() -> None:
+def test_targets_are_in_the_order_of_their_creation() -> None:
     table = TargetTable()
     for target in "CAB":
         table.apply(event(CREATED, about(target)))
@@ -188,8 +190,8 @@ def test_targets_stand_in_the_order_of_their_making() -> None:
     assert list(table.targets) == ["C", "A", "B"]
 
 
-def test_announcements_say_what_the_table_knows() -> None:
-    """A table that is fed the announcements of another one is the same."""
+def test_announcements_reproduce_the_table() -> None:
+    """A table that applies the announcements of another one equals it."""
     table, other = TargetTable(), TargetTable()
     table.apply(
         event(CREATED, about("A", type="iframe", url="https://example.org/", title="old", canAccessOpener=True))
@@ -207,7 +209,7 @@ def test_announcements_say_what_the_table_knows() -> None:
     assert other.announcements() == announced
 
 
-def test_the_table_cannot_be_changed_from_outside_and_is_live() -> None:
+def test_the_view_of_the_table_is_read_only_and_live() -> None:
     table = TargetTable()
     seen = table.targets
     with pytest.raises(TypeError):

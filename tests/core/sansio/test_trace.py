@@ -1,4 +1,4 @@
-"""The trace format: round trips, limits, redaction, torn ends, and the older form in tests/traces."""
+"""Writing traces: round trips, limits, redaction, and records of the embedder."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def decode(lines: list[bytes]) -> list[TraceRecord]:
 
 
 def one(line: bytes) -> TraceRecord:
-    """The record of one line, read below a header."""
+    """Return the record of one line, read after a header."""
     return decode([encode_record(HEADER), line])[1]
 
 
@@ -44,7 +44,7 @@ def message(line: bytes) -> MessageRecord:
     return record
 
 
-# ── what is written is read back ─────────────────────────────────────────────────────────────────────────────────────
+# ── round trips ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 times = st.floats(allow_nan=False, allow_infinity=False)
 words = st.text(st.characters(), max_size=12)  # lone surrogates too
@@ -120,8 +120,8 @@ def test_a_text_comes_back_byte_for_byte(text: bytes) -> None:
     assert message(TraceEncoder().message("in", memoryview(text), t=0.25, conn="A")).text == text
 
 
-def test_the_format_is_what_the_first_version_wrote() -> None:
-    """Traces outlive the program: these lines must be readable for ever."""
+def test_the_format_is_that_of_the_first_version() -> None:
+    """Traces outlive the program: these lines must stay readable for ever."""
     encoder = TraceEncoder()
     written = [
         encoder.header(library="0.1.0", start=1700000000.5, protocol="1.3"),
@@ -157,7 +157,7 @@ def test_a_mark_may_name_its_link() -> None:
 
 @given(text=json_texts, limit=st.integers(0, 30))
 @example(text="aé".encode(), limit=2)
-def test_a_cut_text_says_so(text: bytes, limit: int) -> None:
+def test_a_cut_text_is_marked_as_cut(text: bytes, limit: int) -> None:
     record = message(TraceEncoder(max_message_bytes=limit).message("in", text, t=0.0, conn="A"))
     assert record.size == len(text)
     assert record.cut == (len(text) > limit)
@@ -173,7 +173,7 @@ def test_a_cut_leaves_no_half_character() -> None:
     assert record.text == b"a\xff"
 
 
-def test_a_full_trace_ends_with_what_is_missing() -> None:
+def test_a_full_trace_ends_with_a_count_of_the_missing_records() -> None:
     encoder = TraceEncoder(max_bytes=400)
     lines = [encoder.header(library="1", start=0.0), encoder.message("in", b"x" * 100, t=1.0, conn="A")]
     assert all(lines)
@@ -193,21 +193,21 @@ def test_a_full_trace_ends_with_what_is_missing() -> None:
     assert (counts.left_out_records, counts.left_out_bytes, counts.cut_messages) == (5, 201, 0)
 
 
-def test_a_full_trace_takes_no_more_trouble() -> None:
-    seen: list[str] = []
+def test_a_full_trace_does_not_call_the_redaction_hook() -> None:
+    texts: list[str] = []
 
     def hook(text: str) -> str:
-        seen.append(text)
+        texts.append(text)
         return text
 
     encoder = TraceEncoder(max_bytes=0, redact=hook)
     for _ in range(3):
         encoder.message("in", b"x", t=0.0, conn="A")
-    assert len(seen) == 1
+    assert len(texts) == 1
     assert encoder.counts().left_out_bytes == 3
 
 
-def test_the_header_goes_in_whatever_the_limit() -> None:
+def test_the_header_is_written_whatever_the_limit() -> None:
     encoder = TraceEncoder(max_bytes=0)
     assert encoder.header(library="1", start=0.0)
     assert encoder.message("in", b"x", t=0.0, conn="A") == b""
@@ -221,7 +221,7 @@ def test_a_whole_trace_has_no_last_mark() -> None:
 
 
 @pytest.mark.parametrize("limits", [{"max_bytes": -1}, {"max_message_bytes": -1}])
-def test_senseless_limits_are_refused(limits: dict[str, int]) -> None:
+def test_invalid_limits_are_refused(limits: dict[str, int]) -> None:
     with pytest.raises(InvalidArgument):
         TraceEncoder(**limits)
 
@@ -255,7 +255,7 @@ def test_a_hook_sees_the_whole_text_before_it_is_cut() -> None:
     assert (record.text, record.cut, record.redacted, record.exact) == (b"a sec", True, False, False)
 
 
-def test_the_size_is_that_of_the_wire() -> None:
+def test_the_size_is_that_of_the_message_on_the_wire() -> None:
     record = redacted(lambda _text: "", b"12345")
     assert (record.text, record.size, record.cut) == (b"", 5, False)
 
@@ -273,18 +273,18 @@ def test_a_hook_that_fails_hides_the_text() -> None:
     assert redacted(lambda _text: None, b"secret").text == b""
 
 
-def test_a_text_that_is_no_utf8_passes_the_hook_too() -> None:
+def test_a_text_with_invalid_utf8_passes_the_hook_too() -> None:
     record = redacted(lambda text: text.replace("secret", "*"), b"\xff secret")
     assert record.text == "\N{REPLACEMENT CHARACTER} *".encode()
     assert record.redacted
     assert redacted(lambda _text: "\ud800", b"a").text == b"?"
 
 
-# ── records of one's own ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── records of the embedder ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
-    ("kind", "fields", "names"),
+    ("kind", "fields", "expected"),
     [
         ("in", {}, "'in'"),
         ("", {}, "''"),
@@ -294,11 +294,11 @@ def test_a_text_that_is_no_utf8_passes_the_hook_too() -> None:
         ("ask", {"a": [{1: 2}]}, "fields.a[0]"),
     ],
 )
-def test_what_could_not_be_read_back_is_refused(kind: str, fields: dict[str, Any], names: str) -> None:
+def test_a_record_that_could_not_be_read_back_is_refused(kind: str, fields: dict[str, Any], expected: str) -> None:
     encoder = TraceEncoder()
     with pytest.raises(InvalidArgument) as caught:
         encoder.other(kind, fields, t=0.0)
-    assert names in str(caught.value)
+    assert expected in str(caught.value)
     assert encoder.counts().records == 0
 
 

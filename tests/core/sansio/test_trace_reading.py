@@ -1,4 +1,4 @@
-"""Reading traces: torn ones, spoilt ones, and those of the older form."""
+"""Reading traces: torn ones, malformed ones, and those of the older form; labels of commands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def decode(lines: list[bytes]) -> list[TraceRecord]:
 
 
 def one(line: bytes) -> TraceRecord:
-    """The record of one line, read below a header."""
+    """Return the record of one line, read after a header."""
     return decode([encode_record(HEADER), line])[1]
 
 
@@ -59,12 +59,12 @@ def test_a_trace_may_be_torn_at_every_byte() -> None:
     everything = decode(lines)
     for length in range(len(whole)):
         reader = TraceDecoder(whole[:length].splitlines(keepends=True))
-        got = list(reader)
+        records = list(reader)
         complete = whole[:length].count(b"\n")
         rest = whole[:length].rpartition(b"\n")[2]
         if rest == lines[complete].rstrip(b"\n"):
             complete, rest = complete + 1, b""  # only its newline is missing
-        assert got == everything[:complete], length
+        assert records == everything[:complete], length
         assert reader.torn == bool(rest), length
 
 
@@ -111,7 +111,7 @@ def test_an_unreadable_line_is_named(line: bytes) -> None:
 
 
 def test_a_torn_line_that_is_not_the_last_is_a_fault() -> None:
-    for torn in ([b'{"kind":', encode_record(HEADER)], [b'{"kind":\n']):  # the other was written to its end like that
+    for torn in ([b'{"kind":', encode_record(HEADER)], [b'{"kind":\n']):  # the second one ends with a newline
         reader = TraceDecoder([encode_record(HEADER), *torn])
         next(reader)
         with pytest.raises(InvalidArgument, match="Line 2"):
@@ -126,7 +126,7 @@ def test_a_trace_begins_with_its_header(line: bytes) -> None:
 
 
 @pytest.mark.parametrize("version", [FORMAT_VERSION + 1, 0])
-def test_another_format_is_refused_by_name(version: int) -> None:
+def test_another_format_is_refused_with_its_number(version: int) -> None:
     with pytest.raises(InvalidArgument, match=f"format {version}"):
         decode([encode_record(TraceHeader(start=0.0, library="9", format=version))])
 
@@ -134,18 +134,18 @@ def test_another_format_is_refused_by_name(version: int) -> None:
 # ── the older form ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_there_are_traces() -> None:
+def test_the_recorded_traces_exist() -> None:
     assert len(TRACES) >= 50
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
-def test_every_older_trace_reads(path: Path) -> None:
+def test_every_older_trace_is_read(path: Path) -> None:
     lines = path.read_bytes().splitlines(keepends=True)
     reader = TraceDecoder(lines)
-    got = list(reader)
+    records = list(reader)
     assert not reader.torn
-    assert len(got) == len(lines)
-    for line, record in zip(lines, got, strict=True):
+    assert len(records) == len(lines)
+    for line, record in zip(lines, records, strict=True):
         fields = json.loads(line)
         assert not isinstance(record, (TraceHeader, OtherRecord))
         assert record.t == fields["t"]
@@ -172,11 +172,11 @@ def test_every_older_trace_reads(path: Path) -> None:
 
 def test_an_older_trace_survives_the_newer_form() -> None:
     path = TRACES[0]
-    got = decode(path.read_bytes().splitlines(keepends=True))
-    assert decode([encode_record(HEADER), *map(encode_record, got)])[1:] == got
+    records = decode(path.read_bytes().splitlines(keepends=True))
+    assert decode([encode_record(HEADER), *map(encode_record, records)])[1:] == records
 
 
-def test_odd_records_of_the_older_form() -> None:
+def test_odd_records_of_the_older_form_are_read() -> None:
     lines = [
         b'{"t":1,"dir":"blink","conn":"A","extra":[1]}\n',
         b'{"t":2,"dir":"out","conn":"A","raw":"\\ud800"}\n',

@@ -1,10 +1,10 @@
-"""WebSocket frames, judged by another implementation: wsproto reads the same bytes and has to say the same.
+"""WebSocket frames: `FrameReader` must read the same as wsproto from the same bytes.
 
-A stream is drawn as data (`Frame`s, some of them broken on purpose) and cut in any way. Compared are the whole messages
-before the fault, the control frames, and the close code of the fault. Two rules are ours and not wsproto's, and are put
-on top of it here: a binary message is a breach (1003), and a message has a limit (1009).
+A stream is drawn as data (`Frame`s, some of them malformed on purpose) and cut into any portions. The tests compare the
+whole messages before the violation, the control frames, and the close code of the violation. Two rules are ours and not
+wsproto's, so the oracle here adds them: a binary message is a violation (1003), and a message has a limit (1009).
 
-Large frames take a way of their own, into a buffer that is used again: it has to give the same as the way of the small.
+Large frames take a separate path, into a reused buffer: it must give the same as the path of small frames.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ TEXT, BINARY, CONTINUATION, CLOSE, PING, PONG = 1, 2, 0, 8, 9, 10
 
 @attrs.frozen
 class Frame:
-    """A frame of a server, honest unless told otherwise."""
+    """A WebSocket frame from a server, valid with the default fields."""
 
     opcode: int = TEXT
     payload: bytes = b""
     final: bool = True
     reserved: int = 0
     masked: bool = False
-    length_in: int = 0  # 2 or 8 bytes, however short the payload is; 0: as short as can be
+    length_in: int = 0  # 2 or 8 forces a length field of that size; 0 takes the shortest
 
     def octets(self) -> bytes:
         size = len(self.payload)
@@ -50,16 +50,16 @@ class Frame:
 
 
 @attrs.frozen
-class Said:
-    """What a reader made of a stream."""
+class Reading:
+    """The result of reading a stream: messages, control frames, and the close code of a violation."""
 
     messages: tuple[bytes, ...]
     controls: tuple[tuple[int, bytes], ...]
     code: int | None
 
 
-def wsproto_says(chunks: Iterable[bytes], limit: int = LIMIT) -> Said:
-    """The oracle, with the two rules that are ours."""
+def read_by_wsproto(chunks: Iterable[bytes], limit: int = LIMIT) -> Reading:
+    """Return the result of wsproto, with our two rules added."""
     connection = Connection(ConnectionType.CLIENT)
     messages: list[bytes] = []
     controls: list[tuple[int, bytes]] = []
@@ -70,18 +70,18 @@ def wsproto_says(chunks: Iterable[bytes], limit: int = LIMIT) -> Said:
             if isinstance(event, events.TextMessage):
                 parts.append(event.data)
                 if len("".join(parts).encode()) > limit:
-                    return Said(tuple(messages), tuple(controls), 1009)
+                    return Reading(tuple(messages), tuple(controls), 1009)
                 if event.message_finished:
                     messages.append("".join(parts).encode())
                     parts = []
             elif isinstance(event, events.BytesMessage):
-                return Said(tuple(messages), tuple(controls), 1003)
+                return Reading(tuple(messages), tuple(controls), 1003)
             elif isinstance(event, (events.Ping, events.Pong)):
                 controls.append((PING if isinstance(event, events.Ping) else PONG, bytes(event.payload)))
             else:
                 assert isinstance(event, events.CloseConnection)
-                return Said(tuple(messages), tuple(controls), event.code)
-    return Said(tuple(messages), tuple(controls), None)
+                return Reading(tuple(messages), tuple(controls), event.code)
+    return Reading(tuple(messages), tuple(controls), None)
 
 
 Feed = Callable[[FrameReader, bytes], list[bytes]]
@@ -92,7 +92,7 @@ def by_feed(reader: FrameReader, chunk: bytes) -> list[bytes]:
 
 
 def by_socket(reader: FrameReader, chunk: bytes) -> list[bytes]:
-    """As a socket is read: straight into what is wanted, where something is."""
+    """Feed as a socket does: straight into the buffer that the reader wants, if it wants one."""
     messages: list[bytes] = []
     while chunk:
         wanted = reader.wanted()
@@ -106,7 +106,7 @@ def by_socket(reader: FrameReader, chunk: bytes) -> list[bytes]:
     return messages
 
 
-def we_say(chunks: Iterable[bytes], limit: int = LIMIT, feed: Feed = by_feed) -> Said:
+def read_by_frame_reader(chunks: Iterable[bytes], limit: int = LIMIT, feed: Feed = by_feed) -> Reading:
     reader = FrameReader(max_message_bytes=limit)
     messages: list[bytes] = []
     controls: list[tuple[int, bytes]] = []
@@ -119,7 +119,7 @@ def we_say(chunks: Iterable[bytes], limit: int = LIMIT, feed: Feed = by_feed) ->
         assert violation.what
         assert feed(reader, Frame(payload=b"more").octets()) == []
         assert reader.violation == violation
-    return Said(tuple(messages), tuple(controls), None if violation is None else violation.code)
+    return Reading(tuple(messages), tuple(controls), None if violation is None else violation.code)
 
 
 def cut(data: bytes, places: Iterable[int]) -> list[bytes]:
@@ -150,7 +150,7 @@ controls = st.builds(Frame, opcode=st.sampled_from([PING, PONG]), payload=st.bin
 
 @st.composite
 def whole_messages(draw: st.DrawFn, payloads: st.SearchStrategy[bytes] = texts) -> list[Frame]:
-    """One message in any fragments (borders may stand within a character), control frames in between."""
+    """Draw one message in any fragments, with control frames in between; a border may split a character."""
     payload = draw(payloads)
     borders = draw(st.just([]) | st.lists(st.integers(0, max(len(payload), 1)), max_size=3))
     frames: list[Frame] = []
@@ -200,13 +200,13 @@ def octets_of(frames: Iterable[Frame]) -> bytes:
 @given(frames=streams, places=cuts, feed=st.sampled_from([by_feed, by_socket]))
 @example(frames=[Frame(final=False), Frame(opcode=BINARY)], places=[], feed=by_feed)
 @example(frames=[Frame(opcode=PING, final=False, reserved=1)], places=[1], feed=by_feed)
-def test_any_portions_of_any_stream_say_what_wsproto_says(frames: list[Frame], places: list[int], feed: Feed) -> None:
+def test_any_portions_of_any_stream_read_as_in_wsproto(frames: list[Frame], places: list[int], feed: Feed) -> None:
     data = octets_of(frames)
-    assert we_say(cut(data, places), feed=feed) == wsproto_says([data])
+    assert read_by_frame_reader(cut(data, places), feed=feed) == read_by_wsproto([data])
 
 
 LIKE_A_FRAME = "\u0081\x03abc".encode()
-"""A text whose second byte is the first of something that looks like a whole text by itself."""
+"""A text that looks like a complete text frame from its second byte on."""
 
 SHORT_STREAMS = [
     [Frame(payload=b"a", final=False), Frame(payload=b"bcdefgh"), Frame(CONTINUATION, b"i")],
@@ -236,42 +236,42 @@ SHORT_STREAMS = [
 
 @pytest.mark.parametrize("frames", SHORT_STREAMS)
 @pytest.mark.parametrize("feed", [by_feed, by_socket])
-def test_every_split_of_a_short_stream_says_the_same(frames: list[Frame], feed: Feed) -> None:
+def test_every_split_of_a_short_stream_reads_the_same(frames: list[Frame], feed: Feed) -> None:
     data = octets_of(frames)
-    expected = wsproto_says([data])
-    assert we_say([data[place : place + 1] for place in range(len(data))], feed=feed) == expected
+    expected = read_by_wsproto([data])
+    assert read_by_frame_reader([data[place : place + 1] for place in range(len(data))], feed=feed) == expected
     for first in range(len(data) + 1):
-        assert we_say(cut(data, [first]), feed=feed) == expected
+        assert read_by_frame_reader(cut(data, [first]), feed=feed) == expected
         for second in range(first, len(data) + 1, 1 if len(data) < 40 else 11):
-            assert we_say(cut(data, [first, second]), feed=feed) == expected
+            assert read_by_frame_reader(cut(data, [first, second]), feed=feed) == expected
 
 
 @pytest.mark.parametrize("before", [b"", Frame(payload=b"a").octets()], ids=["alone", "behind another"])
-def test_whatever_a_frame_begins_with_says_what_wsproto_says(before: bytes) -> None:
-    heads = (first for first in range(256) if first & 0x0F != CLOSE)  # which is judged by its transport
+def test_any_first_bytes_of_a_frame_read_as_in_wsproto(before: bytes) -> None:
+    heads = (first for first in range(256) if first & 0x0F != CLOSE)  # the transport judges close frames
     for first, second in itertools.product(heads, (0, 1, 5, 125, 126, 127, 128, 133, 253, 254, 255)):
         size, masked = second & 0x7F, second & 0x80
         length = {126: (130).to_bytes(2, "big"), 127: (1 << 16).to_bytes(8, "big")}.get(size, b"")
         body = b"z" * {126: 130, 127: 1 << 16}.get(size, size)
         masks = [b"\0\0\0\0"] if masked else [b""]
         if masked and size >= 4:
-            masks.append(b"")  # then it is as long as one that is not masked
+            masks.append(b"")  # without its mask it is as long as an unmasked frame
         for mask in masks:
             data = before + bytes((first, second)) + length + mask + body
-            assert we_say([data]) == wsproto_says([data]), (first, second, mask)
+            assert read_by_frame_reader([data]) == read_by_wsproto([data]), (first, second, mask)
 
 
-def test_a_length_with_the_top_bit_is_a_breach() -> None:
+def test_a_length_with_the_top_bit_is_a_violation() -> None:
     data = Frame(payload=b"a").octets() + b"\x81\x7f" + (1 << 63).to_bytes(8, "big")
-    assert we_say([data]) == wsproto_says([data]) == Said((b"a",), (), 1002)
+    assert read_by_frame_reader([data]) == read_by_wsproto([data]) == Reading((b"a",), (), 1002)
 
 
 @pytest.mark.parametrize(("size", "length_in"), [(65_535, 8), (65_535, 2), (65_536, 8), (126, 8), (126, 2)])
 @pytest.mark.parametrize("opcode", [TEXT, CONTINUATION])
-def test_a_length_is_written_as_short_as_can_be(size: int, length_in: int, opcode: int) -> None:
+def test_a_length_field_must_be_the_shortest(size: int, length_in: int, opcode: int) -> None:
     begin = [Frame(final=False)] if opcode == CONTINUATION else []
     data = octets_of([*begin, Frame(opcode, b"x" * size, length_in=length_in), Frame(payload=b"after")])
-    assert we_say([data]) == wsproto_says([data])
+    assert read_by_frame_reader([data]) == read_by_wsproto([data])
 
 
 def test_a_close_frame_is_handed_over_whole() -> None:
@@ -283,8 +283,8 @@ def test_a_close_frame_is_handed_over_whole() -> None:
 
 
 @given(data=st.binary(max_size=200), places=cuts)
-def test_no_bytes_at_all_make_it_raise(data: bytes, places: list[int]) -> None:
-    assert we_say(cut(data, places)) == we_say([data])
+def test_no_bytes_make_the_reader_raise(data: bytes, places: list[int]) -> None:
+    assert read_by_frame_reader(cut(data, places)) == read_by_frame_reader([data])
 
 
 # ── the limit ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -295,19 +295,19 @@ def test_no_bytes_at_all_make_it_raise(data: bytes, places: list[int]) -> None:
     fragmented=st.booleans(),
     places=st.lists(st.integers(0, 6000), max_size=6),
 )
-def test_the_limit_is_wsprotos_at_ours(sizes: list[int], fragmented: bool, places: list[int]) -> None:
+def test_the_limit_applies_as_in_wsproto(sizes: list[int], fragmented: bool, places: list[int]) -> None:
     last = len(sizes) - 1
     frames = [
         Frame(CONTINUATION if fragmented and place else TEXT, b"x" * size, final=not fragmented or place == last)
         for place, size in enumerate(sizes)
     ]
     data = octets_of(frames)
-    assert we_say(cut(data, places), limit=1024) == wsproto_says([data], limit=1024)
+    assert read_by_frame_reader(cut(data, places), limit=1024) == read_by_wsproto([data], limit=1024)
 
 
 @pytest.mark.parametrize("size", [1025, 1 << 16, 1 << 40, (1 << 63) - 1])
-def test_the_limit_is_judged_by_the_header_and_the_first_bytes_name_the_command(size: int) -> None:
-    """Nothing but these is kept, and no buffer of that size is made."""
+def test_the_header_decides_the_limit_and_the_first_bytes_name_the_command(size: int) -> None:
+    """The reader keeps only those bytes, and makes no buffer of the announced size."""
     reader = FrameReader(max_message_bytes=1024)
     header = b"\x81\x7e" + size.to_bytes(2, "big") if size < 1 << 16 else b"\x81\x7f" + size.to_bytes(8, "big")
     begin = b'{"id":77,"result":{"text":"' + b"x" * 64
@@ -327,7 +327,7 @@ def test_the_limit_is_judged_by_the_header_and_the_first_bytes_name_the_command(
 
 
 @pytest.mark.parametrize(("kept", "command"), [(8, None), (9, 77), (20, 77)])
-def test_a_message_above_the_limit_may_be_judged_before_its_first_bytes_are_here(kept: int, command: Any) -> None:
+def test_a_message_above_the_limit_may_be_judged_before_its_first_bytes_arrive(kept: int, command: Any) -> None:
     reader = FrameReader(max_message_bytes=1024)
     reader.judge()
     assert not reader.waits_for_close
@@ -352,10 +352,10 @@ def test_a_message_above_the_limit_may_be_judged_before_its_first_bytes_are_here
 )
 @example(before=0, begin=b'{"id":5,"result":{', parts=[0, 1, 2, 0, 30], places=[], feed=by_feed)
 @example(before=1, begin=b'{"id":5,"result":{', parts=[], places=[12, 20, 75], feed=by_feed)
-def test_a_message_above_the_limit_is_the_same_in_any_portions(
+def test_the_violation_of_the_limit_is_the_same_in_any_portions(
     before: int, begin: bytes, parts: list[int], places: list[int], feed: Feed
 ) -> None:
-    """Whole or in fragments, what is said of it does not depend on how it came: its size so far, and its command."""
+    """Whole or in fragments, the violation has the same size and command in any portions."""
     whole, frames, start = begin + b"x" * 5000, [Frame(payload=b"{}")] * before, 0
     for number, size in enumerate([*parts, 5000]):
         kind = CONTINUATION if number else TEXT
@@ -373,8 +373,8 @@ def test_a_message_above_the_limit_is_the_same_in_any_portions(
     assert violations[0].command_id == {b'{"id":5,"': 5, b'{"id":-5,': -5}.get(begin[:9])
 
 
-def test_fragments_without_end_cost_what_they_hold() -> None:
-    """A peer may send as many parts as it likes, of one byte or none: none of them is kept as a thing of its own."""
+def test_endless_fragments_cost_only_their_bytes() -> None:
+    """A peer may send any number of parts of one byte or none: no part is kept as an object of its own."""
     reader = FrameReader(max_message_bytes=1 << 20)
     reader.feed(Frame(payload=b"{", final=False).octets())
     tracemalloc.start()
@@ -388,7 +388,7 @@ def test_fragments_without_end_cost_what_they_hold() -> None:
     assert reader.feed(Frame(CONTINUATION, b"}").octets()) == [b"{" + b" " * 50_000 + b"}"]
 
 
-def test_fragments_are_judged_together() -> None:
+def test_the_limit_counts_all_fragments_of_a_message() -> None:
     reader = FrameReader(max_message_bytes=1024)
     reader.feed(Frame(payload=b"x" * 1024, final=False).octets())
     assert reader.violation is None
@@ -398,7 +398,7 @@ def test_fragments_are_judged_together() -> None:
 
 
 @pytest.mark.parametrize("limit", [1023, 0, -1, None, "4096", 4096.0, True])
-def test_a_senseless_limit_is_refused(limit: Any) -> None:
+def test_an_invalid_limit_is_refused(limit: Any) -> None:
     with pytest.raises(InvalidArgument, match="max_message_bytes"):
         FrameReader(max_message_bytes=limit)
     FrameReader(max_message_bytes=1024)
@@ -411,7 +411,7 @@ ALPHABET = "abcdefghij€\U0001f600é{}"
 
 
 def text_of(size: int, seed: int) -> bytes:
-    """Text of this size whose every part is recognisable, and whose characters stand across every border."""
+    """Return text of this size, with recognisable parts, and characters that cross every border."""
     pattern = (ALPHABET[seed % 10 :] + str(seed)).encode()
     text = (pattern * (size // len(pattern) + 1))[:size].decode("utf-8", "ignore").encode()
     return text + b"." * (size - len(text))
@@ -423,7 +423,7 @@ def text_of(size: int, seed: int) -> bytes:
     feed=st.sampled_from([by_feed, by_socket]),
     bad=st.none() | st.integers(0, 3),
 )
-def test_large_messages_are_those_of_wsproto(
+def test_large_messages_read_as_in_wsproto(
     messages: list[tuple[int, int]], chunk: int, feed: Feed, bad: int | None
 ) -> None:
     frames: list[Frame] = []
@@ -438,53 +438,53 @@ def test_large_messages_are_those_of_wsproto(
                 Frame(PING, b"p"),
             ]
     data = octets_of(frames)
-    ours = we_say([data[start : start + chunk] for start in range(0, len(data), chunk)], feed=feed)
-    assert ours == wsproto_says([data])
+    ours = read_by_frame_reader([data[start : start + chunk] for start in range(0, len(data), chunk)], feed=feed)
+    assert ours == read_by_wsproto([data])
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("feed", [by_feed, by_socket])
-def test_a_large_message_stays_what_it_is_in_any_two_portions(size: int, feed: Feed) -> None:
+def test_a_large_message_reads_the_same_in_any_two_portions(size: int, feed: Feed) -> None:
     text = text_of(size, 5)
     data = Frame(payload=text).octets()
     for place in (1, 2, 9, 10, 11, 70_000, size, len(data) - 1):
-        assert we_say(cut(data, [place]), feed=feed) == Said((text,), (), None)
+        assert read_by_frame_reader(cut(data, [place]), feed=feed) == Reading((text,), (), None)
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_end_of_a_large_message_is_no_frame_of_its_own(size: int) -> None:
+def test_the_tail_of_a_large_message_is_not_read_as_a_frame(size: int) -> None:
     text = b"x" * (size - len(LIKE_A_FRAME)) + LIKE_A_FRAME
     data = Frame(payload=text).octets()
-    assert we_say([data[:-5], data[-5:]]) == Said((text,), (), None)
+    assert read_by_frame_reader([data[:-5], data[-5:]]) == Reading((text,), (), None)
 
 
 @pytest.mark.parametrize("place", [1, 2, 5, 10, 500])
-def test_what_waited_for_a_large_frame_is_not_read_twice(place: int) -> None:
+def test_bytes_kept_for_a_large_frame_are_not_read_twice(place: int) -> None:
     text = text_of(LARGE + 10, 3)
     data = Frame(payload=text).octets()
     chunks = [*cut(data, [place, 1000]), Frame(payload=b"{}").octets()]
-    assert we_say(chunks) == Said((text, b"{}"), (), None)
+    assert read_by_frame_reader(chunks) == Reading((text, b"{}"), (), None)
 
 
-def grow(reader: FrameReader, text: bytes) -> list[memoryview]:
-    """A large message in two portions, so that it takes the way of its own."""
+def feed_in_two_portions(reader: FrameReader, text: bytes) -> list[memoryview]:
+    """Feed a large message in two portions, so that it takes the path of large frames."""
     data = Frame(payload=text).octets()
     assert reader.feed(data[:1000]) == []
     return [message for message in reader.feed(data[1000:]) if isinstance(message, memoryview)]
 
 
-def test_a_lent_view_holds_until_the_next_touch_and_its_buffer_is_used_again() -> None:
+def test_a_lent_view_is_valid_until_the_next_feed_and_its_buffer_is_reused() -> None:
     reader = FrameReader(max_message_bytes=LIMIT)
-    first = grow(reader, text_of(LARGE + 10, 1))[0]
+    first = feed_in_two_portions(reader, text_of(LARGE + 10, 1))[0]
     assert reader.take_controls() == []
     assert reader.wanted() is None
     assert reader.lent
     assert first == text_of(LARGE + 10, 1)
     buffer = first.obj
-    second = grow(reader, text_of(LARGE + 5, 2))[0]
+    second = feed_in_two_portions(reader, text_of(LARGE + 5, 2))[0]
     assert second.obj is buffer
     assert second == text_of(LARGE + 5, 2)
-    assert first[: LARGE + 5] == second  # the first one is no longer what it was
+    assert first[: LARGE + 5] == second  # the first view shows the second message
     assert reader.large_messages == 2
     assert reader.feed(Frame(payload=b"{}").octets()) == [b"{}"]
     assert not reader.lent
@@ -500,7 +500,7 @@ def test_two_large_messages_of_one_portion_do_not_share_a_buffer() -> None:
     assert messages == [one]
     wanted = reader.wanted()
     assert wanted is not None
-    assert messages == [one]  # the beginning of the second did not touch it
+    assert messages == [one]  # the beginning of the second message did not change it
     wanted[:] = data[LARGE + 50_000 :]
     assert reader.lent
     assert reader.filled(1) == []
@@ -509,7 +509,7 @@ def test_two_large_messages_of_one_portion_do_not_share_a_buffer() -> None:
 
 
 def test_a_large_message_is_written_once() -> None:
-    """Straight into the buffer that is handed out: no join, no copy."""
+    """It goes straight into the buffer that is handed out: no join, no copy."""
     reader = FrameReader(max_message_bytes=LIMIT)
     data = Frame(payload=text_of(LARGE + 10, 1)).octets()
     reader.feed(data[:1000])
@@ -522,52 +522,52 @@ def test_a_large_message_is_written_once() -> None:
     assert message.obj is wanted.obj
 
 
-def test_a_stale_tail_is_not_judged() -> None:
-    """A shorter message in the buffer of a longer one: what stands behind it is no part of it."""
+def test_a_stale_tail_of_the_buffer_is_not_validated() -> None:
+    """A shorter message reuses the buffer of a longer one: the bytes after it are not part of it."""
     reader = FrameReader(max_message_bytes=LIMIT)
-    grow(reader, b"x" * (LARGE + 10) + "é".encode() * 45)
-    shorter = "é".encode() + b"y" * (LARGE + 9)  # ends where a character of the tail is in its middle
-    assert grow(reader, shorter) == [shorter]
+    feed_in_two_portions(reader, b"x" * (LARGE + 10) + "é".encode() * 45)
+    shorter = "é".encode() + b"y" * (LARGE + 9)  # ends in the middle of a character of the tail
+    assert feed_in_two_portions(reader, shorter) == [shorter]
     assert reader.violation is None
 
 
-def test_a_little_longer_message_needs_no_buffer_of_its_own() -> None:
-    """Each reply is, now and then: by a digit of its id."""
+def test_a_slightly_longer_message_reuses_the_buffer() -> None:
+    """Replies become longer now and then, by a digit of their id."""
     reader = FrameReader(max_message_bytes=LIMIT)
-    first = grow(reader, b"x" * (LARGE + 8))[0]
-    longer = grow(reader, b"x" * (LARGE + LARGE // 8))[0]
+    first = feed_in_two_portions(reader, b"x" * (LARGE + 8))[0]
+    longer = feed_in_two_portions(reader, b"x" * (LARGE + LARGE // 8))[0]
     assert longer.obj is first.obj
 
 
-def test_a_huge_buffer_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_huge_buffer_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
     assert KEPT_BUFFER > LARGE
     monkeypatch.setattr(websocket_client, "KEPT_BUFFER", LARGE + 50)
     reader = FrameReader(max_message_bytes=LIMIT)
-    huge = grow(reader, text_of(LARGE + 51, 1))[0]
+    huge = feed_in_two_portions(reader, text_of(LARGE + 51, 1))[0]
     assert len(reader._buffer) == 0
     assert huge == text_of(LARGE + 51, 1)
-    kept = grow(reader, text_of(LARGE + 50, 1))[0]
+    kept = feed_in_two_portions(reader, text_of(LARGE + 50, 1))[0]
     assert kept.obj is reader._buffer
 
 
 @pytest.mark.parametrize("place", [0, 1 << 20, (1 << 20) - 1, (1 << 20) + 5, -1])
-def test_bad_utf8_anywhere_in_a_large_message_is_a_breach(place: int) -> None:
+def test_bad_utf8_anywhere_in_a_large_message_is_a_violation(place: int) -> None:
     reader = FrameReader(max_message_bytes=2 << 20)
     text = bytearray(b"x" * ((1 << 20) + 100))
     text[place] = 0xC3  # followed by an ASCII character, or by the end
-    assert grow(reader, bytes(text)) == []
+    assert feed_in_two_portions(reader, bytes(text)) == []
     assert reader.violation is not None
     assert reader.violation.code == 1007
     assert reader.wanted() is None
 
 
-def test_a_character_across_the_slices_of_the_check_is_no_breach() -> None:
+def test_a_character_across_the_slices_of_the_check_is_valid() -> None:
     reader = FrameReader(max_message_bytes=2 << 20)
     text = b"x" * ((1 << 20) - 1) + "€".encode() + b"y" * 50
-    assert grow(reader, text) == [text]
+    assert feed_in_two_portions(reader, text) == [text]
 
 
-def test_a_breach_in_a_large_frame_ends_the_reading_of_the_same_portion() -> None:
+def test_a_violation_in_a_large_frame_ends_the_reading_of_its_portion() -> None:
     reader = FrameReader(max_message_bytes=LIMIT)
     bad = Frame(payload=b"x" * LARGE + b"\xff").octets()
     reader.feed(bad[:1000])
@@ -575,10 +575,10 @@ def test_a_breach_in_a_large_frame_ends_the_reading_of_the_same_portion() -> Non
     assert reader.violation is not None
 
 
-# ── outward ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── outgoing frames ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def server_reads(octets: bytes) -> list[bytes]:
+def read_by_server(octets: bytes) -> list[bytes]:
     connection = Connection(ConnectionType.SERVER)
     connection.receive_data(octets)
     parts: list[str] = []
@@ -593,9 +593,9 @@ def server_reads(octets: bytes) -> list[bytes]:
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5, 125, 126, 8191, 8192, 8193, 65_535, 65_536, 100_000])
-def test_a_frame_of_any_length_is_read_by_a_server(size: int) -> None:
+def test_an_outgoing_frame_of_any_length_is_read_by_a_server(size: int) -> None:
     payload = text_of(size, size)
-    assert server_reads(frame_text(payload, b"\x01\x80\xff\x7e")) == [payload]
+    assert read_by_server(frame_text(payload, b"\x01\x80\xff\x7e")) == [payload]
 
 
 @given(
@@ -603,13 +603,13 @@ def test_a_frame_of_any_length_is_read_by_a_server(size: int) -> None:
     mask=st.binary(min_size=4, max_size=4),
 )
 @example(payload=b"", mask=b"\0\0\0\0")
-def test_a_frame_is_read_by_a_server(payload: bytes, mask: bytes) -> None:
+def test_an_outgoing_frame_is_read_by_a_server(payload: bytes, mask: bytes) -> None:
     octets = frame_text(payload, mask)
-    assert server_reads(octets + octets) == [payload, payload]
+    assert read_by_server(octets + octets) == [payload, payload]
     assert mask in octets
 
 
 @pytest.mark.parametrize("size", [1, 10_000])
-def test_a_payload_does_not_stand_in_its_frame(size: int) -> None:
-    """A mask that is not applied would let a page write to the wire what it likes (RFC 6455, 10.3)."""
+def test_an_outgoing_payload_is_masked(size: int) -> None:
+    """Without the mask, a page could choose the bytes on the wire (RFC 6455, 10.3)."""
     assert b"x" * min(size, 8) not in frame_text(b"x" * size, b"\x01\x02\x03\x04")
