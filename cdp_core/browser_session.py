@@ -22,7 +22,7 @@ from cdp_core.sansio.arguments import check_limit, check_timeout
 from cdp_core.sansio.messages import Event, SessionId, TypedEvent
 from cdp_core.sansio.router import Output
 from cdp_core.session import E1, E2, MAX_BYTES, Session, event_readers
-from cdp_core.subscriptions import Missed, Overflow, Received, Subscription
+from cdp_core.subscriptions import Missed, Received, Subscription
 from cdp_core.target_session import PageSession
 from cdp_core.targets import TargetBridge
 from cdp_core.transports import Transport
@@ -97,7 +97,7 @@ class BrowserSession(Session):
 
         Otherwise as `subscribe`.
         """
-        return self._subscribe_all(*events, capacity=capacity, max_bytes=max_bytes, overflow=Overflow.FAIL)
+        return self._subscribe_all(*events, capacity=capacity, max_bytes=max_bytes, drop_oldest=False)
 
     @overload
     def subscribe_all_latest(
@@ -142,17 +142,17 @@ class BrowserSession(Session):
 
         `Missed(count)` is delivered before the next event.
         """
-        return self._subscribe_all(*events, capacity=capacity, max_bytes=max_bytes, overflow=Overflow.DROP_OLDEST)
+        return self._subscribe_all(*events, capacity=capacity, max_bytes=max_bytes, drop_oldest=True)
 
     def _subscribe_all(
-        self, *events: str | type[Any], capacity: int, max_bytes: int, overflow: Overflow
+        self, *events: str | type[Any], capacity: int, max_bytes: int, drop_oldest: bool
     ) -> Subscription[Any]:
         methods, read = event_readers(*events)
         if not methods:
             raise InvalidArgument("subscribe_all needs the name or class of at least one event.")
         self._routes()
         return self._link.all_sessions.subscription(
-            methods, read, capacity=capacity, max_bytes=max_bytes, overflow=overflow, stamped=True
+            methods, read, capacity=capacity, max_bytes=max_bytes, drop_oldest=drop_oldest, stamped=True
         )
 
     @contextmanager

@@ -24,7 +24,7 @@ from cdp_core.replies import PendingReply, Reply, report_refusal
 from cdp_core.sansio.messages import Event, Json, SessionId, TypedCommand, TypedEvent
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.structs import Struct
-from cdp_core.subscriptions import Expectation, Missed, Overflow, Routes, Sink, Subscription
+from cdp_core.subscriptions import Expectation, Missed, Routes, Sink, Subscription
 
 R = TypeVar("R")
 E1 = TypeVar("E1", bound=TypedEvent)
@@ -198,9 +198,7 @@ class Session:
         reader task, so it must be pure and quick. Read the events with `async for` or `receive()`; when the session
         or the link ends, its error is raised there.
         """
-        return self._subscribe(
-            event, *more, capacity=capacity, where=where, max_bytes=max_bytes, overflow=Overflow.FAIL
-        )
+        return self._subscribe(event, *more, capacity=capacity, where=where, max_bytes=max_bytes, drop_oldest=False)
 
     @overload
     def subscribe_latest(
@@ -257,8 +255,7 @@ class Session:
 
         `Missed(count)` is delivered before the next event.
         """
-        overflow = Overflow.DROP_OLDEST
-        return self._subscribe(event, *more, capacity=capacity, where=where, max_bytes=max_bytes, overflow=overflow)
+        return self._subscribe(event, *more, capacity=capacity, where=where, max_bytes=max_bytes, drop_oldest=True)
 
     def _subscribe(
         self,
@@ -266,11 +263,11 @@ class Session:
         capacity: int,
         where: Callable[[Any], object] | None,
         max_bytes: int,
-        overflow: Overflow,
+        drop_oldest: bool,
     ) -> Subscription[Any]:
         methods, read = event_readers(*events)
         return self._routes().subscription(
-            methods, read, capacity=capacity, max_bytes=max_bytes, overflow=overflow, where=where
+            methods, read, capacity=capacity, max_bytes=max_bytes, drop_oldest=drop_oldest, where=where
         )
 
     @overload

@@ -5,9 +5,9 @@ because the one socket also carries the replies that a slow consumer may itself 
 (docs/cdp/never-block-the-reader.md). So every subscription has a bound, in events and in bytes, and a policy for a
 full queue:
 
-* `Overflow.FAIL` keeps what is queued, accepts nothing more, and, when the queue has been read, raises
+* `subscribe` keeps what is queued, accepts nothing more, and, when the queue has been read, raises
   `SubscriberLagged` once to that consumer.
-* `Overflow.DROP_OLDEST` drops from the front and delivers `Missed(count)` before the next event.
+* `subscribe_latest` drops from the front and delivers `Missed(count)` before the next event.
 
 A subscription listens from the moment of its creation, so that "listen before you act" needs no discipline. It ends
 with the error that gives the reason: the end of its session or link, or the exception of its own `where`. It never
@@ -20,7 +20,6 @@ runs in the reader task: it must be pure and quick.
 
 from __future__ import annotations
 
-import enum
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
@@ -46,13 +45,6 @@ cancellation point all the same.
 
 ITEM_SIZE = 256
 """Bytes that an item other than a raw event is assumed to take."""
-
-
-class Overflow(enum.Enum):
-    """The policy of a full subscription."""
-
-    FAIL = "fail"
-    DROP_OLDEST = "drop oldest"
 
 
 @attrs.frozen
@@ -129,7 +121,7 @@ class Routes:
         *,
         capacity: int,
         max_bytes: int,
-        overflow: Overflow,
+        drop_oldest: bool,
         where: Callable[[Any], object] | None = None,
         stamped: bool = False,
     ) -> Subscription[Any]:
@@ -137,7 +129,7 @@ class Routes:
         subscription: Subscription[Any] = Subscription(
             capacity=capacity,
             max_bytes=max_bytes,
-            overflow=overflow,
+            drop_oldest=drop_oldest,
             read=read,
             where=where,
             stamped=stamped,
@@ -177,7 +169,7 @@ class Subscription(Generic[T]):
         *,
         capacity: int,
         max_bytes: int,
-        overflow: Overflow,
+        drop_oldest: bool,
         read: Callable[[Event], Any] | None,
         where: Callable[[Any], object] | None,
         stamped: bool = False,
@@ -201,7 +193,7 @@ class Subscription(Generic[T]):
         self._room = self._capacity = capacity
         self._bytes = self._batch_bytes = 0
         self._max_bytes = max_bytes
-        self._fails = overflow is Overflow.FAIL
+        self._drops_oldest = drop_oldest
         self._missed = self._missed_in_all = 0
         self._read = read
         self._stamped = stamped
@@ -349,7 +341,7 @@ class Subscription(Generic[T]):
             self._put_batch_back()
             if len(self._queue) < self._room and self._bytes + size <= self._max_bytes:
                 return True
-        if self._error is not None or self._fails:
+        if self._error is not None or not self._drops_oldest:
             if self._error is None:
                 self._bytes_were_short = len(self._queue) < self._room
             self._missed_in_all += 1

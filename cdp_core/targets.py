@@ -49,7 +49,7 @@ from cdp_core.sansio.target_table import (
     TargetTable,
 )
 from cdp_core.session import MAX_BYTES, Session
-from cdp_core.subscriptions import Expectation, ExpectationBox, Missed, Overflow, Subscription
+from cdp_core.subscriptions import Expectation, ExpectationBox, Missed, Subscription
 from cdp_core.target_session import PageSession
 
 ArmCommand = TypedCommand[Any] | str | tuple[str, Mapping[str, Any]]
@@ -102,17 +102,17 @@ class TargetBridge:
 
         If the browser refuses to report its targets, the subscription ends with that CommandRefused.
         """
-        return self._subscribe(capacity, Overflow.FAIL)
+        return self._subscribe(capacity, drop_oldest=False)
 
     def subscribe_latest(self, capacity: int) -> Subscription[TargetCreated | TargetChanged | TargetDestroyed | Missed]:
         """As `subscribe`, but a full queue drops its oldest changes and delivers `Missed(count)`."""
-        return self._subscribe(capacity, Overflow.DROP_OLDEST)
+        return self._subscribe(capacity, drop_oldest=True)
 
-    def _subscribe(self, capacity: int, overflow: Overflow) -> Subscription[Any]:
+    def _subscribe(self, capacity: int, *, drop_oldest: bool) -> Subscription[Any]:
         subscription: Subscription[Any] = Subscription(
             capacity=capacity,
             max_bytes=MAX_BYTES,
-            overflow=overflow,
+            drop_oldest=drop_oldest,
             read=None,
             where=None,
             close=lambda sink: _discard(self._subscriptions, sink),
@@ -207,7 +207,7 @@ class TargetBridge:
             sessions=Subscription(
                 capacity=capacity,
                 max_bytes=MAX_BYTES,
-                overflow=Overflow.FAIL,
+                drop_oldest=False,
                 read=None,
                 where=None,
                 close=lambda _sink: None,
@@ -226,7 +226,7 @@ class TargetBridge:
         What a tap sends on a session at its `Target.attachedToTarget` precedes the recursion and the resume.
         """
         sessions: Subscription[PageSession] = Subscription(
-            capacity=1, max_bytes=MAX_BYTES, overflow=Overflow.FAIL, read=None, where=None, close=lambda _sink: None
+            capacity=1, max_bytes=MAX_BYTES, drop_oldest=False, read=None, where=None, close=lambda _sink: None
         )
         holder = _Holder(types=frozenset(), arm=lambda _session: (), sessions=sessions)
         self._begin_auto_attach(holder)

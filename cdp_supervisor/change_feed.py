@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from cdp_core import Subscription
-from cdp_core.subscriptions import Overflow
 from cdp_supervisor.errors import SupervisorStopped
 from cdp_supervisor.sansio.changes import Change
 
@@ -28,7 +27,7 @@ class ChangeFeed:
         subscription: Subscription[Any] = Subscription(
             capacity=capacity,
             max_bytes=MAX_BYTES,
-            overflow=Overflow.DROP_OLDEST,
+            drop_oldest=True,
             read=None,
             where=None,
             close=self._unsubscribe,

@@ -1,17 +1,19 @@
-"""A long run on a real browser: dialogs, frame changes and cut links, counted against what the browser itself has.
+"""Run a supervisor for a long time on a real browser, and compare it with the browser's state.
 
     python tools/soak.py [--program chromium] [--rounds 50]
 
-A round is 40 dialogs (32 by policy, 8 by an agent), 100 frame changes over two sites, and one cut of the link: while the
-page is quiet, in every other round while twenty frames change their process, in every tenth while a dialog is open. After
-each step the tree that is told is compared with the one that a second connection reads. Lost is a dialog that the page had
-and the supervisor never told the end of; a ghost is a frame that is told and not there (or the reverse), and it ends the
-run. Prints figures as JSON; fails where one is not what it should be.
+A round consists of 40 dialogs (32 answered by policy, 8 by an agent), 100 frame changes over two sites, and one cut
+of the link: while the page is quiet, in every other round while twenty frames change their process, in every tenth
+while a dialog is open. After each step the supervisor's frame tree is compared with the tree that a second connection
+reads. A dialog is lost if the page had it and the supervisor never reported its end. A ghost is a frame that the
+supervisor reports and the browser does not have, or the reverse; it ends the run. Prints figures as JSON, and fails
+if one is not as expected.
 
-A frame is navigated only when the page's own process shows it where it is. Between the announcement of a frame out of
-process and the page's `Page.frameDetached` "swap" of it, its element still holds the document that the browser has thrown
-away, and a navigation begun there is lost: no request is made, nothing is told. That is Chromium's, for every client and
-none; so each step waits for `Stage.agree`, which does not agree before the swap, and then no navigation may be missing.
+A frame is navigated only when the page's own process has completed its last move. Between the announcement of an
+OOPIF and the page's `Page.frameDetached` "swap" for it, its element still holds the document that the browser has
+discarded, and a navigation started there is lost: no request is made, and no event is sent. Chromium behaves so with
+or without clients. Each step therefore waits for `Stage.agree`, which does not succeed before the swap; after it no
+navigation may be missing.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ import trio
 
 from cdp_core import open_browser_session
 from cdp_supervisor import Policy, Reconnect, open_supervisor
+from cdp_supervisor.sansio.deadlines import entries
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support import page_server
@@ -54,24 +57,24 @@ SWITCHES = (
 )
 BY_POLICY, BY_AGENT, FRAMES = 32, 8, 20
 SETTLED = 0.4
-"""The part of the run after which memory no longer grows."""
+"""The fraction of the run after which memory no longer grows."""
 GROWTH = 2.0
-"""MiB that it may differ by after that."""
+"""MiB by which memory may grow after that."""
 PATIENCE = 45.0
-"""Seconds in which what is to become true has become true, at the lowest priority on a machine that does other things."""
+"""Seconds to wait for a condition, at the lowest priority on a busy machine."""
 
 supervised.PATIENCE = PATIENCE
 
 
 def resident() -> float:
-    """MiB of this process."""
+    """Return the resident memory of this process in MiB."""
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 async def soak(endpoint: list[str], served: int, rounds: int) -> dict[str, Any]:
-    """The run, and its figures."""
+    """Run all rounds and return their figures."""
     began, memory = time.monotonic(), []
     dialogs = changes = orphans = 0
     port, path = endpoint
@@ -97,8 +100,8 @@ async def soak(endpoint: list[str], served: int, rounds: int) -> dict[str, Any]:
                     await cut(stage, target, wire, orphaned=orphaned)
                 dialogs, orphans = dialogs + orphaned, orphans + orphaned
                 memory.append(resident())
-                told = f"round {number + 1}: {time.monotonic() - began:.0f} s, {memory[-1]:.1f} MiB"
-                print(told, file=sys.stderr, flush=True)
+                line = f"round {number + 1}: {time.monotonic() - began:.0f} s, {memory[-1]:.1f} MiB"
+                print(line, file=sys.stderr, flush=True)
             state, totals = sup._driver.runner.state, dict(sup.statistics())
             generation = sup.snapshot().link.generation
         nursery.cancel_scope.cancel()
@@ -119,7 +122,7 @@ async def soak(endpoint: list[str], served: int, rounds: int) -> dict[str, Any]:
         "growth_mib": round(settled[-1] - settled[0], 2),
         "kept": {
             "tickets": len(state.tickets),
-            "deadlines": len(state.deadline_entries),
+            "deadlines": len(tuple(entries(state.deadlines))),
             "calls": len(state.calls),
             "sessions": len(state.sessions),
             "frames": sum(len(page.frames) for page in state.pages.values()),
@@ -129,7 +132,7 @@ async def soak(endpoint: list[str], served: int, rounds: int) -> dict[str, Any]:
 
 
 async def ask(stage: Any, target: str) -> int:
-    """Dialogs, each answered, and each answer what the page got."""
+    """Open and answer dialogs, check each answer in the page, and return their number."""
     await stage.sup.set_policy(Policy("auto_accept"))
     expression = f"let yes = 0; for (let i = 0; i < {BY_POLICY}; i++) yes += confirm(i); yes"
     with trio.fail_after(60):
@@ -147,7 +150,7 @@ async def ask(stage: Any, target: str) -> int:
 
 
 async def change_frames(stage: Any, target: str, urls: list[str], wire: Any) -> int:
-    """Frames come, change their process twice, move, and go; where there is a wire, it is cut amid the first change."""
+    """Add frames, change their processes twice, move and remove them; a given wire is cut during the first change."""
     run = stage.sup.evaluate
     made = f"for (let i = 0; i < {FRAMES}; i++) {{ const f = document.createElement('iframe');"
     await run(f"{{ {made} f.src = {urls!r}[i % 2] + '&' + i; document.body.append(f) }} }}", target_id=target)
@@ -167,20 +170,20 @@ async def change_frames(stage: Any, target: str, urls: list[str], wire: Any) -> 
 
 
 async def shown(stage: Any, target: str, right: Any) -> None:
-    """Every frame shows what it should, and both connections say so."""
+    """Wait until every frame shows an expected URL, on both connections."""
     await stage.until(
         lambda s: (
             s.page(target).frame_count == FRAMES + 1
             and all(right(each.url) for each in s.page(target).frames() if each.parent_frame_id)
         )
     )
-    told = await stage.agree(target)
-    assert len(told) == FRAMES + 1
-    assert all(right(url) for parent, url, _ in told.values() if parent), told
+    tree = await stage.agree(target)
+    assert len(tree) == FRAMES + 1
+    assert all(right(url) for parent, url, _ in tree.values() if parent), tree
 
 
 async def cut(stage: Any, target: str, wire: Any, *, orphaned: bool) -> None:
-    """Break the link, with a dialog open or without, and come back."""
+    """Break the link, with or without an open dialog, and wait until the page is healthy again."""
     dialog = None
     if orphaned:
         await stage.start(target, "confirm('orphan')")
@@ -195,7 +198,7 @@ async def cut(stage: Any, target: str, wire: Any, *, orphaned: bool) -> None:
 
 
 async def break_link(stage: Any, target: str, wire: Any) -> None:
-    """Until there is another one, and the page has a session on it."""
+    """Cut the link, and wait for another one with a session on the page."""
     generation = stage.sup.snapshot().link.generation
     await wire.cut()
     await stage.until(lambda s: s.link.generation > generation and s.active and s.page(target).session_id)
@@ -219,7 +222,7 @@ def main() -> int:
     try:
         port_file = profile / "DevToolsActivePort"
         while not port_file.exists() or "/devtools/" not in port_file.read_text():
-            assert browser.poll() is None, "the browser left"
+            assert browser.poll() is None, "the browser exited before it opened its port"
             time.sleep(0.05)
 
         served = int(server.stdout.readline())
@@ -243,16 +246,16 @@ def main() -> int:
 
 
 def faults(figures: dict[str, Any], rounds: int) -> list[str]:
-    """What is not as it should be."""
+    """Return the figures that are not as expected, one line each."""
     by = {"agent": BY_AGENT * rounds, "auto_policy": BY_POLICY * rounds, "remote": figures["orphaned"]}
-    should = {
+    expected = {
         "lost": 0,
-        "closed_by": {who: count for who, count in by.items() if count},
+        "closed_by": {closer: count for closer, count in by.items() if count},
         "cuts": rounds,
         "generation": rounds + 1,
         "odd": {},
     }
-    wrong = [f"{name}: {figures[name]}, not {right}" for name, right in should.items() if figures[name] != right]
+    wrong = [f"{name}: {figures[name]}, not {right}" for name, right in expected.items() if figures[name] != right]
     if figures["growth_mib"] > GROWTH:
         wrong.append(f"memory grew by {figures['growth_mib']} MiB")
     if figures["kept"]["pending"] or figures["kept"]["calls"] or figures["kept"]["tickets"]:

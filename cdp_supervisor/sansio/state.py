@@ -17,7 +17,7 @@ from immutables import Map
 from cdp_core.sansio.messages import BrowserContextId, SessionId, TargetId
 from cdp_core.sansio.structs import Struct
 from cdp_supervisor.errors import InvalidPolicy
-from cdp_supervisor.sansio.deadlines import Deadlines, Entry, entries
+from cdp_supervisor.sansio.deadlines import Deadlines
 from cdp_supervisor.sansio.dialog_table import Phase
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope, is_time, shown
@@ -276,11 +276,6 @@ class State(Struct, frozen=True, kw_only=True):
     totals: Map[str, int] = Map()
     extensions: tuple[HostedExtension, ...] = ()
     extension_events: frozenset[str] = frozenset()
-
-    @property
-    def deadline_entries(self) -> tuple[Entry, ...]:
-        """Every deadline as (moment, key, reason), the next one first."""
-        return tuple(entries(self.deadlines))
 
 
 def initial_state(

@@ -13,6 +13,7 @@ from typing import Any
 from cdp_core.sansio.messages import Event, Refusal, Result, SessionId, TargetId, decode
 from cdp_core.sansio.router import Loss
 from cdp_supervisor.sansio.changes import Change
+from cdp_supervisor.sansio.deadlines import entries
 from cdp_supervisor.sansio.dialog_view import DialogView
 from cdp_supervisor.sansio.effects import Answer, Effect, Note, Publish, Send
 from cdp_supervisor.sansio.inputs import (
@@ -206,7 +207,7 @@ class Fold:
 
     def because(self) -> list[str]:
         """Return the reasons of all deadlines, the next one first."""
-        return [why for _, _, why in self.state.deadline_entries]
+        return [why for _, _, why in tuple(entries(self.state.deadlines))]
 
 
 def on_a_page(**options: Any) -> Fold:

@@ -31,7 +31,7 @@ from cdp_core import (
     Subscription,
 )
 from cdp_core.sansio.structs import Raw
-from cdp_core.subscriptions import MAX_ITEMS_PER_CHECKPOINT, Overflow, Routes
+from cdp_core.subscriptions import MAX_ITEMS_PER_CHECKPOINT, Routes
 from support.scripted_browser import ScriptedBrowser
 
 
@@ -48,7 +48,7 @@ def number_of(item: Any) -> Any:
 
 
 def make(**options: Any) -> Subscription[Any]:
-    defaults = {"capacity": 3, "max_bytes": 1 << 20, "overflow": Overflow.FAIL, "read": None, "where": None}
+    defaults = {"capacity": 3, "max_bytes": 1 << 20, "drop_oldest": False, "read": None, "where": None}
     return Subscription(**{**defaults, "close": lambda _sink: None, **options})
 
 
@@ -172,7 +172,7 @@ def test_the_queue_behaves_like_the_model(
         subscription = make(
             capacity=capacity,
             max_bytes=max_bytes,
-            overflow=Overflow.FAIL if fails else Overflow.DROP_OLDEST,
+            drop_oldest=not fails,
             where=(lambda event: event.params["n"] % 3 != 2) if picky else None,
         )
 
@@ -226,7 +226,7 @@ def test_a_concurrent_consumer_receives_every_event_that_is_not_counted_as_misse
     """In any schedule, no event is doubled or reordered, and `Missed` or the error counts each lost one."""
 
     async def main() -> None:
-        subscription = make(capacity=5, max_bytes=400, overflow=Overflow.FAIL if fails else Overflow.DROP_OLDEST)
+        subscription = make(capacity=5, max_bytes=400, drop_oldest=not fails)
         got: list[Any] = []
         pushed, done = 0, trio.Event()
 
@@ -283,7 +283,7 @@ def test_every_method_with_a_sink_is_in_the_set_of_subscribed_methods(acts: list
     listening: list[list[Subscription[Any]]] = [[], [], []]
     for act, index, what in acts:
         if act == "listen":
-            made = routes[index].subscription(tuple(what), None, capacity=1, max_bytes=1, overflow=Overflow.DROP_OLDEST)
+            made = routes[index].subscription(tuple(what), None, capacity=1, max_bytes=1, drop_oldest=True)
             listening[index].append(made)
             ever |= {*what}
         elif act == "close" and what < len(listening[index]):
@@ -308,7 +308,7 @@ def test_a_sink_collected_during_a_registration_removes_no_other_sink() -> None:
     routes = Routes(subscribed)
     expectation = routes.expectation(("A.a",), None, None)
     routes.by_method, collectable = Collecting(routes.by_method), [expectation.sink]
-    options = {"capacity": 1, "max_bytes": 99, "overflow": Overflow.FAIL}
+    options = {"capacity": 1, "max_bytes": 99, "drop_oldest": False}
     with routes.subscription(("A.a",), None, **options) as subscription:
         assert subscribed == {"A.a"}
         assert subscription in routes.sinks()
@@ -379,7 +379,7 @@ async def test_the_overflow_error_names_the_bound_that_was_exceeded(peer: Any) -
 
 
 async def test_a_message_above_max_bytes_is_delivered_alone() -> None:
-    subscription = make(max_bytes=50, overflow=Overflow.DROP_OLDEST)
+    subscription = make(max_bytes=50, drop_oldest=True)
     subscription.push(numbered(0))
     subscription.push(numbered(1, 100))
     assert [number_of(await subscription.receive()) for _ in range(2)] == [Missed(1), 1]
@@ -387,7 +387,7 @@ async def test_a_message_above_max_bytes_is_delivered_alone() -> None:
 
 def test_the_byte_count_does_not_drift() -> None:
     """However events are queued, read and dropped, an empty queue counts no bytes."""
-    subscription = make(capacity=4, max_bytes=200, overflow=Overflow.DROP_OLDEST)
+    subscription = make(capacity=4, max_bytes=200, drop_oldest=True)
     for turn in range(200):
         for number in range(6):
             subscription.push(numbered(number, turn % 7))

@@ -26,6 +26,7 @@ from cdp_supervisor.deferred import MAX_BYTES, MAX_EVENTS
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio import step as machine
 from cdp_supervisor.sansio.console import ConsoleRing
+from cdp_supervisor.sansio.deadlines import entries
 from cdp_supervisor.sansio.effects import Answer, Effect, Note, Send
 from cdp_supervisor.sansio.inputs import (
     BrowserEvent,
@@ -356,8 +357,8 @@ class Fold:
         due = next_deadline(state)
         assert due is None or due.at > self.seen or state.link.phase == "stopped", "a deadline has passed already"
         assert due is None or math.isfinite(due.at)
-        assert sorted(state.deadline_entries) == list(state.deadline_entries)
-        assert {key: at for at, key, _ in state.deadline_entries} == dict(state.deadline_of)
+        assert sorted(tuple(entries(state.deadlines))) == list(tuple(entries(state.deadlines)))
+        assert {key: at for at, key, _ in tuple(entries(state.deadlines))} == dict(state.deadline_of)
         assert all(number == 1 for number in self.answered.values()), "a request was answered twice"
         limits = state.limits
         assert len(state.pages) <= limits.pages_kept
@@ -372,7 +373,8 @@ class Fold:
             assert sum(map(len, page.children.values())) <= limits.frames_kept
         assert set(state.dialog_on) == {each.id for page in state.pages.values() for each in page.dialogs}
         assert (
-            len(state.deadline_entries) <= 3 * limits.pages_kept * (1 + limits.dialogs_kept) + 2 * len(state.calls) + 40
+            len(tuple(entries(state.deadlines)))
+            <= 3 * limits.pages_kept * (1 + limits.dialogs_kept) + 2 * len(state.calls) + 40
         )
         assert not state.totals.get("impossible_dialog_moves", 0)
         json.dumps(snapshot(state).to_dict(full=True, now=state.now))

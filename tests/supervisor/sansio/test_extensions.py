@@ -14,7 +14,7 @@ import pytest
 from cdp_core.sansio.messages import Event
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio import extensions
-from cdp_supervisor.sansio.deadlines import added
+from cdp_supervisor.sansio.deadlines import added, entries
 from cdp_supervisor.sansio.effects import Answer, Dial, Effect, Note, Send
 from cdp_supervisor.sansio.extensions import MAX_SENDS, Extension, ExtensionViews
 from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant, TimePassed
@@ -253,7 +253,7 @@ def test_an_extension_may_move_or_cancel_its_deadline() -> None:
     fold = on_a_page(extensions=(extension,))
 
     def deadlines() -> list[float]:
-        return [at for at, _, why in fold.state.deadline_entries if "extension" in why]
+        return [at for at, _, why in tuple(entries(fold.state.deadlines)) if "extension" in why]
 
     fold.passes(0.1)
     assert deadlines() == [2.0]
@@ -277,7 +277,7 @@ def test_a_deadline_in_the_past_does_not_repeat_for_ever() -> None:
     """Each deadline is later than every time seen so far, so a step ends."""
     fold = on_a_page(extensions=(SampleExtension(wants=0.0),))
     fold.passes(0.1)
-    assert fold.state.deadline_entries[0][0] > 0.1
+    assert tuple(entries(fold.state.deadlines))[0][0] > 0.1
 
 
 def test_the_deadline_of_a_disabled_extension_is_not_run() -> None:

@@ -13,6 +13,7 @@ from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import SupervisorStopped
 from cdp_supervisor.sansio import link
 from cdp_supervisor.sansio.changes import LinkChanged
+from cdp_supervisor.sansio.deadlines import entries
 from cdp_supervisor.sansio.effects import Answer, AutoAttach, Dial, Disconnect, Discover, Note, Publish, Send
 from cdp_supervisor.sansio.inputs import Instant, LinkDown, LinkUp
 from cdp_supervisor.sansio.options import Reconnect
@@ -174,7 +175,9 @@ def test_a_lost_link_is_dialled_again_after_a_wait() -> None:
     now = transition.state.link
     assert not now.listed  # the targets of the next link are not listed yet
     assert (now.phase, now.reason, now.since, now.failures) == ("down", "closed", moment(5.0), 1)
-    assert transition.state.deadline_entries == ((5.5, "redial", "the link is down (closed)"),)  # and no keepalive
+    assert tuple(entries(transition.state.deadlines)) == (
+        (5.5, "redial", "the link is down (closed)"),
+    )  # and no keepalive
     assert published_link_changes(transition) == [LinkChanged(phase="down", generation=1, reason="closed")]
     assert effects_of(transition, (Send, Dial)) == []
 
@@ -222,9 +225,9 @@ def test_each_failure_waits_longer_and_an_outage_is_logged_only_at_its_beginning
     waits, lines = [], []
     for _ in range(4):
         transition = down_at(now, state)
-        waits.append(transition.state.deadline_entries[0][0] - now)
+        waits.append(tuple(entries(transition.state.deadlines))[0][0] - now)
         lines.append([each.level for each in effects_of(transition, Note)])
-        now = transition.state.deadline_entries[0][0]
+        now = tuple(entries(transition.state.deadlines))[0][0]
         state = redialled_at(now, transition.state).state
     assert (waits, lines) == ([1.0, 2.0, 3.0, 3.0], [["warning"], [], [], []])
     last = down_at(now, state)
@@ -251,7 +254,7 @@ def test_a_link_that_is_given_up_is_not_dialled_and_open_requests_get_an_error(
     state = replace(state, calls=state.calls.set("c-9", broken), link=LinkState(phase="up", owned=owned))
     transition = down_at(5.0, state, final=final)
     assert transition.state.link.phase == "gave_up"
-    assert (transition.state.deadline_entries, effects_of(transition, Dial)) == ((), [])
+    assert (tuple(entries(transition.state.deadlines)), effects_of(transition, Dial)) == ((), [])
     assert published_link_changes(transition) == [LinkChanged(phase="gave_up", generation=1, reason="closed")]
     answers = {each.request_id: each.error for each in effects_of(transition, Answer)}
     assert isinstance(answers[11], ConnectionLost)  # its command was open
@@ -307,14 +310,14 @@ def keepalive_due_at(mono: float, state: State, **changed: Any) -> Transition:
 
 def test_the_keepalive_is_due_a_minute_after_the_last_command() -> None:
     state = up_at(3.0).state
-    assert state.deadline_entries == ((63.0, "keepalive", "the link is quiet"),)
+    assert tuple(entries(state.deadlines)) == ((63.0, "keepalive", "the link is quiet"),)
 
 
 def test_a_link_with_a_recent_command_gets_no_keepalive() -> None:
     """The next check is a minute after the last command, not after this check."""
     transition = keepalive_due_at(63.0, up_at(3.0).state, last_sent=50.0)
     assert transition.effects == []
-    assert transition.state.deadline_entries == ((110.0, "keepalive", "the link is quiet"),)
+    assert tuple(entries(transition.state.deadlines)) == ((110.0, "keepalive", "the link is quiet"),)
 
 
 def test_a_quiet_link_gets_a_keepalive_command() -> None:
@@ -326,7 +329,7 @@ def test_a_quiet_link_gets_a_keepalive_command() -> None:
         "keepalive",
     )
     assert transition.state.link.unanswered == 1
-    assert transition.state.deadline_entries == ((123.0, "keepalive", "the link is quiet"),)
+    assert tuple(entries(transition.state.deadlines)) == ((123.0, "keepalive", "the link is quiet"),)
 
 
 def test_a_missing_keepalive_reply_is_requested_again_whatever_else_was_sent() -> None:
@@ -341,7 +344,7 @@ def test_two_missing_keepalive_replies_end_the_link() -> None:
     assert (effects_of(transition, Disconnect), effects_of(transition, Send)) == ([Disconnect(reason="half_open")], [])
     assert [each.level for each in effects_of(transition, Note)] == ["warning"]
     assert transition.state.link.phase == "up"  # until the event source reports its end
-    assert transition.state.deadline_entries == ((123.0, "keepalive", "the link is quiet"),)
+    assert tuple(entries(transition.state.deadlines)) == ((123.0, "keepalive", "the link is quiet"),)
 
 
 @pytest.mark.parametrize("unanswered", [0, 1, 2])
@@ -364,11 +367,11 @@ def test_a_reply_on_a_link_without_a_missing_reply_changes_nothing() -> None:
 @pytest.mark.parametrize("phase", ["connecting", "down", "stopped", "gave_up"])
 def test_only_a_link_that_is_up_gets_a_keepalive(phase: str) -> None:
     transition = keepalive_due_at(63.0, up_at(3.0).state, phase=phase, unanswered=2)
-    assert (transition.effects, transition.state.deadline_entries) == ([], ())
+    assert (transition.effects, tuple(entries(transition.state.deadlines))) == ([], ())
 
 
 def test_without_a_keepalive_a_link_may_be_quiet_for_ever() -> None:
     state = up_at(3.0, initial_state(keepalive=None)).state
-    assert state.deadline_entries == ()
+    assert tuple(entries(state.deadlines)) == ()
     transition = keepalive_due_at(9_000.0, state, unanswered=2)
-    assert (transition.effects, transition.state.deadline_entries) == ([], ())
+    assert (transition.effects, tuple(entries(transition.state.deadlines))) == ([], ())

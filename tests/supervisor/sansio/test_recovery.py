@@ -9,6 +9,7 @@ import pytest
 from cdp_core.errors import CommandRefused, ConnectionLost, InvalidArgument
 from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownTarget
 from cdp_supervisor.sansio import recovery
+from cdp_supervisor.sansio.deadlines import entries
 from cdp_supervisor.sansio.effects import Forget
 from cdp_supervisor.sansio.options import Policy, Scope
 from cdp_supervisor.sansio.requests import Recover, Stop
@@ -248,7 +249,7 @@ def test_open_remedies_end_with_the_link_and_with_the_supervisor() -> None:
     request_ids = [recover(stopped, "reload"), recover(stopped, "close")]
     stopped.ask(Stop())
     assert [stopped.error(request_id) for request_id in request_ids] == ["SupervisorStopped", "SupervisorStopped"]
-    assert not stopped.state.deadline_entries
+    assert not tuple(entries(stopped.state.deadlines))
 
 
 def test_ending_all_remedies_leaves_the_open_calls() -> None:

@@ -11,6 +11,7 @@ from cdp_core.sansio.messages import SessionId, TargetId
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import InvalidPolicy
 from cdp_supervisor.sansio.console import ConsoleRing
+from cdp_supervisor.sansio.deadlines import entries
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
 from cdp_supervisor.sansio.state import (
     NOWHEN,
@@ -82,7 +83,7 @@ def test_the_initial_state_is_empty_and_waits_for_a_link() -> None:
     assert (state.link.phase, state.generation, state.sequence, state.now) == ("connecting", 1, 0, 0.0)
     for name in ("pages", "sessions", "page_of", "primary_on", "also_on", "adrift", "dialog_on", "tickets", "calls"):
         assert len(getattr(state, name)) == 0, name
-    assert (state.deadline_entries, state.departed, state.ended_calls, state.extensions) == ((), (), (), ())
+    assert (tuple(entries(state.deadlines)), state.departed, state.ended_calls, state.extensions) == ((), (), (), ())
     assert (state.focus, state.page_gone, state.stopping) == (None, None, None)
 
 

@@ -14,6 +14,7 @@ from cdp_core.sansio.messages import SessionId, TargetId
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio.changes import PageCrashed
 from cdp_supervisor.sansio.console import ConsoleRing
+from cdp_supervisor.sansio.deadlines import entries
 from cdp_supervisor.sansio.effects import Answer, Forget, Note, Publish, Send
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.options import Limits
@@ -240,14 +241,14 @@ def test_a_request_that_was_answered_gets_no_second_answer() -> None:
 
 
 def keys(transition: Transition) -> list[str]:
-    return [key for _, key, _ in transition.state.deadline_entries]
+    return [key for _, key, _ in tuple(entries(transition.state.deadlines))]
 
 
 def test_deadlines_are_sorted_with_the_next_one_first() -> None:
     transition = transition_with()
     for key, seconds in (("b", 3.0), ("a", 1.0), ("c", 2.0), ("z", 1.0)):
         assert transition.schedule(key, seconds, f"why {key}") == 10.0 + seconds
-    assert transition.state.deadline_entries == (
+    assert tuple(entries(transition.state.deadlines)) == (
         (11.0, "a", "why a"),
         (11.0, "z", "why z"),
         (12.0, "c", "why c"),
@@ -261,7 +262,7 @@ def test_a_key_has_one_deadline() -> None:
     transition.schedule("a", 1.0, "first")
     transition.schedule("b", 2.0, "other")
     transition.schedule("a", 3.0, "second")
-    assert transition.state.deadline_entries == ((12.0, "b", "other"), (13.0, "a", "second"))
+    assert tuple(entries(transition.state.deadlines)) == ((12.0, "b", "other"), (13.0, "a", "second"))
 
 
 @pytest.mark.parametrize("seconds", [0.0, -5.0, math.nan, 1e-30])
@@ -337,6 +338,6 @@ def test_deadlines_behave_like_a_plain_dictionary(moves: list[tuple[str, float |
             del model[each]
         state = transition.result(state)
         assert dict(state.deadline_of) == model
-        assert [(at, each) for at, each, _ in state.deadline_entries] == sorted(
+        assert [(at, each) for at, each, _ in tuple(entries(state.deadlines))] == sorted(
             (at, each) for each, at in model.items()
         )
