@@ -1,6 +1,7 @@
-"""What the tests of the typed bindings share: each domain of the protocol, and a drift that begins at zero.
+"""Fixtures of the bindings tests: each domain of the protocol, and drift counts that start at zero.
 
-A property that needs more than a choice draws its chance: `@given(chance)`. `support/protocol_values.py` has the values.
+A property that needs more randomness than a choice draws a `random.Random` named `chance`; `support/protocol_values.py`
+makes the values.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from support import protocol_values
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that wants `domain` is run for each."""
+    """Run a test with the argument `domain` once for each domain."""
     if "domain" in metafunc.fixturenames:
         names = sorted({item.domain.name for item in protocol_values.ITEMS})
         metafunc.parametrize("domain", [protocol_values.domain(name) for name in names], ids=names)
@@ -23,13 +24,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def rounds() -> int:
-    """How often a sweep over all items looks at each: it grows with the profile, as the examples do."""
+    """Return how many variants a sweep tests of each item; it grows with the Hypothesis profile."""
     return max(1, settings().max_examples // 50)
 
 
 @pytest.fixture(autouse=True, scope="module")
-def drift_is_forgotten() -> Iterator[None]:
-    """One module's drift is none of the next one's. A test that counts forgets before it begins."""
+def drift_starts_at_zero() -> Iterator[None]:
+    """Clear the drift counts around each module; a test that counts clears them itself first."""
     forget_drift()
     yield
     forget_drift()

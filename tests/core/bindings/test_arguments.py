@@ -1,4 +1,4 @@
-"""What a caller gives to a command or a value: refused at once where it is wrong in itself, and never shared."""
+"""Arguments of commands and values: invalid ones are refused at once, valid ones are copied."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pytest
 from cdp_core.bindings import NULL, css, dom, emulation, fetch, from_json, network, overlay, page, runtime, target
 from cdp_core.errors import InvalidArgument
 
-# ── not shared ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── arguments are copied ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_was_given_may_change_afterwards() -> None:
+def test_changing_an_argument_afterwards_has_no_effect() -> None:
     headers: dict[str, Any] = {"a": "b"}
     command = network.set_extra_http_headers(headers=headers)
     inner: dict[str, Any] = {"deep": [1]}
@@ -31,7 +31,7 @@ def test_what_was_given_may_change_afterwards() -> None:
     assert attach.to_params()["filter"] == [{"type": "page"}]
 
 
-def test_what_was_read_may_change_afterwards() -> None:
+def test_changing_parsed_params_afterwards_has_no_effect() -> None:
     from cdp_core.bindings import parse_command
 
     params = {"headers": {"a": ["b"]}}
@@ -42,7 +42,7 @@ def test_what_was_read_may_change_afterwards() -> None:
     assert command.to_params() == {"headers": {"a": ["b"]}}
 
 
-def test_open_json_of_any_make_is_plain_json_here() -> None:
+def test_any_mapping_or_sequence_becomes_plain_json() -> None:
     for given in (OrderedDict(a=(1, 2)), MappingProxyType({"a": [1, 2]}), UserDict(a=[1, 2])):
         argument = runtime.CallArgument(value=given)
         assert type(argument.value) is dict
@@ -53,13 +53,13 @@ def test_open_json_of_any_make_is_plain_json_here() -> None:
 @pytest.mark.parametrize(
     "kind", [list, tuple, set, frozenset, dict.fromkeys, iter, deque, reversed, lambda given: (each for each in given)]
 )
-def test_whatever_can_be_gone_through_is_an_array(kind: Any) -> None:
+def test_any_iterable_is_accepted_as_an_array(kind: Any) -> None:
     given = kind(["a"])
     files = given.keys() if isinstance(given, dict) else given
     assert dom.set_file_input_files(files=files).to_params() == {"files": ["a"]}
 
 
-def test_what_cannot_be_hashed_says_so() -> None:
+def test_values_that_hold_mutable_json_are_unhashable() -> None:
     assert hash(page.navigate(url="u")) == hash(page.navigate(url="u"))
     assert hash(runtime.CallArgument(value=1)) == hash(runtime.CallArgument(value=1))
     for value in (
@@ -71,14 +71,14 @@ def test_what_cannot_be_hashed_says_so() -> None:
             hash(value)
 
 
-# ── refused ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── invalid arguments are refused ────────────────────────────────────────────────────────────────────────────────────
 
 LOOP: list[Any] = []
 LOOP.append(LOOP)
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "expected"),
     [
         (lambda: page.navigate(url=7), "page.navigate(): url must be a string, not int."),
         (lambda: page.navigate(url=b"u"), "page.navigate(): url must be a string, not bytes."),
@@ -154,14 +154,14 @@ LOOP.append(LOOP)
         ),
     ],
 )
-def test_what_is_wrong_in_itself(make: Callable[[], object], said: str) -> None:
+def test_an_invalid_argument_is_refused(make: Callable[[], object], expected: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         make()
-    assert str(caught.value) == said
+    assert str(caught.value) == expected
     assert caught.value.__context__ is None
 
 
-def test_what_fits_by_what_it_is_made_of() -> None:
+def test_enums_whole_floats_and_nulls_are_accepted() -> None:
     class Text(str, Enum):
         BLANK = "about:blank"
 

@@ -1,4 +1,4 @@
-"""Events that the bindings do not know are counted when they arrive over a link, whoever listens, or nobody."""
+"""Unknown events are counted when they arrive over a link, with or without a subscriber."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from cdp_core.bindings._catalog import has_event
 from cdp_core.bindings._version import EVENTS, MODULES
 from cdp_core.errors import BindingDrift
 
-DREAMED = {"method": "Page.dreamed", "params": {"a": 1}}
-STRANGER = {"method": "Stranger.came", "params": {}}
-LOADED = {"method": "Page.loadEventFired", "params": {"timestamp": 1.5}}
+UNKNOWN_EVENT = {"method": "Page.dreamed", "params": {"a": 1}}
+EVENT_OF_UNKNOWN_DOMAIN = {"method": "Stranger.came", "params": {}}
+KNOWN_EVENT = {"method": "Page.loadEventFired", "params": {"timestamp": 1.5}}
 
 
 @pytest.fixture(autouse=True)
-def forgotten() -> Iterator[None]:
+def no_drift_and_no_known_methods() -> Iterator[None]:
     forget_drift()
     known_methods = set(link.known_methods)
     link.known_methods.clear()
@@ -34,7 +34,7 @@ def forgotten() -> Iterator[None]:
 
 
 async def receive(*messages: dict[str, Any], listen: Any = None) -> list[Any]:
-    """What `listen(session)` made of the messages; all of them have arrived."""
+    """Send the messages over a link; return what `listen` collected once all have arrived."""
     near, far = memory_pair()
     seen: list[Any] = []
     with trio.fail_after(5):
@@ -56,47 +56,53 @@ def counted() -> dict[str, int]:
     return counts
 
 
-async def test_with_no_listener() -> None:
-    await receive(DREAMED, STRANGER, LOADED, DREAMED, {**STRANGER, "method": "Page.LoadEventFired"})
+async def test_unknown_events_are_counted_without_a_listener() -> None:
+    await receive(
+        UNKNOWN_EVENT,
+        EVENT_OF_UNKNOWN_DOMAIN,
+        KNOWN_EVENT,
+        UNKNOWN_EVENT,
+        {**EVENT_OF_UNKNOWN_DOMAIN, "method": "Page.LoadEventFired"},
+    )
     assert counted() == {"Page.dreamed": 2, "Stranger.came": 1, "Page.LoadEventFired": 1}
 
 
-async def test_over_several_links() -> None:
-    await receive(DREAMED)
-    await receive(DREAMED, DREAMED)
+async def test_counts_add_up_over_several_links() -> None:
+    await receive(UNKNOWN_EVENT)
+    await receive(UNKNOWN_EVENT, UNKNOWN_EVENT)
     assert counted() == {"Page.dreamed": 3}
 
 
-async def test_with_a_raw_listener_and_with_one_that_parses() -> None:
+async def test_an_event_is_counted_once_however_many_listeners_parse_it() -> None:
     def listen(session: BrowserSession, seen: list[Any]) -> None:
         session._link.add_tap(lambda output: seen.append(parse_event(output)) if isinstance(output, Event) else None)
         session.subscribe("Page.dreamed", capacity=5)
 
-    seen = await receive(DREAMED, LOADED, DREAMED, listen=listen)
+    seen = await receive(UNKNOWN_EVENT, KNOWN_EVENT, UNKNOWN_EVENT, listen=listen)
     assert [type(each) for each in seen[:3]] == [Event, page.LoadEventFired, Event]
-    assert counted() == {"Page.dreamed": 2}, "once for each that came, however often it was parsed"
+    assert counted() == {"Page.dreamed": 2}, "once per arrived event, however often it was parsed"
 
 
-async def test_strict_mode_raises_where_it_is_read_and_not_in_the_reader() -> None:
+async def test_strict_mode_raises_in_the_parsing_code_and_not_in_the_reader_task() -> None:
     def listen(session: BrowserSession, seen: list[Any]) -> None:
         seen.append(session.expect("Page.dreamed"))
 
     with strict():
-        (expected,) = await receive(DREAMED, listen=listen)
+        (expected,) = await receive(UNKNOWN_EVENT, listen=listen)
         event = await expected.wait()
         with pytest.raises(BindingDrift):
             parse_event(event)
     assert counted() == {"Page.dreamed": 1}
 
 
-async def test_one_that_nobody_tells_of_any_more_is_counted_where_it_is_parsed() -> None:
-    await receive(DREAMED)
+async def test_after_forget_drift_an_unknown_event_is_counted_when_it_is_parsed() -> None:
+    await receive(UNKNOWN_EVENT)
     forget_drift()
     parse_event(Event(method="Page.dreamed"))
     assert drift().unknown_items == {"Page.dreamed": 1}
 
 
-async def test_a_vendor_s_events_are_known_when_it_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_vendor_s_events_are_known_once_it_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     from types import ModuleType
 
     from cdp_core.bindings import _catalog
@@ -106,21 +112,21 @@ async def test_a_vendor_s_events_are_known_when_it_is_registered(monkeypatch: py
     module: Any = ModuleType("bindings_test_stranger")
     events = {"came": ("",)}
     module.DOMAIN = Domain(module.__name__, "Stranger", "", names={}, enums={}, objects={}, commands={}, events=events)
-    await receive(STRANGER)
+    await receive(EVENT_OF_UNKNOWN_DOMAIN)
     register(module)
-    await receive(STRANGER, {"method": "Stranger.went", "params": {}})
+    await receive(EVENT_OF_UNKNOWN_DOMAIN, {"method": "Stranger.went", "params": {}})
     assert counted() == {"Stranger.came": 1, "Stranger.went": 1}
 
 
-async def test_what_a_peer_makes_up_is_bounded() -> None:
-    made_up = [{"method": f"Page.m{number}" + "x" * 200, "params": {}} for number in range(2000)]
-    await receive(*made_up)
+async def test_the_number_of_counted_names_is_bounded() -> None:
+    invented = [{"method": f"Page.m{number}" + "x" * 200, "params": {}} for number in range(2000)]
+    await receive(*invented)
     assert not {method for method in link.known_methods if method.startswith("Page.m")}
     assert len(drift().unknown_items) <= 1001
     assert drift().total == 2001
 
 
-def test_the_known_ones_are_those_of_the_tables() -> None:
+def test_the_known_events_are_those_of_the_tables() -> None:
     from cdp_core.bindings._catalog import domain_named
 
     tables = [domain.table for name in MODULES if (domain := domain_named(name)) is not None]
@@ -130,7 +136,7 @@ def test_the_known_ones_are_those_of_the_tables() -> None:
     assert not has_event("")
 
 
-def test_no_domain_is_imported_for_it_and_what_came_before_the_bindings_is_told() -> None:
+def test_counting_imports_no_domain_and_includes_earlier_events() -> None:
     program = """
 import json, sys, trio
 from cdp_core import memory_pair, open_browser_session

@@ -1,10 +1,10 @@
-"""Which module has which domain; and a vendor's package with domains of its own, `vendor/acme_cdp`.
+"""The catalog of domains, and a vendor's package with its own domains, `vendor/acme_cdp`.
 
-That package was made from `vendor/acme.json` by
+The package was made from `vendor/acme.json` by
 
     python -m cdp_core.bindings generate acme.json --package acme_cdp
 
-in `vendor`; test_generator.py checks that it still would be.
+in `vendor`; test_generator.py checks that this command still gives the same files.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ FOUND = {"watchId": "W", "requestId": "R", "finding": {**FINDING, "causes": [{**
 
 @pytest.fixture
 def vendor(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ModuleType, ModuleType]]:
-    """The vendor's two modules, not registered."""
+    """The vendor's two modules, not registered yet."""
     monkeypatch.setattr(_catalog, "_registered", {})
     monkeypatch.syspath_prepend(VENDOR)
     forget_drift()
@@ -61,7 +61,7 @@ def vendor(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ModuleType, Module
 
 @pytest.fixture
 def acme(vendor: tuple[ModuleType, ModuleType]) -> ModuleType:
-    """Registered."""
+    """The vendor's module of the domain Acme; both modules are registered."""
     for module in vendor:
         register(module)
     return vendor[0]
@@ -86,13 +86,13 @@ def test_every_domain_is_found_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "page", "Pag", "Page.enable", "_tables", "os"])
-def test_another_name_finds_nothing(name: str) -> None:
+def test_an_unknown_name_finds_no_domain_and_imports_nothing(name: str) -> None:
     before = set(sys.modules)
     assert domain_named(name) is None
     assert set(sys.modules) == before
 
 
-def test_registering_what_is_there_already_changes_nothing() -> None:
+def test_registering_a_standard_domain_changes_nothing() -> None:
     before = domain_names()
     register(page)
     assert domain_names() == before
@@ -102,7 +102,7 @@ def test_registering_what_is_there_already_changes_nothing() -> None:
 # ── a vendor's package ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_before_it_is_registered_its_messages_are_unknown(vendor: tuple[ModuleType, ModuleType]) -> None:
+def test_messages_of_an_unregistered_domain_are_unknown(vendor: tuple[ModuleType, ModuleType]) -> None:
     message = event("Acme.found", FOUND)
     assert domain_named("Acme") is None
     assert parse_event(message) is message
@@ -111,8 +111,8 @@ def test_before_it_is_registered_its_messages_are_unknown(vendor: tuple[ModuleTy
     assert drift().unknown_items == {"Acme.found": 1, "Acme.watch": 2}
 
 
-def test_its_events_are_values(acme: ModuleType) -> None:
-    """With types of its own domain, of another one of the package, and of the standard ones."""
+def test_a_vendor_s_events_are_values(acme: ModuleType) -> None:
+    """Their types are of the same domain, of another domain of the package, and of the standard domains."""
     assert domain_names() == (*MODULES, "Acme", "AcmeLog")
     found = parse_event(event("Acme.found", FOUND))
     assert type(found) is acme.Found
@@ -132,7 +132,7 @@ def test_its_events_are_values(acme: ModuleType) -> None:
     assert drift().total == 0
 
 
-def test_its_values_are_made_compared_and_pickled(acme: ModuleType) -> None:
+def test_a_vendor_s_values_are_made_compared_and_pickled(acme: ModuleType) -> None:
     found = parse_event(event("Acme.found", FOUND))
     assert from_json(acme.Found, FOUND) == found
     assert pickle.loads(pickle.dumps(found)) == found
@@ -149,7 +149,7 @@ def test_its_values_are_made_compared_and_pickled(acme: ModuleType) -> None:
     assert acme.WatchId.__module__ == "acme_cdp.acme"
 
 
-def test_its_commands_are_values(acme: ModuleType) -> None:
+def test_a_vendor_s_commands_are_values(acme: ModuleType) -> None:
     command = acme.watch(frame_id="F", resources=["XHR", "Font"], least="low")
     assert command.method == "Acme.watch"
     assert command.to_params() == {"frameId": "F", "resources": ["XHR", "Font"], "least": "low"}
@@ -161,7 +161,7 @@ def test_its_commands_are_values(acme: ModuleType) -> None:
     assert drift().total == 0
 
 
-def test_what_it_does_not_know_is_counted_as_any_other(acme: ModuleType) -> None:
+def test_drift_of_a_vendor_s_domain_is_counted(acme: ModuleType) -> None:
     parse_event(event("Acme.found", {**FOUND, "more": 1}))
     parse_event(event("Acme.lost", {}))
     from_json(acme.Finding, {**FINDING, "resource": "Hologram"})
@@ -171,14 +171,14 @@ def test_what_it_does_not_know_is_counted_as_any_other(acme: ModuleType) -> None
     assert counted.unknown_members == {"Network.ResourceType=Hologram": 1}
 
 
-async def test_a_session_subscribes_and_sends_with_it(acme: ModuleType) -> None:
+async def test_a_session_subscribes_and_sends_with_a_vendor_s_domain(acme: ModuleType) -> None:
     near, far = memory_pair()
-    said: list[dict[str, Any]] = []
+    sent: list[dict[str, Any]] = []
 
     async def browser() -> None:
-        while not said:
-            said.extend(json.loads(bytes(text)) for text in await far.receive())
-        answer = {"id": said[0]["id"], "result": {"watchId": "W"}}
+        while not sent:
+            sent.extend(json.loads(bytes(text)) for text in await far.receive())
+        answer = {"id": sent[0]["id"], "result": {"watchId": "W"}}
         await far.send([json.dumps(each).encode() for each in ({"method": "Acme.found", "params": FOUND}, answer)])
 
     with trio.fail_after(5):
@@ -190,7 +190,7 @@ async def test_a_session_subscribes_and_sends_with_it(acme: ModuleType) -> None:
                 found = await subscription.receive()
                 assert type(found) is acme.Found
                 assert to_json(found) == (await raw.wait()).params == FOUND
-    assert [(each["method"], each["params"]) for each in said] == [("Acme.watch", {"frameId": "F"})]
+    assert [(each["method"], each["params"]) for each in sent] == [("Acme.watch", {"frameId": "F"})]
 
 
 # ── registering ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -205,7 +205,7 @@ def test_registering_twice_is_registering_once(acme: ModuleType) -> None:
 
 
 def made(name: str, **parts: Any) -> ModuleType:
-    """A module as the generator makes them."""
+    """Return a module like those of the generator."""
     module = ModuleType(f"made_{name.lower()}")
     all_parts = {"names": {}, "enums": {}, "objects": {}, "commands": {}, "events": {}, **parts}
     module.DOMAIN = type(page.DOMAIN)(module.__name__, name, "", **all_parts)  # type: ignore[attr-defined]
@@ -213,7 +213,7 @@ def made(name: str, **parts: Any) -> ModuleType:
     return module
 
 
-def test_a_module_that_needs_another_one_says_so(
+def test_a_reference_to_an_unregistered_domain_is_refused(
     vendor: tuple[ModuleType, ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     needy = made("Needy", names={"Id": ("", "Needed.Id")}, events={"came": ("", "id:Needed.Id")})
@@ -229,7 +229,7 @@ def test_a_module_that_needs_another_one_says_so(
     assert needy.Id is needed.Id
 
 
-def test_a_neighbour_needs_no_registering(vendor: tuple[ModuleType, ModuleType]) -> None:
+def test_a_domain_of_the_same_package_needs_no_registering(vendor: tuple[ModuleType, ModuleType]) -> None:
     """`AcmeLog` refers to `Acme`, which is in the same package."""
     about = {"type": "string", "value": "x"}
     written = from_json(vendor[1].Written, {"watchId": "W", "worst": "low", "about": about})
@@ -238,8 +238,10 @@ def test_a_neighbour_needs_no_registering(vendor: tuple[ModuleType, ModuleType])
     assert "Acme" not in domain_names()
 
 
-def test_a_neighbour_of_another_kind_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A module that merely has the name of a domain's, and one that cannot be imported itself."""
+def test_a_module_of_the_same_package_without_a_domain_is_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module that only has the name of a domain is ignored; the error of a failing import is raised."""
     package = tmp_path / "neighbours_cdp"
     package.mkdir()
     (package / "page.py").write_text("DOMAIN = 'example.org'\n")
@@ -257,8 +259,8 @@ def test_a_neighbour_of_another_kind_is_none(tmp_path: Path, monkeypatch: pytest
         from_json(own.Went, {"at": 1})
 
 
-def test_its_commands_are_pickled_by_module_and_name(vendor: tuple[ModuleType, ModuleType]) -> None:
-    """So that the process that reads them need not have registered it."""
+def test_a_vendor_s_commands_are_pickled_by_module_and_name(vendor: tuple[ModuleType, ModuleType]) -> None:
+    """The process that reads them need not have registered the module."""
     command = vendor[0].watch(frame_id="F", resources=["XHR"])
     program = f"import pickle, sys; sys.path.insert(0, {str(VENDOR)!r}); print(pickle.loads({pickle.dumps(command)!r}))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
@@ -266,20 +268,20 @@ def test_its_commands_are_pickled_by_module_and_name(vendor: tuple[ModuleType, M
 
 
 class Pretender:
-    """Has all of a domain but its place."""
+    """An object with a domain's attributes, but of another module."""
 
     module = "somewhere.else"
     name = "Acme"
 
 
 class Partial:
-    """Says where it is, and nothing else."""
+    """An object with the right module, and no other attribute of a domain."""
 
     module = "pretender"
 
 
 @pytest.mark.parametrize("domain_of_it", [None, 7, "Acme", Pretender(), Pretender, Partial(), _catalog, page.DOMAIN])
-def test_what_is_no_module_of_bindings(vendor: object, domain_of_it: object) -> None:
+def test_a_module_without_its_own_domain_is_refused(vendor: object, domain_of_it: object) -> None:
     module = ModuleType("pretender")
     before = domain_names()
     with pytest.raises(
@@ -294,20 +296,20 @@ def test_what_is_no_module_of_bindings(vendor: object, domain_of_it: object) -> 
 
 
 class Anything:
-    """No module at all."""
+    """A class, not a module."""
 
     DOMAIN: ClassVar[Any] = None
 
 
 @pytest.mark.parametrize("given", [None, 7, "acme_cdp.acme", Anything, Anything(), page.DOMAIN, page.Frame])
-def test_what_is_no_module_at_all(vendor: object, given: Any) -> None:
+def test_an_object_that_is_not_a_module_is_refused(vendor: object, given: Any) -> None:
     with pytest.raises(InvalidArgument, match="is not a module of bindings"):
         register(given)
 
 
 @pytest.mark.parametrize("taken", ["Acme", "Page"])
-def test_a_domain_that_is_taken(acme: ModuleType, taken: str) -> None:
-    """By another package, or by the bindings themselves, whether they were used or not."""
+def test_a_second_module_for_a_domain_is_refused(acme: ModuleType, taken: str) -> None:
+    """The first module is another package's, or one of the bindings, used before or not."""
     owner = domain_named(taken)
     assert owner is not None
     del _catalog._registered[taken]

@@ -1,4 +1,4 @@
-"""JSON to values for those who hold messages: by class, by a name of a type, or by the protocol's own names."""
+"""Conversion of JSON to values: by class, by alias, or by the protocol's own names."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from cdp_core.sansio.structs import Raw
 # ── from_json and to_json ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_names_of_plain_types() -> None:
+def test_aliases_of_plain_types() -> None:
     assert from_json(page.FrameId, "F") == "F"
     assert from_json(network.MonotonicTime, 1.5) == 1.5
     assert from_json(network.Headers, {"a": "b"}) == {"a": "b"}
@@ -55,7 +55,7 @@ def test_names_of_plain_types() -> None:
     assert page.FrameId("F") == "F"
 
 
-def test_names_of_arrays() -> None:
+def test_aliases_of_arrays() -> None:
     assert dom.Quad == tuple[float, ...]
     assert from_json(dom.Quad, [1, 2.5]) == (1, 2.5)
     assert from_json(tuple[dom.Quad, ...], [[1], [2]]) == ((1,), (2,))
@@ -67,13 +67,13 @@ def test_names_of_arrays() -> None:
 
 
 @pytest.mark.parametrize("value", [None, [], "x", 5, True, [{"timestamp": 1}]])
-def test_what_is_no_object_is_no_value(value: Any) -> None:
+def test_only_a_json_object_makes_a_value(value: Any) -> None:
     with pytest.raises(InvalidArgument, match=r"^LoadEventFired is made from a JSON object, not from ") as caught:
         from_json(page.LoadEventFired, value)
     assert type(value).__name__ in str(caught.value)
 
 
-def test_to_json_takes_anything_of_the_bindings() -> None:
+def test_to_json_accepts_anything_of_the_bindings() -> None:
     fired = page.LoadEventFired(timestamp=1)
     assert to_json({"a": (fired, [page.DialogType.ALERT]), "b": NULL, "c": None}) == {
         "a": [{"timestamp": 1}, ["alert"]],
@@ -85,7 +85,7 @@ def test_to_json_takes_anything_of_the_bindings() -> None:
     assert type(to_json(page.DialogType.ALERT)) is str
 
 
-def test_to_json_gives_what_the_caller_may_change() -> None:
+def test_changing_the_json_does_not_change_the_value() -> None:
     for value in (
         page.FrameTree(frame=from_json(page.Frame, {"id": "F"}), child_frames=[]),
         from_json(page.FrameTree, {"frame": {"id": "F"}, "childFrames": [], "colour": 1}),
@@ -125,14 +125,14 @@ def test_commands_of_every_domain_are_found(domain: Domain) -> None:
     assert not drift().unknown_items
 
 
-def test_a_type_that_has_the_name_of_our_own_machinery() -> None:
-    """`Schema.Domain`, which describes one."""
+def test_a_protocol_type_may_share_its_name_with_a_class_of_the_bindings() -> None:
+    """The protocol's `Schema.Domain` is a value, not the bindings' class `Domain`."""
     value = from_json(schema.GetDomainsResult, {"domains": [{"name": "Page", "version": "1.3"}]})
     assert value.domains == (schema.Domain(name="Page", version="1.3"),)
     assert issubclass(schema.Domain, Value)
 
 
-# ── domains of others ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── domains of other packages ────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def vendor() -> Iterator[Any]:
     _catalog._registered.pop("TestVendor", None)
 
 
-def test_a_registered_domain_is_like_the_others(vendor: Any) -> None:
+def test_a_registered_domain_works_like_the_standard_ones(vendor: Any) -> None:
     happened = Event(method="TestVendor.happened", raw=Raw(b'{"at":1.5,"frames":[]}'))
     forget_drift()
     assert parse_event(happened) is happened
@@ -172,7 +172,7 @@ def test_a_registered_domain_is_like_the_others(vendor: Any) -> None:
     assert drift().total == 1
 
 
-def test_what_cannot_be_registered(vendor: Any) -> None:
+def test_invalid_registrations_are_refused(vendor: Any) -> None:
     with pytest.raises(InvalidArgument, match=r"^json is not a module of bindings; "):
         register(sys.modules["json"])
     register(page)

@@ -1,4 +1,4 @@
-"""A command is a value: what it sends, what it refuses, and how it reads what comes back."""
+"""Commands as values: the params that they send, the arguments that they refuse, and their results."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from cdp_core.bindings._names import field_name
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import CommandId, TypedCommand, encode_command
 
-# ── what is sent ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── params ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_is_not_given_is_not_sent() -> None:
+def test_omitted_params_are_not_sent() -> None:
     command = page.navigate(url="about:blank")
     assert (command.method, command.to_params()) == ("Page.navigate", {"url": "about:blank"})
     assert page.navigate(url="about:blank", referrer=None, frame_id=None) == command
@@ -45,7 +45,7 @@ def test_what_is_not_given_is_not_sent() -> None:
     assert emulation.set_cpu_throttling_rate(rate=0).to_params() == {"rate": 0}
 
 
-def test_null_is_sent_where_it_is_meant() -> None:
+def test_null_is_sent_for_the_argument_null() -> None:
     call = runtime.call_function_on(
         function_declaration="f", arguments=[runtime.CallArgument(value=NULL), runtime.CallArgument()]
     )
@@ -55,7 +55,7 @@ def test_null_is_sent_where_it_is_meant() -> None:
     assert pickle.loads(pickle.dumps(call)) == call
 
 
-def test_params_stand_in_the_order_of_the_protocol() -> None:
+def test_params_have_the_order_of_the_protocol() -> None:
     command = page.navigate(frame_id="F", referrer="r", url="u")
     assert [*command.to_params()] == ["url", "referrer", "frameId"]
     assert command == page.navigate(url="u", referrer="r", frame_id="F")
@@ -83,8 +83,8 @@ def test_lists_become_tuples_and_text_becomes_members() -> None:
     assert unknown.to_params() == {"type": "keyHeld"}
 
 
-def test_an_array_by_another_name_becomes_a_tuple_too() -> None:
-    """`DOM.Quad` is a name for an array of numbers."""
+def test_an_alias_of_an_array_becomes_a_tuple_too() -> None:
+    """`DOM.Quad` is an alias of an array of numbers."""
     given = [1, 2, 3]
     quad = parse_command("Overlay.highlightQuad", {"quad": given})
     assert quad is not None
@@ -93,13 +93,13 @@ def test_an_array_by_another_name_becomes_a_tuple_too() -> None:
     assert overlay.highlight_quad(quad=given).to_params() == {"quad": given}
 
 
-def test_plain_json_may_stand_where_a_value_could() -> None:
+def test_plain_json_is_accepted_instead_of_a_value() -> None:
     filters = [{"type": "page", "exclude": True}, target.FilterEntry()]
     command = target.set_auto_attach(auto_attach=True, wait_for_debugger_on_start=False, flatten=True, filter=filters)
     assert command.to_params()["filter"] == [{"type": "page", "exclude": True}, {}]
 
 
-def test_what_is_given_is_not_touched_and_not_shared() -> None:
+def test_arguments_are_copied_and_not_changed() -> None:
     files = ["a"]
     command = dom.set_file_input_files(files=files)
     files.append("b")
@@ -108,17 +108,17 @@ def test_what_is_given_is_not_touched_and_not_shared() -> None:
     assert command.to_params() == {"files": ["a"]}
 
 
-def test_a_command_is_what_sessions_send() -> None:
+def test_a_command_can_be_encoded_by_a_session() -> None:
     command = page.navigate(url="about:blank")
     assert isinstance(command, TypedCommand)
     text = encode_command(CommandId(1), command.method, command.to_params(), None)
     assert text == b'{"id":1,"method":"Page.navigate","params":{"url":"about:blank"}}'
 
 
-# ── what is refused ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── refused arguments ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_type_errors_name_what_is_wrong() -> None:
+def test_type_errors_name_missing_and_unknown_arguments() -> None:
     with pytest.raises(TypeError, match=r"^page\.navigate\(\) needs url\.$"):
         page.navigate()
     with pytest.raises(TypeError, match=r"^page\.navigate\(\) needs url\.$"):
@@ -135,7 +135,7 @@ def test_type_errors_name_what_is_wrong() -> None:
         network.set_cookie()
 
 
-def test_a_command_does_not_change() -> None:
+def test_a_command_is_immutable() -> None:
     command = page.navigate(url="about:blank")
     for name in ("method", "params", "_spec", "colour"):
         with pytest.raises(attrs.exceptions.FrozenInstanceError):
@@ -169,7 +169,7 @@ def test_commands_are_copied_and_pickled() -> None:
         assert again.parse({"result": {"type": "undefined"}}).result.type == "undefined"
 
 
-def test_a_pickle_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pickle_with_an_unknown_command_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     written = pickle.dumps(page.stop_loading(), protocol=0)
     assert pickle.loads(written) == page.stop_loading()
     for other in (b"stop_dreaming", b"Frame", b"DOMAIN"):
@@ -181,10 +181,10 @@ def test_a_pickle_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
         pickle.loads(written.replace(b"bindings.page", b"bindings.dream"))
 
 
-# ── what comes back ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── results ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_result_is_a_value_and_one_field_stays_one() -> None:
+def test_a_result_is_a_value_even_with_a_single_field() -> None:
     forget_drift()
     result = page.navigate(url="").parse({"frameId": "F", "loaderId": "L"})
     assert result == page.NavigateResult(frame_id="F", loader_id="L")
@@ -195,7 +195,7 @@ def test_a_result_is_a_value_and_one_field_stays_one() -> None:
     assert not drift()
 
 
-def test_unknown_fields_of_a_result() -> None:
+def test_unknown_fields_of_a_result_are_counted() -> None:
     forget_drift()
     result = page.navigate(url="").parse({"frameId": "F", "colour": 1})
     assert result.extra == {"colour": 1}
@@ -203,7 +203,7 @@ def test_unknown_fields_of_a_result() -> None:
     assert drift().unknown_fields == {"Page.NavigateResult.colour": 1, "Page.enable.colour": 1}
 
 
-def test_a_missing_field_of_a_result_is_not_missed_before_it_is_read() -> None:
+def test_a_missing_field_of_a_result_raises_only_when_it_is_read() -> None:
     result = page.navigate(url="").parse({})
     assert result.loader_id is None
     with pytest.raises(AttributeError, match=r"Page\.NavigateResult\.frameId"):
@@ -213,16 +213,16 @@ def test_a_missing_field_of_a_result_is_not_missed_before_it_is_read() -> None:
 # ── the functions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_every_function_says_what_it_takes(domain: Domain) -> None:
+def test_every_function_has_a_docstring_and_a_signature(domain: Domain) -> None:
     for name, (marks, params, _returns) in domain.table.commands.items():
         function = domain.get(field_name(name))
         assert (function.__name__, function.__qualname__) == (field_name(name), field_name(name))
         assert function.__module__ == domain.module
         assert sys.modules[function.__module__].DOMAIN is domain
         doc = function.__doc__
-        said = "Experimental. " * ("~" in marks) + "Deprecated. " * ("!" in marks)
+        words_of_marks = "Experimental. " * ("~" in marks) + "Deprecated. " * ("!" in marks)
         address = f"https://chromedevtools.github.io/devtools-protocol/tot/{domain.name}/#method-{name}"
-        assert doc == f"{domain.name}.{name}. {said}{address}"
+        assert doc == f"{domain.name}.{name}. {words_of_marks}{address}"
         signature = inspect.signature(function)
         assert [*signature.parameters] == [field_name(text.rstrip().split(":")[0].strip("?~!")) for text in params]
         for parameter, text in zip(signature.parameters.values(), params, strict=True):
@@ -235,7 +235,7 @@ def test_functions_are_pickled_by_their_names() -> None:
     assert pickle.loads(pickle.dumps(page.navigate)) is page.navigate
 
 
-def test_a_command_read_back_is_the_command() -> None:
+def test_a_parsed_command_equals_the_original() -> None:
     command = runtime.call_function_on(
         function_declaration="f", arguments=[runtime.CallArgument(object_id="1")], throw_on_side_effect=True
     )

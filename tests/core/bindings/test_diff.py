@@ -1,4 +1,4 @@
-"""Comparing two protocols: nothing against itself, the mirror image the other way round, and each change where it is."""
+"""Comparison of two protocols: equal to itself, mirrored if reversed, and each change at its place."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ def changed(**parts: Any) -> list[str]:
     return lines(ours(), {**ours(), "Aa": attrs.evolve(OURS, **parts)})
 
 
-# ── by example ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── examples ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_domain_that_one_side_has() -> None:
+def test_a_domain_that_only_one_side_has() -> None:
     assert lines(ours(), {"Bb": OTHER}) == ["- Aa: domain with 2 commands and 2 events"]
     assert lines({"Bb": OTHER}, ours()) == ["+ Aa: domain with 2 commands and 2 events"]
 
 
 @pytest.mark.parametrize(
-    ("parts", "said"),
+    ("parts", "expected"),
     [
         ({"marks": ""}, ["~ Aa: domain; neither experimental nor deprecated there, experimental here"]),
         ({"marks": "~!"}, ["~ Aa: domain; experimental and deprecated there, experimental here"]),
@@ -103,11 +103,11 @@ def test_a_domain_that_one_side_has() -> None:
         ),
     ],
 )
-def test_a_change_in_a_domain(parts: dict[str, Any], said: list[str]) -> None:
-    assert sorted(changed(**parts)) == sorted(said)
+def test_a_change_in_a_domain(parts: dict[str, Any], expected: list[str]) -> None:
+    assert sorted(changed(**parts)) == sorted(expected)
 
 
-def test_everything_comes_in_the_order_of_the_alphabet() -> None:
+def test_differences_are_sorted_alphabetically() -> None:
     there = {"Cc": Table(name="Cc"), "Aa": attrs.evolve(OURS, events={}, names={}), "B": Table(name="B")}
     assert [difference.path for difference in compare(ours(), there)] == [
         "Aa.came",
@@ -120,11 +120,11 @@ def test_everything_comes_in_the_order_of_the_alphabet() -> None:
     ]
 
 
-def test_a_line_without_anything_to_say() -> None:
+def test_a_difference_without_a_detail() -> None:
     assert str(Difference("+", "Aa.Kind=one")) == "+ Aa.Kind=one"
 
 
-# ── as laws ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 MARKS = st.sampled_from(["", "~", "!", "~!"])
 TYPES = st.sampled_from(["str", "int", "[str]", "Kind", "Bb.Thing"])
@@ -140,7 +140,7 @@ def some(letters: str, values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict
 
 
 def one_kind(table: Table) -> Table:
-    """A type is of one kind in one protocol."""
+    """Keep one kind for each name of a type, as in a protocol."""
     enums = {name: enum for name, enum in table.enums.items() if name not in table.names}
     objects = {name: kept for name, kept in table.objects.items() if name not in {**table.names, **enums}}
     return attrs.evolve(table, enums=enums, objects=objects)
@@ -163,7 +163,7 @@ PROTOCOLS = st.fixed_dictionaries({}, optional={"Aa": tables("Aa"), "Bb": tables
 
 
 @given(PROTOCOLS)
-def test_nothing_differs_from_itself(protocol: Tables) -> None:
+def test_a_protocol_does_not_differ_from_itself(protocol: Tables) -> None:
     assert list(compare(protocol, protocol)) == []
     again = {name: attrs.evolve(table, events=dict(reversed(table.events.items()))) for name, table in protocol.items()}
     assert list(compare(protocol, dict(reversed(again.items())))) == []
@@ -174,19 +174,19 @@ def test_the_pinned_protocol_does_not_differ_from_itself() -> None:
 
 
 @given(PROTOCOLS, PROTOCOLS)
-def test_two_that_differ_say_so_and_the_other_way_round_it_is_mirrored(one: Tables, two: Tables) -> None:
+def test_different_protocols_differ_and_the_reverse_is_mirrored(one: Tables, two: Tables) -> None:
     there, back = list(compare(one, two)), list(compare(two, one))
-    assert bool(there) == (essence(one) != essence(two))
+    assert bool(there) == (unordered(one) != unordered(two))
     assert sorted(map(mirrored, there)) == sorted(map(str, back))
 
 
 def mirrored(difference: Difference) -> str:
-    said = re.sub(r"(\w+; |)(.+) there, (.+) here", r"\1\3 there, \2 here", difference.detail)
-    return str(Difference({"+": "-", "-": "+", "~": "~"}[difference.sign], difference.path, said))
+    detail = re.sub(r"(\w+; |)(.+) there, (.+) here", r"\1\3 there, \2 here", difference.detail)
+    return str(Difference({"+": "-", "-": "+", "~": "~"}[difference.sign], difference.path, detail))
 
 
-def essence(protocol: Tables) -> Any:
-    """What does not depend on any order."""
+def unordered(protocol: Tables) -> Any:
+    """Return the contents of a protocol without any order."""
     return {
         name: (
             table.marks,
@@ -200,7 +200,7 @@ def essence(protocol: Tables) -> Any:
     }
 
 
-# ── every single change of the pinned protocol, by chance ────────────────────────────────────────────────────────────
+# ── random single changes of the pinned protocol ─────────────────────────────────────────────────────────────────────
 
 Change = tuple[Tables, Expected]
 
@@ -272,7 +272,7 @@ def change_member(all_tables: Tables, rng: random.Random) -> Change:
 
 
 def changer_of_fields(part: str, prefix: str = "", position: int = 0) -> Callable[[Tables, random.Random], Change]:
-    """Of objects and events; and of commands, where `position` says whether of the params or of what comes back."""
+    """Return a changer of one field; for commands, `position` selects the params (1) or the results (2)."""
 
     def change(all_tables: Tables, rng: random.Random) -> Change:
         while True:
@@ -321,12 +321,12 @@ CHANGES: list[Callable[[Tables, random.Random], Change]] = [
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_a_single_change_is_told_exactly_there(change: Callable[[Tables, random.Random], Change]) -> None:
-    """A hundred of each sort; a seed is as small as any other, so there is nothing here for Hypothesis to shrink."""
+def test_a_single_change_gives_exactly_its_differences(change: Callable[[Tables, random.Random], Change]) -> None:
+    """A hundred seeds for each kind of change; seeds cannot be shrunk, so Hypothesis would not help."""
     signs: set[str] = set()
     for seed in range(100):
         rng = random.Random(seed)
-        here = near(rng)
+        here = two_domains(rng)
         there, expected = change(here, rng)
         found = [(each.sign, each.path) for each in compare(here, there)]
         assert sorted(found) == sorted(expected), seed
@@ -334,8 +334,8 @@ def test_a_single_change_is_told_exactly_there(change: Callable[[Tables, random.
     assert signs >= ({"~"} if change in (change_alias, change_kind) else {"+", "-"})
 
 
-def near(rng: random.Random) -> Tables:
-    """Two domains, so that a comparison is quick; each has something of everything."""
+def two_domains(rng: random.Random) -> Tables:
+    """Return two domains, so that a comparison is quick; each has every kind of item."""
     return {name: PINNED[name] for name in rng.sample(RICH, 2)}
 
 
@@ -343,7 +343,7 @@ PINNED = pinned()
 RICH = ("Debugger", "Fetch", "LayerTree", "Target", "Tracing", "WebAuthn")
 
 
-def test_changes_have_something_to_change() -> None:
+def test_the_changed_domains_have_every_kind_of_item() -> None:
     def parts() -> Iterator[int]:
         for name in RICH:
             table = PINNED[name]

@@ -1,4 +1,4 @@
-"""Drift is counted place by place, told on demand, forgotten on demand, and raised in strict mode alone."""
+"""Drift: counted by place, reported and cleared on request, and raised only in strict mode."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ DIALOG = {"url": "u", "frameId": "F", "message": "?", "type": "alert", "hasBrows
 
 
 @pytest.fixture(autouse=True)
-def forgotten() -> None:
+def drift_starts_at_zero() -> None:
     forget_drift()
 
 
 def read(**changes: Any) -> Any:
-    """A dialog's event, with some fields otherwise; `...` leaves one out."""
+    """Read a dialog's event with these fields changed; `...` removes a field."""
     fields = {name: value for name, value in {**DIALOG, **changes}.items() if value is not ...}
     return from_json(page.JavascriptDialogOpening, fields)
 
@@ -88,7 +88,7 @@ ITEM = "Page.javascriptDialogOpening"
         ),
     ],
 )
-def test_each_kind(changes: dict[str, Any], expected: dict[str, dict[str, int]]) -> None:
+def test_each_kind_of_drift_is_counted(changes: dict[str, Any], expected: dict[str, dict[str, int]]) -> None:
     read(**changes)
     assert drift() == report(**expected)
     assert drift().total == sum(map(len, expected.values()))
@@ -97,7 +97,7 @@ def test_each_kind(changes: dict[str, Any], expected: dict[str, dict[str, int]])
     assert drift() == report(**{kind: dict.fromkeys(places, 2) for kind, places in expected.items()})
 
 
-def test_what_is_nested_is_counted_for_its_own_type() -> None:
+def test_drift_of_a_nested_value_is_counted_for_its_own_type() -> None:
     frame = {"scriptId": "1", "url": "", "lineNumber": 1, "columnNumber": "1", "colour": 1}
     from_json(runtime.StackTrace, {"callFrames": [frame, frame, 7], "parent": {}, "parentId": {"id": None}})
     assert drift() == report(
@@ -111,7 +111,7 @@ def test_what_is_nested_is_counted_for_its_own_type() -> None:
     )
 
 
-def test_unknown_items() -> None:
+def test_unknown_items_are_counted() -> None:
     unknown = [
         event("Page.dreamed"),
         event("Vendor.happened"),
@@ -126,7 +126,7 @@ def test_unknown_items() -> None:
     assert parse_command("Page.dream", {"a": 1}) is None
     assert parse_command("Vendor.act") is None
     assert parse_result("Page.dream", {"a": 1}) == {"a": 1}
-    # As the protocol spells it, and no other way: neither Python's names, nor a command as an event.
+    # Only the protocol's spelling is known: not Python's names, and not a command as an event.
     assert parse_event(event("Page.LoadEventFired")) == event("Page.LoadEventFired")
     assert parse_event(event("page.loadEventFired")) == event("page.loadEventFired")
     assert parse_event(event("Page.navigate")) == event("Page.navigate")
@@ -145,13 +145,13 @@ def test_unknown_items() -> None:
     )
 
 
-def test_a_result_where_there_should_be_none() -> None:
+def test_fields_of_a_result_of_a_command_without_results_are_counted() -> None:
     assert parse_result("Page.enable", {"colour": 1, "shape": 2}) is None
     assert page.enable().parse({"colour": 1}) is None
     assert drift() == report(unknown_fields={"Page.enable.colour": 2, "Page.enable.shape": 1})
 
 
-def test_events_that_are_no_objects_and_large_ones() -> None:
+def test_params_that_are_not_an_object_and_params_of_large_events_are_counted() -> None:
     for raw in (b"[]", b"null", b"7", b"{", b'{"timestamp":1}}', b"\xff"):
         forget_drift()
         fired = parse_event(event("Page.loadEventFired", raw))
@@ -165,7 +165,7 @@ def test_events_that_are_no_objects_and_large_ones() -> None:
     assert drift() == report(unknown_fields={"Page.loadEventFired.colour": 1})
 
 
-def test_looking_at_a_value_counts_nothing_more() -> None:
+def test_using_a_value_counts_nothing_more() -> None:
     value = read(type="toast", frameId=..., colour=1)
     before = drift()
     assert (value.type, value.extra) == ("toast", {"colour": 1})
@@ -179,7 +179,7 @@ def test_looking_at_a_value_counts_nothing_more() -> None:
 # ── the report ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_report_is_a_value_that_does_not_change() -> None:
+def test_a_report_is_immutable() -> None:
     read(colour=1)
     one = drift()
     read(colour=1)
@@ -195,7 +195,7 @@ def test_a_report_is_a_value_that_does_not_change() -> None:
     assert one.total == 1
 
 
-def test_places_are_bounded_for_each_kind_alone() -> None:
+def test_the_number_of_places_is_bounded_for_each_kind() -> None:
     for number in range(_drift.MAX_PLACES + 7):
         read(**{f"colour{number}": 1})
     read(colour0=1)
@@ -208,7 +208,7 @@ def test_places_are_bounded_for_each_kind_alone() -> None:
     assert drift().unknown_members == {"Page.DialogType=toast": 1}
 
 
-def test_the_names_of_places_are_bounded() -> None:
+def test_the_length_of_place_names_is_bounded() -> None:
     read(**{"c" * 100_000: 1}, type="t" * 100_000)
     parse_event(event("E" * 100_000))
     for place in (*drift().unknown_fields, *drift().unknown_members, *drift().unknown_items):
@@ -227,7 +227,7 @@ def test_each_unknown_field_is_counted(names: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "item", "field", "said"),
+    ("changes", "item", "field", "expected"),
     [
         ({"colour": 1}, ITEM, "colour", f"the browser sent the field {ITEM}.colour, which the bindings do not know."),
         ({"url": ...}, ITEM, "url", f"the browser did not send {ITEM}.url, which the bindings require."),
@@ -240,12 +240,14 @@ def test_each_unknown_field_is_counted(names: list[str]) -> None:
         ),
     ],
 )
-def test_strict_mode_says_what_and_where(changes: dict[str, Any], item: str, field: str, said: str) -> None:
+def test_the_error_of_strict_mode_names_the_drift_and_its_place(
+    changes: dict[str, Any], item: str, field: str, expected: str
+) -> None:
     with strict():
         read()
         with pytest.raises(BindingDrift) as caught:
             read(**changes)
-    assert (caught.value.item, caught.value.field, str(caught.value)) == (item, field, said)
+    assert (caught.value.item, caught.value.field, str(caught.value)) == (item, field, expected)
     read(**changes)
 
 
@@ -263,13 +265,13 @@ def test_strict_mode_says_what_and_where(changes: dict[str, Any], item: str, fie
         lambda: from_json(page.DialogType, "toast"),
     ],
 )
-def test_strict_mode_is_for_every_way_of_reading(act: Any) -> None:
+def test_strict_mode_covers_every_way_of_reading(act: Any) -> None:
     with strict(), pytest.raises(BindingDrift):
         act()
     act()
 
 
-def test_strict_mode_does_not_touch_what_a_caller_makes() -> None:
+def test_strict_mode_does_not_affect_values_that_a_caller_makes() -> None:
     with strict():
         dialog = page.JavascriptDialogOpening(url="", frame_id="F", message="", type="toast", has_browser_handler=True)
         assert pickle.loads(pickle.dumps(dialog)) == dialog
@@ -277,7 +279,7 @@ def test_strict_mode_does_not_touch_what_a_caller_makes() -> None:
             from_json(page.JavascriptDialogOpening, {**DIALOG, "type": "toast"})
 
 
-def test_strict_blocks_nest_and_end_whatever_happens() -> None:
+def test_strict_blocks_nest_and_end_after_an_exception() -> None:
     with strict():
         with pytest.raises(ZeroDivisionError), strict():
             raise ZeroDivisionError
@@ -286,7 +288,7 @@ def test_strict_blocks_nest_and_end_whatever_happens() -> None:
     read(colour=1)
 
 
-def test_strict_mode_is_for_every_thread() -> None:
+def test_strict_mode_covers_every_thread() -> None:
     caught: list[BaseException | None] = []
 
     def reader() -> None:
@@ -309,7 +311,7 @@ def test_strict_mode_is_for_every_thread() -> None:
     assert drift().total == 2
 
 
-# ── names of types, and what is none ─────────────────────────────────────────────────────────────────────────────────
+# ── aliases, and arguments that are not types ────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -325,7 +327,7 @@ def test_strict_mode_is_for_every_thread() -> None:
         (SessionId, 5, "Target.SessionID"),
     ],
 )
-def test_a_name_of_another_type(kind: Any, value: Any, place: str) -> None:
+def test_an_alias_with_a_value_of_another_type(kind: Any, value: Any, place: str) -> None:
     assert from_json(kind, value) in (value, tuple(value or ()) if isinstance(value, list) else value)
     assert drift() == report(other_types={place: 1})
     with strict(), pytest.raises(BindingDrift) as caught:
@@ -334,19 +336,20 @@ def test_a_name_of_another_type(kind: Any, value: Any, place: str) -> None:
     assert str(caught.value) == f"the browser sent {place} as another type than the bindings have."
 
 
-class Stranger:
-    """No type of the bindings."""
+class UnrelatedClass:
+    """A class that is not a type of the bindings."""
 
 
 @pytest.mark.parametrize(
     "kind",
     [
-        *("Page.Frame", 5, None, page, page.navigate, page.DOMAIN, Stranger, Stranger(), list, dict, str, object, Any),
+        *("Page.Frame", 5, None, page, page.navigate, page.DOMAIN, UnrelatedClass, UnrelatedClass()),
+        *(list, dict, str, object, Any),
         *(list[int], dict[str, int], tuple[int], tuple[int, str], Value, EventValue, EnumValue, Event, "x" * 1000),
     ],
 )
 @pytest.mark.parametrize("value", [{}, [1], "x"])
-def test_what_is_no_type_of_the_bindings(kind: Any, value: Any) -> None:
+def test_from_json_refuses_a_type_that_is_not_of_the_bindings(kind: Any, value: Any) -> None:
     with pytest.raises(
         InvalidArgument, match=r"is not a type of the bindings, such as page\.Frame or page\.FrameId\.$"
     ) as caught:
@@ -354,7 +357,7 @@ def test_what_is_no_type_of_the_bindings(kind: Any, value: Any) -> None:
     assert len(str(caught.value)) < 200
 
 
-def test_several_are_made_of_an_array() -> None:
+def test_a_tuple_of_values_is_made_from_an_array() -> None:
     assert from_json(tuple[page.FrameId, ...], ["a", 5]) == ("a", 5)
     assert drift() == report(other_types={"Page.FrameId": 1})
     with pytest.raises(InvalidArgument, match="is made from a JSON array, not from dict"):
@@ -362,19 +365,19 @@ def test_several_are_made_of_an_array() -> None:
 
 
 @pytest.mark.parametrize("method", [None, 5, b"Page.enable", ["Page.enable"]])
-def test_what_is_no_method(method: Any) -> None:
+def test_a_method_must_be_a_string(method: Any) -> None:
     for parse in (parse_command, parse_result):
         with pytest.raises(InvalidArgument, match=r"A method is a string such as 'Page\.navigate', not of type"):
             parse(method, {})
 
 
-def test_what_is_nested_too_deeply_is_kept_and_counted() -> None:
+def test_json_that_is_nested_too_deeply_is_kept_and_counted() -> None:
     nested: Any = {"frame": {}}
     for _ in range(5000):
         nested = {"frame": {}, "childFrames": [nested]}
     forget_drift()
     value = from_json(page.FrameTree, nested)
-    assert set(drift().other_types) <= {"Page.FrameTree.childFrames", "Page.FrameTree.frame"}  # of the last ones
+    assert set(drift().other_types) <= {"Page.FrameTree.childFrames", "Page.FrameTree.frame"}  # of the deepest levels
     assert 1 <= sum(drift().other_types.values()) <= 4
     while isinstance(value, page.FrameTree):
         value = value.child_frames
@@ -382,10 +385,10 @@ def test_what_is_nested_too_deeply_is_kept_and_counted() -> None:
     assert isinstance(value, dict)
 
 
-# ── the report travels ───────────────────────────────────────────────────────────────────────────────────────────────
+# ── copies of a report ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_report_travels() -> None:
+def test_a_report_can_be_pickled_and_copied() -> None:
     read(colour=1, type="toast")
     one = drift()
     for again in (pickle.loads(pickle.dumps(one)), copy.copy(one), copy.deepcopy(one)):

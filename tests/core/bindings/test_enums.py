@@ -1,4 +1,4 @@
-"""An enumeration is a string that knows whether the bindings have it; what they have not is a member all the same."""
+"""Enumerations: each member is a string with the flag `known`; any other string is a member too."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_known_member_is_one_object_however_it_is_made() -> None:
 
 
 @given(st.text())
-def test_any_member_is_its_text(text: str) -> None:
+def test_a_member_behaves_like_its_text(text: str) -> None:
     member = DialogType(text)
     assert member.known is (text in ("alert", "confirm", "prompt", "beforeunload"))
     assert member == text
@@ -62,7 +62,7 @@ def test_a_lone_surrogate_is_a_member_too() -> None:
 
 
 @pytest.mark.parametrize("value", [None, 5, 1.5, True, [], ["alert"], {}, {"alert": 1}, b"alert"])
-def test_what_is_no_string_is_no_member(value: object) -> None:
+def test_only_a_string_makes_a_member(value: object) -> None:
     with pytest.raises(InvalidArgument, match="DialogType") as caught:
         from_json(DialogType, value)
     assert type(value).__name__ in str(caught.value)
@@ -71,7 +71,7 @@ def test_what_is_no_string_is_no_member(value: object) -> None:
 
 
 @pytest.mark.parametrize("name", ["ALERT", "known", "members", "__cdp_members__", "TOAST"])
-def test_an_enumeration_does_not_change(name: str) -> None:
+def test_an_enumeration_is_immutable(name: str) -> None:
     before = getattr(DialogType, name, None)
     with pytest.raises(AttributeError, match=f"DialogType.{name} cannot be set"):
         setattr(DialogType, name, DialogType.CONFIRM)
@@ -88,7 +88,7 @@ def test_members_of_two_enumerations_compare_as_strings() -> None:
     assert EnumValue("alert").known is False
 
 
-def test_names_that_python_could_not_have() -> None:
+def test_member_names_are_adapted_to_python() -> None:
     assert runtime.RemoteObjectSubtype.NULL == "null"
     assert runtime.UnserializableValue is not None
     assert page.TransitionType("address_bar") is page.TransitionType.ADDRESS_BAR
@@ -101,7 +101,7 @@ def test_no_attribute_can_be_added() -> None:
         DialogType("toast").colour = 1
 
 
-def test_match() -> None:
+def test_members_in_a_match_statement() -> None:
     def kind(member: DialogType) -> str:
         match member:
             case DialogType.ALERT:

@@ -1,7 +1,9 @@
-"""`tools/gen_bindings.py`, and `python -m cdp_core.bindings generate`, which it calls: the same bytes from the same source, all of them or none, and stubs that both checkers take.
+"""`tools/gen_bindings.py`, and `python -m cdp_core.bindings generate`, which it calls.
 
-Nothing here needs a network: protocols are written by the tests, npm is a script of a few lines, and the committed
-bindings are made again out of their own tables.
+The same source gives the same bytes; either all files are written or none; mypy and pyright accept the stubs.
+
+No test needs a network: the tests write the protocols, a small script replaces npm, and the committed bindings are
+generated again from their own tables.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ def write(path: Path, content: object) -> Path:
 
 @pytest.fixture(scope="module")
 def generator() -> ModuleType:
-    """What the script calls."""
+    """The module that the script calls."""
     return _generate
 
 
@@ -68,7 +70,7 @@ def script() -> Iterator[ModuleType]:
 
 
 def loaded(path: Path) -> ModuleType:
-    """A module of its own, whatever was done to the one that others import."""
+    """Load a file as a new module, unaffected by changes to the imported one."""
     spec = importlib.util.spec_from_file_location(f"loaded_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
@@ -79,7 +81,7 @@ def loaded(path: Path) -> ModuleType:
 
 @pytest.fixture
 def run(script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """The script in this process: exit code, output, complaint."""
+    """Run the script in this process; return its exit code, its output and its error text."""
 
     def call(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["gen_bindings.py", *map(str, arguments)])
@@ -134,13 +136,13 @@ def two_files(tmp_path: Path) -> tuple[Path, Path]:
     return write(tmp_path / "first.json", FIRST), write(tmp_path / "second.json", SECOND)
 
 
-# ── what is written ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── generated files ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_two_files_become_a_package(run: Run, two_files: tuple[Path, Path], tmp_path: Path) -> None:
-    code, said, complaint = run(*two_files, "--out", tmp_path / "out")
-    assert (code, complaint) == (0, "")
-    assert said == (
+    code, printed, error = run(*two_files, "--out", tmp_path / "out")
+    assert (code, error) == (0, "")
+    assert printed == (
         f"{tmp_path / 'out'}: 2 domains, 1 commands, 1 events, 3 types and enumerations, of first.json and second.json\n"
     )
     written = files_of(tmp_path / "out")
@@ -155,10 +157,10 @@ def test_two_files_become_a_package(run: Run, two_files: tuple[Path, Path], tmp_
 
 
 def test_the_same_source_gives_the_same_bytes(run: Run, two_files: tuple[Path, Path], tmp_path: Path) -> None:
-    """In whatever folder, process, locale and order of hashes; and in whatever order of the files, but for their names."""
+    """In any folder, process, locale and hash order; the order of the files changes only the order of names."""
     assert run(*two_files, "--out", tmp_path / "one")[0] == 0
     elsewhere = tmp_path / "elsewhere"
-    (elsewhere / "cdp_core").mkdir(parents=True)  # ruff would take it for the first party, if it looked here
+    (elsewhere / "cdp_core").mkdir(parents=True)  # ruff would treat the package as first-party if it looked here
     ran = as_program(
         *two_files,
         "--out",
@@ -188,39 +190,41 @@ def test_writing_again_changes_nothing(run: Run, two_files: tuple[Path, Path], t
     assert files_of(tmp_path / "out") == first
 
 
-def test_check_says_what_would_differ(run: Run, two_files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_check_lists_the_files_that_would_differ(run: Run, two_files: tuple[Path, Path], tmp_path: Path) -> None:
     out = tmp_path / "out"
     checking = (*two_files, "--out", out, "--check")
-    code, said, _ = run(*checking)
+    code, printed, _ = run(*checking)
     assert code == 1
-    assert said == (
+    assert printed == (
         f"{out} differs from the bindings of first.json and second.json: _version.py, dom_thing.py, dom_thing.pyi, runtimes.py, "
         "runtimes.pyi; run tools/gen_bindings.py\n"
     )
     assert not out.exists()
     run(*two_files, "--out", out)
-    code, said, _ = run(*checking)
-    assert (code, said) == (0, f"{out} has the bindings of first.json and second.json (5 files)\n")
+    code, printed, _ = run(*checking)
+    assert (code, printed) == (0, f"{out} has the bindings of first.json and second.json (5 files)\n")
     (out / "runtimes.pyi").write_bytes((out / "runtimes.pyi").read_bytes().replace(b"\n", b"\r\n"))
     (out / "dom_thing.py").unlink()
     before = files_of(out)
-    code, said, _ = run(*checking)
+    code, printed, _ = run(*checking)
     assert code == 1
-    assert ": dom_thing.py, runtimes.pyi; run" in said
+    assert ": dom_thing.py, runtimes.pyi; run" in printed
     assert files_of(out) == before
 
 
-def test_what_was_generated_and_is_no_more_goes(run: Run, two_files: tuple[Path, Path], tmp_path: Path) -> None:
-    """Only that: what somebody wrote stays."""
+def test_drop_deletes_the_generated_files_of_missing_domains(
+    run: Run, two_files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Files that the script did not generate stay."""
     out = tmp_path / "out"
     run(*two_files, "--out", out)
     mine = {"mine.py": b"x = 1\n", "_own.py": b"y = 1\n", "odd.py": b"\xff", "quotes.py": b'"Generated by tools/"\n'}
     for name, text in mine.items():
         (out / name).write_bytes(text)
     alone = write(tmp_path / "alone.json", described({"domain": "Alone"}))
-    code, said, _ = run(alone, "--out", out, "--check")
+    code, printed, _ = run(alone, "--out", out, "--check")
     assert code == 1
-    assert ": _version.py, alone.py, alone.pyi, dom_thing.py, dom_thing.pyi, runtimes.py, runtimes.pyi; run" in said
+    assert ": _version.py, alone.py, alone.pyi, dom_thing.py, dom_thing.pyi, runtimes.py, runtimes.pyi; run" in printed
     assert run(alone, "--out", out, "--drop")[0] == 0
     assert set(files_of(out)) == {"_version.py", "alone.py", "alone.pyi", *mine}
     assert {name: text for name, text in files_of(out).items() if name in mine} == mine
@@ -233,7 +237,7 @@ JSON_TYPES = {kind: name for name, kind in PLAIN_TYPES.items() if name != "binar
 
 
 def to_protocol(tables: list[Table]) -> Json:
-    """The way back from tables: read_protocol makes them again. Enumerations all have a name there."""
+    """Convert tables to JSON that `read_protocol` converts back; every enumeration gets a name."""
     return described(*map(domain_of, tables))
 
 
@@ -286,7 +290,7 @@ def type_of(kind: str) -> Json:
     return {"type": JSON_TYPES[kind]} if kind in JSON_TYPES else {"$ref": kind}
 
 
-def test_the_committed_bindings_are_what_their_own_tables_give(generator: ModuleType) -> None:
+def test_the_committed_bindings_match_their_own_tables(generator: ModuleType) -> None:
     tables: list[Table] = [loaded(COMMITTED / f"{name}.py").DOMAIN.table for name in MODULES.values()]
     again = read_protocol(("again.json", json.loads(json.dumps(to_protocol(tables)))))
     assert list(again.values()) == tables
@@ -301,13 +305,13 @@ def test_the_committed_bindings_are_what_their_own_tables_give(generator: Module
 # ── domains of another package ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_vendor_s_package_is_what_its_protocol_gives(run: Run) -> None:
-    code, said, complaint = run(VENDOR / "acme.json", "--package", "acme_cdp", "--out", VENDOR / "acme_cdp", "--check")
-    assert (code, complaint) == (0, ""), said
-    assert said.endswith("has the bindings of acme.json (4 files)\n")
+def test_the_vendor_s_package_matches_its_protocol(run: Run) -> None:
+    code, printed, error = run(VENDOR / "acme.json", "--package", "acme_cdp", "--out", VENDOR / "acme_cdp", "--check")
+    assert (code, error) == (0, ""), printed
+    assert printed.endswith("has the bindings of acme.json (4 files)\n")
 
 
-def test_a_package_gets_the_folder_of_its_name(
+def test_a_package_is_written_to_the_folder_of_its_name(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_files: tuple[Path, Path]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -326,23 +330,23 @@ def test_a_package_gets_the_folder_of_its_name(
     assert run(*two_files, "--package", "my_vendor.cdp", "--check")[0] == 0
 
 
-def test_a_package_may_have_some_of_the_domains(run: Run, tmp_path: Path) -> None:
-    """What it refers to besides must be installed, as the modules will find it."""
+def test_a_package_may_have_a_selection_of_the_domains(run: Run, tmp_path: Path) -> None:
+    """Every other domain that it refers to must be installed, where the modules will look for it."""
     field = {"name": "f", "$ref": "Page.FrameId"}
     page = {"domain": "Page", "types": [{"id": "FrameId", **STRING}]}
     one = {"domain": "Aa", "events": [{"name": "came", "parameters": [field]}]}
     two = {"domain": "Bb", "events": [{"name": "came", "parameters": [{"name": "f", "$ref": "Cc.T"}]}]}
     three = {"domain": "Cc", "types": [{"id": "T", **STRING}]}
     whole = write(tmp_path / "whole.json", described(page, one, two, three))
-    code, said, _ = run(whole, "--package", "p", "--domains", "Aa", "--out", tmp_path / "p")
+    code, printed, _ = run(whole, "--package", "p", "--domains", "Aa", "--out", tmp_path / "p")
     assert code == 0
-    assert "1 domains, 0 commands, 1 events" in said
+    assert "1 domains, 0 commands, 1 events" in printed
     assert set(files_of(tmp_path / "p")) == {"aa.py", "aa.pyi"}
     assert "from cdp_core.bindings import page as _page" in (tmp_path / "p" / "aa.pyi").read_text()
     assert run(whole, "--package", "p", "--domains", "Bb,Cc", "--out", tmp_path / "q")[0] == 0
     assert "from p import cc as _cc" in (tmp_path / "q" / "bb.pyi").read_text()
-    code, _, complaint = run(whole, "--package", "p", "--domains", "Bb", "--out", tmp_path / "r")
-    assert (code, complaint) == (
+    code, _, error = run(whole, "--package", "p", "--domains", "Bb", "--out", tmp_path / "r")
+    assert (code, error) == (
         2,
         "gen_bindings: Bb refers to Cc.T, which is not installed; name its domain with --domains too.\n",
     )
@@ -350,8 +354,8 @@ def test_a_package_may_have_some_of_the_domains(run: Run, tmp_path: Path) -> Non
     newer = {"domain": "Page", "types": [{"id": "Hologram", **STRING}]}
     one["events"][0]["parameters"][0]["$ref"] = "Page.Hologram"  # type: ignore[index]
     write(whole, described(newer, one))
-    code, _, complaint = run(whole, "--package", "p", "--domains", "Aa", "--out", tmp_path / "r")
-    assert (code, complaint) == (
+    code, _, error = run(whole, "--package", "p", "--domains", "Aa", "--out", tmp_path / "r")
+    assert (code, error) == (
         2,
         "gen_bindings: Aa refers to Page.Hologram, which is not installed; name its domain with --domains too.\n",
     )
@@ -362,7 +366,7 @@ def test_a_package_may_have_some_of_the_domains(run: Run, tmp_path: Path) -> Non
 
 @pytest.fixture(scope="module")
 def written(generator: ModuleType) -> dict[str, str]:
-    """What the two files give."""
+    """The files that are generated from the two protocol files."""
     tables = read_protocol(("first.json", FIRST), ("second.json", SECOND))
     files: dict[str, str] = generator.write_all("first.json and second.json", tables, "cdp_core.bindings", [])
     return files
@@ -370,7 +374,7 @@ def written(generator: ModuleType) -> dict[str, str]:
 
 @pytest.fixture
 def refused(run: Run, tmp_path: Path, written: dict[str, str]) -> Callable[..., str]:
-    """Over bindings that are there already: exit code 2, one line, and nothing of the folder is touched."""
+    """Run the script on existing bindings; it must exit with 2, print one line and change no file."""
     out = tmp_path / "out"
     out.mkdir()
     for name, text in written.items():
@@ -378,15 +382,15 @@ def refused(run: Run, tmp_path: Path, written: dict[str, str]) -> Callable[..., 
 
     def call(*arguments: object) -> str:
         before, names = files_of(tmp_path), sorted(tmp_path.rglob("*"))
-        code, said, complaint = run(*arguments, "--out", out)
-        assert (code, said) == (2, "")
-        assert complaint.startswith("gen_bindings: ")
-        assert complaint.count("\n") == 1
-        assert complaint.endswith("\n")
-        assert len(complaint) < 600
+        code, printed, error = run(*arguments, "--out", out)
+        assert (code, printed) == (2, "")
+        assert error.startswith("gen_bindings: ")
+        assert error.count("\n") == 1
+        assert error.endswith("\n")
+        assert len(error) < 600
         assert files_of(tmp_path) == before
         assert sorted(tmp_path.rglob("*")) == names
-        return complaint.removeprefix("gen_bindings: ").strip()
+        return error.removeprefix("gen_bindings: ").strip()
 
     return call
 
@@ -400,7 +404,7 @@ def type_called(name: str) -> Json:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         ("[]", "a.json is not a protocol description: it has no list of domains."),
         (described(), "a.json is not a protocol description: its list of domains is empty."),
@@ -416,7 +420,8 @@ def type_called(name: str) -> Json:
         ),
         (
             described(domain(types=[{"id": "T", "$ref": "Page.FrameId"}])),
-            "a.json: Aa.T refers to Page.FrameId, which is described nowhere.",  # the bindings are whole
+            # The bindings themselves must describe every type that they refer to.
+            "a.json: Aa.T refers to Page.FrameId, which is described nowhere.",
         ),
         (
             described(domain(types=[{"id": "Came", **STRING}], events=[{"name": "came"}])),
@@ -454,11 +459,11 @@ def type_called(name: str) -> Json:
     ],
 )
 def test_a_file_that_cannot_become_bindings(
-    refused: Callable[..., str], tmp_path: Path, content: object, said: str
+    refused: Callable[..., str], tmp_path: Path, content: object, expected: str
 ) -> None:
     path = write(tmp_path / "a.json", content)
-    assert refused(path) == said
-    assert refused(path, "--check") == said
+    assert refused(path) == expected
+    assert refused(path, "--check") == expected
 
 
 def test_a_file_that_is_not_json(refused: Callable[..., str], tmp_path: Path) -> None:
@@ -473,7 +478,7 @@ def test_a_file_that_is_missing(refused: Callable[..., str], tmp_path: Path) -> 
     )
 
 
-def test_two_files_of_different_versions(
+def test_two_files_of_different_versions_are_refused(
     refused: Callable[..., str], tmp_path: Path, two_files: tuple[Path, Path]
 ) -> None:
     newer = write(tmp_path / "newer.json", {**SECOND, "version": {"major": "1", "minor": "4"}})
@@ -483,19 +488,21 @@ def test_two_files_of_different_versions(
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1", "ws://127.0.0.1:1/devtools/browser/secret", "ftp://host:1"])
-def test_an_address_that_is_no_browser(refused: Callable[..., str], address: str) -> None:
-    said = refused(address)
-    assert "cannot be reached" in said or "An address begins with ws://" in said
-    assert "secret" not in said
+def test_an_address_without_a_browser(refused: Callable[..., str], address: str) -> None:
+    error = refused(address)
+    assert "cannot be reached" in error or "An address begins with ws://" in error
+    assert "secret" not in error
 
 
-def test_domains_that_are_not_there(refused: Callable[..., str], two_files: tuple[Path, Path]) -> None:
+def test_unknown_domains_are_refused(refused: Callable[..., str], two_files: tuple[Path, Path]) -> None:
     assert refused(*two_files, "--package", "p", "--domains", "Runtimes,Page,Aa") == (
         "first.json and second.json has no domain Page, Aa; it has DOMThing, Runtimes."
     )
 
 
-def test_some_domains_of_the_bindings_themselves(refused: Callable[..., str], two_files: tuple[Path, Path]) -> None:
+def test_a_selection_of_domains_needs_another_package(
+    refused: Callable[..., str], two_files: tuple[Path, Path]
+) -> None:
     assert refused(*two_files, "--domains", "Runtimes").startswith("--domains needs another --package")
 
 
@@ -506,7 +513,7 @@ def test_a_package_that_cannot_be_imported(
     assert refused(*two_files, "--package", package).startswith(f"--package {package!r} is not a package name")
 
 
-def test_the_program_says_it_in_one_line(tmp_path: Path) -> None:
+def test_the_program_prints_an_error_in_one_line(tmp_path: Path) -> None:
     ran = as_program("none.json", "--out", "out", cwd=tmp_path)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith("gen_bindings: none.json cannot be read")
@@ -521,7 +528,7 @@ def test_the_name_of_a_file_breaks_no_module(run: Run, tmp_path: Path, name: str
     compile((tmp_path / "p" / "aa.py").read_text(encoding="utf-8"), "aa.py", "exec")
 
 
-# ── what would be lost ───────────────────────────────────────────────────────────────────────────────────────────────
+# ── domains that would be lost ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_source_that_lacks_domains_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
@@ -534,25 +541,25 @@ def test_a_source_that_lacks_domains_is_refused(refused: Callable[..., str], tmp
     assert refused(empty, "--drop") == "empty.json is not a protocol description: its list of domains is empty."
 
 
-def test_the_bindings_themselves_are_not_lost(script: ModuleType, run: Run, tmp_path: Path) -> None:
-    """With the folder that is meant where none is named: only so much is read that nothing is written."""
+def test_the_bindings_themselves_are_not_overwritten(script: ModuleType, run: Run, tmp_path: Path) -> None:
+    """Without --out, the script's folder is that of the bindings; it is read, and nothing is written."""
     alone = write(tmp_path / "alone.json", described({"domain": "Alone"}))
     before = files_of(COMMITTED)
-    code, said, complaint = run(alone)
-    assert (code, said) == (2, "")
-    assert complaint.startswith(f"gen_bindings: {alone} lacks Accessibility, Ads, ")
-    assert complaint.rstrip().endswith(
+    code, printed, error = run(alone)
+    assert (code, printed) == (2, "")
+    assert error.startswith(f"gen_bindings: {alone} lacks Accessibility, Ads, ")
+    assert error.rstrip().endswith(
         "and 47 more, which " + str(COMMITTED) + " has; give the whole protocol, or --drop to delete them."
     )
     assert files_of(COMMITTED) == before
     assert script.BINDINGS == COMMITTED
 
 
-# ── what it says that they are of ────────────────────────────────────────────────────────────────────────────────────
+# ── the recorded source ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def of_npm(folder: Path, version: str, name: str = "devtools-protocol") -> tuple[Path, Path]:
-    """The two files, as they lie in an unpacked package."""
+def write_npm_package(folder: Path, version: str, name: str = "devtools-protocol") -> tuple[Path, Path]:
+    """Write the two files as they lie in an unpacked npm package."""
     (folder / "json").mkdir(parents=True)
     write(folder / "package.json", {"name": name, "version": version})
     return (
@@ -561,32 +568,37 @@ def of_npm(folder: Path, version: str, name: str = "devtools-protocol") -> tuple
     )
 
 
-def test_files_of_the_npm_package_are_of_its_version(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for files in (of_npm(tmp_path / "a", "0.0.7"), [path.name for path in of_npm(tmp_path / "b", "0.0.7")]):
+def test_files_of_the_npm_package_are_recorded_with_its_version(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for files in (
+        write_npm_package(tmp_path / "a", "0.0.7"),
+        [path.name for path in write_npm_package(tmp_path / "b", "0.0.7")],
+    ):
         monkeypatch.chdir(tmp_path / "b" / "json" if isinstance(files, list) else tmp_path)
-        code, said, _ = run(*files, "--out", tmp_path / "out")
+        code, printed, _ = run(*files, "--out", tmp_path / "out")
         assert code == 0
-        assert said.endswith(", of devtools-protocol 0.0.7\n")
+        assert printed.endswith(", of devtools-protocol 0.0.7\n")
     assert 'PROTOCOL = "devtools-protocol 0.0.7"' in (tmp_path / "out" / "_version.py").read_text()
 
 
 def test_files_of_two_npm_versions_are_refused(refused: Callable[..., str], tmp_path: Path) -> None:
-    first, _ = of_npm(tmp_path / "a", "0.0.7")
-    _, second = of_npm(tmp_path / "b", "0.0.8")
+    first, _ = write_npm_package(tmp_path / "a", "0.0.7")
+    _, second = write_npm_package(tmp_path / "b", "0.0.8")
     assert refused(first, second) == (
         f"{second} is of devtools-protocol 0.0.8, but {first} is of devtools-protocol 0.0.7; give two files of one version."
     )
 
 
-def test_files_beside_another_package_are_named(run: Run, tmp_path: Path) -> None:
-    files = of_npm(tmp_path / "a", "3.0.0", name="my-app")
+def test_files_of_another_package_are_recorded_with_their_names(run: Run, tmp_path: Path) -> None:
+    files = write_npm_package(tmp_path / "a", "3.0.0", name="my-app")
     assert run(*files, "--out", tmp_path / "out")[1].endswith(", of browser_protocol.json and js_protocol.json\n")
     write(tmp_path / "a" / "package.json", "{")
     assert run(*files, "--out", tmp_path / "out", "--check")[0] == 0
 
 
 @pytest.mark.parametrize(
-    ("version", "said"),
+    ("version", "expected"),
     [
         (
             {"Browser": "Chrome/156.0.1.2", "Protocol-Version": "1.3", "WebKit-Version": "537.36 (@abcdef)"},
@@ -598,19 +610,19 @@ def test_files_beside_another_package_are_named(run: Run, tmp_path: Path) -> Non
         (None, "a browser that does not name itself"),
     ],
 )
-def test_a_browser_is_named_by_its_product(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: object, said: str
+def test_a_browser_is_recorded_with_its_product(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: object, expected: str
 ) -> None:
-    """Not by its address, which will be another one tomorrow."""
+    """Its address is not recorded, because it changes."""
     whole = described(*FIRST["domains"], *SECOND["domains"])
     with answering({"/json/protocol": whole, "/json/version": version}) as address:
-        assert run(address, "--out", tmp_path / "out")[1].endswith(f", of {said}\n")
+        assert run(address, "--out", tmp_path / "out")[1].endswith(f", of {expected}\n")
     assert address not in (tmp_path / "out" / "_version.py").read_text()
 
 
 @contextmanager
 def answering(answers: Json) -> Iterator[str]:
-    """An HTTP server; None is an answer of 404."""
+    """Serve these answers over HTTP; None gives a 404."""
 
     class Answering(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -639,7 +651,7 @@ def answering(answers: Json) -> Iterator[str]:
 def test_the_command_of_the_package(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, two_files: tuple[Path, Path]
 ) -> None:
-    """What somebody has who installed the package: the same, for packages of their own."""
+    """The installed command does the same as the script, for packages other than the bindings."""
     first, second = map(str, two_files)
     arguments = ["generate", first, second, "--package", "mine_cdp", "--out", str(tmp_path / "mine_cdp")]
     assert bindings_main([*arguments, "--check"]) == 1
@@ -658,7 +670,7 @@ def test_the_command_of_the_package(
         bindings_main(["generate", first, second])
 
 
-def test_without_ruff(
+def test_a_missing_ruff_is_reported(
     refused: Callable[..., str], two_files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = subprocess.run
@@ -676,8 +688,8 @@ def test_without_ruff(
     assert refused(*two_files) == "ruff, which formats the files, is not installed; pip install ruff."
 
 
-def test_the_script_needs_no_bindings_and_writes_none_before_it_has_all(tmp_path: Path) -> None:
-    """A checkout from which everything that is generated was taken away."""
+def test_the_script_needs_no_bindings_and_writes_all_files_or_none(tmp_path: Path) -> None:
+    """The script runs in a copy of the checkout without any generated file."""
     for folder in ("cdp_core", "tools"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "bench"))
     bare = tmp_path / "cdp_core" / "bindings"
@@ -716,19 +728,19 @@ def test_the_script_needs_no_bindings_and_writes_none_before_it_has_all(tmp_path
 # ── a folder that cannot be written ──────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_folder_that_cannot_be(run: Run, tmp_path: Path, two_files: tuple[Path, Path]) -> None:
+def test_a_folder_that_cannot_be_made(run: Run, tmp_path: Path, two_files: tuple[Path, Path]) -> None:
     file = write(tmp_path / "file", "x")
     for folder, why in ((file, "File exists"), (file / "deeper", "Not a directory")):
-        code, said, complaint = run(*two_files, "--out", folder)
-        assert (code, said) == (2, "")
-        assert complaint == f"gen_bindings: {folder} cannot be written: {why}\n"
+        code, printed, error = run(*two_files, "--out", folder)
+        assert (code, printed) == (2, "")
+        assert error == f"gen_bindings: {folder} cannot be written: {why}\n"
     assert file.read_text() == "x"
 
 
-def test_a_folder_where_a_file_should_be(
+def test_a_folder_with_the_name_of_a_generated_file(
     refused: Callable[..., str], tmp_path: Path, two_files: tuple[Path, Path]
 ) -> None:
-    """Met in the middle of replacing: what was replaced before it comes back, what was new goes."""
+    """The error comes in the middle of replacing: replaced files are restored, and new files removed."""
     out = tmp_path / "out"
     (out / "runtimes.pyi").unlink()
     (out / "runtimes.pyi").mkdir()
@@ -738,15 +750,15 @@ def test_a_folder_where_a_file_should_be(
 
 
 @pytest.mark.parametrize("why", [errno.ENOSPC, errno.ENAMETOOLONG, errno.EACCES])
-def test_a_temporary_folder_that_is_full(
+def test_a_temporary_folder_that_cannot_be_written(
     refused: Callable[..., str], two_files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, why: int
 ) -> None:
     def write_bytes(self: Path, data: bytes) -> int:
         raise OSError(why, os.strerror(why))
 
     monkeypatch.setattr(Path, "write_bytes", write_bytes)
-    said = f"The temporary folder cannot be written ({os.strerror(why)}); make room there, or set TMPDIR."
-    assert refused(*two_files) == said
+    expected = f"The temporary folder cannot be written ({os.strerror(why)}); make room there, or set TMPDIR."
+    assert refused(*two_files) == expected
 
 
 def test_no_temporary_folder(
@@ -765,7 +777,7 @@ def test_no_temporary_folder(
 def test_a_disk_that_is_full(
     refused: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
 ) -> None:
-    """The same where the disk fills up while the new files are written beside the old ones."""
+    """The disk fills up while the new files are written next to the old ones; no file changes."""
     written: list[Path] = []
     out, real = tmp_path / "out", Path.write_bytes
 
@@ -788,7 +800,7 @@ def test_a_disk_that_is_full(
 
 @pytest.fixture
 def npm(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Npm:
-    """Put a script in npm's place; with `archive`, one that brings these bytes."""
+    """Replace npm by a script; with `archive`, by a script that fetches these bytes."""
     folder = tmp_path_factory.mktemp("bin")
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
 
@@ -804,7 +816,7 @@ def npm(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatc
 
 
 def packed(version: object = "0.0.7", **files: object) -> bytes:
-    """A package as npm packs them; the names without .json."""
+    """Return a package as npm packs it; the file names are given without .json."""
     made = io.BytesIO()
     about = version if isinstance(version, bytes) else {"name": "devtools-protocol", "version": version}
     with tarfile.open(fileobj=made, mode="w:gz") as archive:
@@ -816,22 +828,22 @@ def packed(version: object = "0.0.7", **files: object) -> bytes:
     return made.getvalue()
 
 
-def test_npm_brings_the_two_files(run: Run, npm: Npm, tmp_path: Path) -> None:
+def test_npm_fetches_the_two_files(run: Run, npm: Npm, tmp_path: Path) -> None:
     npm(archive=packed(browser_protocol=FIRST, js_protocol=SECOND))
-    code, said, complaint = run("--version", "0.0.7", "--out", tmp_path / "out")
-    assert (code, complaint) == (0, "")
-    assert said.endswith("of devtools-protocol 0.0.7\n")
+    code, printed, error = run("--version", "0.0.7", "--out", tmp_path / "out")
+    assert (code, error) == (0, "")
+    assert printed.endswith("of devtools-protocol 0.0.7\n")
     called = (Path(os.environ["PATH"].split(os.pathsep)[0]) / "called").read_text()
     assert called.split()[0] == "pack"
     assert called.split()[-1] == "devtools-protocol@0.0.7"
     assert "--fetch-retries=0" in called
     assert 'PROTOCOL = "devtools-protocol 0.0.7"' in (tmp_path / "out" / "_version.py").read_text()
-    code, said, _ = run("--version", "0.0.7", "--out", tmp_path / "out", "--check")
-    assert (code, said) == (0, f"{tmp_path / 'out'} has the bindings of devtools-protocol 0.0.7 (5 files)\n")
+    code, printed, _ = run("--version", "0.0.7", "--out", tmp_path / "out", "--check")
+    assert (code, printed) == (0, f"{tmp_path / 'out'} has the bindings of devtools-protocol 0.0.7 (5 files)\n")
     npm(archive=packed("0.0.8", browser_protocol=FIRST, js_protocol=SECOND))
-    code, said, _ = run("--version", "0.0.8", "--out", tmp_path / "out", "--check")
+    code, printed, _ = run("--version", "0.0.8", "--out", tmp_path / "out", "--check")
     assert code == 1
-    assert "differs from the bindings of devtools-protocol 0.0.8" in said
+    assert "differs from the bindings of devtools-protocol 0.0.8" in printed
 
 
 def test_the_pinned_version_is_the_one_that_is_fetched(
@@ -843,11 +855,11 @@ def test_the_pinned_version_is_the_one_that_is_fetched(
     assert called.split()[-1] == f"devtools-protocol@{generator.PINNED}"
 
 
-def test_a_tag_is_written_down_as_the_version_that_it_was(run: Run, npm: Npm, tmp_path: Path) -> None:
+def test_a_tag_is_recorded_as_its_version(run: Run, npm: Npm, tmp_path: Path) -> None:
     npm(archive=packed("0.0.1800000", browser_protocol=FIRST, js_protocol=SECOND))
-    code, said, _ = run("--version", "latest", "--out", tmp_path / "out")
+    code, printed, _ = run("--version", "latest", "--out", tmp_path / "out")
     assert code == 0
-    assert said.endswith("of devtools-protocol 0.0.1800000\n")
+    assert printed.endswith("of devtools-protocol 0.0.1800000\n")
     assert "latest" not in "".join(text.decode() for text in files_of(tmp_path / "out").values())
 
 
@@ -860,7 +872,7 @@ def test_a_package_without_a_version(refused: Callable[..., str], npm: Npm, vers
     )
 
 
-def test_npm_says_nothing_for_ever(refused: Callable[..., str], npm: Npm, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_npm_that_hangs_is_given_up(refused: Callable[..., str], npm: Npm, monkeypatch: pytest.MonkeyPatch) -> None:
     npm("#!/bin/sh\nexec sleep 60\n")
     monkeypatch.setattr(_source, "NPM_SECONDS", 0.2)
     assert refused("--version", "1") == (
@@ -879,7 +891,7 @@ def test_npm_is_not_installed(refused: Callable[..., str], monkeypatch: pytest.M
     ("program", "why"),
     [
         ("#!/bin/sh\nexit 1\n", "it gave no reason"),
-        ("#!/bin/sh\nexit 0\n", "it gave no reason"),  # and brought nothing
+        ("#!/bin/sh\nexit 0\n", "it gave no reason"),  # and wrote no archive
         ("#!/bin/sh\necho garbage\n", "it gave no reason"),
         ("#!/bin/sh\necho garbage > debug.log\n", "it gave no reason"),
         ("#!/bin/sh\necho 'npm error code E404' >&2\nexit 1\n", "code E404"),
@@ -915,15 +927,15 @@ def test_npm_cannot_be_run(refused: Callable[..., str], npm: Npm) -> None:
 WHOLE = packed(browser_protocol=FIRST, js_protocol=SECOND)
 
 
-@pytest.mark.parametrize(  # named, since an archive holds the time of its making
+@pytest.mark.parametrize(  # explicit ids, since an archive contains the time of its creation
     "archive",
     [b"", b"garbage", WHOLE[:40], WHOLE[: len(WHOLE) // 2], b"\x1f\x8b" + b"x" * 99],
     ids=["empty", "garbage", "its beginning", "half of it", "a head and garbage"],
 )
-def test_npm_brings_what_is_no_archive(refused: Callable[..., str], npm: Npm, archive: bytes) -> None:
+def test_npm_fetches_an_unreadable_archive(refused: Callable[..., str], npm: Npm, archive: bytes) -> None:
     npm(archive=archive)
-    said = refused("--version", "0.0.7")
-    assert said == "The file that npm fetched for devtools-protocol@0.0.7 is not a readable archive; try again."
+    error = refused("--version", "0.0.7")
+    assert error == "The file that npm fetched for devtools-protocol@0.0.7 is not a readable archive; try again."
 
 
 @pytest.mark.parametrize(
@@ -936,12 +948,14 @@ def test_npm_brings_what_is_no_archive(refused: Callable[..., str], npm: Npm, ar
         ({"browser_protocol": b"[" * 200_000, "js_protocol": SECOND}, "browser"),
     ],
 )
-def test_npm_brings_another_package(refused: Callable[..., str], npm: Npm, files: Json, missing: str) -> None:
+def test_npm_fetches_a_package_without_readable_files(
+    refused: Callable[..., str], npm: Npm, files: Json, missing: str
+) -> None:
     npm(archive=packed(**files))
     assert refused("--version", "0.0.7") == f"devtools-protocol@0.0.7 has no readable json/{missing}_protocol.json."
 
 
-def test_npm_brings_a_folder_of_that_name(refused: Callable[..., str], npm: Npm) -> None:
+def test_npm_fetches_a_folder_with_the_name_of_a_file(refused: Callable[..., str], npm: Npm) -> None:
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w:gz") as archive:
         info = tarfile.TarInfo("package/json/browser_protocol.json")
@@ -955,12 +969,12 @@ def test_npm_brings_a_folder_of_that_name(refused: Callable[..., str], npm: Npm)
     assert refused("--version", "1") == "devtools-protocol@1 has no readable json/browser_protocol.json."
 
 
-def test_npm_brings_no_protocol(refused: Callable[..., str], npm: Npm) -> None:
+def test_npm_fetches_a_file_that_is_not_a_protocol(refused: Callable[..., str], npm: Npm) -> None:
     npm(archive=packed(browser_protocol=[], js_protocol=SECOND))
     assert refused() == "browser_protocol.json is not a protocol description: it has no list of domains."
 
 
-# ── whatever names a protocol has ────────────────────────────────────────────────────────────────────────────────────
+# ── unusual names ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 ODD_MEMBERS = [
     "",
@@ -1106,9 +1120,9 @@ def tricky(generator: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.mark.parametrize("checker", ["mypy", "pyright"])
-def test_the_stubs_are_strict(tricky: Path, checker: str) -> None:
-    """Nothing is wrong in the stubs of names like these and of the vendor, and what is wrong in their use is found."""
-    for needed in (checker, "msgspec"):  # checkers read the annotations of what is there in most installations
+def test_both_checkers_accept_the_stubs_and_find_wrong_uses(tricky: Path, checker: str) -> None:
+    """The stubs with unusual names and those of the vendor have no error, and each wrong use is found."""
+    for needed in (checker, "msgspec"):  # the checkers read msgspec's annotations, as in most installations
         if importlib.util.find_spec(needed) is None:
             pytest.skip(f"{needed} is not installed")
     sample = write(tricky / "sample.py", SAMPLE)
@@ -1135,9 +1149,9 @@ def test_the_stubs_are_strict(tricky: Path, checker: str) -> None:
         check=False,
         timeout=120,
     )
-    said = [line for line in (ran.stdout + ran.stderr).splitlines() if " error" in line and ":" in line]
-    found = {int(line.split("sample.py:")[1].split(":")[0]) for line in said if "sample.py:" in line}
-    assert [line for line in said if "sample.py:" not in line] == []
+    errors = [line for line in (ran.stdout + ran.stderr).splitlines() if " error" in line and ":" in line]
+    found = {int(line.split("sample.py:")[1].split(":")[0]) for line in errors if "sample.py:" in line}
+    assert [line for line in errors if "sample.py:" not in line] == []
     assert found == wrong, ran.stdout + ran.stderr
 
 
@@ -1151,7 +1165,7 @@ def modules(tricky: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleTy
     return found
 
 
-def test_everything_of_it_is_made(modules: dict[str, ModuleType]) -> None:
+def test_every_unusual_name_can_be_made(modules: dict[str, ModuleType]) -> None:
     for module in modules.values():
         for name in module.__all__:
             assert getattr(module, name) is getattr(module, name)
@@ -1169,8 +1183,8 @@ def test_everything_of_it_is_made(modules: dict[str, ModuleType]) -> None:
     ]
 
 
-def test_values_of_it_come_and_go(modules: dict[str, ModuleType]) -> None:
-    """Through both rungs of reading, with each of the names that something else has too."""
+def test_values_with_unusual_names_are_read_and_written(modules: dict[str, ModuleType]) -> None:
+    """With both readers, and with each name that the bindings use too."""
     kept: Json = {name: name for name in ("value", "extra", "nulls", "spec", "class", "from", "self")}
     kept |= dict.fromkeys(("str", "int", "float", "bool", "tuple", "dict"), 7)
     examples = {"string": "s", "binary": "b", "integer": 3, "number": 1.5, "boolean": True, "object": {}, "any": [1]}
@@ -1196,7 +1210,7 @@ def test_values_of_it_come_and_go(modules: dict[str, ModuleType]) -> None:
         assert from_json(modules["import_"].Value, given) == value
 
 
-def test_commands_of_it_come_and_go(modules: dict[str, ModuleType]) -> None:
+def test_commands_with_unusual_names_are_read_and_written(modules: dict[str, ModuleType]) -> None:
     import_, lambda_ = modules["import_"], modules["lambda_"]
     params = {"from": "a", "domain": "two", "odd": 'quo"te', "several": ["one"], "extra": {"x": 1}}
     command = import_.for_(from_="a", domain="two", odd='quo"te', several=["one"], extra_={"x": 1})
@@ -1210,8 +1224,10 @@ def test_commands_of_it_come_and_go(modules: dict[str, ModuleType]) -> None:
     assert to_json(read) == node
 
 
-def test_a_member_that_no_file_can_hold_is_escaped(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lone surrogate, which JSON can write and UTF-8 cannot."""
+def test_a_member_that_utf_8_cannot_encode_is_escaped(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lone surrogate can be written in JSON, but not in UTF-8."""
     path = write(
         tmp_path / "lone.json", described(domain(types=[{"id": "E", **STRING, "enum": ["x\ud800", "\U0001f600"]}]))
     )

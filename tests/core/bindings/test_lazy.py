@@ -1,6 +1,6 @@
-"""Nothing is imported or made before it is needed, and what is needed is made once; stubs and modules say the same.
+"""Domains are imported and classes are made on first use, and once; the stubs match the modules.
 
-What is imported and made is looked at in an interpreter of its own, which prints what it saw.
+A separate interpreter observes what is imported and made, and prints it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from cdp_core.bindings._version import MODULES
 from support import protocol_values
 
 ROOT = Path(cdp_core.__file__).parents[1]
-LOOK = """
+PRELUDE = """
 import json, sys
 from types import ModuleType
 
@@ -41,10 +41,10 @@ def made(module):
 """
 
 
-def seen(program: str) -> Any:
-    """What a fresh interpreter prints, as JSON."""
+def printed_by(program: str) -> Any:
+    """Run a program in a new interpreter; return what it prints, as JSON."""
     done = subprocess.run(
-        [sys.executable, "-c", LOOK + program],
+        [sys.executable, "-c", PRELUDE + program],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -60,11 +60,11 @@ def seen(program: str) -> Any:
 
 def test_the_engine_needs_no_bindings() -> None:
     program = "import cdp_core; print(json.dumps([n for n in sys.modules if n.startswith('cdp_core.bindings')]))"
-    assert seen(program) == []
+    assert printed_by(program) == []
 
 
 def test_the_bindings_alone_load_no_domain() -> None:
-    assert seen("import cdp_core.bindings as b; b.domain_names(); b.drift(); print(json.dumps(loaded()))") == []
+    assert printed_by("import cdp_core.bindings as b; b.domain_names(); b.drift(); print(json.dumps(loaded()))") == []
 
 
 def test_a_domain_is_imported_without_making_anything() -> None:
@@ -82,15 +82,15 @@ page.FrameNavigated(frame={}, type="Navigation")
 frame = loaded(), made(page)
 print(json.dumps([before, after, command, event, frame]))
 """
-    before, after, command, event, frame = seen(program)
+    before, after, command, event, frame = printed_by(program)
     assert before == after == [["page"], []]
     assert command == [["page"], ["enable"]]
     assert event == [["network", "page"], ["LoadEventFired", "enable"]], "Network.MonotonicTime is a number"
     assert frame[0] == ["network", "page"]
-    assert frame[1] == ["FrameNavigated", "LoadEventFired", "NavigationType", "enable"], "Page.Frame is not looked at"
+    assert frame[1] == ["FrameNavigated", "LoadEventFired", "NavigationType", "enable"], "Page.Frame is not made"
 
 
-def test_a_class_is_made_when_what_it_is_in_is_read() -> None:
+def test_a_class_is_made_when_a_value_that_contains_it_is_read() -> None:
     program = """
 from cdp_core.bindings import from_json, page, parse_event
 from cdp_core.sansio.structs import Raw
@@ -100,14 +100,14 @@ resized = loaded(), made(page)
 from_json(page.FrameNavigated, {"frame": {}, "type": "Navigation"})
 print(json.dumps([resized, made(page)]))
 """
-    resized, navigated = seen(program)
+    resized, navigated = printed_by(program)
     assert resized == [["page"], ["FrameResized"]]
     assert {"Frame", "FrameNavigated", "NavigationType"} <= {*navigated}
     assert "FrameTree" not in navigated
 
 
-def test_only_domains_that_are_needed_are_imported() -> None:
-    """Each step adds what it says; whatever else it added would be seen at the next one too."""
+def test_only_needed_domains_are_imported() -> None:
+    """Each step imports the domains that it names; an extra import would also appear in the later lists."""
     program = """
 import importlib
 from cdp_core.bindings import parse_command, parse_event
@@ -128,7 +128,7 @@ log.EntryAdded.__cdp_read__(Event(method="Log.entryAdded", raw=Raw(b'{"entry":{}
 seen.append(loaded())
 print(json.dumps(seen))
 """
-    nothing, runtime, tethering, unread, read = seen(program)
+    nothing, runtime, tethering, unread, read = printed_by(program)
     assert nothing == []
     assert runtime == ["runtime"]
     assert tethering == ["runtime", "tethering"]
@@ -136,22 +136,22 @@ print(json.dumps(seen))
     assert read == ["log", "network", "runtime", "tethering"]
 
 
-def test_a_star_import() -> None:
+def test_a_star_import_gives_every_name() -> None:
     program = """
 from cdp_core.bindings.page import *
 names = set(globals())
 from cdp_core.bindings import page
 print(json.dumps([[n for n in page.__all__ if globals()[n] is not getattr(page, n)], "DOMAIN" in names]))
 """
-    assert seen(program) == [[], False]
+    assert printed_by(program) == [[], False]
 
 
-# ── once ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── made once ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("name", ["Thing", "Kind", "Number", "Happened", "act", "ActResult"])
 def test_two_threads_get_one_object(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both are in the middle of making it before either is done."""
+    """Both threads start to make the object before one of them has finished."""
     module = ModuleType("bindings_test_twice")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     owner = Domain(
@@ -169,12 +169,12 @@ def test_two_threads_get_one_object(name: str, monkeypatch: pytest.MonkeyPatch) 
     together = threading.Barrier(2, timeout=10)
     makers = dict(owner._makers)
 
-    def held(wanted: str) -> Any:
+    def make_together(wanted: str) -> Any:
         made = makers[wanted](wanted)
         together.wait()
         return made
 
-    monkeypatch.setitem(owner.__dict__, "_makers", {**makers, name: held})
+    monkeypatch.setitem(owner.__dict__, "_makers", {**makers, name: make_together})
     found: list[Any] = []
     threads = [threading.Thread(target=lambda: found.append(getattr(module, name))) for _ in range(2)]
     for thread in threads:
@@ -200,10 +200,10 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 print(json.dumps([len(found), all(a is b for other in found[1:] for a, b in zip(found[0], other))]))
 """
-    assert seen(program) == [4, True]
+    assert printed_by(program) == [4, True]
 
 
-def test_a_name_that_is_not_there() -> None:
+def test_an_unknown_name_raises() -> None:
     with pytest.raises(AttributeError, match=r"^The domain Page has no 'Navigate'; dir\(cdp_core\.bindings\.page\)"):
         _ = page.Navigate
     with pytest.raises(ImportError):
@@ -215,7 +215,7 @@ def test_a_name_that_is_not_there() -> None:
 
 
 class Stub:
-    """A `.pyi`, as far as it is compared."""
+    """The parts of a `.pyi` file that the tests compare."""
 
     def __init__(self, module: ModuleType) -> None:
         assert module.__file__ is not None
@@ -247,7 +247,7 @@ class Stub:
 
 
 def annotated(body: list[ast.stmt]) -> dict[str, tuple[str, bool]]:
-    """The fields of a class: annotation, and whether they may be left out."""
+    """Return the annotation of each field of a class, and whether the field has a default."""
     return {
         each.target.id: (ast.unparse(each.annotation), each.value is not None)
         for each in body
@@ -287,14 +287,14 @@ def test_every_name_can_be_made_and_is_in_the_stub(domain: Domain) -> None:
             assert (each.__name__, each.__module__) == (name, module.__name__)
 
 
-def test_what_stubs_import_is_private_or_of_typing(domain: Domain) -> None:
+def test_imports_of_stubs_are_private_or_from_typing(domain: Domain) -> None:
     stub = stub_of(domain)
     typing = {"Any", "ClassVar", "Final", "Literal", "NewType", "Sequence", "TypeAlias", "attrs", "deprecated"}
     assert {name for name in stub.imported if not name.startswith("_")} <= typing
     assert not stub.imported & stub.public
 
 
-def test_classes_are_as_their_stubs_say(domain: Domain) -> None:
+def test_classes_match_their_stubs(domain: Domain) -> None:
     module = module_of(domain)
     for name, node in stub_of(domain).classes.items():
         kind = getattr(module, name)
@@ -313,7 +313,9 @@ def test_classes_are_as_their_stubs_say(domain: Domain) -> None:
             assert optional is annotation.endswith(" | None") or annotation == "Any"
             assert field.kw_only
         making = [each for each in node.body if isinstance(each, ast.FunctionDef)]
-        own = ", init=False" * bool(making)  # where an enumeration is given as text, which no field's annotation says
+        own = ", init=False" * bool(
+            making
+        )  # for an enumeration that may be given as text, which no annotation of a field shows
         assert [ast.unparse(each) for each in node.decorator_list] == [f"attrs.frozen(kw_only=True{own})"]
         for each in making:
             assert each.name == "__init__"
@@ -327,7 +329,7 @@ def test_classes_are_as_their_stubs_say(domain: Domain) -> None:
                 assert (default is not None) is optional
 
 
-def test_functions_are_as_their_stubs_say(domain: Domain) -> None:
+def test_functions_match_their_stubs(domain: Domain) -> None:
     module = module_of(domain)
     stub = stub_of(domain)
     assert {*stub.functions} == {*map(field_name, domain.table.commands)}
@@ -346,7 +348,7 @@ def test_functions_are_as_their_stubs_say(domain: Domain) -> None:
         assert ast.unparse(node.returns) == f"_{Command.__name__}[{result.__name__ if result else None}]"
 
 
-def test_types_of_stubs_are_those_of_the_table(domain: Domain) -> None:
+def test_types_of_stubs_match_the_tables(domain: Domain) -> None:
     stub = stub_of(domain)
     for item in protocol_values.items_of(domain):
         if item.kind != "command":
@@ -366,7 +368,7 @@ PLAIN: Mapping[str, str] = {
 
 
 def written(kind: str, domain: str) -> str:
-    """A type of a table as a stub writes it."""
+    """Return a type of a table as a stub writes it."""
     if kind.startswith("["):
         return f"tuple[{written(kind[1:-1], domain)}, ...]"
     if kind in PLAIN:

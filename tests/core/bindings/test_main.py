@@ -1,4 +1,4 @@
-"""`python -m cdp_core.bindings diff`: what it prints and how it ends, over files, over HTTP, and over what is neither."""
+"""`python -m cdp_core.bindings diff`: output and exit code for files, browsers and invalid arguments."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SCHEMA = {
         {"name": "getDomains", "returns": [{"name": "domains", "type": "array", "items": {"$ref": "Domain"}}]}
     ],
 }
-"""As the bindings have it."""
+"""The domain Schema as the bindings have it."""
 
 
 def described(*domains: Json) -> Json:
@@ -45,7 +45,7 @@ def described(*domains: Json) -> Json:
 
 @pytest.fixture
 def diff(capsys: pytest.CaptureFixture[str]) -> Diff:
-    """The command: its exit code, what it printed, and its one line of complaint."""
+    """Run the command; return its exit code, its output lines and its error text."""
 
     def run(*where: object) -> tuple[int, list[str], str]:
         code = main(["diff", *map(str, where)])
@@ -57,7 +57,7 @@ def diff(capsys: pytest.CaptureFixture[str]) -> Diff:
 
 @pytest.fixture
 def bindings_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Only these domains are there, as if the bindings were of a smaller protocol."""
+    """Reduce the bindings to these domains."""
 
     def only(*names: str) -> None:
         monkeypatch.setattr("cdp_core.bindings.__main__.domain_names", lambda: names)
@@ -75,16 +75,16 @@ def write(path: Path, content: object) -> Path:
 
 def test_no_difference_ends_with_0(diff: Diff, bindings_of: Callable[..., None], tmp_path: Path) -> None:
     bindings_of("Schema")
-    code, printed, complaint = diff(write(tmp_path / "own.json", described(SCHEMA)))
-    assert (code, complaint) == (0, "")
+    code, printed, error = diff(write(tmp_path / "own.json", described(SCHEMA)))
+    assert (code, error) == (0, "")
     assert printed == [f"no difference between own.json (+) and the bindings of {PROTOCOL} (-)"]
 
 
 def test_a_difference_ends_with_1(diff: Diff, bindings_of: Callable[..., None], tmp_path: Path) -> None:
     bindings_of("Schema")
     changed = {**SCHEMA, "deprecated": False}
-    code, printed, complaint = diff(write(tmp_path / "own.json", described(changed)))
-    assert (code, complaint) == (1, "")
+    code, printed, error = diff(write(tmp_path / "own.json", described(changed)))
+    assert (code, error) == (1, "")
     assert printed == [
         "~ Schema: domain; neither experimental nor deprecated there, deprecated here",
         f"1 difference between own.json (+) and the bindings of {PROTOCOL} (-)",
@@ -97,7 +97,7 @@ def test_a_difference_ends_with_1(diff: Diff, bindings_of: Callable[..., None], 
     ]
 
 
-def test_a_browser_that_speaks_little_lacks_the_rest(diff: Diff, tmp_path: Path) -> None:
+def test_domains_that_a_small_protocol_lacks_are_listed(diff: Diff, tmp_path: Path) -> None:
     code, printed, _ = diff(write(tmp_path / "small.json", described(SCHEMA)))
     assert code == 1
     assert len(printed) == len(domain_names())
@@ -118,7 +118,7 @@ def test_several_files_are_one_protocol(diff: Diff, bindings_of: Callable[..., N
     ]
 
 
-def test_a_domain_that_is_named_and_not_there_is_left_out(
+def test_a_listed_domain_without_a_module_is_skipped(
     diff: Diff, bindings_of: Callable[..., None], tmp_path: Path
 ) -> None:
     bindings_of("Schema", "Unheard")
@@ -126,7 +126,7 @@ def test_a_domain_that_is_named_and_not_there_is_left_out(
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         (None, "cannot be read (No such file or directory); give a protocol file, or a browser's address."),
         ("{", "is not a protocol description: it is not JSON."),
@@ -139,35 +139,35 @@ def test_a_domain_that_is_named_and_not_there_is_left_out(
         ('{"domains": [{"domain": "Aa", "types": [{"id": "T"}]}]}', "a.json: Aa: T is of the unknown type None."),
     ],
 )
-def test_a_file_that_says_nothing_ends_with_2(diff: Diff, tmp_path: Path, content: str | None, said: str) -> None:
+def test_an_invalid_file_ends_with_2(diff: Diff, tmp_path: Path, content: str | None, expected: str) -> None:
     path = tmp_path / "a.json"
     if content is not None:
         path.write_bytes(content.encode(errors="surrogateescape"))
-    code, printed, complaint = diff(path)
+    code, printed, error = diff(path)
     assert (code, printed) == (2, [])
-    assert complaint.startswith("cdp_core.bindings: ")
-    assert complaint.endswith(f"{said}\n")
-    assert complaint.count("\n") == 1
+    assert error.startswith("cdp_core.bindings: ")
+    assert error.endswith(f"{expected}\n")
+    assert error.count("\n") == 1
 
 
 def test_files_of_two_versions_end_with_2(diff: Diff, tmp_path: Path) -> None:
     newer = {**described({"domain": "Aa"}), "version": {"major": "1", "minor": "4"}}
-    code, printed, complaint = diff(write(tmp_path / "a.json", described(SCHEMA)), write(tmp_path / "b.json", newer))
+    code, printed, error = diff(write(tmp_path / "a.json", described(SCHEMA)), write(tmp_path / "b.json", newer))
     assert (code, printed) == (2, [])
-    assert complaint == (
+    assert error == (
         "cdp_core.bindings: b.json is of version 1.4, but a.json is of 1.3; give two files of one version.\n"
     )
 
 
 @pytest.mark.parametrize("where", ["x" * 5000, "a\0b", "", "no/such/DevToolsActivePort", "ftp://host", "host:99999"])
-def test_what_is_neither_a_file_nor_an_address_ends_with_2(
+def test_an_argument_that_is_neither_a_file_nor_an_address_ends_with_2(
     diff: Diff, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    code, printed, complaint = diff(where)
+    code, printed, error = diff(where)
     assert (code, printed) == (2, [])
-    assert complaint.startswith("cdp_core.bindings: ")
-    assert complaint.count("\n") == 1
+    assert error.startswith("cdp_core.bindings: ")
+    assert error.count("\n") == 1
 
 
 # ── over HTTP ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -175,16 +175,16 @@ def test_what_is_neither_a_file_nor_an_address_ends_with_2(
 
 @contextmanager
 def serving(body: bytes, status: int = 200) -> Iterator[tuple[int, list[str]]]:
-    """A server that answers everything so, on which port, and what it was asked."""
-    asked: list[str] = []
+    """Serve this body at every path; yield the port and the list of requested paths."""
+    requested_paths: list[str] = []
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked.append(self.path)
+            requested_paths.append(self.path)
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            with suppress(OSError):  # who asked has heard enough
+            with suppress(OSError):  # the client may close before it has read everything
                 self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
@@ -194,7 +194,7 @@ def serving(body: bytes, status: int = 200) -> Iterator[tuple[int, list[str]]]:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
-            yield server.server_port, asked
+            yield server.server_port, requested_paths
         finally:
             server.shutdown()
             thread.join()
@@ -203,28 +203,30 @@ def serving(body: bytes, status: int = 200) -> Iterator[tuple[int, list[str]]]:
 @pytest.mark.parametrize(
     "address", ["http://127.0.0.1:{}", "127.0.0.1:{}", ":{}", "{}", "ws://127.0.0.1:{}/devtools/browser/some-secret-id"]
 )
-def test_a_browser_is_asked_over_http(diff: Diff, bindings_of: Callable[..., None], address: str) -> None:
-    """Also where a WebSocket is given: its host serves both."""
+def test_the_protocol_of_a_browser_is_fetched_over_http(
+    diff: Diff, bindings_of: Callable[..., None], address: str
+) -> None:
+    """Also for a WebSocket address: its host serves both."""
     bindings_of("Schema")
-    with serving(json.dumps(described(SCHEMA)).encode()) as (port, asked):
-        code, printed, complaint = diff(address.format(port))
-    assert (code, complaint) == (0, "")
-    assert asked == ["/json/protocol"]
+    with serving(json.dumps(described(SCHEMA)).encode()) as (port, requested_paths):
+        code, printed, error = diff(address.format(port))
+    assert (code, error) == (0, "")
+    assert requested_paths == ["/json/protocol"]
     (line,) = printed
     assert line == f"no difference between http://127.0.0.1:{port}/ (+) and the bindings of {PROTOCOL} (-)"
 
 
 @pytest.mark.parametrize("folder", [True, False])
 @pytest.mark.parametrize("path_of_the_socket", ["/devtools/browser/some-secret-id", ""])
-def test_a_profile_says_where_its_browser_listens(
+def test_a_profile_gives_the_address_of_its_browser(
     diff: Diff, bindings_of: Callable[..., None], tmp_path: Path, folder: bool, path_of_the_socket: str
 ) -> None:
     bindings_of("Schema")
-    with serving(json.dumps(described(SCHEMA)).encode()) as (port, asked):
+    with serving(json.dumps(described(SCHEMA)).encode()) as (port, requested_paths):
         file = write(tmp_path / "DevToolsActivePort", f"{port}\n{path_of_the_socket}")
-        code, printed, complaint = diff(tmp_path if folder else file)
-    assert (code, complaint) == (0, "")
-    assert asked == ["/json/protocol"]
+        code, printed, error = diff(tmp_path if folder else file)
+    assert (code, error) == (0, "")
+    assert requested_paths == ["/json/protocol"]
     assert "secret" not in printed[0]
 
 
@@ -237,7 +239,7 @@ def test_a_browser_and_a_file_together(diff: Diff, bindings_of: Callable[..., No
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "said"),
+    ("body", "status", "expected"),
     [
         (b"<html>", 200, "is not JSON"),
         (b"", 200, "is not JSON"),
@@ -267,37 +269,37 @@ def test_a_browser_and_a_file_together(diff: Diff, bindings_of: Callable[..., No
         "too-large",
     ],
 )
-def test_who_answers_something_else_ends_with_2(diff: Diff, body: bytes, status: int, said: str) -> None:
+def test_an_invalid_http_answer_ends_with_2(diff: Diff, body: bytes, status: int, expected: str) -> None:
     with serving(body, status) as (port, _):
-        code, printed, complaint = diff(f"ws://127.0.0.1:{port}/secret-token?token=secret-token")
+        code, printed, error = diff(f"ws://127.0.0.1:{port}/secret-token?token=secret-token")
     assert (code, printed) == (2, [])
-    assert said in complaint
-    assert f"http://127.0.0.1:{port}/" in complaint
-    assert "secret" not in complaint
-    assert complaint.count("\n") == 1
+    assert expected in error
+    assert f"http://127.0.0.1:{port}/" in error
+    assert "secret" not in error
+    assert error.count("\n") == 1
 
 
-def test_nobody_there_ends_with_2(diff: Diff) -> None:
+def test_an_unreachable_browser_ends_with_2(diff: Diff) -> None:
     with serving(b"") as (port, _):
         pass
-    code, printed, complaint = diff(f"http://127.0.0.1:{port}")
+    code, printed, error = diff(f"http://127.0.0.1:{port}")
     assert (code, printed) == (2, [])
-    assert "cannot be reached" in complaint
-    assert complaint.count("\n") == 1
+    assert "cannot be reached" in error
+    assert error.count("\n") == 1
 
 
 # ── as a program ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("arguments", [[], ["diff"], ["compare", "a.json"], ["diff", "--verbose", "a.json"], ["--all"]])
-def test_what_is_no_command_gets_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_command_line_prints_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
     assert capsys.readouterr().err.startswith("usage: python -m cdp_core.bindings")
 
 
-def test_help_says_which_protocol_the_bindings_are_of(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_names_the_protocol_of_the_bindings(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["--help"])
     assert caught.value.code == 0
@@ -305,7 +307,7 @@ def test_help_says_which_protocol_the_bindings_are_of(capsys: pytest.CaptureFixt
 
 
 def test_the_program_prints_on_any_terminal(tmp_path: Path) -> None:
-    """One that knows neither the arrow of results nor what an enumeration may hold."""
+    """ASCII has neither the arrow of results nor every character of an enumeration's members."""
     odd = {
         **SCHEMA,
         "types": [*SCHEMA["types"], {"id": "E", "type": "string", "enum": ["caf\u00e9"]}],  # type: ignore[misc]
@@ -329,7 +331,7 @@ def test_the_program_prints_on_any_terminal(tmp_path: Path) -> None:
     assert "differences between" in lines[-1]
 
 
-def test_the_program_ends_with_the_code(tmp_path: Path) -> None:
+def test_the_program_exits_with_the_code_of_main(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "cdp_core.bindings", "diff", tmp_path / "none.json"],
         cwd=tmp_path,

@@ -1,4 +1,4 @@
-"""The protocol's names as Python's: by example, as laws over every text, and over every name of the pinned protocol."""
+"""The protocol's names as Python names: examples, laws over any text, and the pinned protocol."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def pinned() -> list[Table]:
     return [domain.table for name in MODULES if (domain := domain_named(name)) is not None]
 
 
-# ── by example ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── examples ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def pinned() -> list[Table]:
         ("setXHRBreakpoint", "set_xhr_breakpoint"),
     ],
 )
-def test_a_name_in_small_letters(wire: str, python: str) -> None:
+def test_a_field_name_is_in_snake_case(wire: str, python: str) -> None:
     assert snake(wire) == python
     assert field_name(wire) == python
 
@@ -55,13 +55,13 @@ def test_a_name_in_small_letters(wire: str, python: str) -> None:
 @pytest.mark.parametrize(
     "wire", [*(word for word in keyword.kwlist if word.islower()), "self", "extra", "nulls", "spec", "str", "dict"]
 )
-def test_a_name_that_is_needed_gets_an_underscore(wire: str) -> None:
+def test_a_reserved_name_gets_an_underscore(wire: str) -> None:
     assert field_name(wire) == f"{wire}_"
     assert field_name(wire.capitalize()) == f"{wire}_"
 
 
 @pytest.mark.parametrize("wire", ["type", "object", "match", "id", "extras", "None1", "none"])
-def test_a_name_that_is_free_stays(wire: str) -> None:
+def test_a_free_name_gets_no_underscore(wire: str) -> None:
     assert field_name(wire) == snake(wire)
 
 
@@ -91,33 +91,33 @@ def test_names_of_classes() -> None:
         ("None", "NONE"),
     ],
 )
-def test_a_member_in_capitals(value: str, member: str) -> None:
+def test_a_member_name_is_in_capitals(value: str, member: str) -> None:
     assert member_name(value) == member
 
 
-# ── as laws ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @given(PROTOCOL_NAMES)
 @example("aB1C")
 @example("URLsURLs")
-def test_what_was_made_is_left_as_it_is(wire: str) -> None:
+def test_converting_a_name_twice_changes_nothing(wire: str) -> None:
     for rule in (field_name, class_name, snake):
         assert rule(rule(wire)) == rule(wire)
 
 
 @given(PROTOCOL_NAMES)
-def test_small_letters_lose_nothing_but_capitals(wire: str) -> None:
+def test_snake_case_only_changes_capitals_and_adds_underscores(wire: str) -> None:
     assert snake(wire).replace("_", "") == wire.lower()
     assert "__" not in snake(wire)
 
 
 @given(PROTOCOL_NAMES)
-def test_every_name_can_be_written_in_python(wire: str) -> None:
-    assert usable(field_name(wire))
+def test_every_converted_name_is_valid_in_python(wire: str) -> None:
+    assert is_valid_name(field_name(wire))
     assert not field_name(wire).startswith("_")
     assert class_name(wire).isidentifier()
-    assert usable(result_name(wire))
+    assert is_valid_name(result_name(wire))
 
 
 @given(st.text(max_size=20))
@@ -125,26 +125,26 @@ def test_every_name_can_be_written_in_python(wire: str) -> None:
 @example("²")
 @example("ǅ")
 @example("K")  # the sign of Kelvin, which becomes a small k
-def test_every_member_can_be_written_in_python(value: str) -> None:
+def test_every_member_name_is_valid_in_python(value: str) -> None:
     name = member_name(value)
-    assert usable(name)
+    assert is_valid_name(name)
     assert name.isascii()
     assert name == name.upper()
-    assert not re.match("__", name)  # those a class would mangle
+    assert not re.match("__", name)  # a class would mangle such a name
 
 
-def usable(name: str) -> bool:
+def is_valid_name(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name)
 
 
-# ── over the pinned protocol ─────────────────────────────────────────────────────────────────────────────────────────
+# ── the pinned protocol ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_every_name_of_the_protocol_is_one_of_python() -> None:
-    """And no two of one place are the same."""
+def test_every_name_of_the_protocol_is_valid_in_python() -> None:
+    """Names are also unique within their module, enumeration, or item."""
     count = 0
     for table in pinned():
-        assert usable(field_name(table.name))
+        assert is_valid_name(field_name(table.name))
         module = [
             *(*table.names, *table.enums, *table.objects),
             *map(class_name, table.events),
@@ -156,7 +156,7 @@ def test_every_name_of_the_protocol_is_one_of_python() -> None:
         fields += [list(part) for _, *parts in table.commands.values() for part in parts]
         groups += [[field_name(parse_field(text).wire) for text in texts] for texts in fields]
         for group in groups:
-            assert all(map(usable, group)), group
+            assert all(map(is_valid_name, group)), group
             assert len(set(group)) == len(group), group
             count += len(group)
     assert count > 6000
@@ -164,7 +164,7 @@ def test_every_name_of_the_protocol_is_one_of_python() -> None:
     assert len(set(modules)) == len(modules) >= 59
 
 
-def test_no_name_of_the_protocol_begins_with_what_values_keep_for_themselves() -> None:
+def test_no_field_name_of_the_protocol_begins_with_an_underscore() -> None:
     for table in pinned():
         for _, *fields in (*table.objects.values(), *table.events.values()):
             assert not any(field_name(parse_field(text).wire).startswith("_") for text in fields)

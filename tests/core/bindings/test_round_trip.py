@@ -1,7 +1,7 @@
-"""What fits the protocol goes in and comes out as the same, by every way there is: for each of the 1,500 items.
+"""Round trips of JSON that fits the protocol, by every reader and writer, for each of the 1,500 items.
 
-The sweeps look at every item of every domain, each in its barest form, in a full one and in some between; the
-properties look at few of them with many shapes, and shrink.
+The sweeps test every item of every domain, in its smallest form, a full form and some between; the properties test few
+items in many forms, and shrink.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ chances = st.randoms(use_true_random=False)
 
 
 def variants(item: Any, rounds: int) -> list[dict[str, Any]]:
-    """The barest form, and others; the same on every run."""
+    """Return the smallest form of an item's JSON and others; they are the same on every run."""
     chance = Random(str(item))
     return [protocol_values.fitting(chance, item, parts=parts) for parts in (0, *(25 for _ in range(rounds)))]
 
@@ -44,21 +44,21 @@ def variants(item: Any, rounds: int) -> list[dict[str, Any]]:
 # ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def check_value(item: Any, sent: dict[str, Any]) -> None:
+def assert_value_round_trips(item: Any, sent: dict[str, Any]) -> None:
     kind: type[Value] = item.made
     untouched = copy.deepcopy(sent)
     forget_drift()
     loose, strict = from_json(kind, sent), protocol_values.from_octets(kind, protocol_values.octets(sent))
     assert type(source_of(loose)) is Loose
-    assert type(source_of(strict)) is not Loose, "the strict rung declined what fits"
+    assert type(source_of(strict)) is not Loose, "the strict reader declined JSON that fits"
     for value in (loose, strict):
-        check_one(kind, value, sent)
-    check_equal(loose, strict)
+        assert_reading_round_trips(kind, value, sent)
+    assert_equal_values(loose, strict)
     assert drift().total == 0
     assert sent == untouched
 
 
-def check_one(kind: type[Value], value: Any, sent: dict[str, Any]) -> None:
+def assert_reading_round_trips(kind: type[Value], value: Any, sent: dict[str, Any]) -> None:
     assert type(value) is kind
     assert protocol_values.same_json(to_json(value), sent)
     assert not value.extra
@@ -71,14 +71,14 @@ def check_one(kind: type[Value], value: Any, sent: dict[str, Any]) -> None:
         copy.deepcopy(value),
     ):
         assert type(again) is kind
-        check_equal(again, value)
+        assert_equal_values(again, value)
         assert protocol_values.same_json(to_json(again), sent)
-    check_attrs(kind, value, sent)
+    assert_attrs_functions_work(kind, value, sent)
 
 
-def check_equal(one: Any, other: Any) -> None:
+def assert_equal_values(one: Any, other: Any) -> None:
     assert one == other
-    assert not one != other  # noqa: SIM202 - the other operator
+    assert not one != other  # noqa: SIM202 - tests the operator !=
     assert repr(one) == repr(other)
     try:
         made = hash(one)
@@ -89,7 +89,7 @@ def check_equal(one: Any, other: Any) -> None:
         assert hash(other) == made
 
 
-def check_attrs(kind: type[Value], value: Any, sent: dict[str, Any]) -> None:
+def assert_attrs_functions_work(kind: type[Value], value: Any, sent: dict[str, Any]) -> None:
     fields = attrs.fields(kind)
     assert [field.metadata["cdp_name"] for field in fields] == [*kind.__cdp_spec__._by_wire]
     assert [field.name for field in fields] == [*map(field_name, kind.__cdp_spec__._by_wire)]
@@ -99,9 +99,9 @@ def check_attrs(kind: type[Value], value: Any, sent: dict[str, Any]) -> None:
         part, wire = shown[field.name], field.metadata["cdp_name"]
         assert protocol_values.same_json(to_json(part), sent.get(wire)), field.name
         assert part is getattr(value, field.name) or part == getattr(value, field.name)
-    attrs.asdict(value)  # goes down into everything
-    if not protocol_values.has_null(value):  # attrs asks with getattr, where an explicit null is None like no value
-        check_equal(attrs.evolve(value), value)
+    attrs.asdict(value)  # recurses into nested values
+    if not protocol_values.has_null(value):  # attrs uses getattr, which gives None for null and for no value
+        assert_equal_values(attrs.evolve(value), value)
         assert kind(**shown) == value
 
 
@@ -109,28 +109,28 @@ def test_every_value(domain: Domain, rounds: int) -> None:
     for item in protocol_values.items_of(domain):
         if item.kind != "command":
             for sent in variants(item, rounds):
-                check_value(item, sent)
+                assert_value_round_trips(item, sent)
 
 
 @given(data=st.data(), chance=chances)
 def test_any_value(data: st.DataObject, chance: Random) -> None:
     item = data.draw(st.sampled_from(protocol_values.VALUES))
-    check_value(item, protocol_values.fitting(chance, item, parts=chance.choice((0, 10, 80))))
+    assert_value_round_trips(item, protocol_values.fitting(chance, item, parts=chance.choice((0, 10, 80))))
 
 
 @given(data=st.data(), chance=chances)
 def test_two_values_are_equal_exactly_if_their_json_is(data: st.DataObject, chance: Random) -> None:
     item = data.draw(st.sampled_from(protocol_values.VALUES))
     one, other = (protocol_values.fitting(chance, item, parts=10) for _ in range(2))
-    # Booleans are integers to Python, so where a field may be anything 1 and true are the same to ==.
+    # Booleans are integers in Python, so in a field of type any, 1 and true are equal.
     values = [from_json(item.made, one), protocol_values.from_octets(item.made, protocol_values.octets(other))]
     assert (values[0] == values[1]) is (one == other)
     if one == other:
-        check_equal(*values)
+        assert_equal_values(*values)
 
 
 @given(data=st.data(), chance=chances)
-def test_a_field_changes_alone(data: st.DataObject, chance: Random) -> None:
+def test_changing_a_field_changes_no_other_field(data: st.DataObject, chance: Random) -> None:
     item = data.draw(st.sampled_from([item for item in protocol_values.VALUES if item.texts]))
     sent = protocol_values.fitting(chance, item)
     field = data.draw(st.sampled_from(item.fields))
@@ -140,7 +140,7 @@ def test_a_field_changes_alone(data: st.DataObject, chance: Random) -> None:
     if protocol_values.has_null(value) or protocol_values.has_null(changed):
         return
     name = field_name(field.wire)
-    check_equal(attrs.evolve(value, **{name: getattr(changed, name)}), changed)
+    assert_equal_values(attrs.evolve(value, **{name: getattr(changed, name)}), changed)
 
 
 # ── enumerations and names ───────────────────────────────────────────────────────────────────────────────────────────
@@ -170,7 +170,7 @@ def test_every_enumeration_and_name(domain: Domain) -> None:
 # ── commands ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def check_command(item: Any, params: dict[str, Any]) -> None:
+def assert_command_round_trips(item: Any, params: dict[str, Any]) -> None:
     forget_drift()
     command = parse_command(item.place, params)
     assert isinstance(command, Command)
@@ -189,9 +189,9 @@ def check_command(item: Any, params: dict[str, Any]) -> None:
         attrs.evolve(command),
     ):
         assert type(again) is Command
-        check_equal(again, command)
+        assert_equal_values(again, command)
         assert protocol_values.same_json(again.to_params(), params)
-    # As a caller writes it who has only JSON: lists, and members by their text. A null would be NULL there.
+    # As a caller writes it with plain JSON: lists, and members as text. A null would have to be NULL.
     plain = {field_name(wire): value for wire, value in params.items() if value is not None}
     written = item.made(**plain)
     assert protocol_values.same_json(
@@ -203,13 +203,13 @@ def test_every_command(domain: Domain, rounds: int) -> None:
     for item in protocol_values.items_of(domain):
         if item.kind == "command":
             for params in variants(item, rounds):
-                check_command(item, params)
+                assert_command_round_trips(item, params)
 
 
 @given(data=st.data(), chance=chances)
 def test_any_command(data: st.DataObject, chance: Random) -> None:
     item = data.draw(st.sampled_from(protocol_values.COMMANDS))
-    check_command(item, protocol_values.fitting(chance, item, parts=chance.choice((0, 10, 80))))
+    assert_command_round_trips(item, protocol_values.fitting(chance, item, parts=chance.choice((0, 10, 80))))
 
 
 def test_every_result(domain: Domain) -> None:
@@ -223,7 +223,7 @@ def test_every_result(domain: Domain) -> None:
     assert drift().total == 0
 
 
-def test_a_command_that_brings_nothing_brings_none(domain: Domain) -> None:
+def test_a_command_without_results_returns_none(domain: Domain) -> None:
     forget_drift()
     for name, (_marks, _params, returns) in domain.table.commands.items():
         if not returns:

@@ -1,13 +1,14 @@
-"""The two rungs of reading agree on everything that a peer can send, fitting or not; and neither raises nor loses it.
+"""The strict and the loose reader agree on any JSON that a peer can send; neither raises or loses any of it.
 
-`by_bytes` is the way of every event: the strict rung, and the loose one where it declines. `by_dict` is the loose one
-alone, over what any JSON decoder made.
+Bytes, such as an event's params, are read by the strict reader, and by the loose reader if the strict one declines. A
+dict, made by any JSON decoder, is read by the loose reader alone.
 
 The laws, for every JSON object and every item:
 
-* both give equal values, with equal JSON and the same drift, place by place;
-* the JSON is what was sent, whatever it was;
-* outside strict mode nothing raises; in it BindingDrift is raised exactly if there is drift, and then one is counted.
+* both readers give equal values, with equal JSON and the same drift at each place;
+* the JSON of the value equals the JSON that was sent;
+* outside strict mode nothing raises; in strict mode BindingDrift is raised if and only if drift occurs, and then
+  exactly one drift is counted.
 """
 
 from __future__ import annotations
@@ -54,14 +55,14 @@ Counts = dict[str, dict[str, int]]
 
 
 def counted(read: Callable[[], Any]) -> tuple[Any, Counts]:
-    """What was read, and the drift of it."""
+    """Read once; return the value and its drift."""
     forget_drift()
     value = read()
     report = drift()
     return value, {kind: dict(counts) for kind, counts in attrs.asdict(report, recurse=False).items() if counts}
 
 
-def check_strict(read: Callable[[], Any], counts: Counts) -> None:
+def assert_strict_mode_raises(read: Callable[[], Any], counts: Counts) -> None:
     forget_drift()
     with strict():
         if not counts:
@@ -79,7 +80,7 @@ def check_strict(read: Callable[[], Any], counts: Counts) -> None:
     assert str(caught.value).endswith(".")
 
 
-def check(kind: type[Value], sent: dict[str, Any]) -> Counts:
+def assert_readers_agree(kind: type[Value], sent: dict[str, Any]) -> Counts:
     untouched = copy.deepcopy(sent)
     text = protocol_values.octets(sent)
     reads: list[Callable[[], Any]] = [
@@ -97,7 +98,7 @@ def check(kind: type[Value], sent: dict[str, Any]) -> Counts:
         assert protocol_values.same_json(to_json(other), sent)
         assert other.extra == value.extra
     for read in reads:
-        check_strict(read, counts)
+        assert_strict_mode_raises(read, counts)
     for again in (pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value)):
         assert again == value
         assert protocol_values.same_json(to_json(again), sent)
@@ -108,26 +109,28 @@ def check(kind: type[Value], sent: dict[str, Any]) -> Counts:
     return counts
 
 
-# ── everything that can be sent ──────────────────────────────────────────────────────────────────────────────────────
+# ── any JSON ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_every_value_spoiled(domain: Domain, rounds: int) -> None:
+def test_every_spoiled_value(domain: Domain, rounds: int) -> None:
     drifted = 0
     for item in protocol_values.items_of(domain):
         if item.kind == "command":
             continue
         chance = Random(f"spoiled {item}")
         for _ in range(rounds):
-            drifted += bool(check(item.made, protocol_values.spoil(chance, protocol_values.fitting(chance, item))))
+            drifted += bool(
+                assert_readers_agree(item.made, protocol_values.spoil(chance, protocol_values.fitting(chance, item)))
+            )
     values = sum(item.kind != "command" for item in protocol_values.items_of(domain))
-    assert drifted >= values * rounds // 4, "what was spoiled is hardly ever spoiled"
+    assert drifted >= values * rounds // 4, "spoiling hardly ever causes drift"
 
 
 @given(data=st.data(), chance=chances)
-def test_any_value_spoiled(data: st.DataObject, chance: Random) -> None:
+def test_any_spoiled_value(data: st.DataObject, chance: Random) -> None:
     item = data.draw(st.sampled_from(protocol_values.VALUES))
     sent = protocol_values.fitting(chance, item, parts=chance.choice((0, 10, 40)))
-    check(item.made, protocol_values.spoil(chance, sent, times=6))
+    assert_readers_agree(item.made, protocol_values.spoil(chance, sent, times=6))
 
 
 json_values = st.recursive(
@@ -138,38 +141,38 @@ json_values = st.recursive(
 
 
 @given(data=st.data())
-def test_any_json_under_the_names_of_an_item(data: st.DataObject) -> None:
+def test_any_json_with_the_field_names_of_an_item(data: st.DataObject) -> None:
     item = data.draw(st.sampled_from(protocol_values.VALUES))
     names = st.sampled_from([field.wire for field in item.fields] or ["x"]) | st.text(max_size=5)
-    check(item.made, data.draw(st.dictionaries(names, json_values, max_size=6)))
+    assert_readers_agree(item.made, data.draw(st.dictionaries(names, json_values, max_size=6)))
 
 
-def check_command(item: Any, sent: dict[str, Any]) -> None:
+def assert_command_is_kept(item: Any, sent: dict[str, Any]) -> None:
     command, counts = counted(lambda: parse_command(item.place, sent))
     assert command is not None
     assert protocol_values.same_json(command.to_params(), sent)
-    check_strict(lambda: parse_command(item.place, sent), counts)
+    assert_strict_mode_raises(lambda: parse_command(item.place, sent), counts)
     for again in (parse_command(item.place, command.to_params()), pickle.loads(pickle.dumps(command))):
         assert again == command
         assert repr(again) == repr(command)
         assert protocol_values.same_json(again.to_params(), sent)
 
 
-def test_every_command_spoiled(domain: Domain) -> None:
+def test_every_spoiled_command(domain: Domain) -> None:
     for item in protocol_values.items_of(domain):
         if item.kind == "command":
             chance = Random(f"spoiled {item}")
-            check_command(item, protocol_values.spoil(chance, protocol_values.fitting(chance, item)))
+            assert_command_is_kept(item, protocol_values.spoil(chance, protocol_values.fitting(chance, item)))
 
 
 @given(data=st.data(), chance=chances)
-def test_any_command_spoiled(data: st.DataObject, chance: Random) -> None:
+def test_any_spoiled_command(data: st.DataObject, chance: Random) -> None:
     item = data.draw(st.sampled_from(protocol_values.COMMANDS))
-    check_command(item, protocol_values.spoil(chance, protocol_values.fitting(chance, item)))
+    assert_command_is_kept(item, protocol_values.spoil(chance, protocol_values.fitting(chance, item)))
 
 
-def check_result(item: Any, sent: dict[str, Any]) -> None:
-    """A result has the same two ways, and that of a large message."""
+def assert_result_readers_agree(item: Any, sent: dict[str, Any]) -> None:
+    """A result is read from bytes, from a large message that is decoded already, and from a dict."""
     spec = item.domain.command(item.name)
     reads: list[Callable[[], Any]] = [
         lambda: spec.parse(Result(id=ONE, raw=Raw(protocol_values.octets(sent)))),
@@ -184,28 +187,28 @@ def check_result(item: Any, sent: dict[str, Any]) -> None:
         assert other_counts == counts
         assert protocol_values.same_json(to_json(other), sent)
     for read in reads:
-        check_strict(read, counts)
+        assert_strict_mode_raises(read, counts)
 
 
-def test_every_result_by_each_way(domain: Domain) -> None:
+def test_every_result_and_every_spoiled_result(domain: Domain) -> None:
     for item in protocol_values.items_of(domain):
         if item.kind == "result":
             chance = Random(f"spoiled result {item}")
             sent = protocol_values.fitting(chance, item)
-            check_result(item, sent)
-            check_result(item, protocol_values.spoil(chance, sent))
+            assert_result_readers_agree(item, sent)
+            assert_result_readers_agree(item, protocol_values.spoil(chance, sent))
             read = domain.command(item.name).parse(Result(id=ONE, raw=Raw(protocol_values.octets(sent))))
-            assert type(source_of(read)) is not Loose, "the strict rung declined what fits"
+            assert type(source_of(read)) is not Loose, "the strict reader declined JSON that fits"
 
 
 @given(data=st.data(), chance=chances)
-def test_any_result_spoiled(data: st.DataObject, chance: Random) -> None:
+def test_any_spoiled_result(data: st.DataObject, chance: Random) -> None:
     item = data.draw(st.sampled_from([item for item in protocol_values.VALUES if item.kind == "result"]))
-    check_result(item, protocol_values.spoil(chance, protocol_values.fitting(chance, item), times=6))
+    assert_result_readers_agree(item, protocol_values.spoil(chance, protocol_values.fitting(chance, item), times=6))
 
 
 @pytest.mark.parametrize("fields", [{}, {"colour": 1}, {"a": None, "\ud800": {}}])
-def test_a_result_that_should_be_nothing(fields: dict[str, Any]) -> None:
+def test_fields_of_a_result_of_a_command_without_results(fields: dict[str, Any]) -> None:
     command = page.enable()
     for read in (
         lambda: command.parse(Result(id=ONE, raw=Raw(protocol_values.octets(fields)))),
@@ -215,12 +218,12 @@ def test_a_result_that_should_be_nothing(fields: dict[str, Any]) -> None:
         value, counts = counted(read)
         assert value is None
         assert counts == ({"unknown_fields": {f"Page.enable.{name}": 1 for name in fields}} if fields else {})
-        check_strict(read, counts)
+        assert_strict_mode_raises(read, counts)
 
 
 @pytest.mark.parametrize("command", [page.navigate(url=""), page.enable()])
 @pytest.mark.parametrize("raw", [b"[]", b"null", b"7", b'"text"', b"{", b""])
-def test_a_result_that_is_no_object_is_one_without_fields(command: Any, raw: bytes) -> None:
+def test_a_result_that_is_not_an_object_is_read_as_an_empty_one(command: Any, raw: bytes) -> None:
     def read() -> Any:
         return command.parse(Result(id=ONE, raw=Raw(raw)))
 
@@ -228,11 +231,11 @@ def test_a_result_that_is_no_object_is_one_without_fields(command: Any, raw: byt
     assert value == command.parse({})
     missed = {"missing_fields": {"Page.NavigateResult.frameId": 1}} if value is not None else {}
     assert counts == {"other_types": {f"{command.method}.result": 1}, **missed}
-    check_strict(read, counts)
+    assert_strict_mode_raises(read, counts)
 
 
 @pytest.mark.parametrize("value", [None, [], [1], "text", 7, True])
-def test_what_a_caller_holds_that_is_no_object(value: Any) -> None:
+def test_json_of_a_caller_that_is_not_an_object_is_counted(value: Any) -> None:
     for act, place in (
         (lambda: page.navigate(url="").parse(value), "Page.navigate.result"),
         (lambda: parse_result("Page.navigate", value), "Page.navigate.result"),
@@ -242,10 +245,10 @@ def test_what_a_caller_holds_that_is_no_object(value: Any) -> None:
         read, counts = counted(act)
         assert counts["other_types"] == {place: 1}
         assert read in (None, page.enable(), page.navigate(url="").parse({}))
-        check_strict(act, counts)
+        assert_strict_mode_raises(act, counts)
 
 
-# ── what is known to be read differently by decoders ─────────────────────────────────────────────────────────────────
+# ── JSON that decoders are known to read differently ─────────────────────────────────────────────────────────────────
 
 CALL_FRAME = '{"functionName":"","scriptId":"1","url":"","lineNumber":%s,"columnNumber":0}'
 
@@ -269,7 +272,7 @@ CALL_FRAME = '{"functionName":"","scriptId":"1","url":"","lineNumber":%s,"column
         ("[7]", [7], True),
     ],
 )
-def test_an_integer_as_it_is_written(number: str, shown: Any, drifts: bool) -> None:
+def test_ways_to_write_an_integer(number: str, shown: Any, drifts: bool) -> None:
     text = (CALL_FRAME % number).encode()
     read, counts = counted(lambda: protocol_values.from_octets(runtime.CallFrame, text))
     loose, loose_counts = counted(lambda: from_json(runtime.CallFrame, json.loads(text)))
@@ -279,7 +282,7 @@ def test_an_integer_as_it_is_written(number: str, shown: Any, drifts: bool) -> N
 
 
 @pytest.mark.parametrize("number", ["0", "1.5", "1e400", "-1e400", "1180591620717411303425", "1e22", "5e-324"])
-def test_a_number_as_it_is_written(number: str) -> None:
+def test_ways_to_write_a_number(number: str) -> None:
     text = b'{"timestamp":%s}' % number.encode()
     read, counts = counted(lambda: protocol_values.from_octets(page.LoadEventFired, text))
     assert read.timestamp == json.loads(number)
@@ -291,13 +294,13 @@ def test_a_number_as_it_is_written(number: str) -> None:
     ("text", "timestamp"),
     [(b'{"timestamp":"x","timestamp":1}', 1), (b'{"timestamp":1,"timestamp":2}', 2), (b' {\n"timestamp" :\t3} ', 3)],
 )
-def test_odd_writing_is_no_drift(text: bytes, timestamp: int) -> None:
+def test_unusual_json_is_not_drift(text: bytes, timestamp: int) -> None:
     read, counts = counted(lambda: protocol_values.from_octets(page.LoadEventFired, text))
     assert read.timestamp == timestamp
     assert not counts
 
 
-def test_a_lone_surrogate_is_no_drift_and_is_not_lost() -> None:
+def test_a_lone_surrogate_is_kept_and_is_not_drift() -> None:
     sent = {"type": "string", "value": "\ud83d", "description": "a\udc00"}
     text = b'{"type":"string","value":"\\ud83d","description":"a\\udc00"}'
     read, counts = counted(lambda: protocol_values.from_octets(runtime.RemoteObject, text))
@@ -307,10 +310,10 @@ def test_a_lone_surrogate_is_no_drift_and_is_not_lost() -> None:
     assert to_json(read) == sent == to_json(pickle.loads(pickle.dumps(read)))
 
 
-# ── what is deep ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── deep nesting ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 LEVELS = 100
-"""Of values in each other. A browser stops at 300 levels of JSON, which are 150 of arrays of objects."""
+"""Levels of nested values. A browser stops at 300 levels of JSON, which are 150 levels of arrays of objects."""
 
 
 def node(children: list[dict[str, Any]]) -> dict[str, Any]:
@@ -322,8 +325,8 @@ def test_a_deep_tree() -> None:
     tree = node([])
     for _ in range(LEVELS):
         tree = node([tree])
-    assert check(dom.Node, tree) == {}
-    assert check(dom.SetChildNodes, {"parentId": 1, "nodes": [tree]}) == {}
+    assert assert_readers_agree(dom.Node, tree) == {}
+    assert assert_readers_agree(dom.SetChildNodes, {"parentId": 1, "nodes": [tree]}) == {}
     found, depth = from_json(dom.Node, tree), 0
     while found.children:
         (found,) = found.children
@@ -335,24 +338,22 @@ def test_a_deep_chain() -> None:
     stack: dict[str, Any] = {"callFrames": []}
     for _ in range(LEVELS):
         stack = {"callFrames": [], "parent": stack}
-    assert check(runtime.StackTrace, stack) == {}
+    assert assert_readers_agree(runtime.StackTrace, stack) == {}
     stack["parent"]["parent"]["colour"] = None
-    assert check(runtime.StackTrace, stack) == {"unknown_fields": {"Runtime.StackTrace.colour": 1}}
+    assert assert_readers_agree(runtime.StackTrace, stack) == {"unknown_fields": {"Runtime.StackTrace.colour": 1}}
 
 
 @pytest.mark.parametrize("levels", [150, 300, 1000, 3000, 100_000])
-@pytest.mark.parametrize("beside", ["", '"colour":1,'])
-def test_whatever_is_deeper_does_not_raise(levels: int, beside: str) -> None:
-    """Read in part, or not at all where JSON itself is too deep for the decoder."""
-    start = (
-        f'{{"nodeId":1,"backendNodeId":1,"nodeType":1,"nodeName":"",{beside}"localName":"","nodeValue":"","children":['
-    )
+@pytest.mark.parametrize("unknown_field", ["", '"colour":1,'])
+def test_even_deeper_nesting_does_not_raise(levels: int, unknown_field: str) -> None:
+    """The event is read in part, or not at all if the JSON is too deep for the decoder."""
+    start = f'{{"nodeId":1,"backendNodeId":1,"nodeType":1,"nodeName":"",{unknown_field}"localName":"","nodeValue":"","children":['
     text = f'{{"parentId":1,"nodes":[{start * levels}{"]}" * levels}]}}'.encode()
     read, counts = counted(lambda: protocol_values.from_octets(dom.SetChildNodes, text))
     if not counts.get("missing_fields"):
         assert read.parent_id == 1
         assert type(read.nodes) is tuple
-    else:  # JSON itself was too deep
+    else:  # the JSON was too deep for the decoder
         assert levels > 300
         assert counts["other_types"] == {"DOM.setChildNodes.params": 1}
     if levels <= 150:
@@ -360,25 +361,25 @@ def test_whatever_is_deeper_does_not_raise(levels: int, beside: str) -> None:
         assert protocol_values.same_json(to_json(read), json.loads(text))
 
 
-def test_deep_json_where_anything_may_be() -> None:
+def test_deep_json_in_one_field() -> None:
     deep: Any = None
     for level in range(140):
         deep = [deep] if level % 2 else {"a": deep}
-    check(runtime.RemoteObject, {"type": "object", "value": deep})
-    check(runtime.RemoteObject, {"type": "object", "colour": deep})
-    check(runtime.RemoteObject, {"type": deep})
+    assert_readers_agree(runtime.RemoteObject, {"type": "object", "value": deep})
+    assert_readers_agree(runtime.RemoteObject, {"type": "object", "colour": deep})
+    assert_readers_agree(runtime.RemoteObject, {"type": deep})
 
 
-# ── the ways of an event ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── ways to read an event ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_strict_rung_is_taken_where_there_is_one() -> None:
+def test_the_strict_reader_is_used_for_an_event_that_fits() -> None:
     sent = {"requestId": "1", "timestamp": 1.5}
     read = network_domain.RequestServedFromCache.__cdp_read__(
         Event(method="Network.requestServedFromCache", raw=Raw(b'{"requestId":"1"}'))
     )
     assert type(source_of(read)) is not Loose
-    assert check(network_domain.RequestServedFromCache, sent) == {
+    assert assert_readers_agree(network_domain.RequestServedFromCache, sent) == {
         "unknown_fields": {"Network.requestServedFromCache.timestamp": 1}
     }
 
@@ -400,7 +401,7 @@ def test_an_event_of_a_large_message_is_the_same(data: st.DataObject, chance: Ra
 
 
 @pytest.mark.parametrize("raw", [b"[]", b"null", b"7", b'"x"', b"", b"{", b'{"timestamp":', b'{"timestamp":"\xff"}'])
-def test_params_that_are_no_object(raw: bytes) -> None:
+def test_params_that_are_not_an_object(raw: bytes) -> None:
     event = Event(method="Page.loadEventFired", raw=Raw(raw))
     read, counts = counted(lambda: page.LoadEventFired.__cdp_read__(event))
     assert counts == {
@@ -408,20 +409,22 @@ def test_params_that_are_no_object(raw: bytes) -> None:
         "missing_fields": {"Page.loadEventFired.timestamp": 1},
     }
     assert to_json(read) == {}
-    check_strict(lambda: page.LoadEventFired.__cdp_read__(event), {"other_types": {"Page.loadEventFired.params": 1}})
+    assert_strict_mode_raises(
+        lambda: page.LoadEventFired.__cdp_read__(event), {"other_types": {"Page.loadEventFired.params": 1}}
+    )
 
 
-def test_params_that_are_not_there() -> None:
+def test_an_event_without_params() -> None:
     read, counts = counted(lambda: page.FrameResized.__cdp_read__(Event(method="Page.frameResized")))
     assert read == page.FrameResized()
     assert not counts
 
 
-# ── twins that are made while others are ─────────────────────────────────────────────────────────────────────────────
+# ── twins that are made concurrently ─────────────────────────────────────────────────────────────────────────────────
 
 
-def test_twins_of_a_circle_can_be_made_beginning_anywhere() -> None:
-    module = odd_domain("CircleOne")
+def test_twins_of_a_circle_can_be_made_in_any_order() -> None:
+    module = circular_domain("CircleOne")
     for first in ("c", "b", "a"):
         read = getattr(module, first.upper()).__cdp_spec__.event_reader()
         value = read(Event(method="x", raw=Raw(b'{"next":{"next":{"next":{"list":[{"next":{}}]}}}}')))
@@ -435,14 +438,14 @@ def test_a_twin_is_made_once() -> None:
 
 
 def test_a_twin_of_a_circle_can_be_used_while_another_thread_makes_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two links in two threads: one reads its first B while the other is halfway through A, which has a B in it."""
-    module = odd_domain("CircleTwo")
+    """Two links in two threads: one reads its first B while the other is making A, which contains a B."""
+    module = circular_domain("CircleTwo")
     define, seen = _strict.define, []
 
     def slow(name: str, fields: Any) -> Any:
         if name == "CircleTwo_A" and not seen:
             seen.append(name)
-            read = module.B.__cdp_spec__.event_reader()  # the other thread, in the middle of this one
+            read = module.B.__cdp_spec__.event_reader()  # stands for the other thread, in the middle of this call
             seen.append(read(Event(method="x", raw=Raw(b'{"next":{"next":{}}}'))))
         return define(name, fields)
 
@@ -452,8 +455,8 @@ def test_a_twin_of_a_circle_can_be_used_while_another_thread_makes_the_rest(monk
     assert to_json(seen[1]) == {"next": {"next": {}}}
 
 
-def odd_domain(name: str) -> Any:
-    """A has a B, which has a C, which has an A; and each has some of another."""
+def circular_domain(name: str) -> Any:
+    """Make a domain in which A contains B, B contains C, and C contains A; each also has a list of another."""
     module = ModuleType(f"bindings_test_{name}")
     sys.modules[module.__name__] = module
     objects = {

@@ -1,6 +1,6 @@
-"""A protocol's JSON as tables: each form of an item, whole protocols made up by chance, and everything that is none.
+"""A protocol's JSON as tables: each form of an item, random protocols, and invalid descriptions.
 
-A made-up protocol is drawn together with the tables that it must give: each part is a pair of JSON and table.
+A random protocol is drawn together with the tables that it must give: each part is a pair of JSON and table.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def read(**domain: object) -> Table:
 
 
 def type_of(item: Json, *more: Json) -> str:
-    """How the type of one field is written, beside the types T (a string), E (an enumeration) and O (an object)."""
+    """Return the table's text for a field's type; the types T (string), E (enumeration) and O (object) exist."""
     known = [
         {"id": "T", "type": "string"},
         {"id": "E", "type": "string", "enum": ["x"]},
@@ -70,7 +70,7 @@ def test_the_type_of_a_field(item: Json, text: str) -> None:
     assert type_of(item) == text
 
 
-def test_a_type_by_another_name() -> None:
+def test_an_alias_of_a_type() -> None:
     table = read(
         types=[
             {"id": "FrameId", "type": "string"},
@@ -100,7 +100,7 @@ def test_an_object_without_fields_is_an_object() -> None:
     assert dict(read(types=[{"id": "Nothing", "type": "object", "properties": []}]).objects) == {"Nothing": ("",)}
 
 
-def test_enumerations_without_a_name_are_named_by_where_they_stand() -> None:
+def test_inline_enumerations_are_named_after_their_place() -> None:
     inline = {"type": "string", "enum": ["x"]}
     table = read(
         types=[{"id": "Frame", "type": "object", "properties": [{"name": "adStatus", **inline}]}],
@@ -122,9 +122,9 @@ def test_enumerations_without_a_name_are_named_by_where_they_stand() -> None:
 @pytest.mark.parametrize("optional", [True, False, None])
 @pytest.mark.parametrize("experimental", [True, False, None])
 @pytest.mark.parametrize("deprecated", [True, False, None])
-def test_marks(optional: bool | None, experimental: bool | None, deprecated: bool | None) -> None:
-    said = {"optional": optional, "experimental": experimental, "deprecated": deprecated}
-    item = {name: mark for name, mark in said.items() if mark is not None}
+def test_marks_of_every_kind_of_item(optional: bool | None, experimental: bool | None, deprecated: bool | None) -> None:
+    flags = {"optional": optional, "experimental": experimental, "deprecated": deprecated}
+    item = {name: mark for name, mark in flags.items() if mark is not None}
     both = ("~" if experimental else "") + ("!" if deprecated else "")
     own = {name: mark for name, mark in item.items() if name != "optional"}
     table = read(
@@ -156,33 +156,33 @@ def test_types_may_refer_to_each_other_in_a_circle() -> None:
     assert read_protocol(("a.json", described(*domains)))["Bb"].objects["T"] == ("", "t?:Aa.T")
 
 
-def test_a_reference_may_be_described_elsewhere() -> None:
+def test_a_reference_is_looked_up_in_other_domains() -> None:
     def find_domain(name: str) -> Table | None:
-        asked.append(name)
+        looked_up.append(name)
         return Table(name="Bb", names={"T": ("", "str")}) if name == "Bb" else None
 
     def refers_to(reference: str) -> Json:
         fields = [{"name": "f", "$ref": reference}]
         return described({"domain": "Aa", "events": [{"name": "e", "parameters": fields}]})
 
-    asked: list[str] = []
+    looked_up: list[str] = []
     tables = read_protocol(("a.json", refers_to("Bb.T")), find_domain=find_domain)
     assert list(tables) == ["Aa"]
     for dangling in ("Bb.U", "Cc.T"):
         with pytest.raises(InvalidArgument, match=f"Aa.e refers to {dangling}, which is described nowhere"):
             read_protocol(("a.json", refers_to(dangling)), find_domain=find_domain)
-    assert asked == ["Bb", "Bb", "Cc"]
+    assert looked_up == ["Bb", "Bb", "Cc"]
     with pytest.raises(InvalidArgument, match=r"Bb\.T"):
         read_protocol(("a.json", refers_to("Bb.T")))
 
 
-def test_what_is_described_here_hides_what_is_described_elsewhere() -> None:
+def test_a_domain_of_the_file_hides_the_same_domain_elsewhere() -> None:
     domain = {"domain": "Bb", "types": [{"id": "U", "type": "array", "items": {"$ref": "Bb.T"}}]}
     with pytest.raises(InvalidArgument, match=r"Bb\.U refers to Bb\.T"):
         read_protocol(("a.json", described(domain)), find_domain=lambda _: Table(name="Bb", names={"T": ("", "str")}))
 
 
-def test_what_is_not_kept_is_not_looked_at() -> None:
+def test_keys_that_tables_do_not_keep_are_ignored() -> None:
     more = {"description": 7, "redirect": None, "dependencies": 3, "featured": True}
     command = {"name": "c", "async": True, **more}
     kind = {"id": "T", "type": "string", "minItems": "x", **more}
@@ -191,13 +191,13 @@ def test_what_is_not_kept_is_not_looked_at() -> None:
     assert read_protocol(("a.json", described(domain, **more))) == read_protocol(("a.json", described(domain)))
 
 
-def test_a_protocol_without_domains_is_none() -> None:
-    said = "is not a protocol description: its list of domains is empty."
-    assert problem_of(("a.json", described())) == f"a.json {said}"
-    assert problem_of(("a.json", described({"domain": "Aa"})), ("b.json", {"domains": []})) == f"b.json {said}"
+def test_a_protocol_without_domains_is_refused() -> None:
+    expected = "is not a protocol description: its list of domains is empty."
+    assert error_text(("a.json", described())) == f"a.json {expected}"
+    assert error_text(("a.json", described({"domain": "Aa"})), ("b.json", {"domains": []})) == f"b.json {expected}"
 
 
-def test_files_of_one_version_or_of_none() -> None:
+def test_files_of_one_version_or_without_a_version() -> None:
     files = [
         ("a.json", described({"domain": "Aa"})),
         ("b.json", {"domains": [{"domain": "Bb"}]}),
@@ -206,7 +206,7 @@ def test_files_of_one_version_or_of_none() -> None:
     assert set(read_protocol(*files)) == {"Aa", "Bb", "Cc"}
 
 
-# ── by chance ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── random protocols ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 WORDS = ("alpha", "beta", "gammaRay", "deltaHTML", "class", "extra", "pageIDs", "Upper", "x1")
 REFERENCES = ("Aa.Known", "Aa.Object", "Zz.Known", "Zz.Kind")
@@ -227,7 +227,7 @@ def marks_of(item: Json) -> str:
 
 @st.composite
 def some_type(draw: st.DrawFn, domain: str, place: str, enums: dict[str, tuple[str, ...]]) -> tuple[Json, str]:
-    """A type's JSON and text; an enumeration without a name is noted in `enums`."""
+    """Draw a type's JSON and text; an inline enumeration is added to `enums`."""
     form = draw(st.sampled_from(["plain", "reference", "array", "enum"]))
     if form == "reference":
         reference = draw(st.sampled_from(REFERENCES))
@@ -256,9 +256,9 @@ def some_fields(
         found: dict[str, tuple[str, ...]] = {}
         item, text = draw(some_type(domain, enum_name(owner, wire), found))
         enums.update(found)
-        said = draw(marks) | draw(st.sampled_from([{}, {"optional": True}, {"optional": False}]))
-        items.append({"name": wire, **item, **said})
-        fields.append(Field(wire, said.get("optional", False), "~" in marks_of(said), "!" in marks_of(said), text))
+        flags = draw(marks) | draw(st.sampled_from([{}, {"optional": True}, {"optional": False}]))
+        items.append({"name": wire, **item, **flags})
+        fields.append(Field(wire, flags.get("optional", False), "~" in marks_of(flags), "!" in marks_of(flags), text))
     return items, tuple(fields)
 
 
@@ -272,36 +272,36 @@ def some_domain(draw: st.DrawFn, name: str) -> tuple[Json, Table]:
     names = {"Known": ("", "str")}
     objects: dict[str, tuple[str, ...]] = {"Object": ("",)}
     commands, events = {}, {}
-    said: dict[str, list[Json]] = {"types": copy.deepcopy(KNOWN["types"]), "commands": [], "events": []}
+    description: dict[str, list[Json]] = {"types": copy.deepcopy(KNOWN["types"]), "commands": [], "events": []}
     for number, form in enumerate(draw(st.lists(st.sampled_from(["name", "enum", "object"]), max_size=3))):
         own, mark = f"Type{number}", draw(marks)
         if form == "object":
             items, fields = draw(some_fields(name, own, enums))
-            said["types"].append({"id": own, "type": "object", "properties": items, **mark})
+            description["types"].append({"id": own, "type": "object", "properties": items, **mark})
             objects[own] = (marks_of(mark), *texts(fields))
         elif form == "enum":
             members = draw(MEMBERS)
-            said["types"].append({"id": own, "type": "string", "enum": members, **mark})
+            description["types"].append({"id": own, "type": "string", "enum": members, **mark})
             enums[own] = (marks_of(mark), *members)
         else:
             item, text = draw(some_type(name, own, {own: ()}))
-            said["types"].append({"id": own, **item, **mark})
+            description["types"].append({"id": own, **item, **mark})
             names[own] = (marks_of(mark), text)
     for number in range(draw(st.integers(0, 2))):
         own, mark = f"command{number}", draw(marks)
         params, given_fields = draw(some_fields(name, own, enums))
-        returns, brought = draw(some_fields(name, result_name(own), enums))
-        said["commands"].append({"name": own, "parameters": params, "returns": returns, **mark})
-        commands[own] = (marks_of(mark), texts(given_fields), texts(brought))
+        returns, return_fields = draw(some_fields(name, result_name(own), enums))
+        description["commands"].append({"name": own, "parameters": params, "returns": returns, **mark})
+        commands[own] = (marks_of(mark), texts(given_fields), texts(return_fields))
         own, mark = f"event{number}", draw(marks)
         params, given_fields = draw(some_fields(name, own, enums))
-        said["events"].append({"name": own, "parameters": params, **mark})
+        description["events"].append({"name": own, "parameters": params, **mark})
         events[own] = (marks_of(mark), *texts(given_fields))
     mark = draw(marks)
     table = Table(
         name=name, marks=marks_of(mark), names=names, enums=enums, objects=objects, commands=commands, events=events
     )
-    return {"domain": name, **mark, **{key: items for key, items in said.items() if items}}, table
+    return {"domain": name, **mark, **{key: items for key, items in description.items() if items}}, table
 
 
 @st.composite
@@ -311,7 +311,7 @@ def some_protocol(draw: st.DrawFn) -> tuple[Json, dict[str, Table]]:
 
 
 @given(some_protocol(), st.booleans())
-def test_any_protocol_is_read_as_it_was_meant(pair: tuple[Json, dict[str, Table]], two_files: bool) -> None:
+def test_any_protocol_gives_its_tables(pair: tuple[Json, dict[str, Table]], two_files: bool) -> None:
     protocol, tables = pair
     files = [protocol] if not two_files else [{**protocol, "domains": [each]} for each in protocol["domains"]]
     found = read_protocol(*((f"{number}.json", file) for number, file in enumerate(files)))
@@ -331,7 +331,7 @@ FIELDS = st.builds(
 
 
 @given(FIELDS)
-def test_a_field_survives_its_text(field: Field) -> None:
+def test_a_field_can_be_parsed_from_its_text(field: Field) -> None:
     assert parse_field(field.text) == field
 
 
@@ -340,7 +340,7 @@ def test_the_text_of_a_field() -> None:
     assert Field("a", False, False, True, "[Dom.Node]").text == "a!:[Dom.Node]"
 
 
-def test_every_field_of_the_pinned_protocol_survives_its_text() -> None:
+def test_every_field_of_the_pinned_protocol_can_be_written_and_parsed() -> None:
     count = 0
     for name in MODULES:
         found = domain_named(name)
@@ -354,7 +354,7 @@ def test_every_field_of_the_pinned_protocol_survives_its_text() -> None:
     assert count > 3500
 
 
-# ── what is no protocol ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── invalid descriptions ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def with_fields(*fields: object) -> Json:
@@ -489,70 +489,70 @@ BAD_DOMAINS: list[tuple[object, str]] = [
 ]
 
 
-def problem_of(*files: tuple[str, object]) -> str:
-    """The one line of the complaint, which is short whatever was found."""
+def error_text(*files: tuple[str, object]) -> str:
+    """Return the error text, which must be one short line."""
     with pytest.raises(InvalidArgument) as caught:
         read_protocol(*files)
-    said = str(caught.value)
-    assert said.isprintable(), said
-    assert len(said) < 500, said
-    assert said.endswith((".", "version.")), said
-    return said
+    text = str(caught.value)
+    assert text.isprintable(), text
+    assert len(text) < 500, text
+    assert text.endswith((".", "version.")), text
+    return text
 
 
-@pytest.mark.parametrize(("bad", "said"), BAD_DOMAINS, ids=[said[:60] for _, said in BAD_DOMAINS])
-def test_what_is_wrong_is_said_in_one_line_with_its_place(bad: object, said: str) -> None:
-    problem = problem_of(("a.json", described(bad)))
-    assert said in problem
-    assert problem.startswith("a.json")
+@pytest.mark.parametrize(("bad", "expected"), BAD_DOMAINS, ids=[expected[:60] for _, expected in BAD_DOMAINS])
+def test_an_error_is_one_line_with_its_place(bad: object, expected: str) -> None:
+    text = error_text(("a.json", described(bad)))
+    assert expected in text
+    assert text.startswith("a.json")
 
 
 @pytest.mark.parametrize("content", [None, 7, "domains", [], {}, {"domains": {}}, {"domains": None}, [{"domains": []}]])
-def test_a_file_that_is_no_description(content: object) -> None:
-    assert problem_of(("a.json", content)) == "a.json is not a protocol description: it has no list of domains."
+def test_a_file_that_is_not_a_description(content: object) -> None:
+    assert error_text(("a.json", content)) == "a.json is not a protocol description: it has no list of domains."
 
 
-def test_the_file_is_named_where_it_is_the_second() -> None:
+def test_an_error_names_the_second_file_if_it_is_in_that_one() -> None:
     good = ("a.json", described({"domain": "Aa"}))
-    assert problem_of(good, ("b.json", [])).startswith("b.json is not a protocol")
-    assert problem_of(good, ("b.json", described({"domain": "Bb"}, 4))).startswith(
+    assert error_text(good, ("b.json", [])).startswith("b.json is not a protocol")
+    assert error_text(good, ("b.json", described({"domain": "Bb"}, 4))).startswith(
         "b.json: domain 1 is not a JSON object"
     )
-    assert problem_of(good, ("b.json", described({"domain": "Bb", "types": 4}))).startswith("b.json: Bb: the types")
+    assert error_text(good, ("b.json", described({"domain": "Bb", "types": 4}))).startswith("b.json: Bb: the types")
 
 
-def test_two_files_of_different_versions() -> None:
+def test_two_files_of_different_versions_are_refused() -> None:
     domain = {"domain": "Aa"}
     one, other = described(domain), described({"domain": "Bb"}, version={"major": "1", "minor": "4"})
-    said = problem_of(("a.json", one), ("b.json", other))
-    assert said == "b.json is of version 1.4, but a.json is of 1.3; give two files of one version."
-    said = problem_of(("none.json", {"domains": [{"domain": "Cc"}]}), ("a.json", one), ("b.json", other))
-    assert said == "b.json is of version 1.4, but a.json is of 1.3; give two files of one version."
+    text = error_text(("a.json", one), ("b.json", other))
+    assert text == "b.json is of version 1.4, but a.json is of 1.3; give two files of one version."
+    text = error_text(("none.json", {"domains": [{"domain": "Cc"}]}), ("a.json", one), ("b.json", other))
+    assert text == "b.json is of version 1.4, but a.json is of 1.3; give two files of one version."
     for odd in ("1.4", 3, ["1"], {"major": "1\n" * 500}, {}, True):
-        assert problem_of(("a.json", one), ("b.json", described(domain, version=odd))).startswith(
+        assert error_text(("a.json", one), ("b.json", described(domain, version=odd))).startswith(
             "b.json is of version "
         )
-        assert problem_of(("a.json", described(domain, version=odd)), ("b.json", one)).startswith(
+        assert error_text(("a.json", described(domain, version=odd)), ("b.json", one)).startswith(
             "b.json is of version 1.3, "
         )
 
 
-def test_the_same_domain_twice() -> None:
-    said = "the domain Aa is described twice."
-    assert problem_of(("a.json", described({"domain": "Aa"}, {"domain": "Aa"}))) == f"a.json: {said}"
+def test_the_same_domain_twice_is_refused() -> None:
+    expected = "the domain Aa is described twice."
+    assert error_text(("a.json", described({"domain": "Aa"}, {"domain": "Aa"}))) == f"a.json: {expected}"
     files = [("a.json", described({"domain": "Aa"})), ("b.json", described({"domain": "Aa"}))]
-    assert problem_of(*files) == f"b.json: {said}"
+    assert error_text(*files) == f"b.json: {expected}"
 
 
-def test_two_domains_that_would_be_one_module() -> None:
+def test_two_domains_with_the_same_module_name_are_refused() -> None:
     domains = described({"domain": "DOMStorage"}, {"domain": "DomStorage"})
-    assert problem_of(("a.json", domains)) == (
+    assert error_text(("a.json", domains)) == (
         "a.json: among the domains, 'DOMStorage' and 'DomStorage' both become dom_storage."
     )
 
 
-def test_arrays_are_nested_only_so_deep() -> None:
-    """As deep as JSON itself can be read, which on some versions of Python is deeper than Python itself can go."""
+def test_the_nesting_of_arrays_is_limited() -> None:
+    """Tested to the depth that JSON decoders read, which on some Pythons exceeds the recursion limit."""
 
     def nested(levels: int) -> Json:
         item: Json = {"type": "string"}
@@ -562,8 +562,8 @@ def test_arrays_are_nested_only_so_deep() -> None:
 
     assert type_of(nested(8)) == "[[[[[[[[str]]]]]]]]"
     for levels in (9, 50, 2000):
-        said = problem_of(("a.json", described(with_fields({"name": "f", **nested(levels)}))))
-        assert said.startswith("a.json: Aa: O.f is an array of {")
+        text = error_text(("a.json", described(with_fields({"name": "f", **nested(levels)}))))
+        assert text.startswith("a.json: Aa: O.f is an array of {")
 
 
 SCALARS = (
@@ -586,21 +586,21 @@ JUNK = st.recursive(
 
 
 @given(some_protocol(), st.data())
-def test_whatever_stands_in_a_protocol_is_read_or_refused_in_one_line(
+def test_a_randomly_changed_protocol_is_read_or_refused_in_one_line(
     pair: tuple[Json, dict[str, Table]], data: st.DataObject
 ) -> None:
-    """Any part of it replaced by anything: nothing else than InvalidArgument comes."""
+    """Parts are replaced by arbitrary JSON; only InvalidArgument may be raised."""
     protocol = copy.deepcopy(pair[0])
     for _ in range(data.draw(st.integers(1, 3))):
-        places = walk(protocol)
+        places = places_of(protocol)
         owner, key = places[data.draw(st.integers(0, len(places) - 1))]
         owner[key] = data.draw(JUNK)
-    said = complaint(("a.json", protocol))
-    assert said is None or (said.isprintable() and len(said) < 500 and said.startswith("a.json"))
+    text = error_text_or_none(("a.json", protocol))
+    assert text is None or (text.isprintable() and len(text) < 500 and text.startswith("a.json"))
 
 
-def complaint(*files: tuple[str, object]) -> str | None:
-    """Why it is refused, if it is."""
+def error_text_or_none(*files: tuple[str, object]) -> str | None:
+    """Return the error text, or None if the files are read."""
     try:
         read_protocol(*files)
     except InvalidArgument as error:
@@ -608,13 +608,13 @@ def complaint(*files: tuple[str, object]) -> str | None:
     return None
 
 
-def walk(value: Any) -> list[tuple[Any, Any]]:
-    """Every place of a JSON value, as what holds it and the key."""
+def places_of(value: Any) -> list[tuple[Any, Any]]:
+    """Return every place of a JSON value as its container and key."""
     keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    return [(value, key) for key in keys] + [place for key in keys for place in walk(value[key])]
+    return [(value, key) for key in keys] + [place for key in keys for place in places_of(value[key])]
 
 
 @given(JUNK)
-def test_anything_at_all_is_read_or_refused(content: object) -> None:
-    said = complaint(("a.json", content), ("b.json", {"domains": [content], "version": content}))
-    assert said is None or re.match(r"[ab]\.json", said)
+def test_arbitrary_json_is_read_or_refused(content: object) -> None:
+    text = error_text_or_none(("a.json", content), ("b.json", {"domains": [content], "version": content}))
+    assert text is None or re.match(r"[ab]\.json", text)

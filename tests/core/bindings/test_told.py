@@ -1,4 +1,4 @@
-"""What the bindings tell of themselves at run time: documents, annotations, signatures, marks."""
+"""Introspection of the bindings at run time: docstrings, annotations, signatures, marks."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from support import protocol_values
 
 PAGES = "https://chromedevtools.github.io/devtools-protocol/tot/"
 
-# ── names of other types ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── aliases of other types ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_every_name_has_its_own_document(domain: Domain) -> None:
+def test_every_alias_has_its_own_docstring(domain: Domain) -> None:
     for name, (marks, _kind) in domain.table.names.items():
-        said = "Experimental. " * ("~" in marks) + "Deprecated. " * ("!" in marks)
-        assert domain.get(name).__doc__ == f"{domain.name}.{name}. {said}{PAGES}{domain.name}/#type-{name}"
+        words_of_marks = "Experimental. " * ("~" in marks) + "Deprecated. " * ("!" in marks)
+        assert domain.get(name).__doc__ == f"{domain.name}.{name}. {words_of_marks}{PAGES}{domain.name}/#type-{name}"
 
 
-def test_the_ids_of_the_engine_have_one_too() -> None:
+def test_the_ids_of_the_engine_have_a_docstring_too() -> None:
     for name in OWN_NAMES:
         assert name.startswith(("Browser.", "Target."))
     assert target.TargetID.__doc__ == f"Target.TargetID. {PAGES}Target/#type-TargetID"
 
 
-def test_an_alias_is_what_it_stands_for_all_the_same() -> None:
+def test_an_alias_equals_its_type() -> None:
     quad, headers = dom.Quad, network.Headers
     assert quad == tuple[float, ...]
     assert hash(quad) == hash(tuple[float, ...])
@@ -52,7 +52,7 @@ def test_an_alias_is_what_it_stands_for_all_the_same() -> None:
 # ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_hints_of_a_class() -> None:
+def test_the_type_hints_of_a_class() -> None:
     hints = typing.get_type_hints(page.JavascriptDialogOpening)
     assert hints == {
         "url": str,
@@ -70,7 +70,7 @@ def test_hints_of_a_class() -> None:
     assert typing.get_type_hints(network.Response)["headers"] == dict[str, Any]
 
 
-def test_every_class_can_be_resolved(domain: Domain) -> None:
+def test_the_annotations_of_every_class_can_be_resolved(domain: Domain) -> None:
     for item in protocol_values.VALUES:
         if item.domain is not domain:
             continue
@@ -98,7 +98,7 @@ def test_the_signature_of_a_class() -> None:
 # ── marks ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_module_says_its_marks(domain: Domain) -> None:
+def test_the_docstring_of_a_module_states_its_marks(domain: Domain) -> None:
     first = (__import__(domain.module, fromlist=["x"]).__doc__ or "").splitlines()[0]
     assert (", experimental" in first, ", deprecated" in first) == (
         "~" in domain.table.marks,
@@ -106,11 +106,11 @@ def test_a_module_says_its_marks(domain: Domain) -> None:
     )
 
 
-def test_a_parameter_says_its_marks(domain: Domain) -> None:
+def test_the_metadata_of_a_parameter_states_its_marks(domain: Domain) -> None:
     for command, (_marks, params, _returns) in domain.table.commands.items():
-        told = domain.get(field_name(command)).__cdp_params__
-        assert [*told] == [field_name(parse_field(text).wire) for text in params]
-        for text, metadata in zip(params, told.values(), strict=True):
+        metadata_of_params = domain.get(field_name(command)).__cdp_params__
+        assert [*metadata_of_params] == [field_name(parse_field(text).wire) for text in params]
+        for text, metadata in zip(params, metadata_of_params.values(), strict=True):
             field = parse_field(text)
             assert metadata == {
                 "cdp_name": field.wire,

@@ -1,8 +1,8 @@
-"""Every recorded trace is read typed without any drift, and written again as it was: what browsers really send.
+"""Every message of the recorded traces is read into a value without drift, and written back unchanged.
 
-Events, the params of commands, and results, each of which needs the command that it answers: by link, session and id,
-since Chromium counts ids by session. A client that the browser refused for what it sent (the traces of `wire_`) is no
-witness of the protocol: params are looked at of commands that the browser answered with a result.
+Tested are events, the params of commands, and results. A result needs the command that it answers, found by link,
+session and id, since Chromium counts ids by session. Params are tested only of commands that the browser answered with
+a result, because the clients of some traces (`wire_`) also sent commands that the browser refused.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ TRACES = sorted((Path(__file__).parents[2] / "traces").glob("*.jsonl"))
 EXPLAINED: dict[str, tuple[dict[str, dict[str, int]], str]] = {
     "wire_errors": ({"unknown_fields": {"Target.getTargets.zzz": 1}}, "extra params ignored"),
 }
-"""Drift that really is in a recording (here: its client tries a parameter of its own), and the words of its notes that own up to it."""
+"""Drift of a recording (here its client sent an invented parameter), and the words of its notes that explain it."""
 
 
 @attrs.frozen
-class Said:
-    """One thing of a trace: an event, the params of a command, or its result."""
+class TraceItem:
+    """One item of a trace: an event, the params of a command, or its result."""
 
     kind: str
     method: str
@@ -43,7 +43,7 @@ class Said:
     text: bytes
 
 
-def said_in(path: Path) -> Iterator[Said]:
+def items_in(path: Path) -> Iterator[TraceItem]:
     sent: defaultdict[tuple[str, str | None, int], list[dict[str, Any]]] = defaultdict(list)
     answered: dict[tuple[str, str | None, int], dict[str, Any]] = {}
     torn: defaultdict[str, bytes] = defaultdict(bytes)
@@ -56,18 +56,18 @@ def said_in(path: Path) -> Iterator[Said]:
             if record.direction == "out":
                 sent[key].append(message)
             elif "method" in message:
-                yield Said("event", message["method"], message.get("params", {}), record.text)
+                yield TraceItem("event", message["method"], message.get("params", {}), record.text)
             elif "result" in message:
-                # Chromium may answer twice: again when a page in another process takes over (wire_ids).
+                # Chromium may answer twice: the second time when a page in another process takes over (wire_ids).
                 command = answered[key] = sent[key].pop(0) if sent[key] else answered[key]
-                yield Said("command", command["method"], command.get("params") or {}, b"")
-                yield Said("result", command["method"], message["result"], record.text)
+                yield TraceItem("command", command["method"], command.get("params") or {}, b"")
+                yield TraceItem("result", command["method"], message["result"], record.text)
             elif sent[key]:
                 sent[key].pop()  # of two commands with one id, the later is refused
 
 
 def messages_of(record: MessageRecord, torn: defaultdict[str, bytes]) -> list[dict[str, Any]]:
-    """The objects of one record. What is no JSON was sent so on purpose, or is a part of what goes through a pipe."""
+    """Return the objects of one record; a sent text that is not JSON is garbage or a piece of a pipe's stream."""
     try:
         found = [json.loads(record.text)]
     except ValueError:
@@ -82,50 +82,52 @@ def trace(request: pytest.FixtureRequest) -> Path:
     return request.param
 
 
-def test_everything_is_known_and_written_again(trace: Path) -> None:
+def test_every_message_is_known_and_written_back(trace: Path) -> None:
     forget_drift()
     command: Command[Any] | None = None
-    for said in said_in(trace):
-        if said.kind == "event":
-            event = decode(said.text)
+    for item in items_in(trace):
+        if item.kind == "event":
+            event = decode(item.text)
             assert type(event) is Event
-            check_event(said, event)
-            check_event(said, WholeEvent(method=said.method, whole=said.fields, octets=len(said.text)))
-        elif said.kind == "command":
-            command = parse_command(said.method, said.fields)
+            assert_event_is_read_and_written(item, event)
+            assert_event_is_read_and_written(
+                item, WholeEvent(method=item.method, whole=item.fields, octets=len(item.text))
+            )
+        elif item.kind == "command":
+            command = parse_command(item.method, item.fields)
             assert isinstance(command, Command)
-            assert protocol_values.same_json(command.to_params(), said.fields)
+            assert protocol_values.same_json(command.to_params(), item.fields)
         else:
-            result = parse_result(said.method, said.fields)
+            result = parse_result(item.method, item.fields)
             assert result is None or isinstance(result, Value)
-            assert protocol_values.same_json({} if result is None else to_json(result), said.fields)
-            answer = decode(said.text)
+            assert protocol_values.same_json({} if result is None else to_json(result), item.fields)
+            answer = decode(item.text)
             assert isinstance(answer, Result)
             assert command is not None, "each result comes after its command"
-            assert command.method == said.method
+            assert command.method == item.method
             assert command.parse(answer) == result
     expected, words = EXPLAINED.get(trace.stem, ({}, ""))
     assert {kind: counts for kind, counts in attrs.asdict(drift(), recurse=False).items() if counts} == expected
     assert words in trace.with_suffix(".md").read_text()
 
 
-def check_event(said: Said, event: Event) -> None:
+def assert_event_is_read_and_written(item: TraceItem, event: Event) -> None:
     value = parse_event(event)
     assert isinstance(value, Value)
-    assert protocol_values.same_json(to_json(value), said.fields)
+    assert protocol_values.same_json(to_json(value), item.fields)
     if type(event) is Event:
-        again = parse_event(Event(method=said.method, raw=Raw(protocol_values.octets(to_json(value)))))
+        again = parse_event(Event(method=item.method, raw=Raw(protocol_values.octets(to_json(value)))))
         assert again == value
-        # Integers that are written as 1.0, and lone surrogates, are no drift, and go the loose way all the same.
-        plain = b"\\ud" not in said.text.lower() and b".0" not in said.text
+        # Integers written as 1.0 and lone surrogates are not drift, but only the loose reader accepts them.
+        plain = b"\\ud" not in item.text.lower() and b".0" not in item.text
         assert not (plain and type(source_of(value)) is Loose)
 
 
-def test_the_traces_hold_what_they_should() -> None:
-    """Without this, a reader of traces that finds nothing would prove everything."""
-    found = Counter(said.kind for path in TRACES for said in said_in(path))
+def test_the_traces_hold_enough_messages() -> None:
+    """If `items_in` found no message, the other test would pass without testing anything."""
+    found = Counter(item.kind for path in TRACES for item in items_in(path))
     assert found["event"] > 1000
     assert found["command"] == found["result"] > 500
-    methods = {(said.kind, said.method) for path in TRACES for said in said_in(path)}
+    methods = {(item.kind, item.method) for path in TRACES for item in items_in(path)}
     assert len([method for kind, method in methods if kind == "event"]) >= 25
     assert len([method for kind, method in methods if kind == "result"]) >= 40

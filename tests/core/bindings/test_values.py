@@ -1,4 +1,4 @@
-"""What a value is like in the hands of a program: reading, comparing, matching, refusing, and what was not sent."""
+"""Values in use: reading, comparing, matching, making, and fields that were not sent."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def read_dialog(raw: bytes) -> Any:
 SENT = b'{"url":"u","frameId":"F","message":"?","type":"alert","hasBrowserHandler":true}'
 
 
-# ── what was not sent ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── fields that were not sent ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_required_field_that_was_not_sent() -> None:
+def test_a_required_field_that_was_not_sent_raises() -> None:
     value = from_json(page.JavascriptDialogOpening, {"url": "u", "type": "alert"})
     with pytest.raises(MissingField) as caught:
         _ = value.frame_id
@@ -93,7 +93,7 @@ def test_every_required_field_of_every_item_can_be_missing() -> None:
         assert value == pickle.loads(pickle.dumps(value)) == copy.copy(value)
 
 
-def test_missing_null_and_absent_are_three_things() -> None:
+def test_missing_null_and_absent_fields_differ() -> None:
     values = [
         from_json(runtime.RemoteObject, {"type": "object"}),
         from_json(runtime.RemoteObject, {"type": "object", "value": None}),
@@ -113,14 +113,14 @@ def test_missing_null_and_absent_are_three_things() -> None:
     assert "type=MISSING" in repr(values[3])
 
 
-def test_the_marks_are_one_object_each() -> None:
+def test_the_markers_are_one_object_each() -> None:
     for mark in (NULL, MISSING):
         assert pickle.loads(pickle.dumps(mark)) is mark is copy.deepcopy(mark)
     assert (repr(NULL), repr(MISSING)) == ("NULL", "MISSING")
     assert to_json(NULL) is None
 
 
-def test_null_is_given_where_null_is_meant() -> None:
+def test_null_is_given_as_the_marker_null() -> None:
     argument = runtime.CallArgument(value=NULL)
     assert argument.value is None
     assert to_json(argument) == {"value": None}
@@ -130,7 +130,7 @@ def test_null_is_given_where_null_is_meant() -> None:
     assert to_json(runtime.CallArgument(value=False)) == {"value": False}
 
 
-def test_null_is_the_same_on_both_rungs() -> None:
+def test_both_readers_read_null_alike() -> None:
     kind = runtime.ConsoleAPICalled
     raw = b'{"type":"log","args":[{"type":"object","value":null},{"type":"undefined"}],"executionContextId":1,"timestamp":1}'
     forget_drift()
@@ -143,7 +143,7 @@ def test_null_is_the_same_on_both_rungs() -> None:
     assert not drift()
 
 
-# ── what the bindings do not know ────────────────────────────────────────────────────────────────────────────────────
+# ── unknown fields and other types ───────────────────────────────────────────────────────────────────────────────────
 
 
 def test_unknown_fields_are_kept_and_not_compared() -> None:
@@ -160,7 +160,7 @@ def test_unknown_fields_are_kept_and_not_compared() -> None:
         value.extra["new"] = 1
 
 
-def test_a_field_of_another_type_is_as_it_came() -> None:
+def test_a_field_of_another_type_is_kept_as_it_was_sent() -> None:
     sent = {"url": 5, "frameId": None, "message": {"a": 1}, "type": ["x"], "hasBrowserHandler": "no"}
     value = from_json(page.JavascriptDialogOpening, sent)
     assert (value.url, value.frame_id, value.message, value.type) == (5, None, {"a": 1}, ["x"])
@@ -169,12 +169,12 @@ def test_a_field_of_another_type_is_as_it_came() -> None:
     assert (frame.frame, frame.type) == ([1, {}], {"a": 1})
 
 
-# ── frozen, and otherwise an ordinary object ─────────────────────────────────────────────────────────────────────────
+# ── immutable objects ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("value", [dialog(), read_dialog(SENT), from_json(page.JavascriptDialogOpening, {})])
 @pytest.mark.parametrize("name", ["url", "type", "default_prompt", "extra", "_source", "colour"])
-def test_values_do_not_change(value: Any, name: str) -> None:
+def test_values_are_immutable(value: Any, name: str) -> None:
     before = to_json(value)
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         setattr(value, name, 1)
@@ -200,15 +200,15 @@ def test_values_of_other_types_differ() -> None:
     assert len({dialog(), dialog(), read_dialog(SENT)}) == 1
 
 
-def test_what_holds_a_dict_has_no_hash() -> None:
+def test_a_value_that_holds_a_dict_is_unhashable() -> None:
     value = runtime.CallArgument(value={"a": 1})
     assert value == from_json(runtime.CallArgument, {"value": {"a": 1}})
     with pytest.raises(TypeError, match="unhashable"):
         hash(value)
 
 
-def test_match() -> None:
-    def said(value: object) -> str:
+def test_values_in_a_match_statement() -> None:
+    def describe(value: object) -> str:
         match value:
             case page.JavascriptDialogOpening(type=page.DialogType.ALERT, message=message):
                 return f"alert {message}"
@@ -221,11 +221,11 @@ def test_match() -> None:
             case _:
                 return "else"
 
-    assert said(dialog()) == said(read_dialog(SENT)) == "alert ?"
-    assert said(dialog(type="prompt")) == "dialog in F"
-    assert said(from_json(page.JavascriptDialogOpening, {"type": "prompt"})) == "dialog somewhere"
-    assert said(page.InterstitialShown()) == "event"
-    assert said(runtime.CallArgument()) == "else"
+    assert describe(dialog()) == describe(read_dialog(SENT)) == "alert ?"
+    assert describe(dialog(type="prompt")) == "dialog in F"
+    assert describe(from_json(page.JavascriptDialogOpening, {"type": "prompt"})) == "dialog somewhere"
+    assert describe(page.InterstitialShown()) == "event"
+    assert describe(runtime.CallArgument()) == "else"
     with pytest.raises(TypeError, match="accepts 0 positional"):
         match dialog():
             case page.JavascriptDialogOpening(_url):
@@ -247,7 +247,7 @@ def test_dir_has_each_name_once() -> None:
         assert len(names) == len({*names})
 
 
-def test_names_documents_and_bases() -> None:
+def test_names_docstrings_and_bases() -> None:
     kind = page.JavascriptDialogOpening
     assert (kind.__module__, kind.__qualname__) == ("cdp_core.bindings.page", "JavascriptDialogOpening")
     assert kind.__cdp_method__ == "Page.javascriptDialogOpening"
@@ -264,7 +264,7 @@ def test_names_documents_and_bases() -> None:
     assert "Experimental. Deprecated." in (page.DownloadWillBegin.__doc__ or "")
 
 
-def test_what_is_inside_is_made_at_need_and_typed() -> None:
+def test_nested_values_are_typed_and_made_once() -> None:
     raw = b'{"parentId":1,"nodes":[{"nodeId":1,"backendNodeId":2,"nodeType":1,"nodeName":"A","localName":"a","nodeValue":""}]}'
     for value in (
         dom.SetChildNodes.__cdp_read__(Event(method="DOM.setChildNodes", raw=Raw(raw))),
@@ -279,10 +279,10 @@ def test_what_is_inside_is_made_at_need_and_typed() -> None:
     assert quads == ((1, 2.5),)
 
 
-# ── making one ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── making a value ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_cannot_be_made_says_why() -> None:
+def test_the_error_of_a_constructor_names_the_field() -> None:
     with pytest.raises(TypeError, match=r"^LoadEventFired needs timestamp\.$"):
         page.LoadEventFired()
     with pytest.raises(TypeError, match=r"^JavascriptDialogOpening needs url, message, has_browser_handler\.$"):
@@ -301,7 +301,7 @@ def test_a_field_cannot_be_given_by_its_name_in_the_protocol() -> None:
 
 
 def test_a_caller_may_give_lists_and_plain_text() -> None:
-    """And the value is the one that would have been read: equal, and hashable."""
+    """The value equals the one that is read from JSON, and is hashable."""
     quad = [1, 2, 3, 4, 5, 6, 7, 8]
     box = dom.BoxModel(content=quad, padding=quad, border=tuple(quad), margin=quad, width=1, height=1)
     assert box.content == tuple(quad)
@@ -318,7 +318,7 @@ def test_a_caller_may_give_lists_and_plain_text() -> None:
 
 
 @pytest.mark.parametrize("replaced", [replace, lambda value, /, **changes: value.__replace__(**changes)])
-def test_a_copy_keeps_what_else_was_sent(replaced: Any) -> None:
+def test_replace_keeps_the_other_fields_as_they_were_sent(replaced: Any) -> None:
     sent = {"url": 5, "type": "alert", "hasBrowserHandler": True, "defaultPrompt": None, "colour": {"a": 1}}
     value = from_json(page.JavascriptDialogOpening, sent)
     changed = replaced(value, type="prompt", message="?")
@@ -340,7 +340,7 @@ def test_a_copy_keeps_what_else_was_sent(replaced: Any) -> None:
         replaced(value, url=7)
 
 
-@pytest.mark.skipif(sys.version_info < (3, 13), reason="copy.replace is new there")
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="copy.replace needs Python 3.13")
 def test_the_standard_library_s_replace() -> None:
     value = from_json(page.JavascriptDialogOpening, {"url": "u", "colour": 1})
     assert to_json(copy.replace(value, url="v")) == {"url": "v", "colour": 1}
@@ -360,19 +360,19 @@ def test_a_value_in_a_value() -> None:
     assert attrs.asdict(stack)["parent"]["call_frames"] == ()
 
 
-# ── names that are hard to have ──────────────────────────────────────────────────────────────────────────────────────
+# ── names that clash with those of the bindings ──────────────────────────────────────────────────────────────────────
 
-HARD = (
+CLASHING_NAMES = (
     *("extra", "nulls", "spec", "kind", "given", "keys", "items", "get", "mro", "name", "type"),
     *("class", "None", "self", "cls", "str", "tuple", "object", "count"),
 )
 
 
 @pytest.fixture(scope="module")
-def hard() -> Iterator[Any]:
-    """A domain whose fields have the names that the bindings use themselves."""
+def clashing() -> Iterator[Any]:
+    """A domain with field names that the bindings use for their own attributes."""
     module = ModuleType("bindings_test_hard")
-    fields = (*(f"{name}?:str" for name in HARD), "must:str", "source?:[Thing]", "list?:[Thing]")
+    fields = (*(f"{name}?:str" for name in CLASHING_NAMES), "must:str", "source?:[Thing]", "list?:[Thing]")
     module.DOMAIN = Domain(  # type: ignore[attr-defined]
         module.__name__,
         "Hard",
@@ -390,9 +390,9 @@ def hard() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("name", ["Thing", "Happened", "ActResult"])
-def test_hard_names(hard: Any, name: str) -> None:
-    kind = getattr(hard, name)
-    sent = {**{name: name.upper() for name in HARD}, "must": "M"}
+def test_field_names_that_clash(clashing: Any, name: str) -> None:
+    kind = getattr(clashing, name)
+    sent = {**{name: name.upper() for name in CLASHING_NAMES}, "must": "M"}
     things = [{"must": "M", "nulls": "n", "extra": "e"}, {"must": "N", "source": []}]
     sent |= {"source": things, "list": things[:1]}
     assert {each.name for each in attrs.fields(kind)} >= {"extra_", "class_", "must"}
@@ -401,11 +401,11 @@ def test_hard_names(hard: Any, name: str) -> None:
         assert value.extra == {}
         for field in attrs.fields(kind)[:-2]:
             assert getattr(value, field.name) == sent[field.metadata["cdp_name"]]
-        assert value.source == (hard.Thing(must="M", nulls_="n", extra_="e"), hard.Thing(must="N", source=()))
+        assert value.source == (clashing.Thing(must="M", nulls_="n", extra_="e"), clashing.Thing(must="N", source=()))
         assert value.list == value.source[:1]
         assert value == pickle.loads(pickle.dumps(value)) == attrs.evolve(value)
         assert "MISSING" not in repr(value)
     with pytest.raises(MissingField):
         _ = from_json(kind, {}).must
     assert from_json(kind, {"nulls": None}) != from_json(kind, {})
-    assert hard.act(**{each.name: "x" for each in attrs.fields(kind)[:-2]}).to_params()["nulls"] == "x"
+    assert clashing.act(**{each.name: "x" for each in attrs.fields(kind)[:-2]}).to_params()["nulls"] == "x"

@@ -1,4 +1,4 @@
-"""What the tests of transports share: no link of a test keeps an entry."""
+"""Fixtures of the transport tests: every link of a test must end empty."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.links import links_end_empty
 
 
 @pytest.fixture(autouse=True)
-def no_link_keeps_an_entry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every link of a test has ended with it, and then no command, waiter, session or route is left in it."""
+def every_link_ends_empty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Check that every link of the test has ended and keeps no command, waiter, session or route."""
     with links_end_empty(monkeypatch):
         yield

@@ -1,4 +1,4 @@
-"""The conformance test is kept by every transport of ours and by a foreign one, and it catches those that break a promise."""
+"""`check_transport`: our memory transport and a foreign one pass it; a broken transport fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cdp_core.testing import check_transport
 
 
 class Channel:
-    """A transport made elsewhere, on trio's own channels; it says the end in trio's words."""
+    """A transport on trio's own channels; it reports its end with trio's exceptions."""
 
     def __init__(self, send: trio.MemorySendChannel[bytes], receive: trio.MemoryReceiveChannel[bytes]) -> None:
         self._send, self._receive = send, receive
@@ -32,8 +32,8 @@ class Channel:
 
 
 def channels(kind: type[Channel] = Channel) -> tuple[Channel, Channel]:
-    there, here = trio.open_memory_channel[bytes](10_000), trio.open_memory_channel[bytes](10_000)
-    return kind(there[0], here[1]), Channel(here[0], there[1])
+    outgoing, incoming = trio.open_memory_channel[bytes](10_000), trio.open_memory_channel[bytes](10_000)
+    return kind(outgoing[0], incoming[1]), Channel(incoming[0], outgoing[1])
 
 
 async def test_the_memory_transport_keeps_every_promise() -> None:
@@ -44,7 +44,7 @@ async def test_the_memory_transport_keeps_every_promise() -> None:
     await check_transport(pair)
 
 
-async def test_a_transport_from_elsewhere_keeps_them_and_serves_a_session() -> None:
+async def test_a_foreign_transport_keeps_every_promise_and_serves_a_session() -> None:
     @asynccontextmanager
     async def pair() -> AsyncIterator[tuple[Transport, Transport]]:
         ours, far = channels()
@@ -79,7 +79,7 @@ class Splits(Channel):
 class Forgets(Channel):
     async def receive(self) -> Sequence[bytes]:
         texts = await super().receive()
-        await trio.sleep(0.002)  # cancelled here, the text in hand is gone
+        await trio.sleep(0.002)  # a cancel here loses the message
         return texts
 
 
@@ -107,12 +107,12 @@ async def test_a_broken_promise_is_caught(broken: type[Channel]) -> None:
     async def pair() -> AsyncIterator[tuple[Transport, Transport]]:
         yield channels(broken)
 
-    with pytest.raises(Exception) as caught:  # noqa: PT011 - single, or grouped by a nursery of the check
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - bare, or in a group of the check's nursery
         await check_transport(pair, step_timeout=0.5)
     assert all(isinstance(leaf, (AssertionError, RuntimeError)) for leaf in leaf_exceptions(caught.value))
 
 
-async def test_the_end_is_named_by_the_link() -> None:
+async def test_the_link_reports_its_end_as_connection_lost() -> None:
     ours, far = memory_pair()
     async with open_browser_session(ours) as browser:
         await far.aclose()

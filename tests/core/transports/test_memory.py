@@ -1,4 +1,4 @@
-"""The memory link: order, ends, and that cancelling at any moment loses nothing."""
+"""The memory transport: the order of messages, its ends, and cancellation, which loses nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def lost(call: Callable[[], Awaitable[object]]) -> str:
 # ── messages ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_what_one_sends_the_other_receives() -> None:
+async def test_each_end_receives_what_the_other_sends() -> None:
     one, other = memory_pair()
     await one.send([b"1", b"2"])
     assert one.send_now(b"3")
@@ -36,7 +36,7 @@ async def test_what_one_sends_the_other_receives() -> None:
     assert (one.statistics().sent, one.statistics().received, one.statistics().waiting) == (3, 1, 0)
 
 
-async def test_a_waiting_receiver_is_woken() -> None:
+async def test_a_message_wakes_a_waiting_receiver() -> None:
     one, other = memory_pair()
     got: list[list[bytes]] = []
 
@@ -47,7 +47,7 @@ async def test_a_waiting_receiver_is_woken() -> None:
         nursery.start_soon(receive)
         await wait_all_tasks_blocked()
         one.send_now(b"1")
-        one.send_now(b"2")  # before the woken task had its turn: the same batch
+        one.send_now(b"2")  # before the woken task runs, so both come in one batch
     assert got == [[b"1", b"2"]]
 
 
@@ -61,7 +61,7 @@ async def test_every_call_is_a_checkpoint() -> None:
         await one.aclose()
 
 
-async def test_an_empty_batch_is_none() -> None:
+async def test_an_empty_batch_wakes_no_receiver() -> None:
     one, other = memory_pair()
     got: list[bytes] = []
 
@@ -78,13 +78,13 @@ async def test_an_empty_batch_is_none() -> None:
     assert got == [b"1"]
 
 
-def test_it_can_send_at_once() -> None:
+def test_it_is_a_direct_transport() -> None:
     one, _other = memory_pair()
     assert isinstance(one, DirectTransport)
     assert not one.unsent
 
 
-async def test_two_receivers_are_one_too_many() -> None:
+async def test_a_second_receiver_is_refused() -> None:
     one, other = memory_pair()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(other.receive)
@@ -97,7 +97,7 @@ async def test_two_receivers_are_one_too_many() -> None:
 # ── ends ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_after_the_peer_closed_what_it_sent_is_still_received() -> None:
+async def test_messages_sent_before_the_peer_closed_are_received() -> None:
     one, other = memory_pair()
     await one.send([b"1"])
     await one.aclose()
@@ -108,7 +108,7 @@ async def test_after_the_peer_closed_what_it_sent_is_still_received() -> None:
     assert await lost(other.receive) == "peer_closed"
 
 
-async def test_after_our_own_close_nothing_works() -> None:
+async def test_every_call_fails_after_our_own_close() -> None:
     one, other = memory_pair()
     await other.send([b"unread"])
     await one.aclose()
@@ -118,7 +118,7 @@ async def test_after_our_own_close_nothing_works() -> None:
     assert not one.send_now(b"x")
     await other.aclose()
     assert await lost(one.receive) == "closed"
-    assert await lost(other.receive) == "closed"  # its own reason, since it closed too
+    assert await lost(other.receive) == "closed"  # it closed too, so the reason is its own
 
 
 @pytest.mark.parametrize("closer", [0, 1])
@@ -134,7 +134,7 @@ async def test_a_close_wakes_a_waiting_receiver(closer: int) -> None:
         await pair[closer].aclose()
 
 
-async def test_a_receiver_waits_on_if_another_took_its_messages() -> None:
+async def test_a_woken_receiver_without_a_message_waits_again() -> None:
     one, other = memory_pair()
     got: list[list[bytes]] = []
 
@@ -151,7 +151,7 @@ async def test_a_receiver_waits_on_if_another_took_its_messages() -> None:
     assert got == [[b"2"]]
 
 
-async def test_a_close_takes_what_a_woken_receiver_has_not_fetched() -> None:
+async def test_a_close_drops_messages_that_a_woken_receiver_has_not_taken() -> None:
     one, other = memory_pair()
     async with trio.open_nursery() as nursery:
 
@@ -164,7 +164,7 @@ async def test_a_close_takes_what_a_woken_receiver_has_not_fetched() -> None:
         await other.aclose()
 
 
-async def test_a_cancelled_close_has_closed() -> None:
+async def test_a_cancelled_close_still_closes() -> None:
     one, other = memory_pair()
     with trio.CancelScope() as scope:
         scope.cancel()
@@ -172,7 +172,7 @@ async def test_a_cancelled_close_has_closed() -> None:
     assert await lost(other.receive) == "peer_closed"
 
 
-async def test_each_error_is_a_fresh_one() -> None:
+async def test_each_call_raises_a_new_error() -> None:
     one, other = memory_pair()
     await one.aclose()
     errors: list[ConnectionLost] = []
@@ -183,7 +183,7 @@ async def test_each_error_is_a_fresh_one() -> None:
     assert errors[0] is not errors[1]
 
 
-async def test_the_first_reason_counts() -> None:
+async def test_the_first_reason_is_kept() -> None:
     inbox = Inbox()
     inbox.end(Loss(kind="connection", reason="first", detail="."))
     inbox.end(Loss(kind="connection", reason="second", detail="."))
@@ -193,7 +193,7 @@ async def test_the_first_reason_counts() -> None:
 # ── cancellation ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_cancelled_send_has_sent_nothing() -> None:
+async def test_a_cancelled_send_sends_nothing() -> None:
     one, other = memory_pair()
     with trio.CancelScope() as scope:
         scope.cancel()
@@ -201,7 +201,7 @@ async def test_a_cancelled_send_has_sent_nothing() -> None:
     assert other.statistics().waiting == 0
 
 
-async def test_a_cancelled_receive_leaves_the_place_free() -> None:
+async def test_after_a_cancelled_receive_another_one_works() -> None:
     one, other = memory_pair()
     with trio.move_on_after(0.01):
         await other.receive()
@@ -209,8 +209,8 @@ async def test_a_cancelled_receive_leaves_the_place_free() -> None:
     assert list(await other.receive()) == [b"1"]
 
 
-async def test_a_cancel_beside_a_message_loses_nothing() -> None:
-    """In the same turn: the task is woken by the message, and the cancel finds it on its way."""
+async def test_a_cancel_and_a_message_in_one_scheduler_pass_lose_nothing() -> None:
+    """The message wakes the task and the cancel comes before the task runs, or the other way round."""
     for message_first in (True, False):
         one, other = memory_pair()
         got: list[bytes] = []
@@ -244,7 +244,7 @@ steps = st.lists(
 
 @given(program=steps, chance=st.random_module())
 def test_nothing_is_lost_doubled_or_reordered(program: list[tuple[str, int]], chance: random.Random) -> None:
-    """One task sends while another receives and is cancelled again and again."""
+    """One task sends; another receives and is cancelled repeatedly."""
 
     async def main() -> None:
         one, other = memory_pair()

@@ -1,4 +1,4 @@
-"""The pipe link against small children: what passes, how it ends, and that nothing is left of it."""
+"""The pipe link against small child programs: messages, failed starts, ends, and no leaked process or file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from cdp_core.sansio.messages import Payload
 from cdp_core.transports import DirectTransport, pipe, tuning
 from cdp_core.transports.pipe import PipeTransport, open_pipe
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no such pipe on Windows")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the pipe link does not support Windows")
 
 PRELUDE = r"""
 import os, signal, sys, time
@@ -49,9 +49,9 @@ def say(text):
     write(text + b"\0")
 """
 ECHO = "for text in texts(): say(text)"
-DEAF = "time.sleep(60)"
+NEVER_READS = "time.sleep(60)"
 PATIENCE = 30
-"""A test that would hang fails instead."""
+"""Seconds after which a test that would hang fails."""
 
 
 def child(code: str) -> list[str]:
@@ -71,7 +71,7 @@ async def gather(transport: PipeTransport, count: int) -> list[Payload]:
 
 
 async def lost(transport: PipeTransport) -> ConnectionLost:
-    """Receive to the end."""
+    """Receive until the link is lost; return the error."""
     with trio.fail_after(PATIENCE), pytest.raises(ConnectionLost) as caught:
         while True:
             await transport.receive()
@@ -83,7 +83,7 @@ def open_files() -> int:
 
 
 def children() -> set[str]:
-    """Everything we started that is not reaped."""
+    """Return the ids of the child processes that are not reaped yet."""
     found: set[str] = set()
     for task in Path("/proc/self/task").iterdir():
         try:
@@ -101,7 +101,7 @@ def runs(pid: int) -> bool:
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left_of_the_program() -> Iterator[None]:
+def no_process_or_file_is_left() -> Iterator[None]:
     if not Path("/proc/self/fd").exists():
         yield
         return
@@ -111,7 +111,7 @@ def nothing_is_left_of_the_program() -> Iterator[None]:
     assert open_files() == files
 
 
-# ── what passes ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── messages ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 async def test_messages_pass_both_ways_in_order() -> None:
@@ -125,7 +125,7 @@ async def test_messages_pass_both_ways_in_order() -> None:
     assert transport.statistics().returncode == 0
 
 
-async def test_a_message_may_come_in_any_portions() -> None:
+async def test_a_message_may_arrive_in_any_chunks() -> None:
     code = r"""
 for portion in b'{"id"', b':1}\0{"id":2}\0', b'\0', b'{', b'"id":3}', b'\0':
     write(portion)
@@ -137,7 +137,7 @@ for text in texts(): pass
         assert transport.statistics().empty_texts == 1
 
 
-async def test_garbage_is_handed_on() -> None:
+async def test_text_that_is_not_json_is_passed_on() -> None:
     async with opened(r"write(b'\0\0\xff garbage\n\0[]\0'); list(texts())") as transport:
         assert await gather(transport, 2) == [b"\xff garbage\n", b"[]"]
 
@@ -163,7 +163,7 @@ list(texts())
         batches = 0
         while len(got) < 100_000:
             batch = await transport.receive()
-            assert sum(map(len, batch)) <= tuning.YIELD_BYTES + tuning.READ_BYTES  # others must have their turn
+            assert sum(map(len, batch)) <= tuning.YIELD_BYTES + tuning.READ_BYTES  # other tasks must get to run
             got += batch
             batches += 1
         assert got == [b'{"n":%d}' % number for number in range(100_000)]
@@ -180,18 +180,18 @@ async def test_every_call_is_a_checkpoint() -> None:
             await transport.send([])
 
 
-async def test_what_was_said_at_the_start_is_not_lost() -> None:
+async def test_messages_sent_at_the_start_are_not_lost() -> None:
     async with opened("say(b'1'); say(b'2'); list(texts())", start_grace=10) as transport:
         assert await gather(transport, 2) == [b"1", b"2"]
 
 
-async def test_a_program_may_say_something_and_leave_at_once() -> None:
+async def test_a_program_may_send_a_message_and_exit_at_once() -> None:
     async with opened("say(b'1')", start_grace=10) as transport:
         assert list(await transport.receive()) == [b"1"]
         assert (await lost(transport)).reason == "process_exited"
 
 
-async def test_the_child_has_its_two_ends_and_nothing_else_of_ours() -> None:
+async def test_the_child_inherits_its_two_pipe_ends_and_no_other_file_of_ours() -> None:
     code = r"""
 import stat
 names = sorted(int(name) for name in os.listdir("/proc/self/fd"))
@@ -209,7 +209,7 @@ list(texts())
         os.close(inheritable)
 
 
-async def test_env_and_arguments_arrive() -> None:
+async def test_the_program_gets_its_environment_and_arguments() -> None:
     code = "say(repr((sys.argv[1:], os.environ['A'], 'HOME' in os.environ)).encode()); list(texts())"
     arguments = ["", "two words", "$A", "'", "-x", "é"]
     argv = [*child(code), *arguments]
@@ -217,7 +217,7 @@ async def test_env_and_arguments_arrive() -> None:
         assert await gather(transport, 1) == [repr((arguments, "1", False)).encode()]
 
 
-async def test_the_program_is_looked_up(tmp_path: Path) -> None:
+async def test_the_program_is_looked_up_in_path(tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\nprintf '1\\0' >&4\nread line <&3\n")
     program.chmod(0o700)
@@ -225,13 +225,13 @@ async def test_the_program_is_looked_up(tmp_path: Path) -> None:
         assert await gather(transport, 1) == [b"1"]
 
 
-async def test_a_talkative_standard_error_blocks_nobody() -> None:
+async def test_a_long_standard_error_does_not_block_the_program() -> None:
     async with opened("sys.stderr.write('x' * 1_000_000); say(b'1'); list(texts())") as transport:
         assert await gather(transport, 1) == [b"1"]
         assert len(transport._child._errors) == tuning.STDERR_BYTES
 
 
-# ── sending to one who does not read ─────────────────────────────────────────────────────────────────────────────────
+# ── sending to a program that does not read ──────────────────────────────────────────────────────────────────────────
 
 BIG = b"x" * (8 << 20)
 
@@ -243,8 +243,8 @@ async def cut_a_send(transport: PipeTransport) -> None:
         nursery.cancel_scope.cancel()
 
 
-async def test_a_send_that_is_cut_ends_the_link() -> None:
-    async with opened(DEAF, close_timeout=0.05) as transport:
+async def test_a_cut_send_ends_the_link() -> None:
+    async with opened(NEVER_READS, close_timeout=0.05) as transport:
         await cut_a_send(transport)
         with pytest.raises(ConnectionLost) as caught:
             await transport.send([b"1"])
@@ -253,8 +253,8 @@ async def test_a_send_that_is_cut_ends_the_link() -> None:
         assert (await lost(transport)).reason == "write_cut"
 
 
-async def test_a_send_that_is_cut_wakes_the_receiver() -> None:
-    async with opened(DEAF, close_timeout=0.05) as transport, trio.open_nursery() as nursery:
+async def test_a_cut_send_wakes_the_receiver() -> None:
+    async with opened(NEVER_READS, close_timeout=0.05) as transport, trio.open_nursery() as nursery:
 
         @nursery.start_soon
         async def _() -> None:
@@ -270,11 +270,11 @@ say(b"waiting")
 signal.sigwait({signal.SIGUSR1})
 for text in texts(): say(text[:3])
 """
-"""It reads nothing until it is told to by a signal."""
+"""A program that reads nothing until it gets SIGUSR1."""
 
 
 async def fill(transport: PipeTransport) -> int:
-    """Send until a message is half in the pipe; how many there were."""
+    """Send until a message is partly written; return the number of messages."""
     assert await gather(transport, 1) == [b"waiting"]
     count = 0
     while not transport.unsent:
@@ -295,33 +295,33 @@ async def test_a_send_that_is_cancelled_before_its_first_byte_changes_nothing() 
         assert await gather(transport, count + 1) == [*(b"%03d" % number for number in range(count)), b"end"]
 
 
-async def test_what_could_not_be_sent_at_once_goes_first() -> None:
+async def test_the_unsent_rest_is_sent_before_other_messages() -> None:
     async with opened(WAITING) as transport:
         count = await fill(transport)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(os, "write", lambda _descriptor, data: len(data))  # even if there were room just now
+            patch.setattr(os, "write", lambda _descriptor, data: len(data))  # even if the pipe has room at this moment
             assert not transport.send_now(b"no")
         os.kill(transport.statistics().pid, signal.SIGUSR1)
-        await transport.send([])  # an empty one sends it too
+        await transport.send([])  # an empty batch sends the rest too
         assert not transport.unsent
         await transport.send([b"end"])
         assert await gather(transport, count + 1) == [*(b"%03d" % number for number in range(count)), b"end"]
 
 
 async def test_a_second_sender_is_refused() -> None:
-    async with opened(DEAF, close_timeout=0.05) as transport, trio.open_nursery() as nursery:
+    async with opened(NEVER_READS, close_timeout=0.05) as transport, trio.open_nursery() as nursery:
         nursery.start_soon(transport.send, [BIG])
         await wait_all_tasks_blocked()
         with pytest.raises(trio.BusyResourceError):
             await transport.send([b"1"])
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(os, "write", lambda _descriptor, data: len(data))  # even if there were room just now
+            patch.setattr(os, "write", lambda _descriptor, data: len(data))  # even if the pipe has room at this moment
             assert not transport.send_now(b"1")
         nursery.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize("text", [b"", b"a\0b"])
-async def test_what_is_no_message_is_not_sent(text: bytes) -> None:
+async def test_a_text_that_cannot_be_framed_is_refused(text: bytes) -> None:
     async with opened(ECHO) as transport:
         with pytest.raises(InvalidArgument):
             await transport.send([b"1", text])
@@ -331,13 +331,13 @@ async def test_what_is_no_message_is_not_sent(text: bytes) -> None:
         assert await gather(transport, 1) == [b"2"]
 
 
-async def test_large_texts_are_left_to_send() -> None:
+async def test_a_large_text_is_not_sent_directly() -> None:
     async with opened(ECHO) as transport:
         assert isinstance(transport, DirectTransport)
         assert not transport.send_now(b"x" * (tuning.DIRECT_LIMIT + 1))
 
 
-# ── ends from the other side ─────────────────────────────────────────────────────────────────────────────────────────
+# ── ends that the program causes ─────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ async def test_large_texts_are_left_to_send() -> None:
         ("os.kill(os.getpid(), 40)", "was killed by signal 40"),
     ],
 )
-async def test_the_end_of_the_program_has_a_cause(act: str, words: str) -> None:
+async def test_the_error_names_why_the_program_ended(act: str, words: str) -> None:
     async with opened(f"say(b'1'); next(texts()); say(b'2'); {act}") as transport:
         await transport.send([b"go"])
         assert await gather(transport, 2) == [b"1", b"2"]
@@ -363,7 +363,7 @@ async def test_the_end_of_the_program_has_a_cause(act: str, words: str) -> None:
         assert not transport.send_now(b"x")
 
 
-async def test_a_killed_program_wakes_the_receiver_after_its_last_words() -> None:
+async def test_a_killed_program_wakes_the_receiver() -> None:
     async with opened("say(b'1'); list(texts())") as transport:
         assert await gather(transport, 1) == [b"1"]
         async with trio.open_nursery() as nursery:
@@ -379,7 +379,7 @@ async def test_a_killed_program_wakes_the_receiver_after_its_last_words() -> Non
 
 
 async def test_a_killed_program_ends_a_send() -> None:
-    async with opened(DEAF) as transport, trio.open_nursery() as nursery:
+    async with opened(NEVER_READS) as transport, trio.open_nursery() as nursery:
 
         @nursery.start_soon
         async def _() -> None:
@@ -391,7 +391,7 @@ async def test_a_killed_program_ends_a_send() -> None:
         os.kill(transport.statistics().pid, signal.SIGKILL)
 
 
-async def test_an_end_in_the_middle_of_a_message_is_told() -> None:
+async def test_an_end_in_the_middle_of_a_message_is_reported() -> None:
     async with opened("write(b'{\"id\":'); sys.exit(1)", start_grace=10) as transport:
         assert "in the middle of a message" in str(await lost(transport))
 
@@ -409,8 +409,8 @@ async def helper_of(transport: PipeTransport) -> int:
     return int(bytes((await gather(transport, 1))[0]))
 
 
-async def test_helpers_that_hold_the_pipe_open_hide_nothing() -> None:
-    """The program is gone; that a helper inherited its end of the pipe must not leave us waiting."""
+async def test_a_helper_that_holds_the_pipe_open_does_not_hide_the_exit() -> None:
+    """The program exited; a helper that inherited its end of the pipe must not keep the link waiting."""
     async with opened(HELPER + "next(texts()); say(b'last'); os._exit(5)") as transport:
         helper = await helper_of(transport)
         try:
@@ -434,7 +434,7 @@ async def test_helpers_that_hold_the_pipe_open_hide_nothing() -> None:
             os.kill(helper, signal.SIGKILL)
 
 
-async def test_a_sender_does_not_wait_for_helpers_either() -> None:
+async def test_a_sender_does_not_wait_for_helpers() -> None:
     async with opened(HELPER + "time.sleep(0.2); os._exit(5)") as transport:
         helper = await helper_of(transport)
         try:
@@ -446,7 +446,7 @@ async def test_a_sender_does_not_wait_for_helpers_either() -> None:
             os.kill(helper, signal.SIGKILL)
 
 
-async def test_a_program_that_only_closes_its_end_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_program_that_only_closes_its_end_is_reported_as_peer_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipe, "EXIT_NOTICE", 0.02)
     async with opened("say(b'1'); os.close(4); list(texts())") as transport:
         assert await gather(transport, 1) == [b"1"]
@@ -455,7 +455,7 @@ async def test_a_program_that_only_closes_its_end_is_told_apart(monkeypatch: pyt
         assert "still runs" in str(error)
 
 
-async def test_a_message_above_the_limit_is_the_end() -> None:
+async def test_a_message_above_the_limit_ends_the_link() -> None:
     code = "say(b'1'); write(b'x' * 3000); list(texts())"
     async with opened(code, max_message_bytes=1024) as transport:
         assert await gather(transport, 1) == [b"1"]
@@ -466,13 +466,13 @@ async def test_a_message_above_the_limit_is_the_end() -> None:
         with pytest.raises(RemoteProtocolError):
             await transport.send([b"1"])
         assert not transport.send_now(b"1")
-    assert transport.statistics().returncode == 0  # it saw its pipe closed
+    assert transport.statistics().returncode == 0  # it exits when its pipe is closed
 
 
 # ── starts that fail ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def fails(argv: list[str], **options: Any) -> DiscoveryError:
+async def failed_start(argv: list[str], **options: Any) -> DiscoveryError:
     with pytest.raises(DiscoveryError) as caught:
         async with open_pipe(argv, **{"start_grace": 10, **options}):
             raise AssertionError
@@ -480,23 +480,23 @@ async def fails(argv: list[str], **options: Any) -> DiscoveryError:
 
 
 async def test_a_program_that_does_not_exist() -> None:
-    error = await fails(["no-such-program", "--token=secret-token"])
+    error = await failed_start(["no-such-program", "--token=secret-token"])
     assert error.stage == "address"
     assert error.address == "no-such-program"
     assert "no-such-program" in str(error)
     assert "secret-token" not in str(error)
 
 
-async def test_a_file_that_is_no_program(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_a_program(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
-    assert (await fails([str(file)])).stage == "address"
-    assert (await fails([str(tmp_path)])).stage == "address"
+    assert (await failed_start([str(file)])).stage == "address"
+    assert (await failed_start([str(tmp_path)])).stage == "address"
     file.write_bytes(b"\x7fELF nonsense")
     file.chmod(0o700)
-    error = await fails([str(file)])
+    error = await failed_start([str(file)])
     assert error.stage == "cdp"
-    assert "exited with code 12" in str(error)  # the shell's word: 126 or 127
+    assert "exited with code 12" in str(error)  # the shell exits with 126 or 127
 
 
 @pytest.mark.parametrize(
@@ -508,8 +508,8 @@ async def test_a_file_that_is_no_program(tmp_path: Path) -> None:
         ("sys.exit('old\\n' + 'x' * 5000 + '\\nnew\\x07')", ["error: new"]),
     ],
 )
-async def test_a_program_that_leaves_at_once(code: str, words: list[str]) -> None:
-    error = await fails(child(code))
+async def test_a_program_that_exits_at_once(code: str, words: list[str]) -> None:
+    error = await failed_start(child(code))
     assert error.stage == "cdp"
     assert error.address == sys.executable
     for word in words:
@@ -517,9 +517,9 @@ async def test_a_program_that_leaves_at_once(code: str, words: list[str]) -> Non
     assert str(error).isprintable()
 
 
-async def test_arguments_are_not_told() -> None:
+async def test_the_error_does_not_contain_the_arguments() -> None:
     argv = [*child("sys.exit(' '.join(sys.argv[1:]) + ' and hunter2!')"), "--proxy=hunter2!", "top-secret"]
-    error = await fails(argv)
+    error = await failed_start(argv)
     assert "hunter2!" not in str(error)
     assert "top-secret" not in str(error)
     assert "[argument]" in str(error)
@@ -527,13 +527,13 @@ async def test_arguments_are_not_told() -> None:
 
 async def test_a_program_that_closes_its_end_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipe, "EXIT_NOTICE", 0.02)
-    error = await fails(child("os.close(4); list(texts())"))
+    error = await failed_start(child("os.close(4); list(texts())"))
     assert "closed its end of the pipe" in str(error)
 
 
 async def test_a_system_without_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipe, "_SHELL", "/nowhere/sh")
-    error = await fails(child(ECHO))
+    error = await failed_start(child(ECHO))
     assert error.stage == "address"
     assert "/nowhere/sh" in str(error)
 
@@ -551,13 +551,13 @@ async def test_a_system_without_a_shell(monkeypatch: pytest.MonkeyPatch) -> None
         ([sys.executable], {"start_grace": float("nan")}),
     ],
 )
-async def test_senseless_arguments_start_nothing(argv: Any, options: dict[str, Any]) -> None:
+async def test_invalid_arguments_start_no_program(argv: Any, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
         async with open_pipe(argv, **options):
             raise AssertionError
 
 
-async def test_there_is_no_such_pipe_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_windows_is_not_supported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     with pytest.raises(LocalProtocolError) as caught:
         async with open_pipe([sys.executable]):
@@ -565,18 +565,18 @@ async def test_there_is_no_such_pipe_on_windows(monkeypatch: pytest.MonkeyPatch)
     assert caught.value.reason == "unsupported"
 
 
-async def test_a_pipe_that_cannot_be_widened_does_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_pipe_buffer_that_cannot_be_enlarged_raises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipe, "PIPE_BYTES", 1 << 40)
     async with opened(ECHO) as transport:
         await transport.send([b"1"])
         assert await gather(transport, 1) == [b"1"]
 
 
-# ── ends from this side ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── ends that the caller causes ──────────────────────────────────────────────────────────────────────────────────────
 
 
 async def test_a_close_wakes_the_receiver_and_the_sender() -> None:
-    async with opened(DEAF, close_timeout=0.05) as transport, trio.open_nursery() as nursery:
+    async with opened(NEVER_READS, close_timeout=0.05) as transport, trio.open_nursery() as nursery:
 
         @nursery.start_soon
         async def _() -> None:
@@ -596,7 +596,7 @@ async def test_a_close_wakes_the_receiver_and_the_sender() -> None:
         assert not transport.send_now(b"1")
 
 
-async def test_a_close_counts_while_the_end_of_the_peer_is_looked_into() -> None:
+async def test_a_close_while_the_cause_of_an_end_is_examined_is_reported_as_closed() -> None:
     async with opened("say(b'1'); os.close(4); list(texts())") as transport, trio.open_nursery() as nursery:
         await gather(transport, 1)
 
@@ -608,7 +608,7 @@ async def test_a_close_counts_while_the_end_of_the_peer_is_looked_into() -> None
         await transport.aclose()
 
 
-async def test_what_was_said_at_the_start_is_dropped_by_a_close() -> None:
+async def test_a_close_drops_messages_sent_at_the_start() -> None:
     async with opened("say(b'1'); list(texts())", start_grace=10) as transport:
         assert transport._early
         await transport.aclose()
@@ -619,7 +619,7 @@ async def test_what_was_said_at_the_start_is_dropped_by_a_close() -> None:
 
 async def test_a_second_close_waits_for_the_first() -> None:
     ends: list[float] = []
-    async with opened(DEAF, close_timeout=0.2) as transport, trio.open_nursery() as nursery:
+    async with opened(NEVER_READS, close_timeout=0.2) as transport, trio.open_nursery() as nursery:
 
         async def close() -> None:
             await transport.aclose()
@@ -632,15 +632,15 @@ async def test_a_second_close_waits_for_the_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("deaf_to", "code"),
+    ("preparation", "code"),
     [("", -signal.SIGTERM), ("signal.signal(signal.SIGTERM, signal.SIG_IGN);", -signal.SIGKILL)],
 )
-async def test_a_program_that_ignores_the_end_is_ended(
-    deaf_to: str, code: int, monkeypatch: pytest.MonkeyPatch
+async def test_a_program_that_does_not_exit_is_ended_by_a_signal(
+    preparation: str, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipe, "TERMINATE_TIMEOUT", 0.1)
     start = time.monotonic()
-    async with opened(deaf_to + "say(b'1')\nwhile True: time.sleep(60)", close_timeout=0.1) as transport:
+    async with opened(preparation + "say(b'1')\nwhile True: time.sleep(60)", close_timeout=0.1) as transport:
         await gather(transport, 1)
     assert transport.statistics().returncode == code
     assert time.monotonic() - start < PATIENCE
@@ -658,11 +658,11 @@ time.sleep(60)
     async with opened(code, close_timeout=0.1) as transport:
         helper = int(bytes((await gather(transport, 1))[0]))
     with trio.fail_after(PATIENCE):
-        while runs(helper):  # noqa: ASYNC110 - nobody tells us
+        while runs(helper):  # noqa: ASYNC110 - no event reports it
             await trio.sleep(0.01)
 
 
-async def test_the_body_s_exception_leaves_bare() -> None:
+async def test_the_exception_of_the_body_is_not_wrapped() -> None:
     with pytest.raises(KeyError):
         async with opened(ECHO):
             raise KeyError
@@ -675,7 +675,7 @@ async def test_the_body_s_exception_leaves_bare() -> None:
 
 
 async def test_a_cancelled_body_still_ends_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also one that needs its standard error read to come to its end, while all around it is cancelled."""
+    """Even a program that exits only once its standard error is read, while the scope around it is cancelled."""
     monkeypatch.setattr(pipe, "TERMINATE_TIMEOUT", 0.1)
     code = "say(b'1'); list(texts()); sys.stderr.write('x' * 1_000_000); sys.exit(9)"
     with trio.CancelScope() as scope:

@@ -1,4 +1,4 @@
-"""Recording a link, the file it goes into, and playing it back."""
+"""Recording a link: the trace file, the tee, and the replay."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TRACES = Path(__file__).parents[2] / "traces"
 
 
 class Clock:
-    """Seconds that pass by hand."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -88,13 +88,13 @@ def test_a_trace_is_written_and_read(path: Path) -> None:
     assert (statistics.counts.records, statistics.lost_records, statistics.stopped) == (6, 0, "closed")
 
 
-def test_nothing_recorded_is_still_a_trace(path: Path) -> None:
+def test_a_writer_without_records_writes_the_header(path: Path) -> None:
     TraceWriter(path).close()
     assert [type(record) for record in read_trace(path)] == [TraceHeader]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="modes mean nothing there")
-def test_only_the_owner_may_read_it(path: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="file modes have no effect on Windows")
+def test_only_the_owner_may_read_the_file(path: Path) -> None:
     path.write_text("old")
     path.chmod(0o644)
     TraceWriter(path).close()
@@ -103,7 +103,7 @@ def test_only_the_owner_may_read_it(path: Path) -> None:
     modes: list[int] = []
     old = os.umask(0)
     try:
-        with pytest.MonkeyPatch.context() as patch:  # from its first moment, not only once it was made private
+        with pytest.MonkeyPatch.context() as patch:  # private from its creation, not only after fchmod
             patch.setattr(os, "fchmod", lambda descriptor, _mode: modes.append(os.fstat(descriptor).st_mode))
             TraceWriter(path).close()
     finally:
@@ -111,7 +111,7 @@ def test_only_the_owner_may_read_it(path: Path) -> None:
     assert [S_IMODE(mode) for mode in modes] == [0o600]
 
 
-def test_it_may_go_into_what_is_no_file() -> None:
+def test_the_path_may_be_a_device() -> None:
     TraceWriter(os.devnull).close()
 
 
@@ -126,20 +126,20 @@ def test_a_file_that_cannot_be_made_private_is_not_written(path: Path, monkeypat
     assert open_files() == before
 
 
-def test_a_path_that_cannot_be_opened_is_told_at_once(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_opened_raises_at_once(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         TraceWriter(tmp_path / "nowhere" / "trace")
     with pytest.raises(FileNotFoundError):
         list(read_trace(tmp_path / "nowhere"))
 
 
-def test_a_program_that_dies_loses_the_last_portion_at_most(path: Path) -> None:
+def test_a_crash_loses_at_most_the_unflushed_records(path: Path) -> None:
     writer = TraceWriter(path)
     for number in range(3 * FLUSH_RECORDS):
         writer.message("in", b"%d" % number, at=0.0)
         on_disk = path.read_bytes().count(b"\n")
         assert number + 2 - on_disk < FLUSH_RECORDS
-    writer.mark("x" * 100_000, at=0.0)  # a large one goes at once
+    writer.mark("x" * 100_000, at=0.0)  # a large record is written at once
     assert path.stat().st_size > 100_000
     writer.message("in", b"last", at=0.0)
     writer.flush()
@@ -147,7 +147,7 @@ def test_a_program_that_dies_loses_the_last_portion_at_most(path: Path) -> None:
     writer.close()
 
 
-def test_limits_and_the_hook_are_passed_on(path: Path) -> None:
+def test_the_limits_and_the_redact_hook_are_applied(path: Path) -> None:
     with TraceWriter(path, redact=lambda text: text.upper(), max_message_bytes=3, max_bytes=400) as writer:
         writer.message("in", b"abcdef", at=0.0)
         writer.message("in", b"x" * 1000, at=1.0)
@@ -163,7 +163,7 @@ def test_limits_and_the_hook_are_passed_on(path: Path) -> None:
     assert last.t == 2.0
 
 
-def test_what_comes_after_the_close_is_counted(path: Path) -> None:
+def test_records_after_the_close_are_counted_as_lost(path: Path) -> None:
     writer = TraceWriter(path)
     writer.close()
     writer.close()
@@ -228,18 +228,18 @@ def test_a_full_disk_stops_the_recording_and_nothing_else(
     assert str(path.parent) not in caplog.text
 
 
-def test_a_disk_that_fails_at_the_end_is_told(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_disk_that_fails_at_the_close_is_reported(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     writer = with_bad_disk(path, BadDisk(0, at_close=True))
     writer.close()
     assert writer.statistics().stopped == "Input/output error"
     assert len(caplog.records) == 1
     writer = with_bad_disk(path, BadDisk(0))
-    writer.close()  # already the last portion fails
+    writer.close()  # the last write fails before the close does
     assert writer.statistics().stopped == "No space left on device"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-async def test_a_full_disk_disturbs_no_message() -> None:
+async def test_a_full_disk_does_not_disturb_the_link() -> None:
     one, other = memory_pair()
     tee = TeeTransport(one, TraceWriter("/dev/full"))
     for number in range(3 * FLUSH_RECORDS):
@@ -258,7 +258,7 @@ def test_a_torn_file_is_read_to_its_last_whole_line(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["wire_pipe", "dialog_wedge_recovery"])
-def test_the_older_form_is_read_too(name: str) -> None:
+def test_the_older_format_is_read_too(name: str) -> None:
     assert any(isinstance(record, MessageRecord) for record in read_trace(TRACES / f"{name}.jsonl"))
 
 
@@ -271,7 +271,7 @@ def tee_pair(path: Path, clock: Callable[[], float] | None = None) -> tuple[TeeT
     return TeeTransport(one, writer, clock=clock or trio.current_time), other, writer
 
 
-async def test_a_tee_records_what_passes(path: Path) -> None:
+async def test_a_tee_records_every_message(path: Path) -> None:
     clock = Clock()
     tee, other, writer = tee_pair(path, clock)
     clock.now += 1
@@ -338,7 +338,7 @@ async def test_a_lost_link_is_recorded_once_with_its_reason(path: Path) -> None:
 
 
 class Failing:
-    """A transport of somebody else: it can send nothing at once, and what it raises is up to it."""
+    """A foreign transport without direct sends; its calls raise the given error, if any."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
@@ -376,7 +376,7 @@ async def test_every_end_is_recorded(error: Exception, reason: str, call: str, p
     assert last.reason == reason
 
 
-async def test_a_mistake_of_the_sender_ends_no_link(path: Path) -> None:
+async def test_an_invalid_argument_does_not_end_the_link(path: Path) -> None:
     with TraceWriter(path) as writer:
         tee = TeeTransport(Failing(InvalidArgument("no")), writer)
         with pytest.raises(InvalidArgument):
@@ -384,7 +384,7 @@ async def test_a_mistake_of_the_sender_ends_no_link(path: Path) -> None:
     assert [record.event for record in read_trace(path) if isinstance(record, LinkRecord)] == ["open"]
 
 
-async def test_a_view_is_copied(path: Path) -> None:
+async def test_a_memoryview_is_copied_into_the_trace(path: Path) -> None:
     inner = Failing()
     with TraceWriter(path) as writer:
         tee = TeeTransport(inner, writer)
@@ -394,7 +394,7 @@ async def test_a_view_is_copied(path: Path) -> None:
     assert texts_of(path) == [("in", b"view")]
 
 
-async def test_what_cannot_send_at_once_does_not_begin_to(path: Path) -> None:
+async def test_a_tee_over_a_transport_without_direct_sends_refuses_them(path: Path) -> None:
     with TraceWriter(path) as writer:
         tee = TeeTransport(Failing(), writer)
         assert isinstance(tee, DirectTransport)
@@ -419,7 +419,7 @@ async def test_unsent_is_passed_on(path: Path) -> None:
     assert texts_of(path) == [("out", b"yes")]
 
 
-async def test_a_reply_never_stands_in_front_of_its_command(path: Path) -> None:
+async def test_a_reply_is_never_recorded_before_its_command(path: Path) -> None:
     tee, other, writer = tee_pair(path)
 
     async def answer() -> None:
@@ -438,7 +438,7 @@ async def test_a_reply_never_stands_in_front_of_its_command(path: Path) -> None:
     assert texts_of(path) == [("out", b"1"), ("in", b"re 1")]
 
 
-# ── playing it back ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the replay ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def command(number: int, method: str = "A.b", session: str | None = None, **params: Any) -> bytes:
@@ -447,7 +447,7 @@ def command(number: int, method: str = "A.b", session: str | None = None, **para
 
 
 def trace(*texts: str | bytes, conn: str = "A", **fields: Any) -> list[TraceRecord]:
-    """`<text` came in, `>text` went out; bytes went out too."""
+    """Make records: `<text` was received, `>text` was sent; bytes were sent too."""
     records: list[TraceRecord] = []
     for text in texts:
         octets = text if isinstance(text, bytes) else text[1:].encode()
@@ -462,7 +462,7 @@ async def ended(transport: RecordedTransport) -> str:
     return caught.value.reason
 
 
-async def test_each_text_comes_after_what_was_sent_before_it() -> None:
+async def test_a_recorded_message_is_delivered_after_the_sends_before_it() -> None:
     transport = RecordedTransport(trace("<0", ">1", "<2", "<3", ">4", ">5", "<6"))
     assert list(await transport.receive()) == [b"0"]
     with trio.move_on_after(0.01) as scope:
@@ -485,7 +485,7 @@ async def test_each_text_comes_after_what_was_sent_before_it() -> None:
     assert (statistics.received, statistics.sent, statistics.left_in, statistics.left_out) == (4, 3, 0, 0)
 
 
-async def test_sends_may_run_ahead_of_what_is_received() -> None:
+async def test_sends_may_run_ahead_of_receives() -> None:
     transport = RecordedTransport(trace(">1", "<2", ">3", "<4"))
     await transport.send([b"1", b"3"])
     assert list(await transport.receive()) == [b"2", b"4"]
@@ -519,7 +519,7 @@ async def test_the_end_waits_for_the_last_send() -> None:
     assert await ended(transport) == "trace_ended"
 
 
-async def test_a_close_is_a_close() -> None:
+async def test_a_closed_replay_reports_closed() -> None:
     transport = RecordedTransport(trace("<1", ">2"))
     await transport.aclose()
     assert await ended(transport) == "closed"
@@ -538,7 +538,7 @@ async def test_a_close_is_a_close() -> None:
     ],
 )
 @pytest.mark.parametrize("how", ["send", "send_now"])
-async def test_a_send_that_differs_is_named(sent: bytes, words: list[str], how: str) -> None:
+async def test_a_deviating_send_is_reported(sent: bytes, words: list[str], how: str) -> None:
     records = [TraceHeader(start=0.0, library="1"), *trace(command(1), command(7), "<after")]
     transport = RecordedTransport(records)
     await transport.send([command(1)])
@@ -558,7 +558,7 @@ async def test_a_send_that_differs_is_named(sent: bytes, words: list[str], how: 
     assert transport.statistics().sent == 1
 
 
-async def test_more_than_the_trace_has_is_a_deviation() -> None:
+async def test_a_send_after_the_last_recorded_one_is_a_deviation() -> None:
     transport = RecordedTransport(trace(">1", "<2"))
     await transport.send([b"1"])
     with pytest.raises(LocalProtocolError, match=r"C\.d \(id 9\)") as caught:
@@ -566,7 +566,7 @@ async def test_more_than_the_trace_has_is_a_deviation() -> None:
     assert caught.value.reason == "trace_deviates"
 
 
-async def test_a_tolerant_replay_compares_names() -> None:
+async def test_a_tolerant_replay_compares_only_ids_methods_and_sessions() -> None:
     transport = RecordedTransport(trace(command(1, "A.b", "S", n=1), command(2), exact=False), strict=False)
     await transport.send([command(1, "A.b", "S", n=2)])
     with pytest.raises(LocalProtocolError):
@@ -579,15 +579,15 @@ async def test_a_tolerant_replay_compares_names() -> None:
     await transport.send([b"garbage"])
 
 
-def test_what_cannot_be_played_is_refused() -> None:
+def test_a_trace_that_cannot_be_replayed_is_refused() -> None:
     with pytest.raises(InvalidArgument, match=r"Record 2 .*strict=False"):
         RecordedTransport([*trace("<1"), *trace(">2", exact=False)])
-    RecordedTransport(trace("<1", exact=False))  # what came in was redacted, and is whole
+    RecordedTransport(trace("<1", exact=False))  # a received message may be redacted if it is whole
     with pytest.raises(InvalidArgument, match=r"Record 1 .*beginning"):
         RecordedTransport(trace("<1", cut=True), strict=False)
 
 
-async def test_one_link_of_several_is_played() -> None:
+async def test_one_link_of_several_is_replayed() -> None:
     records = [*trace("<1"), *trace("<2", conn="B"), *trace("<3")]
     with pytest.raises(InvalidArgument, match="A, B"):
         RecordedTransport(records)
@@ -596,7 +596,7 @@ async def test_one_link_of_several_is_played() -> None:
     assert list(await RecordedTransport(records, conn="A").receive()) == [b"1", b"3"]
 
 
-async def test_a_link_is_played_to_its_close() -> None:
+async def test_a_link_is_replayed_to_its_close() -> None:
     close = LinkRecord(event="close", t=0.0, conn="A")
     records = [LinkRecord(event="open", t=0.0, conn="A"), *trace("<1"), close, *trace("<2")]
     transport = RecordedTransport(records)
@@ -604,7 +604,7 @@ async def test_a_link_is_played_to_its_close() -> None:
     assert await ended(transport) == "trace_ended"
 
 
-async def test_an_older_trace_is_played_tolerantly() -> None:
+async def test_an_older_trace_is_replayed_tolerantly() -> None:
     records = list(read_trace(TRACES / "wire_ids.jsonl"))
     with pytest.raises(InvalidArgument):
         RecordedTransport(records)
@@ -625,7 +625,7 @@ async def test_an_older_trace_is_played_tolerantly() -> None:
     assert transport.statistics().left_in == transport.statistics().left_out == 0
 
 
-# ── what was recorded can be played ──────────────────────────────────────────────────────────────────────────────────
+# ── a recording can be replayed ──────────────────────────────────────────────────────────────────────────────────────
 
 conversations = st.lists(
     st.tuples(st.sampled_from(["out", "now", "in", "take"]), st.lists(st.binary(min_size=1, max_size=8), max_size=3)),
@@ -634,7 +634,7 @@ conversations = st.lists(
 
 
 @given(conversation=conversations, chance=st.random_module())
-def test_a_recorded_conversation_can_be_had_again(
+def test_a_recorded_conversation_replays_identically(
     conversation: list[tuple[str, list[bytes]]], chance: random.Random, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("trace") / "trace.jsonl"

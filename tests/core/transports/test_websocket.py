@@ -1,7 +1,7 @@
-"""The WebSocket link against servers on loopback that are good, odd, silent, slow or gone.
+"""The WebSocket link against servers on loopback: correct, faulty, silent, slow, or gone.
 
-Each test runs for every way in which the link can be built: the socket read directly, the stream path, TLS, and plain
-trio-websocket, which is the reference. What the server received is judged by wsproto, not by our own frame code.
+Each test runs for every way to build the link: the socket read directly, the stream path, TLS, and plain
+trio-websocket, which is the reference. The server parses what it receives with wsproto, not with our own frame code.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from support.plain_websocket import PlainWebSocketTransport
 SECRET = "s3cr3t-t0ken"
 PATH = f"/devtools/browser/{SECRET}"
 SOON = 0.2
-"""What a test waits for that can only be waited for: a peer that says nothing."""
+"""Seconds: the timeout in tests with a peer that never answers, so that the whole timeout passes."""
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
@@ -58,7 +58,7 @@ def upgrade(request: bytes) -> bytes:
 
 
 def frame(payload: bytes, opcode: int = 0x1, *, first: int | None = None) -> bytes:
-    """One frame of a server; `first` is its first byte where it is to be an odd one."""
+    """Return one WebSocket frame of a server; `first` replaces its first byte."""
     head = bytes([0x80 | opcode if first is None else first])
     if len(payload) < 126:
         return head + bytes([len(payload)]) + payload
@@ -82,7 +82,7 @@ class Peer:
         self._wire = Connection(ConnectionType.SERVER)
         self._text = ""
 
-    async def hear_request(self) -> None:
+    async def read_request(self) -> None:
         while not self.request.endswith(b"\r\n\r\n"):
             data = await self.stream.receive_some()
             if not data:
@@ -90,14 +90,14 @@ class Peer:
             self.request += data
 
     async def accept(self, more: bytes = b"") -> None:
-        await self.hear_request()
-        await self.say(upgrade(self.request) + more)
+        await self.read_request()
+        await self.send_bytes(upgrade(self.request) + more)
 
-    async def say(self, octets: bytes) -> None:
+    async def send_bytes(self, octets: bytes) -> None:
         await self.stream.send_all(octets)
 
-    async def hear(self) -> bool:
-        """One portion; False at the end of the stream."""
+    async def read_chunk(self) -> bool:
+        """Read one chunk; return False at the end of the stream."""
         data = bytes(await self.stream.receive_some(1 << 20))
         if not data:
             return False
@@ -112,12 +112,12 @@ class Peer:
                 self.events.append(event)
         return True
 
-    async def hear_until(self, kind: type, count: int = 1) -> None:
-        while sum(isinstance(event, kind) for event in self.events) < count and await self.hear():
+    async def read_until(self, kind: type, count: int = 1) -> None:
+        while sum(isinstance(event, kind) for event in self.events) < count and await self.read_chunk():
             pass
 
-    async def hear_all(self) -> None:
-        while await self.hear():
+    async def read_to_end(self) -> None:
+        while await self.read_chunk():
             pass
 
     def texts(self) -> list[str]:
@@ -139,7 +139,7 @@ Script = Callable[[Peer], Awaitable[object]]
 
 @attrs.frozen(kw_only=True)
 class Link:
-    """One way of building the link."""
+    """One way to build the link."""
 
     name: str
     kind: type[WebSocketTransport]
@@ -172,7 +172,7 @@ class Link:
             yield f"{'wss' if self.tls else 'ws'}://127.0.0.1:{port}{PATH}", peers
             with trio.fail_after(5):
                 for peer in peers:
-                    await peer.done.wait()  # the client let go of it, or the script ended
+                    await peer.done.wait()  # the client closed the connection, or the script ended
             nursery.cancel_scope.cancel()
 
     @asynccontextmanager
@@ -232,15 +232,15 @@ async def lost(call: Callable[[], Awaitable[object]]) -> ConnectionLost:
 # ── the handshake ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_there_and_back(link: Link) -> None:
+async def test_messages_pass_both_ways(link: Link) -> None:
     async def echo(peer: Peer) -> None:
         await peer.accept()
-        await peer.hear_until(str, 2)
+        await peer.read_until(str, 2)
         for text in peer.texts():
-            await peer.say(frame(text.encode()))
-        await peer.hear_until(CloseConnection)
-        await peer.say(close_frame(1000))
-        await peer.hear_all()
+            await peer.send_bytes(frame(text.encode()))
+        await peer.read_until(CloseConnection)
+        await peer.send_bytes(close_frame(1000))
+        await peer.read_to_end()
 
     async with link.open(echo, headers={"X-Token": "t"}) as (transport, peer):
         await transport.send([b'{"id":1}', '{"text":"žluť"}'.encode()])
@@ -249,100 +249,100 @@ async def test_there_and_back(link: Link) -> None:
         assert peer.close_code() == 1000
     assert f"GET {PATH} HTTP/1.1".encode() in peer.request
     assert b"x-token: t" in peer.request.lower()
-    assert b"origin:" not in peer.request.lower()  # Chromium refuses foreign ones (fact 61)
+    assert b"origin:" not in peer.request.lower()  # Chromium refuses foreign origins (fact 61)
     assert b"extensions" not in peer.request.lower()  # compression is never offered
 
 
 @only_fast
-async def test_every_frame_has_a_mask_of_its_own(link: Link) -> None:
-    """One that a page could foresee would let it write to the wire what it likes (RFC 6455, 10.3)."""
-    text, count, heard = b'{"id":1}', 600, bytearray()
+async def test_every_frame_has_its_own_random_mask(link: Link) -> None:
+    """A page that could predict the mask could choose the bytes on the wire (RFC 6455, 10.3)."""
+    text, count, received_bytes = b'{"id":1}', 600, bytearray()
     size = 2 + 4 + len(text)
 
     async def script(peer: Peer) -> None:
         await peer.accept()
-        while len(heard) < count * size:
-            heard.extend(await peer.stream.receive_some())
-        all_heard.set()
-        await peer.hear_all()
+        while len(received_bytes) < count * size:
+            received_bytes.extend(await peer.stream.receive_some())
+        all_received.set()
+        await peer.read_to_end()
 
-    all_heard = trio.Event()
+    all_received = trio.Event()
     async with link.open(script, close_timeout=SOON) as (transport, _peer):
         for _ in range(count):
             await transport.send([text])
-        await all_heard.wait()
-    masks = {bytes(heard[place + 2 : place + 6]) for place in range(0, count * size, size)}
-    assert len(masks) > count - 3  # of four bytes, two may be alike by chance
+        await all_received.wait()
+    masks = {bytes(received_bytes[place + 2 : place + 6]) for place in range(0, count * size, size)}
+    assert len(masks) > count - 3  # two masks of four bytes may be equal by chance
 
 
-async def goodbye(peer: Peer) -> None:
-    await peer.hear_request()
+async def close_after_request(peer: Peer) -> None:
+    await peer.read_request()
 
 
 async def half_a_101(peer: Peer) -> None:
-    await peer.hear_request()
-    await peer.say(upgrade(peer.request)[:60])
+    await peer.read_request()
+    await peer.send_bytes(upgrade(peer.request)[:60])
 
 
-async def half_a_101_and_silence(peer: Peer) -> None:
+async def half_a_101_and_wait(peer: Peer) -> None:
     await half_a_101(peer)
-    await peer.hear_all()
+    await peer.read_to_end()
 
 
-async def silence(peer: Peer) -> None:
+async def never_answer(peer: Peer) -> None:
     while await peer.stream.receive_some():
         pass
 
 
 async def ssh(peer: Peer) -> None:
-    await peer.say(b"SSH-2.0-OpenSSH_9.2\r\n")
-    await silence(peer)
+    await peer.send_bytes(b"SSH-2.0-OpenSSH_9.2\r\n")
+    await never_answer(peer)
 
 
-async def vanish(peer: Peer) -> None:
-    await peer.hear_request()
+async def reset_connection(peer: Peer) -> None:
+    await peer.read_request()
     peer.reset()
 
 
 async def wrong_accept(peer: Peer) -> None:
-    await peer.hear_request()
-    await peer.say(upgrade(peer.request).replace(accept_key(peer.request), b"x" * 28))
-    await silence(peer)
+    await peer.read_request()
+    await peer.send_bytes(upgrade(peer.request).replace(accept_key(peer.request), b"x" * 28))
+    await never_answer(peer)
 
 
 async def no_upgrade(peer: Peer) -> None:
-    await peer.hear_request()
-    await peer.say(upgrade(peer.request).replace(b"Upgrade: websocket\r\n", b""))
-    await silence(peer)
+    await peer.read_request()
+    await peer.send_bytes(upgrade(peer.request).replace(b"Upgrade: websocket\r\n", b""))
+    await never_answer(peer)
 
 
 def answering(status: str, rest: bytes = b"\r\n", version: str = "1.1") -> Script:
     async def script(peer: Peer) -> None:
-        await peer.hear_request()
-        await peer.say(f"HTTP/{version} {status}\r\n".encode() + rest)
-        await silence(peer)
+        await peer.read_request()
+        await peer.send_bytes(f"HTTP/{version} {status}\r\n".encode() + rest)
+        await never_answer(peer)
 
     return script
 
 
 ANSWERED = {
-    goodbye: "end",
+    close_after_request: "end",
     half_a_101: "end",
-    vanish: "end",
-    silence: "silence",
-    half_a_101_and_silence: "silence",
+    reset_connection: "end",
+    never_answer: "silence",
+    half_a_101_and_wait: "silence",
 }
 
 
 @pytest.mark.parametrize(
     ("script", "status", "text"),
     [
-        (goodbye, None, "closed the connection in the middle"),
+        (close_after_request, None, "closed the connection in the middle"),
         (half_a_101, None, "closed the connection in the middle"),
-        (half_a_101_and_silence, None, "within 0.2 s"),
-        (silence, None, "within 0.2 s"),
+        (half_a_101_and_wait, None, "within 0.2 s"),
+        (never_answer, None, "within 0.2 s"),
         (ssh, None, "did not answer the WebSocket handshake as HTTP demands"),
-        (vanish, None, "connection"),
+        (reset_connection, None, "connection"),
         (wrong_accept, None, "did not answer the WebSocket handshake as HTTP demands"),
         (no_upgrade, None, "did not answer the WebSocket handshake as HTTP demands"),
         (answering("403 Forbidden", b"Content-Length: 2\r\n\r\nno"), 403, "send no Origin header"),
@@ -360,7 +360,7 @@ ANSWERED = {
         (answering("403 Forbidden", b"Content-Length: 0\r\n\r\n", "1.0"), 403, "send no Origin header"),
     ],
 )
-async def test_no_handshake_comes_about(link: Link, script: Script, status: int | None, text: str) -> None:
+async def test_a_failed_handshake_names_its_cause(link: Link, script: Script, status: int | None, text: str) -> None:
     with trio.fail_after(5):
         async with link.serving(script) as (address, peers):
             with pytest.raises(DiscoveryError) as caught:
@@ -370,14 +370,16 @@ async def test_no_handshake_comes_about(link: Link, script: Script, status: int 
                     raise AssertionError
             error = caught.value
             assert (error.stage, error.status) == ("upgrade", status)
-            # Plain trio-websocket waits for the end of a head that never comes: told all the same, by the deadline.
+            # Plain trio-websocket waits for the end of a head that never comes; its error comes from the deadline.
             assert text in str(error) or (
                 script is ssh and link.kind is PlainWebSocketTransport and "within 0.2 s" in str(error)
             )
             assert SECRET not in str(error) + error.address
             too_late = "within 0.2 s (handshake_timeout)" in str(error)
             assert error.answered == ("http" if status else "silence" if too_late else ANSWERED.get(script, "other"))
-            assert re.search(r"; \w.*(browser|origins|address|headers|ended|moment)", str(error)), "it says what to do"
+            assert re.search(r"; \w.*(browser|origins|address|headers|ended|moment)", str(error)), (
+                "the error gives no advice"
+            )
             assert len(peers) == 1
 
 
@@ -411,8 +413,8 @@ async def test_an_upgrade_needs_http_1_1(link: Link) -> None:
         [("X-A", "a")],
     ],
 )
-async def test_headers_that_cannot_be_sent_are_told_before_anything_is_dialled(headers: Any) -> None:
-    """By both ways to a browser."""
+async def test_invalid_headers_are_refused_before_connecting(headers: Any) -> None:
+    """Over ws:// and over http://."""
     accepted: list[object] = []
 
     async def accept(stream: trio.SocketStream) -> None:
@@ -436,10 +438,10 @@ async def test_headers_that_cannot_be_sent_are_told_before_anything_is_dialled(h
     assert not accepted
 
 
-async def test_a_given_host_is_the_host_that_is_sent(link: Link) -> None:
+async def test_a_given_host_header_replaces_the_default(link: Link) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept()
-        await peer.hear_all()
+        await peer.read_to_end()
 
     async with link.open(script, headers={"host": "localhost:1"}, close_timeout=SOON) as (_transport, peer):
         pass
@@ -451,7 +453,7 @@ async def test_a_given_host_is_the_host_that_is_sent(link: Link) -> None:
 @pytest.mark.parametrize(
     "rest", [b"\r\nno end is told", b"Content-Length: 99\r\n\r\nx", b"Transfer-Encoding: chunked\r\n\r\n"]
 )
-async def test_a_refusal_without_an_end_is_told_at_once(link: Link, rest: bytes) -> None:
+async def test_a_refusal_with_an_endless_body_is_reported_at_once(link: Link, rest: bytes) -> None:
     """trio-websocket would wait for the whole body, which may never come."""
     with trio.fail_after(4):
         async with link.serving(answering("500 Internal Server Error", rest)) as (address, _peers):
@@ -461,8 +463,8 @@ async def test_a_refusal_without_an_end_is_told_at_once(link: Link, rest: bytes)
             assert caught.value.status == 500
 
 
-async def test_a_cancelled_handshake_lets_go(link: Link) -> None:
-    async with link.serving(silence) as (address, peers):
+async def test_a_cancelled_handshake_closes_the_connection(link: Link) -> None:
+    async with link.serving(never_answer) as (address, peers):
         with trio.move_on_after(SOON) as scope:
             async with open_websocket(address, kind=link.kind, direct=link.direct, ssl_context=link.client):
                 raise AssertionError
@@ -471,10 +473,10 @@ async def test_a_cancelled_handshake_lets_go(link: Link) -> None:
             await peers[0].done.wait()
 
 
-async def test_the_exception_of_the_body_leaves_bare(link: Link) -> None:
+async def test_the_exception_of_the_body_is_not_wrapped(link: Link) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept()
-        await peer.hear_until(CloseConnection)
+        await peer.read_until(CloseConnection)
 
     error = KeyError("body")
     async with link.serving(script) as (address, _peers):
@@ -487,8 +489,8 @@ async def test_the_exception_of_the_body_leaves_bare(link: Link) -> None:
 
 
 @pytest.mark.parametrize("option", ["handshake_timeout", "close_timeout", "max_message_bytes"])
-async def test_options_that_are_no_good(link: Link, option: str) -> None:
-    async with link.serving(silence) as (address, _peers):
+async def test_invalid_options_are_refused(link: Link, option: str) -> None:
+    async with link.serving(never_answer) as (address, _peers):
         with pytest.raises(InvalidArgument):
             async with open_websocket(
                 address,
@@ -505,8 +507,8 @@ async def test_options_that_are_no_good(link: Link, option: str) -> None:
 async def test_the_101_and_the_first_frames_in_one_chunk(link: Link) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept(frame(b"1") + frame(b"ping", 0x9) + frame(b"2") + frame(b"3")[:2])
-        await peer.say(b"3")
-        await peer.hear_until(Pong)
+        await peer.send_bytes(b"3")
+        await peer.read_until(Pong)
 
     async with link.open(script, close_timeout=SOON) as (transport, peer):
         assert await receive(transport, 3) == [b"1", b"2", b"3"]
@@ -514,14 +516,14 @@ async def test_the_101_and_the_first_frames_in_one_chunk(link: Link) -> None:
     assert any(isinstance(event, Pong) and event.payload == b"ping" for event in peer.events)
 
 
-async def test_every_byte_on_its_own(link: Link) -> None:
+async def test_a_stream_that_arrives_byte_by_byte_is_read(link: Link) -> None:
     async def script(peer: Peer) -> None:
-        await peer.hear_request()
+        await peer.read_request()
         peer.raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for octet in upgrade(peer.request) + frame(b"first") + frame(b"p", 0x9) + frame(b"x" * 130) + close_frame(1001):
-            await peer.say(bytes([octet]))
+            await peer.send_bytes(bytes([octet]))
             await trio.lowlevel.checkpoint()
-        await peer.hear_all()
+        await peer.read_to_end()
 
     async with link.open(script) as (transport, peer):
         assert await receive(transport, 2) == [b"first", b"x" * 130]
@@ -532,17 +534,17 @@ async def test_every_byte_on_its_own(link: Link) -> None:
 # ── pings ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_ping_in_a_flood_is_answered(link: Link) -> None:
+async def test_a_ping_in_a_flood_of_messages_is_answered(link: Link) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(peer.hear_until, Pong)
+            nursery.start_soon(peer.read_until, Pong)
             for start in range(0, 3000, 100):
-                await peer.say(b"".join(frame(b"%d" % number) for number in range(start, start + 100)))
+                await peer.send_bytes(b"".join(frame(b"%d" % number) for number in range(start, start + 100)))
                 if start == 1000:
-                    await peer.say(frame(b"alive?", 0x9))
-        await peer.say(frame(b"answered"))
-        await peer.hear_all()
+                    await peer.send_bytes(frame(b"alive?", 0x9))
+        await peer.send_bytes(frame(b"answered"))
+        await peer.read_to_end()
 
     async with link.open(script, close_timeout=SOON) as (transport, peer):
         assert await receive(transport, 3001) == [b"%d" % number for number in range(3000)] + [b"answered"]
@@ -550,17 +552,17 @@ async def test_a_ping_in_a_flood_is_answered(link: Link) -> None:
 
 
 @only_fast
-async def test_a_flood_of_pings_stays_bounded_and_holds_nobody_up(link: Link) -> None:
-    """From a peer that reads no pong: what is sent after the flood is received, and one ping at most waits."""
+async def test_a_flood_of_pings_is_bounded_and_delays_no_message(link: Link) -> None:
+    """The peer reads no pong: the message after the flood is received, and at most one ping waits."""
 
     async def script(peer: Peer) -> None:
         await peer.accept()
         for number in range(200):
-            await peer.say(b"".join(frame(b"%d-%d" % (number, place) + b"." * 100, 0x9) for place in range(100)))
-        await peer.say(frame(b"after"))
-        await peer.hear_until(Pong)
+            await peer.send_bytes(b"".join(frame(b"%d-%d" % (number, place) + b"." * 100, 0x9) for place in range(100)))
+        await peer.send_bytes(frame(b"after"))
+        await peer.read_until(Pong)
         while not (isinstance(peer.events[-1], Pong) and peer.events[-1].payload.startswith(b"199-99.")):
-            assert await peer.hear()
+            assert await peer.read_chunk()
 
     async with link.open(script, close_timeout=SOON) as (transport, peer):
         assert await receive(transport, 1) == [b"after"]
@@ -574,24 +576,24 @@ async def test_a_flood_of_pings_stays_bounded_and_holds_nobody_up(link: Link) ->
 # ── the peer ends it ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(("code", "told"), [(1000, 1000), (1001, 1001), (4321, 4321), (None, 1005)])
-async def test_the_peer_closes(link: Link, code: int | None, told: int) -> None:
+@pytest.mark.parametrize(("code", "expected"), [(1000, 1000), (1001, 1001), (4321, 4321), (None, 1005)])
+async def test_the_peer_closes(link: Link, code: int | None, expected: int) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept(frame(b"1") + close_frame(code))
-        await peer.hear_all()
+        await peer.read_to_end()
 
     async with link.open(script) as (transport, peer):
         assert await receive(transport, 1) == [b"1"]
         for _ in range(2):
             error = await lost(transport.receive)
-            assert (error.reason, error.close_code) == ("peer_closed", told)
+            assert (error.reason, error.close_code) == ("peer_closed", expected)
         await transport.aclose()
         await peer.done.wait()
     assert isinstance(peer.events[0], CloseConnection)  # answered, as the protocol demands
 
 
 async def test_the_peer_ends_without_a_close_frame(link: Link) -> None:
-    """Which is Chromium's normal end (fact 58)."""
+    """Chromium normally ends a link like this (fact 58)."""
 
     async def script(peer: Peer) -> None:
         await peer.accept(frame(b"1") + frame(b"half a message")[:5])
@@ -603,10 +605,10 @@ async def test_the_peer_ends_without_a_close_frame(link: Link) -> None:
         assert (error.reason, error.close_code) == ("peer_closed", 1006)
 
 
-async def test_the_peer_vanishes(link: Link) -> None:
+async def test_a_reset_by_the_peer_ends_the_link(link: Link) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept(frame(b"1"))
-        await peer.hear_until(str)
+        await peer.read_until(str)
         peer.reset()
 
     async with link.open(script) as (transport, peer):
@@ -622,10 +624,10 @@ async def test_the_peer_vanishes(link: Link) -> None:
 
 
 @pytest.mark.parametrize("direct", [True, False])
-async def test_what_came_before_a_reset_is_received(direct: bool) -> None:
-    """The reset is met in the middle of a wake-up that has brought messages already."""
+async def test_messages_before_a_reset_are_received(direct: bool) -> None:
+    """The reset is read in a wake-up that has already read messages."""
     texts = [b"%020d" % number + b"x" * 1000 for number in range(64)]
-    assert sum(len(frame(text)) for text in texts) == READ_BYTES  # a full read, so that it is tried once more at once
+    assert sum(len(frame(text)) for text in texts) == READ_BYTES  # a full read, so the link reads again at once
     ours, theirs = socket.socketpair()
     with theirs:
         stream = trio.SocketStream(trio.socket.from_stdlib_socket(ours))
@@ -666,10 +668,10 @@ async def test_what_came_before_a_reset_is_received(direct: bool) -> None:
         (frame(b"\x03\xe8\xff", 0x8), 1007),
     ],
 )
-async def test_a_fault_is_named_and_ends_the_link(link: Link, octets: bytes, code: int) -> None:
+async def test_a_protocol_fault_is_reported_and_ends_the_link(link: Link, octets: bytes, code: int) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept(frame(b"1") + octets)
-        await peer.hear_all()
+        await peer.read_to_end()
 
     async with link.open(script, max_message_bytes=1024, close_timeout=SOON) as (transport, peer):
         assert await receive(transport, 1) == [b"1"]
@@ -684,17 +686,17 @@ async def test_a_fault_is_named_and_ends_the_link(link: Link, octets: bytes, cod
 @only_fast
 @pytest.mark.parametrize("rest", ["", '{"id":7,"res', '{"id":7,"result":{"a":"' + "x" * 64])
 @pytest.mark.parametrize("hangs_up", [False, True])
-async def test_a_message_above_the_limit_names_its_command(link: Link, rest: str, hangs_up: bool) -> None:
-    """By its first bytes, in the portion with the header or in one of its own, or as many of them as have come."""
+async def test_a_message_above_the_limit_reports_its_command_id(link: Link, rest: str, hangs_up: bool) -> None:
+    """The id is read from the first bytes of the message, with the header or after it, as far as they arrived."""
 
     async def script(peer: Peer) -> None:
         await peer.accept(b"\x81\x7f" + (1 << 40).to_bytes(8, "big"))
         await trio.sleep(0.01)
         for part in (rest[:5], rest[5:]):
             if part:
-                await peer.say(part.encode())
+                await peer.send_bytes(part.encode())
         if not hangs_up:
-            await peer.hear_all()
+            await peer.read_to_end()
 
     async with link.open(script, close_timeout=SOON) as (transport, _peer):
         with pytest.raises(RemoteProtocolError, match=str(1 << 40)) as caught:
@@ -705,10 +707,10 @@ async def test_a_message_above_the_limit_names_its_command(link: Link, rest: str
 
 
 @only_fast
-async def test_a_message_above_the_limit_is_judged_by_its_header(link: Link) -> None:
+async def test_a_message_above_the_limit_is_refused_at_its_header(link: Link) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept(b"\x81\x7f" + (1 << 40).to_bytes(8, "big"))
-        await peer.hear_all()
+        await peer.read_to_end()
 
     async with link.open(script, close_timeout=SOON) as (transport, peer):
         with pytest.raises(RemoteProtocolError, match=str(1 << 40)):
@@ -720,10 +722,10 @@ async def test_a_message_above_the_limit_is_judged_by_its_header(link: Link) -> 
 # ── our own end ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_peer_that_never_answers_the_close(link: Link) -> None:
+async def test_a_close_that_the_peer_never_answers_ends_at_its_timeout(link: Link) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept()
-        await peer.hear_all()
+        await peer.read_to_end()
 
     async with link.open(script, close_timeout=SOON) as (transport, peer):
         start = trio.current_time()
@@ -733,15 +735,15 @@ async def test_a_peer_that_never_answers_the_close(link: Link) -> None:
     assert peer.close_code() == 1000
 
 
-async def test_closing_twice_and_at_once(link: Link) -> None:
-    """A second caller waits for the first; every waiting call ends."""
+async def test_concurrent_closes_wait_for_each_other(link: Link) -> None:
+    """A second caller of `aclose` waits for the first; every waiting call ends."""
 
     async def script(peer: Peer) -> None:
         await peer.accept()
-        await peer.hear_until(CloseConnection)
+        await peer.read_until(CloseConnection)
         await answer.wait()
-        await peer.say(close_frame(1000))
-        await peer.hear_all()
+        await peer.send_bytes(close_frame(1000))
+        await peer.read_to_end()
 
     answer = trio.Event()
     ends: list[str] = []
@@ -770,12 +772,12 @@ async def test_closing_twice_and_at_once(link: Link) -> None:
     assert [type(event) for event in peer.events] == [CloseConnection]
 
 
-async def test_a_peer_that_vanishes_while_we_close(link: Link) -> None:
-    """It is still we who closed: the same word, whoever cut the stream in the end."""
+async def test_a_reset_during_our_close_is_reported_as_closed(link: Link) -> None:
+    """The reason is still `closed`, even if the peer cuts the stream."""
 
     async def script(peer: Peer) -> None:
         await peer.accept()
-        await peer.hear_until(CloseConnection)
+        await peer.read_until(CloseConnection)
         peer.reset()
 
     async with link.open(script) as (transport, _peer), trio.open_nursery() as nursery:
@@ -789,10 +791,10 @@ async def test_a_peer_that_vanishes_while_we_close(link: Link) -> None:
         await transport.aclose()
 
 
-async def test_a_cancelled_close_has_closed(link: Link) -> None:
+async def test_a_cancelled_close_still_closes(link: Link) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept()
-        await peer.hear_all()
+        await peer.read_to_end()
 
     async with link.open(script, close_timeout=SOON) as (transport, peer):
         with trio.CancelScope() as scope:
@@ -804,12 +806,12 @@ async def test_a_cancelled_close_has_closed(link: Link) -> None:
 
 
 @only_fast
-async def test_what_comes_after_our_close_is_counted_and_dropped(link: Link) -> None:
+async def test_messages_after_our_close_are_counted_and_dropped(link: Link) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept()
-        await peer.hear_until(CloseConnection)
-        await peer.say(frame(b"1") + frame(b"2") + frame(b"3") + close_frame(1000))
-        await peer.hear_all()
+        await peer.read_until(CloseConnection)
+        await peer.send_bytes(frame(b"1") + frame(b"2") + frame(b"3") + close_frame(1000))
+        await peer.read_to_end()
 
     for receiving in (True, False):
         async with link.open(script) as (transport, _peer), trio.open_nursery() as nursery:
@@ -823,13 +825,13 @@ async def test_what_comes_after_our_close_is_counted_and_dropped(link: Link) -> 
 # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_write_that_is_cut_poisons_the_link(link: Link) -> None:
-    """Half a frame is out: nothing may follow it, no close frame either, and closing waits for nobody."""
+async def test_a_cut_write_poisons_the_link(link: Link) -> None:
+    """Half a frame is sent: nothing may follow it, not even a close frame, and `aclose` does not wait."""
 
     async def script(peer: Peer) -> None:
         await peer.accept()
         await go_on.wait()
-        await peer.hear_all()
+        await peer.read_to_end()
 
     go_on = trio.Event()
     async with link.open(script, close_timeout=10) as (transport, peer):
@@ -848,14 +850,14 @@ async def test_a_write_that_is_cut_poisons_the_link(link: Link) -> None:
     assert peer.half_a_message()
 
 
-async def test_who_waits_behind_a_write_may_be_cancelled_or_close(link: Link) -> None:
-    """The gate passes from one to the next, whoever gave up in between; nothing of theirs is on the wire."""
+async def test_a_sender_that_waits_for_another_write_can_be_cancelled(link: Link) -> None:
+    """The gate passes to the next sender when a waiting one is cancelled; the cancelled one sends nothing."""
 
     async def script(peer: Peer) -> None:
         await peer.accept()
         await go_on.wait()
-        await peer.hear_until(CloseConnection)
-        await peer.say(close_frame(1000))
+        await peer.read_until(CloseConnection)
+        await peer.send_bytes(close_frame(1000))
 
     go_on, gave_up = trio.Event(), trio.CancelScope()
     async with link.open(script) as (transport, peer):
@@ -882,18 +884,18 @@ async def test_who_waits_behind_a_write_may_be_cancelled_or_close(link: Link) ->
 
 @only_direct
 async def test_a_partial_direct_write_is_finished_before_anything_else(link: Link) -> None:
-    """Commands of our own and a pong behind it: whole frames, in order."""
+    """Commands and a pong follow it: whole frames, in order."""
 
     async def script(peer: Peer) -> None:
         await peer.accept()
         await full.wait()
-        await peer.say(frame(b"alive?", 0x9) + frame(b"go"))
+        await peer.send_bytes(frame(b"alive?", 0x9) + frame(b"go"))
         await go_on.wait()
-        await peer.hear_until(Pong)
+        await peer.read_until(Pong)
         while len(peer.texts()) < len(sent):
-            assert await peer.hear()
-        await peer.say(frame(b"seen"))
-        await peer.hear_all()
+            assert await peer.read_chunk()
+        await peer.send_bytes(frame(b"seen"))
+        await peer.read_to_end()
 
     full, go_on = trio.Event(), trio.Event()
     sent: list[bytes] = []
@@ -905,10 +907,10 @@ async def test_a_partial_direct_write_is_finished_before_anything_else(link: Lin
             if transport.send_now(text):
                 sent.append(text)
             else:
-                await peer.hear()  # full to the last byte: a little room makes the next one a partial write
+                await peer.read_chunk()  # the buffer is full; a little room makes the next write a partial one
         assert not transport.send_now(b"no")
         full.set()
-        assert await receive(transport, 1) == [b"go"]  # and the ping is with trio-websocket
+        assert await receive(transport, 1) == [b"go"]  # trio-websocket has received the ping
         await wait_all_tasks_blocked(0.01)
         async with trio.open_nursery() as nursery:
             sent += [b"a" * 70_000, b"b"]
@@ -923,7 +925,7 @@ async def test_a_partial_direct_write_is_finished_before_anything_else(link: Lin
 
 
 class ScriptedSocket:
-    """One whose first reads give, or raise, what they are told to."""
+    """A socket whose first reads return the given bytes or raise the given errors."""
 
     def __init__(self, raw: Any, *given: bytes | OSError) -> None:
         self._raw, self.given = raw, [*given]
@@ -939,12 +941,12 @@ class ScriptedSocket:
 
 
 @only_direct
-async def test_a_socket_that_has_nothing_after_all_is_waited_for_again(link: Link) -> None:
+async def test_after_a_spurious_wake_up_the_link_waits_again(link: Link) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept()
-        await watched.wait()  # what comes with the handshake is not read here
-        await peer.say(frame(b"one"))
-        await peer.hear_all()
+        await watched.wait()  # bytes that arrive with the handshake are not read from this socket
+        await peer.send_bytes(frame(b"one"))
+        await peer.read_to_end()
 
     watched = trio.Event()
     async with link.open(script, close_timeout=SOON) as (transport, _peer):
@@ -955,42 +957,44 @@ async def test_a_socket_that_has_nothing_after_all_is_waited_for_again(link: Lin
 
 
 @only_direct
-async def test_what_is_here_of_a_large_message_is_read_at_one_look(link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_available_part_of_a_large_message_is_read_in_one_wake_up(
+    link: Link, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept()
         await watched.wait()
-        await peer.say(whole[READ_BYTES:])
-        await peer.hear_all()
+        await peer.send_bytes(whole[READ_BYTES:])
+        await peer.read_to_end()
 
-    async def look(raw: Any) -> None:
-        looks.append(raw)
+    async def count_wait(raw: Any) -> None:
+        waits.append(raw)
         await wait_readable(raw)
 
-    watched, wait_readable, looks = trio.Event(), fast.wait_readable, list[Any]()
+    watched, wait_readable, waits = trio.Event(), fast.wait_readable, list[Any]()
     text = b"x" * (READ_BYTES + 1000)
     whole = frame(text)
     async with link.open(script, close_timeout=SOON) as (transport, _peer):
         transport._socket = ScriptedSocket(transport._socket, whole[:READ_BYTES])
-        monkeypatch.setattr(fast, "wait_readable", look)
+        monkeypatch.setattr(fast, "wait_readable", count_wait)
         watched.set()
         assert await receive(transport, 1) == [text]
-        assert len(looks) == 1
+        assert len(waits) == 1
 
 
 @only_direct
-@pytest.mark.parametrize("first", [0x81, 0x01], ids=["behind a message", "behind a fragment"])
-async def test_a_reset_is_no_normal_end(link: Link, first: int) -> None:
+@pytest.mark.parametrize("first", [0x81, 0x01], ids=["after a message", "after a fragment"])
+async def test_a_reset_is_reported_as_broken(link: Link, first: int) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept()
         await watched.wait()
-        await peer.say(frame(b"whatever wakes the reader"))
-        await peer.hear_all()
+        await peer.send_bytes(frame(b"whatever wakes the reader"))
+        await peer.read_to_end()
 
     watched = trio.Event()
     text = b"x" * (READ_BYTES - 4)
     async with link.open(script, close_timeout=SOON) as (transport, _peer):
         whole = bytes((first, 126)) + len(text).to_bytes(2, "big") + text
-        # The kernel tells of a reset once, and after it of an end.
+        # The kernel reports a reset once, and after it the end of the stream.
         transport._socket = ScriptedSocket(transport._socket, whole, ConnectionResetError(), b"")
         watched.set()
         if first == 0x81:
@@ -1007,7 +1011,7 @@ async def test_an_empty_send_finishes_a_partial_direct_write(link: Link) -> None
         await peer.accept()
         await go_on.wait()
         while len(peer.texts()) < count:
-            assert await peer.hear()
+            assert await peer.read_chunk()
 
     go_on, count = trio.Event(), 0
     async with link.open(script, close_timeout=SOON) as (transport, peer):
@@ -1015,7 +1019,7 @@ async def test_an_empty_send_finishes_a_partial_direct_write(link: Link) -> None
             if transport.send_now(b"x" * 60_000):
                 count += 1
             else:
-                await peer.hear()
+                await peer.read_chunk()
         go_on.set()
         await transport.send([])
         assert not transport.unsent
@@ -1024,10 +1028,10 @@ async def test_an_empty_send_finishes_a_partial_direct_write(link: Link) -> None
 
 
 @only_direct
-async def test_what_is_not_sent_directly(link: Link) -> None:
+async def test_large_messages_and_messages_after_a_close_are_not_sent_directly(link: Link) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept()
-        await peer.hear_until(CloseConnection)
+        await peer.read_until(CloseConnection)
 
     async with link.open(script, close_timeout=SOON) as (transport, peer):
         assert not transport.send_now(b"x" * (1 << 17))
@@ -1037,17 +1041,17 @@ async def test_what_is_not_sent_directly(link: Link) -> None:
 
 
 @only_direct
-async def test_a_direct_write_overtakes_nobody_who_waits_for_the_gate(link: Link) -> None:
+async def test_a_direct_write_does_not_overtake_a_waiting_sender(link: Link) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept()
         while len(peer.texts()) < 2:
-            assert await peer.hear()
+            assert await peer.read_chunk()
 
     async with link.open(script, close_timeout=SOON) as (transport, peer), trio.open_nursery() as nursery:
         async with transport._gate:
             nursery.start_soon(transport.send, [b"first"])
             await wait_all_tasks_blocked()
-        # The gate is free, and the one who waited for it has not run yet.
+        # The gate is free, and the sender that waited for it has not run yet.
         assert not transport.send_now(b"second")
         assert not transport.send_joined_now([b"second"])
         await transport.send([b"second"])
@@ -1056,11 +1060,11 @@ async def test_a_direct_write_overtakes_nobody_who_waits_for_the_gate(link: Link
 
 
 @only_direct
-async def test_several_go_out_directly_in_one_write(link: Link) -> None:
+async def test_several_messages_are_sent_directly_in_one_write(link: Link) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept()
         while len(peer.texts()) < 3:
-            assert await peer.hear()
+            assert await peer.read_chunk()
 
     async with link.open(script, close_timeout=SOON) as (transport, peer):
         assert transport.send_joined_now([b"a", b"b", b"c"])
@@ -1072,10 +1076,10 @@ async def test_several_go_out_directly_in_one_write(link: Link) -> None:
 
 
 @pytest.mark.parametrize("link", ["stream", "tls", "plain"], indirect=True)
-async def test_where_no_direct_write_is_possible(link: Link) -> None:
+async def test_links_without_a_direct_socket_refuse_direct_writes(link: Link) -> None:
     async def script(peer: Peer) -> None:
         await peer.accept()
-        await peer.hear_until(CloseConnection)
+        await peer.read_until(CloseConnection)
 
     async with link.open(script, close_timeout=SOON) as (transport, _peer):
         assert not transport.send_now(b"x")
@@ -1085,7 +1089,7 @@ async def test_where_no_direct_write_is_possible(link: Link) -> None:
 
 @pytest.mark.parametrize("link", ["direct", "tls"], indirect=True)
 async def test_a_write_of_70_mb(link: Link) -> None:
-    """Counted, not parsed: wsproto would take longer than the rest of this file."""
+    """The bytes are counted, not parsed: wsproto would take longer than the rest of this file."""
     size = 70 << 20
     received = 0
 
@@ -1094,8 +1098,8 @@ async def test_a_write_of_70_mb(link: Link) -> None:
         await peer.accept()
         while received < size + 14:
             received += len(await peer.stream.receive_some(1 << 20))
-        await peer.say(frame(b"all"))
-        await silence(peer)
+        await peer.send_bytes(frame(b"all"))
+        await never_answer(peer)
 
     async with link.open(script, close_timeout=SOON) as (transport, _peer):
         await transport.send([b"x" * size])
@@ -1105,16 +1109,16 @@ async def test_a_write_of_70_mb(link: Link) -> None:
 
 @pytest.mark.parametrize("megabytes", [1, 5, 30])
 async def test_large_messages(link: Link, megabytes: int) -> None:
-    """Small ones before and behind them, a ping within the fragments of another, and the buffer used again."""
+    """With small messages around them, a ping between the fragments of one, and the buffer used again."""
     large = random.Random(megabytes).randbytes(megabytes << 19).hex().encode()
     other = large[::-1]
 
     async def script(peer: Peer) -> None:
         await peer.accept(frame(b"before"))
-        await peer.say(frame(large) + frame(b"between"))
-        await peer.say(frame(other[:1000], first=0x01) + frame(b"p", 0x9) + frame(other[1000:], first=0x80))
-        await peer.say(frame(other) + frame(b"behind"))
-        await peer.hear_until(Pong)
+        await peer.send_bytes(frame(large) + frame(b"between"))
+        await peer.send_bytes(frame(other[:1000], first=0x01) + frame(b"p", 0x9) + frame(other[1000:], first=0x80))
+        await peer.send_bytes(frame(other) + frame(b"behind"))
+        await peer.read_until(Pong)
 
     async with link.open(script, close_timeout=SOON) as (transport, peer):
         got = await receive(transport, 6)
@@ -1123,10 +1127,10 @@ async def test_large_messages(link: Link, megabytes: int) -> None:
     assert got == [b"before", large, b"between", other, other, b"behind"]
 
 
-# ── trio-websocket by itself ─────────────────────────────────────────────────────────────────────────────────────────
+# ── trio-websocket without our link ──────────────────────────────────────────────────────────────────────────────────
 
 
-async def connect_by_itself(address: str) -> None:
+async def connect_with_trio_websocket(address: str) -> None:
     async with trio.open_nursery() as nursery:
         stream = await trio.open_tcp_stream("127.0.0.1", parse_address(address).port)
         try:
@@ -1136,25 +1140,28 @@ async def connect_by_itself(address: str) -> None:
 
 
 @only_direct
-async def test_what_trio_websocket_does_by_itself(link: Link) -> None:
-    """The three behaviours that `upgraded.py` stands around. If one changes, that file can become simpler."""
+async def test_the_behaviours_of_trio_websocket_that_the_link_works_around(link: Link) -> None:
+    """Three behaviours that `connection.py` works around. If one changes, that file can become simpler."""
 
     async def never_answers_the_close(peer: Peer) -> None:
         await peer.accept()
-        await peer.hear_all()
+        await peer.read_to_end()
 
     async with link.serving(half_a_101) as (address, _peers):  # it waits for ever after EOF in the middle of the 101
         with trio.move_on_after(SOON) as scope:
-            await connect_by_itself(address)
+            await connect_with_trio_websocket(address)
         assert scope.cancelled_caught
-    async with link.serving(never_answers_the_close) as (address, _peers):  # it waits for ever for the answer
+    async with link.serving(never_answers_the_close) as (
+        address,
+        _peers,
+    ):  # it waits for ever for the answer to its close frame
         port = parse_address(address).port
         with trio.move_on_after(SOON) as scope:
             async with trio_websocket.open_websocket("127.0.0.1", port, "/", use_ssl=False):
                 pass
         assert scope.cancelled_caught
     async with link.serving(answering("403 Forbidden", b"Content-Length: 0\r\n\r\n")) as (address, _peers):
-        with pytest.raises(Exception, match=r".") as caught:  # out of the nursery, as a group
-            await connect_by_itself(address)
+        with pytest.raises(Exception, match=r".") as caught:  # its nursery wraps the error in a group
+            await connect_with_trio_websocket(address)
         assert not isinstance(caught.value, trio_websocket.ConnectionRejected)
         assert any(isinstance(leaf, trio_websocket.ConnectionRejected) for leaf in leaf_exceptions(caught.value))

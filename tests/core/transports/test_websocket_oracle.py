@@ -1,7 +1,7 @@
-"""The fast link and plain trio-websocket are told the same bytes, and must tell the same.
+"""The fast link and plain trio-websocket read the same bytes and must report the same.
 
-Compared are the messages before the end, the close code that the server sees, and who is said to have ended it; not the
-wording. The pipe, given the same texts, must bring the same ones.
+Compared are the messages before the end, the close code that the server receives, and which side ended the link; not
+the wording of errors. The pipe must deliver the same messages as the WebSocket.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def frame(payload: bytes, first: int = 0x81) -> bytes:
     return bytes([first, 126]) + length.to_bytes(2, "big") + payload
 
 
-async def hear_request(stream: trio.abc.Stream) -> bytes:
+async def read_request(stream: trio.abc.Stream) -> bytes:
     request = b""
     while not request.endswith(b"\r\n\r\n"):
         request += await stream.receive_some()
@@ -59,16 +59,16 @@ async def hear_request(stream: trio.abc.Stream) -> bytes:
 
 
 def cut(octets: bytes, places: Sequence[int]) -> list[bytes]:
-    """In pieces, cut at these places."""
+    """Cut the octets at these places; empty pieces are left out."""
     marks = [0, *sorted({place % (len(octets) + 1) for place in places}), len(octets)]
     return [octets[start:end] for start, end in pairwise(marks) if start < end]
 
 
 async def observe(kind: Any, octets: bytes, places: Sequence[int], *, direct: bool, ends: bool) -> Observed:
-    """What one link makes of the server's bytes: messages, the end, the close code at the server, the pongs there."""
+    """Run one link on the server's bytes; return messages, end, close code and pongs at the server."""
     messages: list[bytes] = []
     wire = Connection(ConnectionType.SERVER)
-    heard: list[Any] = []
+    received_events: list[Any] = []
     if direct:
         near, far = socket.socketpair()
         ours: Any = trio.SocketStream(trio.socket.from_stdlib_socket(near))
@@ -77,17 +77,17 @@ async def observe(kind: Any, octets: bytes, places: Sequence[int], *, direct: bo
         ours, theirs = memory_stream_pair()
 
     async def serve() -> None:
-        head = await hear_request(theirs)
-        with suppress(trio.BrokenResourceError):  # the client had enough; what it said is read all the same
+        head = await read_request(theirs)
+        with suppress(trio.BrokenResourceError):  # the client closed early; its bytes are still read below
             for piece in cut(head + octets, places):
                 await theirs.send_all(piece)
-                for _ in range(5):  # the other end has its turn: the pieces arrive as pieces
+                for _ in range(5):  # let the other end run, so that the pieces arrive one by one
                     await trio.lowlevel.checkpoint()
             if ends:
                 await theirs.send_eof()
         while data := await theirs.receive_some():
             wire.receive_data(bytes(data))
-            heard.extend(wire.events())
+            received_events.extend(wire.events())
 
     end: Any = None
     async with theirs, background_tasks() as nursery:
@@ -113,13 +113,18 @@ async def observe(kind: Any, octets: bytes, places: Sequence[int], *, direct: bo
         finally:
             await transport.aclose()
         await serving.wait()
-    codes = [event.code for event in heard if isinstance(event, CloseConnection)]
+    codes = [event.code for event in received_events if isinstance(event, CloseConnection)]
     if end == ("peer", "peer_closed", 1006):
-        codes = []  # it ended its half without a close frame, so what it is told is nobody's business
-    return messages, end, codes[0] if codes else None, [event.payload for event in heard if isinstance(event, Pong)]
+        codes = []  # the server ended its half without a close frame, so the code sent to it does not matter
+    return (
+        messages,
+        end,
+        codes[0] if codes else None,
+        [event.payload for event in received_events if isinstance(event, Pong)],
+    )
 
 
-def same(octets: bytes, places: Sequence[int], *, direct: bool = False, ends: bool = True) -> Observed:
+def assert_same(octets: bytes, places: Sequence[int], *, direct: bool = False, ends: bool = True) -> Observed:
     async def main() -> None:
         nonlocal result
         with trio.fail_after(30):
@@ -127,22 +132,22 @@ def same(octets: bytes, places: Sequence[int], *, direct: bool = False, ends: bo
             oracle = await observe(PlainWebSocketTransport, octets, places, direct=direct, ends=ends)
         assert fast[1:3] == oracle[1:3]
         if fast[1] == ("fault", 1009) and len(fast[0]) == len(oracle[0]) + 1:
-            # trio-websocket forgets the one message that waits when a later one is too large; the fast link does not.
+            # trio-websocket drops the message that waits when a later one is too large; the fast link keeps it.
             oracle[0].append(fast[0][-1])
         assert fast[0] == oracle[0]
-        # Of several pings in one wake-up the newest may be answered alone (RFC 6455, 5.5.3), in order.
+        # Of several pings in one wake-up, only the newest may be answered (RFC 6455, 5.5.3); pongs keep their order.
         answered = iter(oracle[3])
         assert all(pong in answered for pong in fast[3])
         result = fast
 
     result: Observed | None = None
-    # Over real sockets a mock clock would jump while bytes are on their way.
+    # Over real sockets a mock clock would jump while bytes are in transit.
     trio.run(main, clock=None if direct else MockClock(autojump_threshold=0))
     assert result is not None
     return result
 
 
-# ── what a server may say ────────────────────────────────────────────────────────────────────────────────────────────
+# ── what a server may send ───────────────────────────────────────────────────────────────────────────────────────────
 
 texts = st.one_of(
     st.text(max_size=40).map(lambda text: text.encode("utf-8", "ignore")),
@@ -212,55 +217,60 @@ streams = st.builds(
 
 
 @given(
-    said=streams,
+    stream_and_end=streams,
     places=st.lists(st.integers(0, 10_000), max_size=12),
     direct=st.booleans(),
     chance=st.random_module(),
 )
-@example(  # messages in one piece with the 101 were lost to the close behind them
-    said=(frame(b"1") + frame((1001).to_bytes(2, "big"), 0x88), False), places=[], direct=False, chance=random.Random(0)
+@example(  # messages between the 101 and a close frame in one chunk must not be lost
+    stream_and_end=(frame(b"1") + frame((1001).to_bytes(2, "big"), 0x88), False),
+    places=[],
+    direct=False,
+    chance=random.Random(0),
 )
-@example(said=(frame(b"1") + frame(b"x", 0x83), False), places=[], direct=True, chance=random.Random(0))
-@example(  # a close of the peer's that names a fault of ours was taken for our own finding
-    said=(frame((1002).to_bytes(2, "big"), 0x88), False), places=[], direct=False, chance=random.Random(0)
+@example(stream_and_end=(frame(b"1") + frame(b"x", 0x83), False), places=[], direct=True, chance=random.Random(0))
+@example(  # a close code of the peer that names our fault must not be taken for our own finding
+    stream_and_end=(frame((1002).to_bytes(2, "big"), 0x88), False), places=[], direct=False, chance=random.Random(0)
 )
-@example(said=(frame((1009).to_bytes(2, "big"), 0x88), False), places=[], direct=False, chance=random.Random(0))
-def test_the_same_for_all_that_a_server_may_say(
-    said: tuple[bytes, bool], places: list[int], direct: bool, chance: random.Random
+@example(
+    stream_and_end=(frame((1009).to_bytes(2, "big"), 0x88), False), places=[], direct=False, chance=random.Random(0)
+)
+def test_both_links_agree_on_any_stream_of_a_server(
+    stream_and_end: tuple[bytes, bool], places: list[int], direct: bool, chance: random.Random
 ) -> None:
-    octets, ends = said
-    same(octets, places, direct=direct, ends=ends)
+    octets, ends = stream_and_end
+    assert_same(octets, places, direct=direct, ends=ends)
 
 
 @pytest.mark.parametrize("direct", [True, False])
 @pytest.mark.parametrize("octets", FAULTS, ids=range(len(FAULTS)))
-def test_each_fault_by_itself(octets: bytes, direct: bool) -> None:
-    messages, end, code, _pongs = same(frame(b"1") + octets, [], direct=direct, ends=False)
+def test_both_links_agree_on_each_single_fault(octets: bytes, direct: bool) -> None:
+    messages, end, code, _pongs = assert_same(frame(b"1") + octets, [], direct=direct, ends=False)
     assert messages in ([b"1"], [b"1", b"x"])
     assert end == ("fault", code)
 
 
 PLAIN_STREAM = frame(b"first") + frame(b"p", 0x89) + frame(b"se", 0x01) + frame(b"cond", 0x80) + frame(b"x" * 130)
 HEAD = 129
-"""How long the answer to the handshake is."""
+"""Bytes: the length of the server's reply to the handshake."""
 
 
 @pytest.mark.parametrize("ending", [b"", frame((1001).to_bytes(2, "big"), 0x88), frame(b"\xff"), frame(b"x")[:2]])
-def test_every_split_of_the_101_and_of_what_follows(ending: bytes) -> None:
+def test_every_split_of_the_101_and_the_following_frames(ending: bytes) -> None:
     octets = PLAIN_STREAM + ending
     for place in range(1, HEAD + len(octets)):
-        messages, *_rest = same(octets, [place], ends=len(ending) < 3)
+        messages, *_rest = assert_same(octets, [place], ends=len(ending) < 3)
         assert messages == [b"first", b"second", b"x" * 130]
 
 
-def test_every_byte_on_its_own() -> None:
-    messages, *_rest = same(PLAIN_STREAM, range(1, 1000))
+def test_a_stream_that_arrives_byte_by_byte() -> None:
+    messages, *_rest = assert_same(PLAIN_STREAM, range(1, 1000))
     assert messages == [b"first", b"second", b"x" * 130]
 
 
 @pytest.mark.parametrize("place", range(0, HEAD, 7))
 def test_an_end_in_the_middle_of_the_101(place: int) -> None:
-    """The peer's half of the stream ends there; neither link waits for its deadline."""
+    """The server's half of the stream ends there; neither link waits for its handshake timeout."""
 
     async def main() -> None:
         for kind in (FastWebSocketTransport, PlainWebSocketTransport):
@@ -272,7 +282,7 @@ def test_an_end_in_the_middle_of_the_101(place: int) -> None:
 
                 @nursery.start_soon
                 async def _(theirs: Any = theirs) -> None:
-                    await theirs.send_all((await hear_request(theirs))[:place])
+                    await theirs.send_all((await read_request(theirs))[:place])
                     await theirs.send_eof()
 
                 with pytest.raises(DiscoveryError) as caught:
@@ -291,9 +301,9 @@ def test_an_end_in_the_middle_of_the_101(place: int) -> None:
     places=st.lists(st.integers(0, 10_000), max_size=12),
     chance=st.random_module(),
 )
-def test_the_pipe_brings_the_same_texts(messages: list[str], places: list[int], chance: random.Random) -> None:
+def test_the_pipe_delivers_the_same_messages(messages: list[str], places: list[int], chance: random.Random) -> None:
     octets = [message.encode() for message in messages]
-    got, *_rest = same(b"".join(map(frame, octets)), places)
+    got, *_rest = assert_same(b"".join(map(frame, octets)), places)
     reader = PipeReader(LIMIT)
     piped = [text for piece in cut(b"".join(each + b"\0" for each in octets), places) for text in reader.feed(piece)]
     assert got == piped == octets
