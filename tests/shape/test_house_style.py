@@ -44,6 +44,8 @@ TESTS = [path for folder in ("tests", "tools") for path in sorted((ROOT / folder
 CITATION = re.compile(r"docs/cdp/[\w.-]+?\.md")
 TEST_CITATION = re.compile(r"\(((?:tests|docs|tools)/[\w./-]+?\.(?:py|md))\)")
 NOTES = re.compile(r"#.*\b(TODO|FIXME|XXX|HACK)\b")
+STRUCTS = {"Struct", "Event", "Result", "SessionOpened"}
+"""The bases of structs."""
 HOME = re.compile(r"/(?:home|root|Users|work)/\w+")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -262,3 +264,21 @@ def test_the_first_line_of_a_docstring_is_short(path: Path) -> None:
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     texts = [ast.get_docstring(node) or "" for node in ast.walk(tree(path)) if isinstance(node, documented)]
     assert [line for text in texts if len(line := text.partition("\n")[0]) > LONGEST_SUMMARY] == []
+
+
+def test_values_are_frozen_and_keyword_only() -> None:
+    """Every msgspec struct and attrs value of a `sansio` folder: one look at the source, not one test per class."""
+    wrong: list[str] = []
+    for path in CODE:
+        if "sansio" not in path.parts:
+            continue
+        for node in ast.walk(tree(path)):
+            if not isinstance(node, ast.ClassDef):
+                continue
+            options = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+            is_struct = any(ast.unparse(base).rpartition(".")[2] in STRUCTS for base in node.bases)
+            if is_struct and {options.get("frozen"), options.get("kw_only")} != {"True"}:
+                wrong.append(f"{name_of(path)}: {node.name}")
+            decorators = [ast.unparse(each) for each in node.decorator_list]
+            wrong += [f"{name_of(path)}: {node.name}" for each in decorators if each.startswith("attrs.define")]
+    assert wrong == []

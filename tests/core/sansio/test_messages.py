@@ -525,18 +525,6 @@ def test_a_typed_command_is_recognised_by_its_members() -> None:
     assert not isinstance("Page.navigate", TypedCommand)
 
 
-def test_messages_are_frozen() -> None:
-    for message in (
-        decode(b'{"method":"M.m"}'),
-        decode(b'{"id":1,"result":{}}'),
-        decode(b'{"id":1,"error":{}}'),
-        decode(b'{"error":{}}'),
-        decode(b""),
-    ):
-        with pytest.raises(AttributeError):
-            message.session_id = SessionId("S")  # type: ignore[misc, union-attr]
-
-
 def test_decoders_raise_the_listed_errors() -> None:
     with pytest.raises(DECODE_ERRORS):
         messages.decode_event(b"nonsense")

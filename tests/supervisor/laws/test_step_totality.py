@@ -357,7 +357,7 @@ class Fold:
         due = next_deadline(state)
         assert due is None or due.at > self.seen or state.link.phase == "stopped", "a deadline has passed already"
         assert due is None or math.isfinite(due.at)
-        assert sorted(tuple(entries(state.deadlines))) == list(tuple(entries(state.deadlines)))
+        assert sorted(entries(state.deadlines)) == list(entries(state.deadlines))
         assert {key: at for at, key, _ in tuple(entries(state.deadlines))} == dict(state.deadline_of)
         assert all(number == 1 for number in self.answered.values()), "a request was answered twice"
         limits = state.limits

@@ -64,14 +64,6 @@ def test_an_input_has_its_moment_and_the_generation_of_its_link(kind: type) -> N
             kind(**given)
 
 
-@pytest.mark.parametrize("kind", REQUIRED)
-def test_an_input_is_frozen(kind: type) -> None:
-    made = minimal(kind)
-    with pytest.raises(AttributeError):
-        made.generation = 3
-    assert made == minimal(kind)
-
-
 def test_an_instant_is_frozen_and_its_wall_time_is_optional() -> None:
     """Decisions use `mono`; without a wall clock `wall` is 0."""
     assert Instant(mono=3.0).wall == 0.0

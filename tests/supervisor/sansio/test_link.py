@@ -225,9 +225,9 @@ def test_each_failure_waits_longer_and_an_outage_is_logged_only_at_its_beginning
     waits, lines = [], []
     for _ in range(4):
         transition = down_at(now, state)
-        waits.append(tuple(entries(transition.state.deadlines))[0][0] - now)
+        waits.append(next(iter(entries(transition.state.deadlines)))[0] - now)
         lines.append([each.level for each in effects_of(transition, Note)])
-        now = tuple(entries(transition.state.deadlines))[0][0]
+        now = next(iter(entries(transition.state.deadlines)))[0]
         state = redialled_at(now, transition.state).state
     assert (waits, lines) == ([1.0, 2.0, 3.0, 3.0], [["warning"], [], [], []])
     last = down_at(now, state)

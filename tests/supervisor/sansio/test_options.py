@@ -273,13 +273,6 @@ def test_the_json_of_reconnect_is_complete() -> None:
 # ── all options ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("option", [Policy(), Scope(), Reconnect(), Limits()])
-def test_an_option_is_frozen(option: Any) -> None:
-    name = attrs.fields(type(option))[0].name
-    with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        setattr(option, name, None)
-
-
 def test_every_limit_is_positive_and_finite() -> None:
     limits = attrs.asdict(Limits())
     assert all(0 < value < math.inf for value in limits.values())

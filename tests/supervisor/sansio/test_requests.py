@@ -67,17 +67,6 @@ def test_the_type_of_every_field_is_checked() -> None:
     assert fields == {(kind, name) for kind, name, _, _ in WRONG}
 
 
-@pytest.mark.parametrize("kind", RIGHT)
-def test_a_request_is_a_value(kind: type) -> None:
-    request = kind(**RIGHT[kind])
-    assert request == kind(**RIGHT[kind])
-    with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        setattr(request, attrs.fields(kind)[0].name, "other")
-    for positional in RIGHT[kind].values():
-        with pytest.raises(TypeError):
-            kind(positional)
-
-
 def test_the_optional_fields_of_a_request_have_defaults() -> None:
     assert RespondToDialog(action="accept") == RespondToDialog(action="accept", prompt_text=None, dialog_id=None)
     assert Call(method="Page.enable") == Call(

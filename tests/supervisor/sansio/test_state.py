@@ -200,13 +200,6 @@ def test_fields_that_are_not_given_are_empty(record: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
-def test_every_record_is_frozen(record: Any) -> None:
-    for name in type(record).__annotations__:
-        with pytest.raises(AttributeError):
-            setattr(record, name, None)
-
-
 def test_a_change_of_one_page_shares_the_others() -> None:
     """The ten-thousandth page costs no more than the tenth."""
     first, second = Page(id=T, number=1), Page(id=TargetId("U"), number=2)
