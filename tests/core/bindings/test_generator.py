@@ -157,7 +157,7 @@ def test_two_files_become_a_package(run: Run, two_files: tuple[Path, Path], tmp_
 
 
 def test_the_same_source_gives_the_same_bytes(run: Run, two_files: tuple[Path, Path], tmp_path: Path) -> None:
-    """In any folder, process, locale and hash order; the order of the files changes only the order of names."""
+    """In any folder, process, locale and hash order; another file order only changes the order of names."""
     assert run(*two_files, "--out", tmp_path / "one")[0] == 0
     elsewhere = tmp_path / "elsewhere"
     (elsewhere / "cdp_core").mkdir(parents=True)  # ruff would treat the package as first-party if it looked here

@@ -1,4 +1,4 @@
-"""The strict and the loose reader agree on any JSON that a peer can send; neither raises or loses any of it.
+"""The strict and the loose reader agree on any JSON from a peer; neither raises or loses any of it.
 
 Bytes, such as an event's params, are read by the strict reader, and by the loose reader if the strict one declines. A
 dict, made by any JSON decoder, is read by the loose reader alone.
@@ -313,7 +313,10 @@ def test_a_lone_surrogate_is_kept_and_is_not_drift() -> None:
 # ── deep nesting ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 LEVELS = 100
-"""Levels of nested values. A browser stops at 300 levels of JSON, which are 150 levels of arrays of objects."""
+"""Levels of nested values.
+
+A browser stops at 300 levels of JSON, which are 150 levels of arrays of objects.
+"""
 
 
 def node(children: list[dict[str, Any]]) -> dict[str, Any]:
@@ -456,7 +459,7 @@ def test_a_twin_of_a_circle_can_be_used_while_another_thread_makes_the_rest(monk
 
 
 def circular_domain(name: str) -> Any:
-    """Make a domain in which A contains B, B contains C, and C contains A; each also has a list of another."""
+    """Make a domain in which A contains B, B contains C, C contains A; each also has a list of another."""
     module = ModuleType(f"bindings_test_{name}")
     sys.modules[module.__name__] = module
     objects = {

@@ -31,7 +31,7 @@ def read(**domain: object) -> Table:
 
 
 def type_of(item: Json, *more: Json) -> str:
-    """Return the table's text for a field's type; the types T (string), E (enumeration) and O (object) exist."""
+    """Return the table's text for a field's type; T (string), E (enumeration) and O (object) are types."""
     known = [
         {"id": "T", "type": "string"},
         {"id": "E", "type": "string", "enum": ["x"]},

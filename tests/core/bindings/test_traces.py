@@ -30,7 +30,7 @@ TRACES = sorted((Path(__file__).parents[2] / "traces").glob("*.jsonl"))
 EXPLAINED: dict[str, tuple[dict[str, dict[str, int]], str]] = {
     "wire_errors": ({"unknown_fields": {"Target.getTargets.zzz": 1}}, "extra params ignored"),
 }
-"""Drift of a recording (here its client sent an invented parameter), and the words of its notes that explain it."""
+"""Drift of a recording (its client sent an invented parameter), and the words of its notes on it."""
 
 
 @attrs.frozen
@@ -67,7 +67,7 @@ def items_in(path: Path) -> Iterator[TraceItem]:
 
 
 def messages_of(record: MessageRecord, torn: defaultdict[str, bytes]) -> list[dict[str, Any]]:
-    """Return the objects of one record; a sent text that is not JSON is garbage or a piece of a pipe's stream."""
+    """Return the objects of one record; a sent text that is not JSON is garbage or a piece of a pipe."""
     try:
         found = [json.loads(record.text)]
     except ValueError:

@@ -1,4 +1,4 @@
-"""The pipe link against small child programs: messages, failed starts, ends, and no leaked process or file."""
+"""The pipe link against small programs: messages, failed starts, ends, no leaked process or file."""
 
 from __future__ import annotations
 
@@ -675,7 +675,7 @@ async def test_the_exception_of_the_body_is_not_wrapped() -> None:
 
 
 async def test_a_cancelled_body_still_ends_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even a program that exits only once its standard error is read, while the scope around it is cancelled."""
+    """Even a program that exits only once its standard error is read, while the caller is cancelled."""
     monkeypatch.setattr(pipe, "TERMINATE_TIMEOUT", 0.1)
     code = "say(b'1'); list(texts()); sys.stderr.write('x' * 1_000_000); sys.exit(9)"
     with trio.CancelScope() as scope:

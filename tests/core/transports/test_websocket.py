@@ -687,7 +687,7 @@ async def test_a_protocol_fault_is_reported_and_ends_the_link(link: Link, octets
 @pytest.mark.parametrize("rest", ["", '{"id":7,"res', '{"id":7,"result":{"a":"' + "x" * 64])
 @pytest.mark.parametrize("hangs_up", [False, True])
 async def test_a_message_above_the_limit_reports_its_command_id(link: Link, rest: str, hangs_up: bool) -> None:
-    """The id is read from the first bytes of the message, with the header or after it, as far as they arrived."""
+    """The id is read from the first bytes of the message, which may arrive with the header or after it."""
 
     async def script(peer: Peer) -> None:
         await peer.accept(b"\x81\x7f" + (1 << 40).to_bytes(8, "big"))
