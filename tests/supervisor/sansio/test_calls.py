@@ -102,6 +102,14 @@ def test_a_call_that_waits_in_vain_ends_at_once_with_the_reason(happens: Any, er
     assert not fold.state.waiting_calls
 
 
+def test_a_call_that_has_no_route_is_answered_at_once_and_not_kept() -> None:
+    fold = folded_machine.with_tree("A")
+    request_id = call(fold, frame_id="X")
+    assert type(error_of(fold, request_id)) is UnknownFrame
+    assert not fold.all_sent(EVAL)
+    assert not fold.state.calls
+
+
 def test_a_call_that_waits_during_dialogs_also_waits_for_its_frame() -> None:
     fold, _ = call_waiting_for_context(when_blocked="wait")
     fold.opening()
