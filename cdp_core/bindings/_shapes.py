@@ -1,7 +1,7 @@
 """The types of the protocol: how each is read from JSON, shown, and written as JSON.
 
 A `Shape` is one type; a `Spec` is one object type, with its fields. Two readers exist, and they agree
-(tests/core/bindings/test_rungs.py):
+(tests/core/bindings/test_strict_and_loose_readers.py):
 
 * the strict one (`_strict.py`): the bytes go straight into a record, in C; a text that does not fit exactly is
   declined;

@@ -93,13 +93,13 @@ class Fold:
         """Open a session below the session `of`, with its `Target.attachedToTarget`; return its id."""
         made = self.opens(target, type, session=session or f"s-{target}", parent=of)
         shown = {"targetId": target, "type": type, **info}
-        self.says("Target.attachedToTarget", on=of, sessionId=made, targetInfo=shown, waitingForDebugger=False)
+        self.event("Target.attachedToTarget", on=of, sessionId=made, targetInfo=shown, waitingForDebugger=False)
         return made
 
     def detach(self, session: str, reason: str = "detached") -> Fold:
         return self._fed(SessionClosed, session_id=SessionId(session), reason=reason)
 
-    def says(self, method: str, on: str | None = None, **params: Any) -> Fold:
+    def event(self, method: str, on: str | None = None, **params: Any) -> Fold:
         """Feed an event of the browser on a session."""
         return self._fed(BrowserEvent, event=event_of(method, params, on))
 
@@ -144,11 +144,11 @@ class Fold:
     def opening(self, frame: str = "P", *, type: str = "confirm", native: bool = True, **params: Any) -> str:
         """Open a dialog of a frame of page `P`; return the dialog's id."""
         named = {"frameId": frame, "type": type, "hasBrowserHandler": native, **params}
-        self.says("Page.javascriptDialogOpening", on="s-P", **named)
+        self.event("Page.javascriptDialogOpening", on="s-P", **named)
         return f"d-{self.state.last_dialog}"
 
     def closing(self, frame: str = "P", **params: Any) -> Fold:
-        return self.says("Page.javascriptDialogClosed", on="s-P", frameId=frame, **{"result": False, **params})
+        return self.event("Page.javascriptDialogClosed", on="s-P", frameId=frame, **{"result": False, **params})
 
     def dialog(self, dialog_id: str) -> Dialog:
         """Return a dialog of the state, over or not."""
@@ -205,7 +205,7 @@ class Fold:
                 made[frame.parent_frame_id][frame.frame_id] = made[frame.frame_id]
         return {} if page.tree is None else {page.tree.frame_id: made[page.tree.frame_id]}
 
-    def because(self) -> list[str]:
+    def deadline_reasons(self) -> list[str]:
         """Return the reasons of all deadlines, the next one first."""
         return [why for _, _, why in tuple(entries(self.state.deadlines))]
 
@@ -223,12 +223,12 @@ def with_tree(*nodes: str, **options: Any) -> Fold:
     return fold.reply("Page.getFrameTree", {"frameTree": tree_of("P", *nodes)}, on="s-P")
 
 
-def called(fold: Fold, method: str = "Runtime.evaluate", **named: Any) -> int:
+def call(fold: Fold, method: str = "Runtime.evaluate", **named: Any) -> int:
     """Make a call; return its request id."""
     return fold.ask(Call(method=method, **named))
 
 
-def error(fold: Fold, request_id: int) -> Any:
+def error_of(fold: Fold, request_id: int) -> Any:
     """Return the error that answered a request."""
     return fold.answers[request_id].error
 

@@ -61,7 +61,7 @@ class NaiveClient:
         return self._written()
 
     def ask(self, question: Any) -> list[bytes]:
-        """Send the command `[target type, method, params]` on the first session of that type; None is the root session.
+        """Send `[target type, method, params]` on the first session of that type; None is the root session.
 
         `Target.detachFromTarget` is sent on the parent session and detaches that first session.
         """

@@ -1,4 +1,6 @@
-"""A web server as a program of its own: `python page_server.py` prints its port and serves until its input ends.
+"""A web server as a program of its own.
+
+`python page_server.py` prints its port and serves until its input ends.
 
 With the path of a file that contains a key and its certificate as its argument it serves over TLS.
 

@@ -48,14 +48,14 @@ class PlainWebSocketTransport(WebSocketTransport):
         return [message.encode()]
 
     async def close_politely(self, websocket: trio_websocket.WebSocketConnection, code: int) -> None:
-        """Send the close frame that trio-websocket omits: it takes a violation that it found for the peer's close."""
+        """Send the close frame that trio-websocket omits: it takes a violation for the peer's close."""
         if isinstance(self._ended, RemoteProtocolError) and self.close_code_sent is None and code in (1002, 1007):
             await self.write(b"\x88\x82\0\0\0\0" + code.to_bytes(2, "big"))
         await super().close_politely(websocket, code)
 
 
 def _fault(code: int, limit: int) -> Violation:
-    """Return the violation that trio-websocket found; it reports neither size nor beginning of a large message."""
+    """Return trio-websocket's violation; it reports neither size nor beginning of a large message."""
     if code == 1009:
         text = f"a message is above the limit of {limit} (raise max_message_bytes to receive it)"
         return Violation(code=code, what="too_big", text=text)

@@ -1,4 +1,6 @@
-"""JSON that fits the protocol exactly, and JSON that does not, for every item of every domain, from the tables alone.
+"""JSON that fits the protocol exactly, and JSON that does not, made from the tables alone.
+
+It covers every item of every domain.
 
 A `random.Random` makes every choice. A property passes the one that Hypothesis draws (`st.randoms()`), so that examples
 shrink; a sweep over all items passes one seeded with the item's name, so that it is the same on every run.

@@ -49,7 +49,7 @@ class WatchedDirect(Watched):
 
 
 class ScriptedBrowser:
-    """A browser that replies by `rules`, from a method to a function of the command, and otherwise not at all.
+    """A browser that replies only by `rules`, a map from methods to functions of the command.
 
     While `stalled` is true it takes no bytes; `breaks_next_write` makes the next direct write raise.
     """

@@ -1,4 +1,4 @@
-"""A small correct client, and variants that are each wrong in one point: the tests of the fuzz kit run them.
+"""A small correct client, and variants with one mistake each, for the tests of the fuzz kit.
 
 The correct client is what a careful reader of the facts would write in an afternoon: one table of commands with one
 sequence of ids per connection, sessions as a tree, frames rebuilt from events and `getFrameTree`, dialogs by session
@@ -522,7 +522,7 @@ class TidiesUpEndedSessions(RightClient):
 
 
 class KeepsFramesOnNavigation(RightClient):
-    """Keeps child frames at a navigation, and waits for a `Page.frameDetached` that does not come (fact 9)."""
+    """Keeps child frames at a navigation: it waits for a `Page.frameDetached` that is never sent (fact 9)."""
 
     law = "page-enable-replays-no-frames"
 

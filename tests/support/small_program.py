@@ -1,4 +1,4 @@
-"""A CDP client as a program, on the standard library alone, with a misbehaviour that its second argument selects.
+"""A CDP client program on the standard library alone; its second argument selects a misbehaviour.
 
     python small_program.py ws://127.0.0.1:1234/devtools/browser/… well
 

@@ -25,7 +25,7 @@ from cdp_supervisor.sansio.transition import Transition
 from support import folded_machine
 
 EVAL, NAVIGATE = "Runtime.evaluate", "Page.navigate"
-call, error_of = folded_machine.called, folded_machine.error
+call, error_of = folded_machine.call, folded_machine.error_of
 
 
 def on_a_page(**options: Any) -> Any:
@@ -60,7 +60,7 @@ def call_waiting_for_context(**named: Any) -> tuple[Any, int]:
 
 def report_context(fold: Any, frame: str = "A") -> None:
     made = {"uniqueId": "1.1", "auxData": {"frameId": frame, "isDefault": True}}
-    fold.says("Runtime.executionContextCreated", on="s-P", context=made)
+    fold.event("Runtime.executionContextCreated", on="s-P", context=made)
 
 
 def test_a_call_waits_for_the_execution_context_of_its_frame() -> None:
@@ -83,11 +83,11 @@ def test_a_call_waits_no_longer_once_its_frame_has_its_own_session() -> None:
 @pytest.mark.parametrize(
     ("happens", "error_type"),
     [
-        (lambda fold: fold.says("Page.frameDetached", on="s-P", frameId="A", reason="remove"), UnknownFrame),
+        (lambda fold: fold.event("Page.frameDetached", on="s-P", frameId="A", reason="remove"), UnknownFrame),
         (lambda fold: fold.down(), ConnectionLost),
         (lambda fold: fold.detach("s-P"), ConnectionLost),
         (lambda fold: fold.opening(), BlockedByDialog),
-        (lambda fold: fold.says("Inspector.targetCrashed", on="s-P"), TargetCrashed),
+        (lambda fold: fold.event("Inspector.targetCrashed", on="s-P"), TargetCrashed),
         (lambda fold: fold.ask(Stop()), SupervisorStopped),
     ],
 )
@@ -190,7 +190,7 @@ def test_the_end_of_a_blocked_call_can_be_awaited_before_it_comes() -> None:
     fold.reply(EVAL, {"ok": 1})
     assert fold.answers[request_id].value == {"ok": 1}
     assert not fold.state.calls
-    assert not any("awaited" in each for each in fold.because())
+    assert not any("awaited" in each for each in fold.deadline_reasons())
 
 
 def test_a_wait_that_times_out_leaves_the_call_open() -> None:
@@ -207,7 +207,7 @@ def test_a_wait_without_a_timeout_has_no_deadline_and_a_negative_timeout_is_refu
     fold, _ = blocked_by_dialog()
     assert isinstance(error_of(fold, fold.ask(AwaitCall(call_id="c-1", timeout=-1.0))), InvalidArgument)
     fold.ask(AwaitCall(call_id="c-1"))
-    assert not any("awaited" in each for each in fold.because())
+    assert not any("awaited" in each for each in fold.deadline_reasons())
 
 
 def test_a_cancelled_wait_does_not_time_out() -> None:
@@ -427,7 +427,7 @@ def test_a_probe_is_sent_only_for_a_call_with_a_timeout_that_the_renderer_answer
     """The browser itself answers the other methods, so a probe of the renderer would prove nothing."""
     fold = on_a_page()
     call(fold, **named)
-    assert not any("still unanswered" in each for each in fold.because())
+    assert not any("still unanswered" in each for each in fold.deadline_reasons())
     fold.passes(29.0)
     assert probes(fold) == []
 
@@ -458,9 +458,9 @@ def test_no_probe_is_sent_once_the_call_is_answered_blocked_or_cancelled() -> No
 def test_an_ended_call_has_no_deadline() -> None:
     fold = on_a_page()
     call(fold)
-    assert any("still unanswered" in each for each in fold.because())
+    assert any("still unanswered" in each for each in fold.deadline_reasons())
     fold.reply(EVAL)
-    assert fold.because() == []
+    assert fold.deadline_reasons() == []
 
 
 def test_a_renderer_without_a_session_gets_no_probe() -> None:
@@ -560,7 +560,7 @@ def test_a_renderer_that_is_gone_is_no_longer_busy(method: str) -> None:
     if method == "link":
         fold.down()
     elif method:
-        fold.says(method, on="s-P")
+        fold.event(method, on="s-P")
     else:
         fold.detach("s-P")
     assert not fold.page().busy_sessions
@@ -579,7 +579,7 @@ def test_a_busy_frame_makes_its_page_busy_and_no_other_frame() -> None:
 
 def test_the_timeout_of_a_call_names_that_its_page_is_gone() -> None:
     fold, request_id = unanswered_call()
-    fold.says("Target.targetDestroyed", targetId="P").passes(2.0)
+    fold.event("Target.targetDestroyed", targetId="P").passes(2.0)
     assert error_of(fold, request_id).health is None
     assert "its page is gone" in str(error_of(fold, request_id))
 

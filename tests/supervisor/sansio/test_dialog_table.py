@@ -111,7 +111,7 @@ APPLY: Final[dict[str, Callable[[Any], Any]]] = {
     "superseded": open_another,
     "session_lost": lambda fold: fold.detach("s-P"),
     "page_replies": lambda fold: fold.reply("Runtime.evaluate"),
-    "target_gone": lambda fold: fold.says("Target.targetDestroyed", targetId="P"),
+    "target_gone": lambda fold: fold.event("Target.targetDestroyed", targetId="P"),
     "due": lambda fold: fold.passes(300.0),
 }
 

@@ -45,7 +45,7 @@ def test_an_open_dialog_is_shown_with_the_texts_of_the_page() -> None:
 
 def test_an_opening_without_params_is_an_alert_of_the_page() -> None:
     fold = on_a_page()
-    fold.says("Page.javascriptDialogOpening", on="s-P")
+    fold.event("Page.javascriptDialogOpening", on="s-P")
     (shown,) = fold.pending()
     assert (shown.frame_id, shown.type) == ("P", "alert")
 
@@ -154,7 +154,7 @@ def test_each_phase_of_an_answer_has_its_own_deadline() -> None:
     assert not fold.dialog(dialog).closed_by
     fold.passes(1.0)
     assert fold.end_of(dialog) == ("remote", "unconfirmed")
-    assert not any("dialog" in each for each in fold.because())
+    assert not any("dialog" in each for each in fold.deadline_reasons())
 
 
 def test_a_second_closed_event_of_a_frame_belongs_to_no_dialog() -> None:
@@ -207,7 +207,7 @@ def test_an_error_without_a_refusal_of_the_browser_has_no_code() -> None:
     fold = on_a_page()
     fold.opening()
     first, second = fold.respond(), fold.respond()
-    fold.says("Target.targetDestroyed", targetId="P")
+    fold.event("Target.targetDestroyed", targetId="P")
     assert [fold.answers[request_id].error.code for request_id in (first, second)] == [None, None]
 
 
@@ -217,7 +217,7 @@ def test_a_refused_answer_to_an_ended_dialog_changes_nothing(gone: str) -> None:
     dialog = fold.opening()
     fold.respond()
     if gone == "the page":
-        fold.says("Target.targetDestroyed", targetId="P")
+        fold.event("Target.targetDestroyed", targetId="P")
     else:
         fold.closing(result=False)  # our answer was accept: another client closed it
     before = fold.dialog(dialog)
@@ -268,7 +268,7 @@ def test_a_closed_event_of_an_unseen_dialog_changes_no_windowless_or_closed_dial
 def test_a_closed_event_without_a_frame_belongs_to_the_only_dialog() -> None:
     fold = on_a_page()
     dialog = fold.opening()
-    fold.says("Page.javascriptDialogClosed", on="s-P")
+    fold.event("Page.javascriptDialogClosed", on="s-P")
     assert fold.end_of(dialog) == ("remote", "closed_elsewhere")
 
 
@@ -288,7 +288,7 @@ def test_a_reply_to_an_answer_on_a_gone_page_changes_nothing() -> None:
     fold = on_a_page()
     fold.opening()
     request_id = fold.respond()
-    fold.says("Target.targetDestroyed", targetId="P")
+    fold.event("Target.targetDestroyed", targetId="P")
     before = fold.state.departed
     fold.reply(HANDLE)
     assert fold.state.departed == before
@@ -359,7 +359,7 @@ def test_a_held_dialog_is_released_when_the_older_one_ends() -> None:
     fold.opening("F", type="alert")
     fold.opening("P")
     assert fold.dialog("d-2").phase == "open"
-    fold.says("Page.frameDetached", on="s-P", frameId="F", reason="remove")
+    fold.event("Page.frameDetached", on="s-P", frameId="F", reason="remove")
     assert fold.dialog("d-2").phase == "answering"
     assert not fold.dialog("d-2").held
 
@@ -370,7 +370,7 @@ def test_a_held_dialog_is_not_released_when_a_newer_one_ends() -> None:
     fold.opening("P", type="alert")
     fold.opening("F")
     fold.opening("G")
-    fold.says("Page.frameDetached", on="s-P", frameId="G", reason="remove")
+    fold.event("Page.frameDetached", on="s-P", frameId="G", reason="remove")
     assert fold.end_of("d-3") == ("remote", "frame_gone")
     assert fold.dialog("d-2").held
     assert not fold.all_sent(HANDLE)
@@ -533,7 +533,7 @@ def test_a_reply_of_another_process_does_not_end_an_unanswerable_dialog() -> Non
     fold.opening("P")
     fold.respond()
     fold.passes(5.0)
-    fold.says("Inspector.targetReloadedAfterCrash", on="s-F")
+    fold.event("Inspector.targetReloadedAfterCrash", on="s-F")
     fold.reply("Page.getFrameTree", {}, on="s-F")
     assert fold.pending()[0].why == "unseen"
 
@@ -565,14 +565,14 @@ def test_an_unanswerable_dialog_is_orphaned_with_its_link_and_keeps_its_deadline
 def test_the_dialog_of_a_removed_frame_has_ended() -> None:
     fold = with_frame()
     dialog = fold.opening("F")
-    fold.says("Page.frameDetached", on="s-P", frameId="F", reason="remove")
+    fold.event("Page.frameDetached", on="s-P", frameId="F", reason="remove")
     assert fold.end_of(dialog) == ("remote", "frame_gone")
 
 
 def test_the_removal_of_a_frame_ends_no_dialog_of_another_frame() -> None:
     fold = with_frame()
     fold.opening("P")
-    fold.says("Page.frameDetached", on="s-P", frameId="F", reason="remove")
+    fold.event("Page.frameDetached", on="s-P", frameId="F", reason="remove")
     assert fold.pending()[0].answerable
 
 
@@ -580,7 +580,7 @@ def test_the_navigation_of_a_frame_does_not_end_its_dialog() -> None:
     """The frame may only have moved to another process, with the dialog still open in the old one."""
     fold = folded_machine.with_tree("A")
     fold.opening("A", native=False)
-    fold.says("Page.frameNavigated", on="s-P", frame={"id": "A", "parentId": "P"}, type="Navigation")
+    fold.event("Page.frameNavigated", on="s-P", frame={"id": "A", "parentId": "P"}, type="Navigation")
     assert fold.pending()[0].answerable
 
 
@@ -589,7 +589,7 @@ def test_an_answered_dialog_of_a_removed_frame_is_credited() -> None:
     dialog = fold.opening("F")
     fold.respond()
     fold.reply(HANDLE)
-    fold.says("Page.frameDetached", on="s-P", frameId="F", reason="remove")
+    fold.event("Page.frameDetached", on="s-P", frameId="F", reason="remove")
     assert fold.end_of(dialog) == ("agent", "answered")
 
 
@@ -598,7 +598,7 @@ def test_a_closed_dialog_of_a_removed_frame_still_waits_for_its_reply() -> None:
     dialog = fold.opening("F")
     fold.respond()
     fold.closing("F", result=True)
-    fold.says("Page.frameDetached", on="s-P", frameId="F", reason="remove")
+    fold.event("Page.frameDetached", on="s-P", frameId="F", reason="remove")
     fold.reply(HANDLE)
     assert fold.end_of(dialog) == ("agent", "answered")
 
@@ -608,7 +608,7 @@ def test_a_navigation_of_the_page_ends_only_a_dialog_without_a_window(native: bo
     """For a dialog with a window the browser sends a closed event."""
     fold = folded_machine.with_tree()
     dialog = fold.opening(native=native)
-    fold.says("Page.frameNavigated", on="s-P", frame={"id": "P", "url": "http://b/"}, type="Navigation")
+    fold.event("Page.frameNavigated", on="s-P", frame={"id": "P", "url": "http://b/"}, type="Navigation")
     assert fold.end_of(dialog) == ended
 
 
@@ -617,7 +617,7 @@ def test_a_navigation_ends_an_unanswerable_dialog() -> None:
     dialog = fold.opening()
     fold.respond()
     fold.refuse(HANDLE, folded_machine.NOT_ACTIVE)
-    fold.says("Page.frameNavigated", on="s-P", frame={"id": "P"}, type="Navigation")
+    fold.event("Page.frameNavigated", on="s-P", frame={"id": "P"}, type="Navigation")
     assert fold.end_of(dialog) == ("remote", "navigation")
 
 
@@ -679,7 +679,7 @@ def test_of_two_answerable_dialogs_one_must_be_named() -> None:
     fold = with_frame()
     fold.attach("Q")
     fold.opening("P")
-    fold.says("Page.javascriptDialogOpening", on="s-Q", frameId="Q", type="alert")
+    fold.event("Page.javascriptDialogOpening", on="s-Q", frameId="Q", type="alert")
     error = fold.answers[fold.respond()].error
     assert isinstance(error, AmbiguousDialog)
     assert error.candidates == ("d-1", "d-2")
@@ -693,7 +693,7 @@ def test_a_response_without_an_id_goes_to_the_only_answerable_dialog() -> None:
     fold.attach("Q")
     fold.opening("P")
     fold.respond()
-    fold.says("Page.javascriptDialogOpening", on="s-Q", frameId="Q", type="alert")
+    fold.event("Page.javascriptDialogOpening", on="s-Q", frameId="Q", type="alert")
     fold.respond()
     assert fold.sent(HANDLE).session_id == "s-Q"
     closed = on_a_page()
@@ -748,7 +748,7 @@ def test_a_response_to_an_unanswerable_dialog_is_refused_with_the_remedies() -> 
 def test_a_new_policy_applies_to_open_dialogs_only() -> None:
     fold = with_frame()
     fold.attach("Q")
-    fold.says("Page.javascriptDialogOpening", on="s-Q", frameId="Q", type="alert", hasBrowserHandler=True)
+    fold.event("Page.javascriptDialogOpening", on="s-Q", frameId="Q", type="alert", hasBrowserHandler=True)
     fold.opening("P")
     fold.opening("F")  # held: one of the two is about to end
     fold.respond("dismiss", dialog_id="d-2")

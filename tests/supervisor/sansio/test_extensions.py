@@ -66,11 +66,11 @@ def test_an_extension_receives_its_events_with_their_page_and_all_other_inputs()
     extension = SampleExtension(events={LOG, "Page.frameAttached"})
     fold = on_a_page(extensions=(extension,))
     before = len(extension_state(fold))
-    fold.says(LOG, on="s-P")
-    fold.says(LOG)
-    fold.says("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
-    fold.says("Page.frameAttached", frameId="B")
-    fold.says("Page.frameDetached", on="s-P", frameId="A")
+    fold.event(LOG, on="s-P")
+    fold.event(LOG)
+    fold.event("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
+    fold.event("Page.frameAttached", frameId="B")
+    fold.event("Page.frameDetached", on="s-P", frameId="A")
     fold.passes(0.1)
     received = extension_state(fold)[before:]
     assert [getattr(each, "page", "-") for each in received] == ["P", None, "P", None, "-"]
@@ -80,21 +80,21 @@ def test_an_extension_receives_its_events_with_their_page_and_all_other_inputs()
 def test_each_extension_receives_only_its_own_events() -> None:
     fold = on_a_page(extensions=(SampleExtension(events={LOG}), SampleExtension(events={"X.y"}, name="other")))
     before = [len(extension_state(fold, 0)), len(extension_state(fold, 1))]
-    fold.says(LOG, on="s-P")
+    fold.event(LOG, on="s-P")
     assert [len(extension_state(fold, 0)), len(extension_state(fold, 1))] == [before[0] + 1, before[1]]
 
 
 def test_an_event_makes_a_new_state_only_if_an_extension_changes_its_state() -> None:
     fold = on_a_page(extensions=(SampleExtension(lambda state, _input: (state, ()), events={LOG}),))
     before = fold.state
-    fold.says(LOG, on="s-P")
+    fold.event(LOG, on="s-P")
     assert fold.state is before
     fold.now = 0.5
-    fold.says(LOG, on="s-P")
+    fold.event(LOG, on="s-P")
     assert (fold.state.sequence, fold.state.now) == (before.sequence, 0.5)
     keeps = on_a_page(extensions=(SampleExtension(events={LOG}),))
     before = keeps.state
-    keeps.says(LOG, on="s-P")
+    keeps.event(LOG, on="s-P")
     assert keeps.state.sequence == before.sequence + 1
     assert keeps.state.pages is before.pages
 
@@ -102,7 +102,7 @@ def test_an_event_makes_a_new_state_only_if_an_extension_changes_its_state() -> 
 def test_an_event_that_only_extensions_use_still_runs_due_deadlines() -> None:
     fold = on_a_page(extensions=(SampleExtension(events={LOG}),))
     fold.now = 3.0
-    fold.says(LOG, on="s-P")
+    fold.event(LOG, on="s-P")
     assert fold.health() == "blocked"
 
 
@@ -126,7 +126,7 @@ def test_an_extension_may_send_and_note_and_receives_no_end_of_its_commands() ->
     note = Note(level="info", text="seen")
     fold = on_a_page(extensions=(SampleExtension(returning(send, note), events={LOG}),))
     tickets = fold.state.tickets
-    fold.says(LOG, on="s-P")
+    fold.event(LOG, on="s-P")
     assert fold.last == (replace(send, ticket=0), note)
     assert fold.state.tickets is tickets
 
@@ -162,14 +162,14 @@ def test_an_extension_that_breaks_a_rule_is_disabled_and_nothing_else_changes(ru
         extensions=(SampleExtension(_for_events_only(rule), events={LOG}), SampleExtension(name="other", events={LOG}))
     )
     before = len(extension_state(fold, 1))
-    fold.says(LOG, on="s-P")
+    fold.event(LOG, on="s-P")
     assert fold.state.extensions[0].off == why
     assert fold.count("machines_switched_off") == 1
     assert "an extension was disabled" in fold.notes()
     assert not [each for each in fold.last if not isinstance(each, Note)]
     assert len(extension_state(fold, 1)) == before + 1
     assert fold.shown().extensions["stranger"] == {"off": why}
-    fold.says(LOG, on="s-P").passes(0.1)
+    fold.event(LOG, on="s-P").passes(0.1)
     assert fold.count("machines_switched_off") == 1
 
 
@@ -192,11 +192,11 @@ def test_a_disabled_extension_receives_nothing() -> None:
         return state, ()
 
     fold = on_a_page(extensions=(SampleExtension(once, events={LOG}),))
-    fold.says(LOG, on="s-P")
+    fold.event(LOG, on="s-P")
     received.clear()
-    fold.says(LOG, on="s-P")
+    fold.event(LOG, on="s-P")
     fold.now = 3.0  # a deadline is due: not the short path
-    fold.says(LOG, on="s-P")
+    fold.event(LOG, on="s-P")
     assert not received
 
 
@@ -205,7 +205,7 @@ def test_a_disabled_extension_receives_nothing() -> None:
 )
 def test_a_valid_effect_is_performed(effect: Any) -> None:
     fold = on_a_page(extensions=(SampleExtension(returning(effect), events={LOG}),))
-    fold.says(LOG, on="s-P")
+    fold.event(LOG, on="s-P")
     assert fold.last == (effect,)
     assert not fold.state.extensions[0].off
 
@@ -217,13 +217,13 @@ def test_an_extension_with_an_invalid_deadline_is_disabled(odd: Any) -> None:
     extension.wants = odd
     fold.passes(0.1)
     assert fold.state.extensions[0].off == "its deadline is not a finite number"
-    assert "extension stranger scheduled it" not in fold.because()
+    assert "extension stranger scheduled it" not in fold.deadline_reasons()
 
 
 def test_an_extension_may_send_eight_commands_for_one_input() -> None:
     sends = [Send(ticket=0, session_id=None, method="Log.clear")] * 8
     fold = on_a_page(extensions=(SampleExtension(returning(*sends), events={LOG}),))
-    fold.says(LOG, on="s-P")
+    fold.event(LOG, on="s-P")
     assert len(fold.last) == 8
     assert not fold.state.extensions[0].off
 
@@ -231,14 +231,14 @@ def test_an_extension_may_send_eight_commands_for_one_input() -> None:
 def test_only_the_extension_with_the_due_deadline_receives_the_time() -> None:
     extension = SampleExtension(wants=2.0)
     fold = on_a_page(extensions=(extension, SampleExtension(name="other")))
-    assert "extension stranger scheduled it" in fold.because()
+    assert "extension stranger scheduled it" in fold.deadline_reasons()
     others = len(extension_state(fold, 1))
     extension.rule = functools.partial(_end_schedule, extension)
     fold.now = 2.0
-    fold.says("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
+    fold.event("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
     assert type(extension_state(fold)[-1]) is TimePassed
     assert extension_state(fold)[-1].at.mono == 2.0
-    assert "extension stranger scheduled it" not in fold.because()
+    assert "extension stranger scheduled it" not in fold.deadline_reasons()
     assert len(extension_state(fold, 1)) == others
 
 
@@ -269,8 +269,8 @@ def test_an_event_on_the_short_path_may_set_a_deadline_too() -> None:
     extension = SampleExtension(events={LOG})
     fold = on_a_page(extensions=(extension,))
     extension.wants = 2.0
-    fold.says(LOG, on="s-P")
-    assert "extension stranger scheduled it" in fold.because()
+    fold.event(LOG, on="s-P")
+    assert "extension stranger scheduled it" in fold.deadline_reasons()
 
 
 def test_a_deadline_in_the_past_does_not_repeat_for_ever() -> None:
@@ -285,7 +285,7 @@ def test_the_deadline_of_a_disabled_extension_is_not_run() -> None:
     fold = on_a_page(extensions=(extension,))
     extension.rule = raising
     fold.passes(0.1)
-    assert "extension stranger scheduled it" not in fold.because()
+    assert "extension stranger scheduled it" not in fold.deadline_reasons()
     key = ("machine:stranger", 5.0)
     fold.state = replace(
         fold.state,

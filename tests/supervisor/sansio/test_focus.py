@@ -15,7 +15,7 @@ from support import folded_machine
 from support.state_parts import T, U, page, state_of
 
 EVAL = "Runtime.evaluate"
-call, error_of = folded_machine.called, folded_machine.error
+call, error_of = folded_machine.call, folded_machine.error_of
 ONE, TWO = page(), page(id=U, number=2)
 
 
@@ -52,7 +52,7 @@ def test_the_focus_can_be_set_refused_and_unset() -> None:
     assert fold.shown().focus == "Q"
     assert isinstance(error_of(fold, fold.ask(Focus(target_id="X"))), UnknownTarget)
     assert fold.shown().focus == "Q"
-    fold.says("Target.targetDestroyed", targetId="Q")
+    fold.event("Target.targetDestroyed", targetId="Q")
     assert fold.shown().page_gone == ("Q", "closed")
     assert fold.shown().focus is None
     fold.ask(Focus())
@@ -63,7 +63,7 @@ def test_the_only_page_is_remembered_as_the_focus() -> None:
     """Requests without a target went to it, so they do not go to a later page."""
     fold = on_a_page().lists("P")
     fold.attach("Q", openerId="P")
-    fold.says("Target.targetDestroyed", targetId="P")
+    fold.event("Target.targetDestroyed", targetId="P")
     assert (fold.shown().focus, fold.shown().page_gone) == (None, ("P", "closed"))
     assert isinstance(error_of(fold, call(fold)), AmbiguousTarget)
     fold.ask(Focus())
@@ -74,10 +74,10 @@ def test_the_only_page_is_remembered_as_the_focus() -> None:
 def test_a_call_without_a_target_makes_the_only_page_the_focus_before_the_list_arrives() -> None:
     fold = on_a_page()
     fold.attach("Q")
-    fold.says("Target.targetDestroyed", targetId="Q")
+    fold.event("Target.targetDestroyed", targetId="Q")
     call(fold)
     fold.attach("R")
-    fold.says("Target.targetDestroyed", targetId="P")
+    fold.event("Target.targetDestroyed", targetId="P")
     assert (fold.shown().focus, fold.shown().page_gone) == (None, ("P", "closed"))
 
 
@@ -85,14 +85,14 @@ def test_a_call_without_a_target_makes_the_only_page_the_focus_before_the_list_a
 def test_of_two_initial_pages_neither_is_remembered_as_the_focus(gone: str) -> None:
     fold = on_a_page()
     fold.attach("Q")
-    fold.lists("P", "Q").says("Target.targetDestroyed", targetId=gone)
+    fold.lists("P", "Q").event("Target.targetDestroyed", targetId=gone)
     assert (fold.shown().focus, fold.shown().page_gone) == ({"P": "Q", "Q": "P"}[gone], None)
 
 
 def test_the_end_of_a_page_without_the_focus_changes_nothing() -> None:
     fold = on_a_page()
     fold.attach("Q", openerId="P")
-    fold.says("Target.targetDestroyed", targetId="Q")
+    fold.event("Target.targetDestroyed", targetId="Q")
     assert (fold.shown().focus, fold.shown().page_gone) == ("P", None)
 
 
@@ -100,18 +100,18 @@ def test_focusing_no_page_selects_the_only_page() -> None:
     fold = on_a_page()
     fold.attach("Q")
     fold.ask(Focus())  # two pages exist: neither is selected
-    fold.says("Target.targetDestroyed", targetId="P")
+    fold.event("Target.targetDestroyed", targetId="P")
     assert (fold.shown().focus, fold.shown().page_gone) == ("Q", None)
     fold.ask(Focus())  # one page exists: it is selected
     fold.attach("R")
-    fold.says("Target.targetDestroyed", targetId="Q")
+    fold.event("Target.targetDestroyed", targetId="Q")
     assert (fold.shown().focus, fold.shown().page_gone) == (None, ("Q", "closed"))
     assert fold.state.only_page is None
 
 
 def test_a_page_that_opens_after_the_focused_one_is_gone_does_not_get_the_focus() -> None:
     fold = on_a_page().lists("P")
-    fold.says("Target.targetDestroyed", targetId="P")
+    fold.event("Target.targetDestroyed", targetId="P")
     fold.attach("Q")
     assert (fold.shown().focus, fold.shown().page_gone) == (None, ("P", "closed"))
     assert fold.state.only_page is None

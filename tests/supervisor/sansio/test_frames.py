@@ -19,15 +19,15 @@ def with_tree(*nodes: str, **options: Any) -> Any:
 
 
 def attached(fold: Any, frame: str, parent: str = "P", *, on: str = "s-P") -> None:
-    fold.says("Page.frameAttached", on=on, frameId=frame, parentFrameId=parent)
+    fold.event("Page.frameAttached", on=on, frameId=frame, parentFrameId=parent)
 
 
 def navigated(fold: Any, frame: str, *, on: str = "s-P", type: str = "Navigation", **shown: Any) -> None:
-    fold.says("Page.frameNavigated", on=on, frame={"id": frame, **shown}, type=type)
+    fold.event("Page.frameNavigated", on=on, frame={"id": frame, **shown}, type=type)
 
 
 def detached(fold: Any, frame: str, reason: str = "remove", *, on: str = "s-P") -> None:
-    fold.says("Page.frameDetached", on=on, frameId=frame, reason=reason)
+    fold.event("Page.frameDetached", on=on, frameId=frame, reason=reason)
 
 
 def oopif(fold: Any, frame: str = "F", parent: str = "P", **info: Any) -> None:
@@ -77,7 +77,7 @@ def test_reports_of_a_frame_from_another_session_are_stale_and_ignored() -> None
     before = fold.page()
     attached(fold, "F")
     navigated(fold, "F", url="http://old/")
-    fold.says("Page.navigatedWithinDocument", on="s-P", frameId="F", url="http://older/")
+    fold.event("Page.navigatedWithinDocument", on="s-P", frameId="F", url="http://older/")
     assert fold.page() is before
     created(fold, "F", "1.1")
     assert fold.page().frames["F"] is before.frames["F"]
@@ -119,7 +119,7 @@ def test_a_navigation_sets_url_name_and_origin_of_a_frame() -> None:
 
 def test_a_navigation_of_the_top_frame_updates_the_page_and_ends_its_crash() -> None:
     fold = with_tree()
-    fold.says("Inspector.targetCrashed", on="s-P")
+    fold.event("Inspector.targetCrashed", on="s-P")
     navigated(fold, "P", url="http://b/")
     assert fold.page().url == "http://b/"
     assert fold.health() == "ok"
@@ -150,7 +150,7 @@ def test_the_top_frame_has_no_parent_whatever_the_event_contains() -> None:
 def test_a_navigation_without_a_frame_is_ignored() -> None:
     fold = with_tree()
     before = fold.page()
-    fold.says("Page.frameNavigated", on="s-P", type="Navigation")
+    fold.event("Page.frameNavigated", on="s-P", type="Navigation")
     assert fold.page() is before
 
 
@@ -173,10 +173,10 @@ def test_the_tree_is_read_again_even_if_the_restored_frame_is_beyond_the_limit()
 
 def test_a_same_document_navigation_changes_the_url_and_no_descendant() -> None:
     fold = with_tree("A", "A/B")
-    fold.says("Page.navigatedWithinDocument", on="s-P", frameId="A", url="http://A/#x")
+    fold.event("Page.navigatedWithinDocument", on="s-P", frameId="A", url="http://A/#x")
     assert shown_frame(fold, "A").url == "http://A/#x"
     assert fold.page().url == "http://P/"
-    fold.says("Page.navigatedWithinDocument", on="s-P", frameId="P", url="http://P/#y")
+    fold.event("Page.navigatedWithinDocument", on="s-P", frameId="P", url="http://P/#y")
     assert fold.page().url == "http://P/#y"
     assert fold.tree() == {"P": {"A": {"B": {}}}}
 
@@ -184,7 +184,7 @@ def test_a_same_document_navigation_changes_the_url_and_no_descendant() -> None:
 def test_a_same_document_navigation_of_an_unknown_frame_is_ignored() -> None:
     fold = with_tree()
     before = fold.page()
-    fold.says("Page.navigatedWithinDocument", on="s-P", frameId="X", url="http://x/")
+    fold.event("Page.navigatedWithinDocument", on="s-P", frameId="X", url="http://x/")
     assert fold.page() is before
 
 
@@ -193,11 +193,11 @@ def test_a_same_document_navigation_of_an_unknown_frame_is_ignored() -> None:
 
 def created(fold: Any, frame: str, unique: str, *, default: bool = True) -> None:
     context = {"uniqueId": unique, "auxData": {"frameId": frame, "isDefault": default}}
-    fold.says("Runtime.executionContextCreated", on="s-P", context=context)
+    fold.event("Runtime.executionContextCreated", on="s-P", context=context)
 
 
 def destroyed(fold: Any, unique: str) -> None:
-    fold.says("Runtime.executionContextDestroyed", on="s-P", executionContextUniqueId=unique)
+    fold.event("Runtime.executionContextDestroyed", on="s-P", executionContextUniqueId=unique)
 
 
 def context_of(fold: Any, frame: str) -> str:
@@ -219,7 +219,7 @@ def test_a_script_goes_to_the_frame_s_own_context() -> None:
 def test_a_context_that_was_cleared_is_not_used() -> None:
     fold = with_tree("A")
     created(fold, "A", "1.1")
-    fold.says("Runtime.executionContextsCleared", on="s-P")
+    fold.event("Runtime.executionContextsCleared", on="s-P")
     assert context_of(fold, "A") == ""
     created(fold, "A", "2.2")
     assert context_of(fold, "A") == "2.2"
@@ -265,7 +265,7 @@ def test_a_context_may_be_reported_before_its_frame() -> None:
 def test_a_context_is_used_only_on_its_session() -> None:
     fold = with_tree("A")
     created(fold, "A", "1.1")
-    fold.says("Page.frameDetached", on="s-P", frameId="A", reason="swap")
+    fold.event("Page.frameDetached", on="s-P", frameId="A", reason="swap")
     attached(fold, "A")
     assert context_of(fold, "A") == "1.1"  # no event has reported its end
     oopif(fold, "A")
@@ -281,7 +281,7 @@ def test_the_limit_of_frames_also_bounds_the_contexts() -> None:
     page = fold.page()
     assert {*page.contexts} == {f"{frame}.2" for frame in "ABCDE"}
     assert {*page.early_contexts} == {"C", "D", "E"}
-    fold.says("Page.frameDetached", on="s-P", frameId="A", reason="remove")
+    fold.event("Page.frameDetached", on="s-P", frameId="A", reason="remove")
     attached(fold, "C")
     page = fold.page()
     assert {*page.contexts} == {f"{frame}.2" for frame in "BCDE"}
@@ -296,12 +296,12 @@ def test_a_context_reported_before_its_frame_ends_with_its_session(ends: str) ->
     created(fold, "D", "1.2")
     destroyed(fold, "1.2")
     context = {"uniqueId": "2.2", "auxData": {"frameId": "C", "isDefault": True}}
-    fold.says("Runtime.executionContextCreated", on="s-A", context=context)
+    fold.event("Runtime.executionContextCreated", on="s-A", context=context)
     if ends == "cleared":
-        fold.says("Runtime.executionContextsCleared", on="s-A")
+        fold.event("Runtime.executionContextsCleared", on="s-A")
         left = {"1.1"}
     else:
-        fold.says("Runtime.executionContextsCleared", on="s-P")
+        fold.event("Runtime.executionContextsCleared", on="s-P")
         left = {"2.2"}
     assert {*fold.page().contexts} == {*fold.page().early_contexts.values()} == left
     fold.detach("s-A")
@@ -325,7 +325,7 @@ def test_a_frame_that_moves_to_its_own_process_stays_without_its_descendants() -
 def test_a_swapped_frame_that_never_got_a_session_is_gone_with_its_target() -> None:
     fold = with_tree("F")
     detached(fold, "F", "swap")
-    fold.says("Target.targetDestroyed", targetId="F")
+    fold.event("Target.targetDestroyed", targetId="F")
     assert fold.tree() == {"P": {}}
 
 
@@ -372,10 +372,10 @@ def test_the_url_of_the_target_info_counts_until_the_frame_s_session_reports_one
     """Fact 40: it is the only report if the first events were missed."""
     fold = with_tree("F")
     oopif(fold)
-    fold.says("Target.targetInfoChanged", targetInfo={"targetId": "F", "url": "http://info/"})
+    fold.event("Target.targetInfoChanged", targetInfo={"targetId": "F", "url": "http://info/"})
     assert shown_frame(fold, "F").url == "http://info/"
     navigated(fold, "F", on="s-F", url="http://own/")
-    fold.says("Target.targetInfoChanged", targetInfo={"targetId": "F", "url": "http://older/"})
+    fold.event("Target.targetInfoChanged", targetInfo={"targetId": "F", "url": "http://older/"})
     assert shown_frame(fold, "F").url == "http://own/"
 
 
@@ -413,7 +413,7 @@ def test_an_adrift_frame_is_gone_with_its_target_unless_it_attached_again(back: 
     assert fold.tree() == {"P": {"F": {}}}
     if back:
         attached(fold, "F")
-    fold.says("Target.targetDestroyed", targetId="F")
+    fold.event("Target.targetDestroyed", targetId="F")
     assert fold.tree() == {"P": {"F": {}} if back else {}}
 
 
@@ -422,7 +422,7 @@ def test_an_adrift_frame_is_gone_with_its_target_unless_it_attached_again(back: 
 
 def read_again(fold: Any, tree: dict[str, Any], on: str = "s-P") -> None:
     """Make the supervisor read the tree of a session again, and reply with this tree."""
-    fold.says("Inspector.targetReloadedAfterCrash", on=on)
+    fold.event("Inspector.targetReloadedAfterCrash", on=on)
     fold.reply(TREE, {"frameTree": tree}, on=on)
 
 

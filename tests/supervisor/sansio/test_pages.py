@@ -104,7 +104,7 @@ def test_a_session_is_set_up_once_however_often_it_is_reported() -> None:
     fold.attach("P")
     assert sent_to_sessions(fold) == []
     assert session_ids(fold) == ["s-P"]
-    fold.says("Target.attachedToTarget", sessionId="unknown", targetInfo={"targetId": "X", "type": "page"})
+    fold.event("Target.attachedToTarget", sessionId="unknown", targetInfo={"targetId": "X", "type": "page"})
     assert sent_to_sessions(fold) == []
 
 
@@ -133,7 +133,7 @@ def test_an_adopting_supervisor_neither_auto_attaches_nor_resumes_a_waiting_targ
     assert sent_to_sessions(fold)[-1] == "s-P resume"
     assert "s-P autoattach" not in sent_to_sessions(fold)
     fold.opens("Q", waiting_for_debugger=True)
-    fold.says("Target.attachedToTarget", sessionId="s-Q", targetInfo={"targetId": "Q"})
+    fold.event("Target.attachedToTarget", sessionId="s-Q", targetInfo={"targetId": "Q"})
     assert "s-Q Page.enable" in sent_to_sessions(fold)
     assert "s-Q resume" not in sent_to_sessions(fold)
 
@@ -178,7 +178,7 @@ def test_a_page_stays_in_scope_after_its_opener_is_gone() -> None:
     fold = folded_machine.Fold(scope=Scope.targets("P")).up()
     fold.attach("P")
     fold.attach("Q", openerId="P")
-    fold.says("Target.targetDestroyed", targetId="P")
+    fold.event("Target.targetDestroyed", targetId="P")
     reconnect(fold)
     fold.attach("Q", session="s-Q2", openerId="P")
     fold.attach("R", session="s-R", openerId="elsewhere")
@@ -237,7 +237,7 @@ def test_the_end_of_an_unknown_session_changes_nothing() -> None:
 
 def test_a_page_is_detached_after_its_session_ended_and_attached_to_again() -> None:
     fold = on_a_page()
-    fold.says("Runtime.executionContextsCleared", on="s-P")
+    fold.event("Runtime.executionContextsCleared", on="s-P")
     fold.detach("s-P")
     assert fold.health() == "detached"
     assert not fold.page().context_clearings
@@ -307,7 +307,7 @@ def test_an_adopting_or_stopping_supervisor_does_not_attach_again() -> None:
     stopping.opening()
     stopping.detach("s-P")
     stopping.attach("Q")
-    stopping.says("Page.javascriptDialogOpening", on="s-Q", frameId="Q")
+    stopping.event("Page.javascriptDialogOpening", on="s-Q", frameId="Q")
     stopping.ask(Stop(timeout=5.0))
     stopping.passes(1.0)
     assert not stopping.all_sent(REOPEN)
@@ -318,12 +318,12 @@ def test_a_second_session_on_a_target_becomes_primary_when_the_first_ends() -> N
     fold = on_a_page()
     fold.attach("P", session="s-P2")
     assert sent_to_sessions(fold) == ["s-P2 autoattach", "s-P2 resume"]
-    fold.says("Page.frameAttached", on="s-P2", frameId="A", parentFrameId="P")
+    fold.event("Page.frameAttached", on="s-P2", frameId="A", parentFrameId="P")
     assert "A" not in fold.page().frames
     fold.detach("s-P")
     assert fold.page().session_id == "s-P2"
     assert "s-P2 Page.enable" in sent_to_sessions(fold)
-    fold.says("Page.frameAttached", on="s-P2", frameId="A", parentFrameId="P")
+    fold.event("Page.frameAttached", on="s-P2", frameId="A", parentFrameId="P")
     assert "A" in fold.page().frames
 
 
@@ -387,7 +387,7 @@ def test_a_new_primary_session_without_target_info_is_set_up_when_the_info_arriv
     fold.opens("P", session="s-P2")
     fold.detach("s-P")
     assert sent_to_sessions(fold) == []
-    fold.says("Target.attachedToTarget", sessionId="s-P2", targetInfo={"targetId": "P", "url": "http://b/"})
+    fold.event("Target.attachedToTarget", sessionId="s-P2", targetInfo={"targetId": "P", "url": "http://b/"})
     assert "s-P2 Page.enable" in sent_to_sessions(fold)
     assert fold.page().url == "http://b/"
 
@@ -454,7 +454,7 @@ def test_a_page_with_a_dialog_or_a_crash_is_not_marked_as_blocked() -> None:
     with_dialog.passes(PATIENCE)
     assert with_dialog.page().blocked is None
     crashed = on_a_page()
-    crashed.says("Inspector.targetCrashed", on="s-P")
+    crashed.event("Inspector.targetCrashed", on="s-P")
     crashed.passes(PATIENCE)
     assert crashed.health() == "crashed"
     assert crashed.page().blocked is None
@@ -489,7 +489,7 @@ def test_a_frame_is_no_longer_blocked_after_its_session_ended(end: str) -> None:
 def test_the_setup_of_an_ended_session_has_no_deadline() -> None:
     fold = on_a_page()
     fold.detach("s-P")
-    assert "the setup of a session is unanswered" not in fold.because()
+    assert "the setup of a session is unanswered" not in fold.deadline_reasons()
 
 
 BUSY = {"P": "busy", "F": "frame_busy"}
@@ -500,7 +500,7 @@ def busy_renderer(target: str = "P") -> Any:
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
     fold.reply(TREE, {"frameTree": folded_machine.tree_of("F")}, on="s-F")
-    folded_machine.called(fold, session_id=f"s-{target}", timeout=2.0)
+    folded_machine.call(fold, session_id=f"s-{target}", timeout=2.0)
     fold.passes(1.0).passes(1.0)
     assert fold.health() == BUSY[target]
     return fold
@@ -509,7 +509,7 @@ def busy_renderer(target: str = "P") -> Any:
 @pytest.mark.parametrize("target", ["P", "F"])
 def test_a_page_is_busy_until_its_busy_renderer_answers(target: str) -> None:
     fold, other = busy_renderer(target), {"P": "F", "F": "P"}[target]
-    folded_machine.called(fold, session_id=f"s-{other}")
+    folded_machine.call(fold, session_id=f"s-{other}")
     fold.reply("Runtime.evaluate", on=f"s-{other}")
     assert fold.health() == BUSY[target]
     fold.reply("Runtime.evaluate", on=f"s-{target}")
@@ -529,8 +529,8 @@ def test_a_renderer_is_no_longer_busy_after_its_session_ended(target: str, end: 
 
 def test_a_page_that_crashed_is_no_longer_busy() -> None:
     fold = busy_renderer()
-    fold.says("Inspector.targetCrashed", on="s-P")
-    fold.says("Inspector.targetReloadedAfterCrash", on="s-P")
+    fold.event("Inspector.targetCrashed", on="s-P")
+    fold.event("Inspector.targetReloadedAfterCrash", on="s-P")
     assert fold.health() == "ok"
 
 
@@ -560,14 +560,14 @@ def test_a_refused_tree_repeats_the_whole_setup() -> None:
     fold.refuse(TREE)
     setup = ["s-P Page.enable", "s-P Page.getFrameTree", "s-P Runtime.enable", "s-P autoattach", "s-P resume"]
     assert sent_to_sessions(fold) == setup
-    fold.says("Inspector.targetReloadedAfterCrash", on="s-P")  # the crashed renderer did not run the setup either
+    fold.event("Inspector.targetReloadedAfterCrash", on="s-P")  # the crashed renderer did not run the setup either
     assert sent_to_sessions(fold) == setup
 
 
 def test_a_reply_to_a_command_sent_after_a_crash_ends_the_crashed_state() -> None:
     """A session that attaches after a crash gets no event of the reload."""
     fold = on_a_page()
-    fold.says("Target.targetCrashed", targetId="P")
+    fold.event("Target.targetCrashed", targetId="P")
     fold.reply(TREE, {"frameTree": folded_machine.tree_of("P")})
     assert fold.health() == "crashed"  # the command was sent before the crash
     fold.attach("F", "iframe", of="s-P")
@@ -589,7 +589,7 @@ def test_a_tree_with_a_lost_reply_is_not_requested_again() -> None:
 
 def test_an_unreadable_tree_leaves_the_known_frames() -> None:
     fold = folded_machine.with_tree("A")
-    fold.says("Inspector.targetReloadedAfterCrash", on="s-P")
+    fold.event("Inspector.targetReloadedAfterCrash", on="s-P")
     fold.ends(fold.sent(TREE).ticket, Malformed(id=1, reason="torn", size=9))
     assert fold.tree() == {"P": {"A": {}}}
     assert len(fold.all_sent(TREE)) == 2
@@ -597,7 +597,7 @@ def test_an_unreadable_tree_leaves_the_known_frames() -> None:
 
 def test_a_tree_of_an_ended_session_is_ignored() -> None:
     fold = folded_machine.with_tree("A")
-    fold.says("Inspector.targetReloadedAfterCrash", on="s-P")
+    fold.event("Inspector.targetReloadedAfterCrash", on="s-P")
     fold.detach("s-P")
     fold.reply(TREE, {"frameTree": folded_machine.tree_of("P", "B")}, on="s-P")
     assert set(fold.page().frames) == {"P", "A"}
@@ -608,27 +608,27 @@ def test_a_tree_of_an_ended_session_is_ignored() -> None:
 
 def test_the_target_s_url_counts_until_the_page_reports_its_own() -> None:
     fold = on_a_page()
-    fold.says("Target.targetInfoChanged", targetInfo={"targetId": "P", "url": "http://b/", "title": "B"})
+    fold.event("Target.targetInfoChanged", targetInfo={"targetId": "P", "url": "http://b/", "title": "B"})
     assert (fold.page().url, fold.page().title) == ("http://b/", "B")
-    fold.says("Page.frameNavigated", on="s-P", frame={"id": "P", "url": "http://c/"}, type="Navigation")
-    fold.says("Target.targetInfoChanged", targetInfo={"targetId": "P", "url": "http://old/", "title": "C"})
+    fold.event("Page.frameNavigated", on="s-P", frame={"id": "P", "url": "http://c/"}, type="Navigation")
+    fold.event("Target.targetInfoChanged", targetInfo={"targetId": "P", "url": "http://old/", "title": "C"})
     assert (fold.page().url, fold.page().title) == ("http://c/", "C")
 
 
 def test_a_page_that_a_prerendered_one_replaced_is_gone() -> None:
     """Fact 45."""
     fold = on_a_page()
-    fold.says("Target.targetInfoChanged", targetInfo={"targetId": "P", "subtype": "disconnected"})
+    fold.event("Target.targetInfoChanged", targetInfo={"targetId": "P", "subtype": "disconnected"})
     assert fold.reported(PageGone) == [PageGone(target_id="P", reason="replaced")]
 
 
 def test_events_of_an_unknown_target_change_nothing() -> None:
     fold = on_a_page()
     pages = fold.state.pages
-    fold.says("Target.targetInfoChanged", targetInfo={"targetId": "X", "url": "http://x/"})
-    fold.says("Target.targetDestroyed", targetId="X")
-    fold.says("Target.targetInfoChanged", targetInfo={"targetId": "X", "subtype": "disconnected"})
-    fold.says("Target.targetCrashed", targetId="X")
+    fold.event("Target.targetInfoChanged", targetInfo={"targetId": "X", "url": "http://x/"})
+    fold.event("Target.targetDestroyed", targetId="X")
+    fold.event("Target.targetInfoChanged", targetInfo={"targetId": "X", "subtype": "disconnected"})
+    fold.event("Target.targetCrashed", targetId="X")
     assert fold.state.pages is pages
 
 
@@ -636,7 +636,7 @@ def test_a_page_is_gone_with_its_target_and_its_dialogs_are_kept() -> None:
     fold = on_a_page()
     fold.ask(Focus(target_id="P"))
     fold.opening()
-    fold.says("Target.targetDestroyed", targetId="P")
+    fold.event("Target.targetDestroyed", targetId="P")
     shown = fold.shown()
     assert not shown.pages
     assert not shown.pending_dialogs
@@ -649,7 +649,7 @@ def test_the_end_of_a_page_without_the_focus_keeps_the_focus() -> None:
     fold.attach("Q")
     fold.attach("R")
     fold.ask(Focus(target_id="P"))
-    fold.says("Target.targetDestroyed", targetId="Q")
+    fold.event("Target.targetDestroyed", targetId="Q")
     assert (fold.shown().focus, fold.shown().page_gone) == ("P", None)
 
 
@@ -658,9 +658,9 @@ def test_the_first_page_gets_the_focus_and_a_later_one_does_not() -> None:
     fold.attach("P")
     fold.attach("Q")
     assert fold.state.only_page == "P"
-    fold.says("Target.targetDestroyed", targetId="P")
+    fold.event("Target.targetDestroyed", targetId="P")
     assert (fold.state.only_page, fold.shown().page_gone, fold.shown().focus) == (None, ("P", "closed"), None)
-    fold.says("Target.targetDestroyed", targetId="Q")
+    fold.event("Target.targetDestroyed", targetId="Q")
     fold.attach("R")  # no request has focused this one
     assert (fold.state.only_page, fold.shown().page_gone, fold.shown().focus) == (None, ("P", "closed"), None)
 
@@ -669,9 +669,9 @@ def test_the_focused_page_takes_precedence_over_the_only_page() -> None:
     fold = on_a_page().lists("P")
     fold.attach("Q")
     fold.ask(Focus(target_id="Q"))
-    fold.says("Target.targetDestroyed", targetId="P")
+    fold.event("Target.targetDestroyed", targetId="P")
     assert (fold.shown().focus, fold.shown().page_gone) == ("Q", None)
-    fold.says("Target.targetDestroyed", targetId="Q")
+    fold.event("Target.targetDestroyed", targetId="Q")
     assert fold.shown().page_gone == ("Q", "closed")
 
 
@@ -681,8 +681,8 @@ def test_the_focused_page_takes_precedence_over_the_only_page() -> None:
 def test_a_crash_is_published_once_and_ends_no_session() -> None:
     """Two events report it: one on the session, one for the target."""
     fold = on_a_page()
-    fold.says("Inspector.targetCrashed", on="s-P")
-    fold.says("Target.targetCrashed", targetId="P")
+    fold.event("Inspector.targetCrashed", on="s-P")
+    fold.event("Target.targetCrashed", targetId="P")
     assert fold.reported(PageCrashed) == [PageCrashed(target_id="P")]
     assert fold.health() == "crashed"
     assert session_ids(fold) == ["s-P"]
@@ -690,21 +690,21 @@ def test_a_crash_is_published_once_and_ends_no_session() -> None:
 
 def test_a_crash_that_only_the_target_event_reports_counts() -> None:
     fold = on_a_page()
-    fold.says("Target.targetCrashed", targetId="P")
+    fold.event("Target.targetCrashed", targetId="P")
     assert fold.health() == "crashed"
 
 
 def test_the_crash_of_a_frame_s_process_is_not_a_crash_of_the_page() -> None:
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
-    fold.says("Inspector.targetCrashed", on="s-F")
+    fold.event("Inspector.targetCrashed", on="s-F")
     assert fold.health() == "ok"
 
 
 def test_a_page_that_was_loaded_again_after_a_crash_is_read_again() -> None:
     fold = folded_machine.with_tree("A")
-    fold.says("Inspector.targetCrashed", on="s-P")
-    fold.says("Inspector.targetReloadedAfterCrash", on="s-P")
+    fold.event("Inspector.targetCrashed", on="s-P")
+    fold.event("Inspector.targetReloadedAfterCrash", on="s-P")
     assert fold.health() == "ok"
     fold.reply(TREE, {"frameTree": folded_machine.tree_of("P", "B")}, on="s-P")
     assert fold.tree() == {"P": {"B": {}}}
@@ -841,9 +841,9 @@ def test_a_page_that_is_attached_after_a_reconnect_takes_its_url_from_the_target
 def test_the_deadline_to_attach_again_is_cancelled_once_a_session_exists() -> None:
     fold = on_a_page()
     fold.detach("s-P")
-    assert any("without its session" in each for each in fold.because())
+    assert any("without its session" in each for each in fold.deadline_reasons())
     fold.attach("P", session="s-P2")
-    assert not any("without its session" in each for each in fold.because())
+    assert not any("without its session" in each for each in fold.deadline_reasons())
     fold.passes(1.0)
     assert not fold.all_sent(REOPEN)
 
@@ -851,8 +851,8 @@ def test_the_deadline_to_attach_again_is_cancelled_once_a_session_exists() -> No
 def test_the_reload_of_a_frame_s_process_reads_the_frame_and_not_the_page() -> None:
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
-    fold.says("Inspector.targetCrashed", on="s-P")
-    fold.says("Inspector.targetReloadedAfterCrash", on="s-F")
+    fold.event("Inspector.targetCrashed", on="s-P")
+    fold.event("Inspector.targetReloadedAfterCrash", on="s-F")
     assert {each.partition(" ")[0] for each in sent_to_sessions(fold)} == {"s-F"}
     assert "s-F Page.getFrameTree" in sent_to_sessions(fold)
     assert fold.health() == "crashed"
@@ -890,6 +890,6 @@ def test_the_info_of_a_frame_s_target_updates_the_frame() -> None:
     """Fact 40."""
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
-    fold.says("Target.targetInfoChanged", targetInfo={"targetId": "F", "url": "http://f2/", "title": "not the page's"})
+    fold.event("Target.targetInfoChanged", targetInfo={"targetId": "F", "url": "http://f2/", "title": "not the page's"})
     assert fold.page().frames["F"].url == "http://f2/"
     assert fold.page().title == ""

@@ -18,7 +18,7 @@ from support import folded_machine
 
 HANDLE, NAVIGATE, CLOSE = "Page.handleJavaScriptDialog", "Page.navigate", "Target.closeTarget"
 REMEDIES = ("same_document", "navigate", "reload", "close")
-error_of = folded_machine.error
+error_of = folded_machine.error_of
 
 
 def blocked_page(**options: Any) -> Any:
@@ -65,7 +65,7 @@ def test_a_remedy_is_sent_and_its_request_is_answered_at_the_reply(
     assert request_id not in fold.answers
     fold.reply(method)
     assert fold.answers[request_id].error is None
-    assert "a remedy is unanswered" not in fold.because()
+    assert "a remedy is unanswered" not in fold.deadline_reasons()
 
 
 def test_the_gentlest_remedy_stays_in_the_document_and_uses_a_new_fragment_each_time() -> None:
@@ -165,7 +165,7 @@ def page_with_blocked_frame() -> Any:
 
 def busy_page() -> Any:
     fold = folded_machine.with_tree()
-    folded_machine.called(fold, timeout=2.0)
+    folded_machine.call(fold, timeout=2.0)
     fold.passes(1.0).passes(1.0)
     assert fold.health() == "busy"
     return fold
@@ -229,7 +229,7 @@ def test_a_remedy_without_a_reply_times_out() -> None:
     assert Forget(ticket=fold.sent(CLOSE).ticket) in fold.last
     gone = blocked_page()
     request_id = recover(gone, "close")
-    gone.says("Target.targetDestroyed", targetId="P").passes(5.0)
+    gone.event("Target.targetDestroyed", targetId="P").passes(5.0)
     assert error_of(gone, request_id).health is None
 
 
@@ -255,7 +255,7 @@ def test_open_remedies_end_with_the_link_and_with_the_supervisor() -> None:
 def test_ending_all_remedies_leaves_the_open_calls() -> None:
     fold = blocked_page(policy=Policy("auto_accept"))
     recover(fold, "reload")
-    folded_machine.called(fold, when_blocked="wait")
+    folded_machine.call(fold, when_blocked="wait")
     transition = Transition(fold.state, fold.at)
     recovery.end_all(transition, lambda: CallTimedOut("The remedy", waited=0.0, health=None))
     assert [each.purpose for each in transition.state.tickets.values()].count("remedy") == 0

@@ -20,7 +20,7 @@ from cdp_supervisor.sansio.routing import session_of
 from support import folded_machine
 
 EVAL, NAVIGATE = "Runtime.evaluate", "Page.navigate"
-call, error_of = folded_machine.called, folded_machine.error
+call, error_of = folded_machine.call, folded_machine.error_of
 
 
 def on_a_page(**options: Any) -> Any:
@@ -98,7 +98,7 @@ def test_a_frame_that_shares_its_process_takes_only_methods_that_take_a_context(
     assert isinstance(hint, FrameSharesProcess)
     assert "contentDocument" in hint.hint
     context = {"uniqueId": "1.1", "auxData": {"frameId": "A", "isDefault": True}}
-    fold.says("Runtime.executionContextCreated", on="s-P", context=context)
+    fold.event("Runtime.executionContextCreated", on="s-P", context=context)
     call(fold, frame_id="A", params={"expression": "1"})
     assert fold.sent(EVAL).params == {"uniqueContextId": "1.1", "expression": "1"}
     call(fold, frame_id="A")
@@ -116,7 +116,7 @@ def test_an_unknown_frame_is_refused_with_the_known_ones() -> None:
 
 def test_a_call_to_a_frame_or_a_page_without_a_session_is_refused() -> None:
     fold = folded_machine.with_tree("F")
-    fold.says("Page.frameDetached", on="s-P", frameId="F", reason="swap")
+    fold.event("Page.frameDetached", on="s-P", frameId="F", reason="swap")
     assert isinstance(error_of(fold, call(fold, frame_id="F")), ConnectionLost)
     fold.detach("s-P")
     assert "Page P has no session now" in str(error_of(fold, call(fold, target_id="P")))
@@ -373,7 +373,7 @@ def test_a_worker_has_no_document_and_so_shares_no_site() -> None:
 def test_a_call_to_a_crashed_page_is_refused_at_once(when_blocked: str) -> None:
     """Fact 49: the page answers nothing before it is loaded again."""
     fold = on_a_page()
-    fold.says("Inspector.targetCrashed", on="s-P")
+    fold.event("Inspector.targetCrashed", on="s-P")
     error = error_of(fold, call(fold, when_blocked=when_blocked))
     assert isinstance(error, TargetCrashed)
     assert (error.target_id, error.session_id, error.reason) == ("P", "s-P", "crashed")
@@ -384,15 +384,15 @@ def test_a_call_to_a_crashed_page_is_refused_at_once(when_blocked: str) -> None:
 @pytest.mark.parametrize("method", [NAVIGATE, "Page.reload", "Page.navigateToHistoryEntry", "Page.close"])
 def test_a_crashed_page_can_be_navigated_reloaded_or_closed(method: str) -> None:
     fold = on_a_page()
-    fold.says("Inspector.targetCrashed", on="s-P")
+    fold.event("Inspector.targetCrashed", on="s-P")
     call(fold, method)
     assert len(fold.all_sent(method)) == 1
 
 
 def test_a_crashed_page_takes_calls_after_it_was_loaded_again() -> None:
     fold = on_a_page()
-    fold.says("Inspector.targetCrashed", on="s-P")
-    fold.says("Inspector.targetReloadedAfterCrash", on="s-P")
+    fold.event("Inspector.targetCrashed", on="s-P")
+    fold.event("Inspector.targetReloadedAfterCrash", on="s-P")
     call(fold)
     assert len(fold.all_sent(EVAL)) == 1
 
@@ -400,6 +400,6 @@ def test_a_crashed_page_takes_calls_after_it_was_loaded_again() -> None:
 def test_frames_in_other_processes_outlive_the_crash_of_the_page() -> None:
     fold = folded_machine.with_tree("F")
     fold.attach("F", "iframe", of="s-P")
-    fold.says("Inspector.targetCrashed", on="s-P")
+    fold.event("Inspector.targetCrashed", on="s-P")
     call(fold, frame_id="F")
     assert len(fold.all_sent(EVAL, on="s-F")) == 1

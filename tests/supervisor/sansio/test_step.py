@@ -55,7 +55,7 @@ def on_a_page(**options: Any) -> Any:
 def test_an_event_without_a_rule_returns_the_same_state() -> None:
     fold = on_a_page()
     before = fold.state
-    fold.says("Network.requestWillBeSent", on="s-P", requestId="1")
+    fold.event("Network.requestWillBeSent", on="s-P", requestId="1")
     assert fold.state is before
     assert fold.last == ()
 
@@ -105,7 +105,7 @@ def test_a_page_event_counts_only_on_the_primary_session(session: str | None) ->
     fold = on_a_page()
     fold.attach("P", session="s-P2")
     pages = fold.state.pages
-    fold.says("Page.frameAttached", on=session, frameId="A", parentFrameId="P")
+    fold.event("Page.frameAttached", on=session, frameId="A", parentFrameId="P")
     assert fold.state.pages is pages
 
 
@@ -113,7 +113,7 @@ def test_a_page_event_on_a_session_without_a_page_is_ignored() -> None:
     fold = on_a_page()
     fold.attach("W", "service_worker")
     pages = fold.state.pages
-    fold.says("Page.frameAttached", on="s-W", frameId="A", parentFrameId="W")
+    fold.event("Page.frameAttached", on="s-W", frameId="A", parentFrameId="W")
     assert fold.state.pages is pages
 
 
@@ -121,10 +121,10 @@ def test_dialog_events_count_only_on_the_page_s_session() -> None:
     """Fact 2: a dialog belongs to the page's session; a frame's session proves nothing about it."""
     fold = on_a_page()
     fold.attach("F", "iframe", of="s-P", parentFrameId="P")
-    fold.says("Page.javascriptDialogOpening", on="s-F", frameId="F", type="alert")
+    fold.event("Page.javascriptDialogOpening", on="s-F", frameId="F", type="alert")
     assert not fold.pending()
     fold.opening("F")
-    fold.says("Page.javascriptDialogClosed", on="s-F", frameId="F")
+    fold.event("Page.javascriptDialogClosed", on="s-F", frameId="F")
     assert len(fold.pending()) == 1
 
 
@@ -140,7 +140,7 @@ def test_inputs_of_an_older_link_are_dropped_and_counted() -> None:
     fold = on_a_page()
     fold.feed(LinkDown(at=fold.at, generation=0, reason="cut"))
     assert fold.state.link.phase == "up"
-    fold.says("Network.dataReceived")
+    fold.event("Network.dataReceived")
     fold.feed(BrowserEvent(at=fold.at, generation=0, event=folded_machine.event_of("Page.frameAttached", {}, "s-P")))
     assert fold.count("inputs_of_older_links") == 2
 
@@ -174,7 +174,7 @@ def test_every_due_deadline_runs_whatever_the_input_is() -> None:
     fold.attach("Q")
     fold.opening()
     fold.now = 10.0
-    fold.says("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
+    fold.event("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
     assert fold.health("Q") == "blocked"
     assert fold.dialog("d-1").by == "watchdog"
 
@@ -302,9 +302,9 @@ def test_the_tree_is_read_again_only_for_a_document_from_the_back_forward_cache(
     """Fact 43."""
     fold = folded_machine.with_tree()
     tree_requests = len(fold.all_sent(TREE))
-    fold.says("Page.frameNavigated", on="s-P", frame={"id": "P"}, type="Navigation")
+    fold.event("Page.frameNavigated", on="s-P", frame={"id": "P"}, type="Navigation")
     assert len(fold.all_sent(TREE)) == tree_requests
-    fold.says("Page.frameNavigated", on="s-P", frame={"id": "P"}, type="BackForwardCacheRestore")
+    fold.event("Page.frameNavigated", on="s-P", frame={"id": "P"}, type="BackForwardCacheRestore")
     assert len(fold.all_sent(TREE)) == tree_requests + 1
 
 
@@ -318,7 +318,7 @@ def test_the_tree_is_not_read_if_the_rule_removed_the_session(monkeypatch: pytes
     fold = folded_machine.with_tree()
     tree_requests = len(fold.all_sent(TREE))
     monkeypatch.setattr("cdp_supervisor.sansio.frames.navigated", restored_and_gone)
-    fold.says("Page.frameNavigated", on="s-P", frame={"id": "P"}, type="BackForwardCacheRestore")
+    fold.event("Page.frameNavigated", on="s-P", frame={"id": "P"}, type="BackForwardCacheRestore")
     assert len(fold.all_sent(TREE)) == tree_requests
 
 
@@ -411,8 +411,8 @@ def test_after_a_stop_nothing_changes_and_every_request_is_refused() -> None:
     fold = folded_machine.with_tree()
     fold.ask(Stop())
     before = fold.state
-    fold.says("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
-    fold.says("Log.entryAdded", on="s-P")
+    fold.event("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
+    fold.event("Log.entryAdded", on="s-P")
     fold.up().passes(1_000.0)
     assert fold.state is before
     for request in (Stop(), Focus(), Call(method="Page.reload")):

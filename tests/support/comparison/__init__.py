@@ -1,4 +1,4 @@
-"""Conformance: one list of client commands, run on a real Chromium and on the fake browser, and compared.
+"""Conformance: run one list of client commands on a real Chromium and on the fake, and compare.
 
     async def test_alert_accepted(scenario):
         scenario.open("p")

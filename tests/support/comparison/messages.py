@@ -104,7 +104,10 @@ def _is_noise(message: Json, hidden: set[str]) -> bool:
 
 
 def _is_of_an_empty_page(message: Json, empty: set[str]) -> bool:
-    """Return True for a message of a page's first load; `empty` holds the sessions of pages that have not navigated."""
+    """Return True for a message of a page's first load.
+
+    `empty` contains the sessions of pages that have not navigated.
+    """
     method, params, session = message.get("method"), message.get("params") or {}, message.get("sessionId")
     if method == "Target.attachedToTarget":
         info = params["targetInfo"]

@@ -35,7 +35,7 @@ PATIENCE = 3.0
 
 @attrs.define
 class Received:
-    """All received messages in order of arrival, each with its client, and the values of the scenario's labels."""
+    """All received messages with their clients, in order of arrival, and the values of the labels."""
 
     messages: list[tuple[str, Json]] = attrs.Factory(list["tuple[str, Json]"])
     names: dict[str, str] = attrs.Factory(dict["str", "str"])

@@ -1,4 +1,4 @@
-"""Replay a recorded trace on the fake: send the recorded commands, expect the recorded replies and events.
+"""Replay a recorded trace on the fake: send its commands, and expect its replies and events.
 
 The trace is a schedule that the fake did not choose. Each recorded command is sent with the ids of the fake instead of
 the recorded ones. Each recorded message of the browser is matched with a pending message of the fake; from then on the
@@ -141,7 +141,7 @@ class Link:
         self.seen = streams.last_number
 
     def _make_replies_optional(self, session: str, batch: int) -> None:
-        """Make the replies on a session optional if the same command ended it: the renderer's reply may be too late."""
+        """Make the replies on a session optional if the same command ended it: they may be too late."""
         for sent in self.sent:
             if sent.batch == batch and sent.message.get("sessionId") == session and "id" in sent.message:
                 sent.optional = True
@@ -187,7 +187,7 @@ class Replay:
         return self.deviations
 
     def _stop_recording(self) -> None:
-        """Make messages after the last reply optional: a recording ends with it, and may lack later consequences."""
+        """Make messages after the last reply optional: the recording ends with it, and may lack them."""
         last = len(self.records) - 1
         for link in self._links.values():
             link.collect(self._command_count)

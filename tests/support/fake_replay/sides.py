@@ -45,7 +45,7 @@ class SentMessage:
 
 @attrs.define(eq=False)
 class Side:
-    """The messages of one browser to one client so far, as far as they decide whether the next one is compared."""
+    """The state of one browser's messages to one client that decides if the next one is compared."""
 
     page: str = ""
     infos: dict[tuple[str | None, str], Json] = attrs.Factory(dict)
@@ -147,7 +147,7 @@ def browser_ui_in(value: Any) -> Iterator[str]:
 
 
 def unwrapped(message: Any) -> Any:
-    """Return a message of a session that is not flat as if it were flat, with a member that records the wrapping."""
+    """Return a message as if its session were flat, with a member that records the wrapping."""
     wrapped = 0
     while isinstance(message, dict) and message.get("method") == "Target.receivedMessageFromTarget":
         params, wrapped = message["params"], wrapped + 1

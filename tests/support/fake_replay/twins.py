@@ -132,7 +132,7 @@ class Comparison:
         return [each for each in found if not (isinstance(each, dict) and each.get("type") == "browser_ui")]
 
     def _in_recorded_order(self, trace: list[Json], fake: list[Json]) -> list[Json]:
-        """Return the fake's targets in the order of the trace: Chromium lists them by their addresses in memory."""
+        """Return the fake's targets in the trace's order: Chromium lists them by their addresses in memory."""
         left, ordered = list(fake), []
         for each in trace:
             known = self.ids.to_fake.get(each["targetId"])
