@@ -1,4 +1,4 @@
-"""What the tests of the kit share: the seed of their hunts; at the end they name the traces that the fake does not cover."""
+"""Set the seed of the hunts, and list in the summary the traces that the fake does not cover."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ os.environ.setdefault("CDP_HUNT_SEED", str(Random().randrange(1, 2**32)))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Hunts see other examples each time; with this the same ones come again."""
+    """List the uncovered traces and the seed; set `CDP_HUNT_SEED` to it to repeat the examples."""
     terminalreporter.section("recorded traces that the fake does not cover")
-    for name, why in sorted(pages.NOT_COVERED.items()):
-        terminalreporter.write_line(f"{name}: {why}")
+    for name, reason in sorted(pages.NOT_COVERED.items()):
+        terminalreporter.write_line(f"{name}: {reason}")
     terminalreporter.write_line(f"CDP_HUNT_SEED={os.environ['CDP_HUNT_SEED']}")

@@ -1,4 +1,4 @@
-"""What cannot be meant is refused where it is said: by name, with what there is instead."""
+"""Invalid arguments are refused at the call, with their name and the valid choices."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from cdp_core.testing.schedules import Ask
 from cdp_core.testing.steps import AddFrame, Answer, Console, Dialog, Override, Popup, RemoveFrame, Served, Wait
 from cdp_core.testing.strategies import faults
 
-wrong: Any = FakeBrowser
-"""The same for who checks no types."""
+untyped: Any = FakeBrowser
+"""The same class without types, for arguments that a type checker would refuse."""
 
 
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        (lambda: wrong(schedule="hostile"), r"^'hostile' is not a schedule; give Schedule"),
-        (lambda: wrong(faults=["x"]), r"^'x' is not a fault; the faults are Drop, Delay"),
-        (lambda: wrong(faults="x"), r"^'x' is not a fault"),
-        (lambda: wrong({"timeline": []}), r"is not a script; make one from JSON with Script.from_json"),
-        (lambda: wrong().play("x"), r"^'x' is not a step; the steps are AddFrame"),
-        (lambda: wrong().play(None), r"^None is not a step"),
-        (lambda: wrong().advance(math.nan), r"^Cannot advance to nan: pass a finite time"),
-        (lambda: wrong().advance("1"), r"^Cannot advance to '1': pass a finite time"),
-        (lambda: wrong().advance(math.inf), r"^Cannot advance to inf: pass a finite time"),
-        (lambda: wrong().advance(-1), r"time does not run backwards"),
-        (lambda: wrong().connect(edges="x"), r"^edges must be one of observed, causal, not 'x'"),
-        (lambda: wrong().deliver("x"), r"^'x' cannot be delivered; pass one of the messages that ready"),
+        (lambda: untyped(schedule="hostile"), r"^'hostile' is not a schedule; give Schedule"),
+        (lambda: untyped(faults=["x"]), r"^'x' is not a fault; the faults are Drop, Delay"),
+        (lambda: untyped(faults="x"), r"^'x' is not a fault"),
+        (lambda: untyped({"timeline": []}), r"is not a script; make one from JSON with Script.from_json"),
+        (lambda: untyped().play("x"), r"^'x' is not a step; the steps are AddFrame"),
+        (lambda: untyped().play(None), r"^None is not a step"),
+        (lambda: untyped().advance(math.nan), r"^Cannot advance to nan: pass a finite time"),
+        (lambda: untyped().advance("1"), r"^Cannot advance to '1': pass a finite time"),
+        (lambda: untyped().advance(math.inf), r"^Cannot advance to inf: pass a finite time"),
+        (lambda: untyped().advance(-1), r"time does not run backwards"),
+        (lambda: untyped().connect(edges="x"), r"^edges must be one of observed, causal, not 'x'"),
+        (lambda: untyped().deliver("x"), r"^'x' cannot be delivered; pass one of the messages that ready"),
         (lambda: Script(pages={"a": None}), r"^pages\['a'\]: The steps must be a list of steps, not None"),
         (lambda: Script(pages={"a": [3]}), r"^pages\['a'\]: 3 is not a step"),
         (lambda: Script(pages=[]), r"^pages of a script must be a mapping with text keys, not \[\]"),
@@ -58,48 +58,48 @@ wrong: Any = FakeBrowser
         (lambda: Example(faults=["x"]), r"^'x' is not a fault"),
     ],
 )
-def test_it_is_named_with_what_there_is_instead(act: Callable[[], object], words: str) -> None:
+def test_an_invalid_argument_is_named_with_the_valid_choices(act: Callable[[], object], words: str) -> None:
     with pytest.raises(InvalidArgument, match=words):
         act()
 
 
 class Silent:
-    """A client that says nothing."""
+    """A client that writes nothing."""
 
     def receive(self, _payload: bytes) -> tuple[bytes, ...]:
         return ()
 
 
-# ── whose fault it is ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── which side is at fault ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Speaks(Silent):
-    """A client that asks once."""
+class SendsOnce(Silent):
+    """A client that sends one command."""
 
     def start(self) -> list[bytes]:
         return [b'{"id":1,"method":"Browser.getVersion"}']
 
 
-def test_what_the_fake_raises_is_no_fault_of_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_in_the_fake_is_not_blamed_on_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_given: object) -> None:
         raise ZeroDivisionError("in the fake")
 
     monkeypatch.setattr(FakeBrowser, "_dispatch", broken)
     with pytest.raises(ZeroDivisionError, match="in the fake"):
-        try_example(Speaks, Example())
+        try_example(SendsOnce, Example())
 
 
-@pytest.mark.parametrize("where", ["__init__", "start", "receive", "ask", "observed"])
-def test_what_the_client_raises_is_its_own(where: str) -> None:
+@pytest.mark.parametrize("method", ["__init__", "start", "receive", "ask", "observed"])
+def test_an_exception_in_the_client_is_a_complaint(method: str) -> None:
     def raises(*_given: object) -> Any:
         raise ZeroDivisionError("in the client")
 
-    made = type("Raises", (Speaks,), {where: raises})
-    [complaint] = try_example(made, Example(asks=[{"on": 0}]))
+    client_class = type("Raises", (SendsOnce,), {method: raises})
+    [complaint] = try_example(client_class, Example(asks=[{"on": 0}]))
     assert complaint.message == "the client raised ZeroDivisionError"
 
 
-def test_what_is_no_text_is_the_client_s_own_fault() -> None:
+def test_a_client_that_writes_something_other_than_bytes_gets_a_complaint() -> None:
     class Writes(Silent):
         def start(self) -> list[Any]:
             return [{"id": 1}]
@@ -132,7 +132,7 @@ def test_values_can_be_pickled_copied_and_hashed(value: Any) -> None:
     assert len({value, copy.deepcopy(value)}) == 1
 
 
-def test_members_of_a_script_do_not_change_and_compare_as_mappings() -> None:
+def test_members_of_a_script_are_immutable_and_compare_as_mappings() -> None:
     pages: Any = FULL.pages
     assert pages == dict(pages)
     assert pages != {"u": ()}
@@ -144,7 +144,7 @@ def test_members_of_a_script_do_not_change_and_compare_as_mappings() -> None:
 # ── one message at a time ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_is_ready_is_enough_to_deliver_it() -> None:
+def test_a_ready_message_or_its_delivery_can_be_delivered() -> None:
     fake = FakeBrowser()
     ends = [fake.connect(), fake.connect()]
     for number, end in enumerate(ends, 1):
@@ -158,19 +158,19 @@ def test_what_is_ready_is_enough_to_deliver_it() -> None:
     end, payload = fake.deliver(first.delivery)
     assert end is ends[0]
     assert payload.startswith(b'{"id":1,')
-    for gone in (first, first.delivery):
+    for delivered in (first, first.delivery):
         with pytest.raises(ValueError, match="is no longer waiting"):
-            fake.deliver(gone)
+            fake.deliver(delivered)
 
 
-async def test_a_transport_of_it_is_one_line() -> None:
+async def test_a_browser_session_opens_over_the_transport_of_a_fake() -> None:
     from cdp_core import open_browser_session
 
     async with open_browser_session(FakeBrowser().transport()) as browser:
         assert "product" in await browser.send("Browser.getVersion")
 
 
-def test_a_whole_script_can_be_played_and_is_known_from_then_on() -> None:
+def test_a_played_script_uses_its_own_documents_and_leaves_the_script_of_the_fake() -> None:
     shop = "https://shop.example/"
     fake = FakeBrowser(Script(pages={shop: [Console("old")]}, timeline=[Wait(1), Popup("mine")]))
     more = Script(

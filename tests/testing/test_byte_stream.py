@@ -1,4 +1,4 @@
-"""Faults of byte streams, wherever there is one: in which pieces octets come, and that nothing else changes."""
+"""Faults of byte streams: they change how octets are cut into pieces, and nothing else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LIMIT = 10.0
     split=st.none() | st.integers(1, 9),
     batch_size=st.none() | st.integers(2, 5),
 )
-def test_pieces_are_as_small_and_as_many_as_asked_for_and_lose_nothing(
+def test_split_and_merge_set_the_size_of_the_pieces_and_lose_no_octet(
     framed: list[bytes], split: int | None, batch_size: int | None
 ) -> None:
     faults: list[Fault] = [Split(1, client=2), Merge(2, client=2)]
@@ -44,23 +44,25 @@ def test_pieces_are_as_small_and_as_many_as_asked_for_and_lose_nothing(
 
 
 @pytest.mark.parametrize("faults", [(), (Split(1),), (Merge(3),), (Merge(2), Split(7))], ids=repr)
-async def test_a_client_over_a_socket_gets_the_same(faults: tuple[Fault, ...]) -> None:
+async def test_a_client_over_a_socket_receives_the_same_messages(faults: tuple[Fault, ...]) -> None:
     fake = FakeBrowser(faults=faults)
     async with serve_fake_browser(fake) as endpoint, open_browser_session(endpoint.ws_url) as browser:
         page = await browser.targets.attach(fake.truth().pages[0])
         await page.send("Runtime.enable")
         with page.subscribe("Runtime.consoleAPICalled", capacity=20) as lines, trio.fail_after(LIMIT):
             fake.play(*(Console(f"{number}") for number in range(7)))
-            told = [(await lines.receive()).params["args"][0]["value"] for _ in range(7)]
-        assert told == [f"{number}" for number in range(7)]
+            texts = [(await lines.receive()).params["args"][0]["value"] for _ in range(7)]
+        assert texts == [f"{number}" for number in range(7)]
 
 
 @pytest.mark.parametrize("faults", [(Split(4),), (Merge(2),)], ids=repr)
-async def test_over_a_pipe_too(faults: tuple[Fault, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_over_a_pipe_receives_the_same_messages(
+    faults: tuple[Fault, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     written: list[bytes] = []
     send_all = trio.lowlevel.FdStream.send_all
 
-    async def watched(stream: trio.lowlevel.FdStream, data: bytes) -> None:
+    async def record_and_send(stream: trio.lowlevel.FdStream, data: bytes) -> None:
         written.append(bytes(data))
         await send_all(stream, data)
 
@@ -68,21 +70,21 @@ async def test_over_a_pipe_too(faults: tuple[Fault, ...], monkeypatch: pytest.Mo
     our_read, their_write = os.pipe()
     async with trio.open_nursery() as nursery, trio.lowlevel.FdStream(our_read) as messages:
         nursery.start_soon(lambda: serve_pipe(FakeBrowser(faults=faults), read_fd=their_read, write_fd=their_write))
-        monkeypatch.setattr(trio.lowlevel.FdStream, "send_all", watched)
+        monkeypatch.setattr(trio.lowlevel.FdStream, "send_all", record_and_send)
         os.write(our_write, b"".join(b'{"id":%d,"method":"Foo.bar"}\0' % number for number in range(4)))
-        heard = b""
+        received = b""
         with trio.fail_after(LIMIT):
-            while heard.count(b"\0") < 4:
-                heard += await messages.receive_some()
+            while received.count(b"\0") < 4:
+                received += await messages.receive_some()
         os.close(our_write)
-    assert [json.loads(text)["id"] for text in heard.split(b"\0")[:-1]] == [0, 1, 2, 3]
+    assert [json.loads(text)["id"] for text in received.split(b"\0")[:-1]] == [0, 1, 2, 3]
     if isinstance(faults[0], Split):
         assert max(map(len, written)) == 4
     else:
         assert [octets.count(b"\0") for octets in written] == [2, 2]
 
 
-async def test_over_memory_a_batch_has_so_many_messages_at_most() -> None:
+async def test_merge_limits_the_messages_of_a_batch_over_memory() -> None:
     transport = FakeTransport(FakeBrowser(faults=(Merge(3), Split(1))))
     await transport.send([b'{"id":%d,"method":"Foo.bar"}' % number for number in range(8)])
     sizes = [len(await transport.receive()) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""Streams: what may come next, in both sets of edges, against a model that looks at everything each time."""
+"""`Streams`: which messages may come next, for both sets of edges, compared with a slow model."""
 
 from __future__ import annotations
 
@@ -16,63 +16,65 @@ THINGS = ("frame", "target")
 
 
 @attrs.frozen
-class Said:
-    """One message: an event about a thing, or a reply of the browser's own process."""
+class Message:
+    """One message: an event about a thing, or a reply of the browser process."""
 
     session: str | None
     thing: str | None
     since: int | None
-    """For a reply: how many of the last messages it was caused before."""
+    """For a reply: the number of messages that were added after its cause."""
 
 
-MESSAGES = st.builds(Said, st.sampled_from(SESSIONS), st.sampled_from([*THINGS, None]), st.none() | st.integers(0, 3))
+MESSAGES = st.builds(
+    Message, st.sampled_from(SESSIONS), st.sampled_from([*THINGS, None]), st.none() | st.integers(0, 3)
+)
 
 
-def add(streams: Streams, said: Said, payload: bytes = b"{}") -> None:
-    line, own = ("session", said.session), ("replies", said.session)
-    if said.since is None:
-        about = () if said.thing is None else (said.thing,)
-        streams.add(said.session, "event", payload, after=(line, *about))
+def add(streams: Streams, message: Message, payload: bytes = b"{}") -> None:
+    line, replies = ("session", message.session), ("replies", message.session)
+    if message.since is None:
+        about = () if message.thing is None else (message.thing,)
+        streams.add(message.session, "event", payload, after=(line, *about))
     else:
-        since = max(0, streams.last_number - said.since)
-        streams.add(said.session, "reply to it", payload, after=(own,), before=(line,), since=since)
+        since = max(0, streams.last_number - message.since)
+        streams.add(message.session, "reply to it", payload, after=(replies,), before=(line,), since=since)
 
 
-def needed(before: list[Said], said: Said, edges: Edges) -> set[int]:
-    """By number, what must come before the message that is said after these: the rules, told without cleverness."""
+def needed(before: list[Message], message: Message, edges: Edges) -> set[int]:
+    """Return the numbers of the earlier messages that `message` must follow, by the plain rules."""
     found: set[int] = set()
     number = len(before) + 1
-    if said.since is not None:
-        first = max(0, len(before) - said.since) + 1
+    if message.since is not None:
+        first = max(0, len(before) - message.since) + 1
         found |= {
-            each for each in range(first, number) if edges == "observed" or before[each - 1].session == said.session
+            each for each in range(first, number) if edges == "observed" or before[each - 1].session == message.session
         }
         found |= {
             each
             for each in range(1, number)
-            if before[each - 1].since is not None and before[each - 1].session == said.session
+            if before[each - 1].since is not None and before[each - 1].session == message.session
         }
         return found
     for each in range(1, number):
         other = before[each - 1]
-        same_thing = other.since is None and said.thing is not None and other.thing == said.thing
-        if other.session == said.session or (edges == "observed" and same_thing):
+        same_thing = other.since is None and message.thing is not None and other.thing == message.thing
+        if other.session == message.session or (edges == "observed" and same_thing):
             found.add(each)
     return found
 
 
 @given(messages=st.lists(MESSAGES, max_size=12), edges=st.sampled_from(EDGES), chance=st.randoms(use_true_random=False))
-def test_what_may_come_next_is_what_the_rules_say(messages: list[Said], edges: Edges, chance: Any) -> None:
+def test_the_ready_messages_are_those_that_the_rules_allow(messages: list[Message], edges: Edges, chance: Any) -> None:
     streams = Streams(edges)
     rules: list[set[int]] = []
-    waiting: dict[int, Said] = {}
-    said: list[Said] = []
+    waiting: dict[int, Message] = {}
+    added: list[Message] = []
     for message in [*messages, None]:
         if message is not None:
-            rules.append(needed(said, message, edges))
-            said.append(message)
+            rules.append(needed(added, message, edges))
+            added.append(message)
             add(streams, message)
-            waiting[len(said)] = message
+            waiting[len(added)] = message
         while waiting and (message is None or chance.random() < 0.5):
             ready = {number for number in waiting if not (closure(number, rules) & waiting.keys())}
             assert {each.number for each in streams.ready()} == ready
@@ -90,7 +92,7 @@ def test_what_may_come_next_is_what_the_rules_say(messages: list[Said], edges: E
 
 
 def closure(number: int, rules: list[set[int]]) -> set[int]:
-    """What must come before it, and before that."""
+    """Return the numbers of all messages that must come before it, directly or indirectly."""
     found: set[int] = set()
     open_ = [number]
     while open_:
@@ -102,7 +104,7 @@ def closure(number: int, rules: list[set[int]]) -> set[int]:
 
 
 @given(messages=st.lists(MESSAGES, max_size=12))
-def test_an_order_that_was_observed_is_legal_and_not_the_other_way_round(messages: list[Said]) -> None:
+def test_an_observed_order_is_causal_and_is_early_marks_the_others(messages: list[Message]) -> None:
     observed, causal = Streams("observed"), Streams("causal")
     for message in messages:
         add(observed, message)
@@ -115,18 +117,18 @@ def test_an_order_that_was_observed_is_legal_and_not_the_other_way_round(message
         causal.take(next(each for each in causal.ready() if each.number == first.number))
 
 
-def test_two_sessions_cross_over_about_one_frame_only_by_cause() -> None:
+def test_only_causal_edges_let_two_sessions_reorder_events_of_one_frame() -> None:
     for edges, order in (("observed", [1]), ("causal", [1, 2])):
         streams = Streams(edges)  # type: ignore[arg-type]
-        add(streams, Said("s1", "frame", None))
-        add(streams, Said("s2", "frame", None))
+        add(streams, Message("s1", "frame", None))
+        add(streams, Message("s2", "frame", None))
         assert [each.number for each in streams.ready()] == order
 
 
-def test_what_may_not_come_yet_is_not_taken() -> None:
+def test_a_message_that_is_not_ready_cannot_be_taken() -> None:
     streams = Streams()
-    add(streams, Said("s1", None, None))
-    add(streams, Said("s1", None, None))
+    add(streams, Message("s1", None, None))
+    add(streams, Message("s1", None, None))
     second = streams.waiting_one(2)
     assert second is not None
     with pytest.raises(ValueError, match=r"message 2 \(event\) must come after \[1\]"):
@@ -141,13 +143,13 @@ def test_what_may_not_come_yet_is_not_taken() -> None:
     assert streams.take(second) == b"{}"
 
 
-def test_a_hold_stops_what_comes_after_it_and_nothing_else() -> None:
-    woken: list[None] = []
+def test_a_hold_delays_only_the_messages_added_after_it() -> None:
+    notified: list[None] = []
     streams = Streams()
-    add(streams, Said("s1", None, None))
+    add(streams, Message("s1", None, None))
     release = streams.hold()
-    streams.on_add = lambda: woken.append(None)
-    add(streams, Said("s2", None, None))
+    streams.on_add = lambda: notified.append(None)
+    add(streams, Message("s2", None, None))
     assert [each.session_id for each in streams.ready()] == ["s1"]
     held = streams.waiting_one(3)
     assert held is not None
@@ -156,26 +158,26 @@ def test_a_hold_stops_what_comes_after_it_and_nothing_else() -> None:
     release()
     release()
     assert [each.session_id for each in streams.ready()] == ["s1", "s2"]
-    assert len(woken) == 2
+    assert len(notified) == 2
 
 
-def test_who_is_gone_is_told_nothing_any_more() -> None:
+def test_clear_drops_the_waiting_messages_and_the_hold() -> None:
     streams = Streams()
     release = streams.hold()
     for _ in range(3):
-        add(streams, Said("s1", "frame", None))
+        add(streams, Message("s1", "frame", None))
     assert streams.clear() == 3
     release()
     assert streams.ready() == ()
     assert len(streams) == 0
-    add(streams, Said("s1", "frame", None))
+    add(streams, Message("s1", "frame", None))
     assert len(streams.ready()) == 1
 
 
-def test_copies_say_how_often() -> None:
+def test_copies_decides_how_many_times_a_message_is_added() -> None:
     streams = Streams()
     streams.copies = lambda _session, what: {"event": 2}.get(what, 0)
-    add(streams, Said("s1", None, None))
-    add(streams, Said("s1", None, 0))
+    add(streams, Message("s1", None, None))
+    add(streams, Message("s1", None, 0))
     assert [each.what for each in streams.ready()] == ["event"]
     assert len(streams) == 2

@@ -1,6 +1,6 @@
-"""A fake browser at a real address: what a client of any kind can tell of it, over sockets of this machine.
+"""A fake browser at a real address, as clients see it over sockets of this machine.
 
-Clients here are this project's own, and raw sockets, for what no decent client does.
+The clients are this project's own, and raw sockets for misbehaviour that no real client shows.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from cdp_core.testing.served_client import RealClock, ServedClient
 from cdp_core.testing.steps import Answer, Close, Console, Crash, Cut, Dialog, Navigate, Popup, RemoveFrame, Wait
 
 LIMIT = 10.0
-"""Far above what any test takes."""
+"""Seconds; far more than any test needs."""
 SHORT = 0.2
-"""How long nothing happens, where nothing must happen."""
+"""Seconds for which a test checks that nothing arrives."""
 UNKNOWN = b'{"id":7,"method":"Foo.bar"}'
 REFUSED = b'{"id":7,"error":{"code":-32601,"message":"\'Foo.bar\' wasn\'t found"}}'
 UPGRADE = "Upgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -43,7 +43,7 @@ ACCEPTED = (
 JSON_HEAD = "Content-Security-Policy:frame-ancestors 'none'\r\nContent-Length:{}\r\nContent-Type:application/json; charset=UTF-8"
 
 
-# ── clients made of a socket ─────────────────────────────────────────────────────────────────────────────────────────
+# ── raw socket clients ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class Raw:
@@ -51,7 +51,7 @@ class Raw:
 
     def __init__(self, stream: trio.SocketStream) -> None:
         self.stream = stream
-        self._kept = b""
+        self._buffer = b""
 
     async def send(self, *octets: bytes) -> None:
         with trio.fail_after(LIMIT):
@@ -59,12 +59,12 @@ class Raw:
                 await self.stream.send_all(each)
 
     async def take(self, count: int) -> bytes:
-        while len(self._kept) < count:
+        while len(self._buffer) < count:
             with trio.fail_after(LIMIT):
                 chunk = await self.stream.receive_some(1 << 16)
-            assert chunk, f"the connection ended after {self._kept!r}"
-            self._kept += chunk
-        taken, self._kept = self._kept[:count], self._kept[count:]
+            assert chunk, f"the connection ended after {self._buffer!r}"
+            self._buffer += chunk
+        taken, self._buffer = self._buffer[:count], self._buffer[count:]
         return taken
 
     async def take_until(self, mark: bytes) -> bytes:
@@ -74,12 +74,12 @@ class Raw:
         return await self.take(peeked.index(mark) + len(mark))
 
     async def _peek(self, count: int) -> bytes:
-        self._kept = await self.take(count) + self._kept
-        return self._kept
+        self._buffer = await self.take(count) + self._buffer
+        return self._buffer
 
     async def rest(self) -> bytes:
-        """What comes until the end; that it does end is part of it."""
-        received = self._kept
+        """Return all data until the connection ends; fail if it does not end."""
+        received = self._buffer
         with trio.fail_after(LIMIT):
             try:
                 while chunk := await self.stream.receive_some(1 << 16):
@@ -89,21 +89,21 @@ class Raw:
         return received
 
     async def is_quiet(self) -> bool:
-        """Whether nothing comes, and no end either, for a moment."""
+        """Return true if neither data nor an end arrives within `SHORT`."""
         with trio.move_on_after(SHORT):
             await self.stream.receive_some(1)
             return False
-        return self._kept == b""
+        return self._buffer == b""
 
     async def answer(self) -> tuple[bytes, bytes]:
-        """One answer over HTTP: head and body."""
+        """Return the head and the body of one HTTP response."""
         head = await self.take_until(b"\r\n\r\n")
         length = re.search(rb"Content-Length:(\d+)", head)
         assert length is not None, head
         return head[:-4], await self.take(int(length[1]))
 
     async def text(self) -> bytes:
-        """One frame, which must be a text."""
+        """Return the payload of one WebSocket frame, which must be a text."""
         opcode, text = await self.frame()
         assert opcode == 0x81
         return text
@@ -116,8 +116,8 @@ class Raw:
             (length,) = struct.unpack(">Q", await self.take(8))
         return first, await self.take(length)
 
-    async def speak(self, path: str, port: int) -> None:
-        """Become a WebSocket."""
+    async def upgrade(self, path: str, port: int) -> None:
+        """Upgrade the connection to a WebSocket."""
         await self.send(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{UPGRADE}{KEY}\r\n".encode())
         assert await self.take_until(b"\r\n\r\n") == ACCEPTED
 
@@ -146,18 +146,20 @@ async def raw(endpoint: FakeEndpoint) -> AsyncIterator[Raw]:
 @asynccontextmanager
 async def raw_websocket(endpoint: FakeEndpoint, path: str | None = None) -> AsyncIterator[Raw]:
     async with raw(endpoint) as client:
-        await client.speak(path or endpoint.fake.path, port_of(endpoint))
+        await client.upgrade(path or endpoint.fake.path, port_of(endpoint))
         yield client
 
 
-async def ask(endpoint: FakeEndpoint, request: str, *, host: str | None = None, more: str = "") -> tuple[bytes, bytes]:
+async def fetch(
+    endpoint: FakeEndpoint, request: str, *, host: str | None = None, more: str = ""
+) -> tuple[bytes, bytes]:
     async with raw(endpoint) as client:
         host = host if host is not None else endpoint.http_url.removeprefix("http://")
         await client.send(f"{request} HTTP/1.1\r\nHost: {host}\r\n{more}\r\n".encode())
         return await client.answer()
 
 
-async def ask_json(endpoint: FakeEndpoint, request: str, body: Any = None) -> Any:
+async def fetch_json(endpoint: FakeEndpoint, request: str, body: Any = None) -> Any:
     async with raw(endpoint) as client:
         octets = b"" if body is None else json.dumps(body).encode()
         await client.send(
@@ -167,7 +169,7 @@ async def ask_json(endpoint: FakeEndpoint, request: str, body: Any = None) -> An
         return json.loads(answered)
 
 
-async def until(condition: Callable[[], object]) -> None:
+async def wait_until(condition: Callable[[], object]) -> None:
     with trio.fail_after(LIMIT):
         while not condition():  # noqa: ASYNC110 - the fake has no event for it
             await trio.sleep(0.005)
@@ -180,9 +182,9 @@ def main_page(fake: FakeBrowser) -> str:
 # ── with our own client ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("way", ["ws_url", "http_url"])
-async def test_our_client_connects_and_works(way: str) -> None:
-    async with serve_fake_browser() as endpoint, open_browser_session(getattr(endpoint, way)) as browser:
+@pytest.mark.parametrize("url_name", ["ws_url", "http_url"])
+async def test_our_client_connects_and_works(url_name: str) -> None:
+    async with serve_fake_browser() as endpoint, open_browser_session(getattr(endpoint, url_name)) as browser:
         assert (await browser.send("Browser.getVersion"))["protocolVersion"] == "1.3"
         page = await browser.targets.create("http://shop.example/")
         answer = await page.send("Runtime.evaluate", {"expression": "location.href"})
@@ -190,7 +192,7 @@ async def test_our_client_connects_and_works(way: str) -> None:
     assert endpoint.ws_url == f"ws://127.0.0.1:{port_of(endpoint)}{endpoint.fake.path}"
 
 
-async def test_a_dialog_is_told_answered_and_true() -> None:
+async def test_a_dialog_is_reported_answered_and_recorded_in_the_truth() -> None:
     script = Script(answers={"ask()": Answer("done", (Dialog("confirm", "Sure?"),))})
     async with serve_fake_browser(FakeBrowser(script)) as endpoint, open_browser_session(endpoint.ws_url) as browser:
         page = await browser.targets.create("http://shop.example/")
@@ -205,7 +207,7 @@ async def test_a_dialog_is_told_answered_and_true() -> None:
         assert (dialog.accepted, dialog.closed_by) == (True, 1)
 
 
-async def test_several_clients_see_one_browser() -> None:
+async def test_several_clients_share_one_browser() -> None:
     async with serve_fake_browser() as endpoint, trio.open_nursery() as nursery:
 
         async def work(number: int) -> None:
@@ -223,7 +225,7 @@ async def test_several_clients_see_one_browser() -> None:
     assert endpoint.fake.truth().sessions == ()
 
 
-async def test_what_one_client_causes_another_is_told() -> None:
+async def test_a_client_receives_events_that_another_client_caused() -> None:
     async with (
         serve_fake_browser() as endpoint,
         open_browser_session(endpoint.ws_url) as one,
@@ -241,7 +243,7 @@ async def test_what_one_client_causes_another_is_told() -> None:
 
 async def test_the_version_is_as_chromium_writes_it() -> None:
     async with serve_fake_browser() as endpoint:
-        head, body = await ask(endpoint, "GET /json/version")
+        head, body = await fetch(endpoint, "GET /json/version")
         at = endpoint.http_url.removeprefix("http://")
         assert body.decode() == (
             '{\n   "Browser": "Chrome/156.0.8078.79",\n   "File-Path-Style": "posix",\n   "Protocol-Version": "1.3",\n'
@@ -269,10 +271,12 @@ async def test_the_version_is_as_chromium_writes_it() -> None:
         ),
     ],
 )
-async def test_what_is_refused_over_http(request_line: str, status: int, body: str) -> None:
+async def test_an_invalid_http_request_is_refused_as_chromium_refuses_it(
+    request_line: str, status: int, body: str
+) -> None:
     async with serve_fake_browser() as endpoint:
-        head, said = await ask(endpoint, request_line)
-        assert said.decode() == body
+        head, received_body = await fetch(endpoint, request_line)
+        assert received_body.decode() == body
         assert head.decode().partition("\r\n")[2] == JSON_HEAD.format(len(body))
         assert head.startswith(b"HTTP/1.1 %d " % status)
 
@@ -287,17 +291,17 @@ async def test_what_is_refused_over_http(request_line: str, status: int, body: s
         ("/fake/truth", "404 Not Found\r\nContent-Length:0\r\nContent-Type:text/html"),
     ],
 )
-async def test_other_paths(path: str, head: str) -> None:
+async def test_other_paths_have_their_status_and_headers(path: str, head: str) -> None:
     async with serve_fake_browser() as endpoint:
-        assert await ask(endpoint, f"GET {path}") == (f"HTTP/1.1 {head}".encode(), b"")
+        assert await fetch(endpoint, f"GET {path}") == (f"HTTP/1.1 {head}".encode(), b"")
 
 
 @pytest.mark.parametrize(
     "host", ["localhost", "LOCALHOST:1", "a.b.localhost:8", "localhost.", "10.1.2.3:4", "[::1]:9", "[::1]", ""]
 )
-async def test_a_host_that_is_an_address_or_local_is_served_under_it(host: str) -> None:
+async def test_a_host_header_with_an_ip_address_or_localhost_is_accepted_and_used(host: str) -> None:
     async with serve_fake_browser() as endpoint:
-        head, body = await ask(endpoint, "GET /json/version", host=host)
+        head, body = await fetch(endpoint, "GET /json/version", host=host)
         assert head.startswith(b"HTTP/1.1 200 OK")
         assert json.loads(body)["webSocketDebuggerUrl"] == f"ws://{host}{endpoint.fake.path}"
 
@@ -307,20 +311,20 @@ async def test_a_host_that_is_an_address_or_local_is_served_under_it(host: str) 
     ["example.com", "example.com:80", "localhostx", "xlocalhost", "999.1.1.1", "::1", "localhost:x", "[::1", "[::1]x"],
 )
 @pytest.mark.parametrize("more", ["", UPGRADE + KEY, UPGRADE + KEY + "Origin: http://evil.example\r\n"])
-async def test_any_other_host_is_refused(host: str, more: str) -> None:
+async def test_any_other_host_header_is_refused(host: str, more: str) -> None:
     async with serve_fake_browser() as endpoint:
-        head, body = await ask(endpoint, f"GET {endpoint.fake.path}", host=host, more=more)
+        head, body = await fetch(endpoint, f"GET {endpoint.fake.path}", host=host, more=more)
         assert head == b"HTTP/1.1 500 Internal Server Error\r\nContent-Length:63\r\nContent-Type:text/html"
         assert body == b"Host header is specified and is not an IP address or localhost."
 
 
-async def test_the_list_has_the_newest_first_and_says_how_to_reach_each() -> None:
+async def test_the_target_list_is_newest_first_with_an_address_for_each() -> None:
     async with serve_fake_browser() as endpoint:
-        made = await ask_json(endpoint, "PUT /json/new?http%3A%2F%2Fshop.example%2Fa%20b")
+        made = await fetch_json(endpoint, "PUT /json/new?http%3A%2F%2Fshop.example%2Fa%20b")
         assert (made["url"], made["title"], made["type"]) == ("http://shop.example/a%20b", "", "page")
         endpoint.fake.play(Navigate("http://a.example/<b>"))
-        _, text = await ask(endpoint, "GET /json", host="localhost:7")
-        assert b"\\u003Cb>" in text  # no page's own markup in an answer that a browser may show
+        _, text = await fetch(endpoint, "GET /json", host="localhost:7")
+        assert b"\\u003Cb>" in text  # markup of the page is escaped: a browser may show this answer
         listed = json.loads(text)
         assert [each["id"] for each in listed] == [made["id"], main_page(endpoint.fake)]
         assert listed[1]["webSocketDebuggerUrl"] == f"ws://localhost:7/devtools/page/{listed[1]['id']}"
@@ -332,23 +336,23 @@ async def test_the_list_has_the_newest_first_and_says_how_to_reach_each() -> Non
 
 
 @pytest.mark.parametrize("query", ["", "?", "?garbage"])
-async def test_a_new_page_without_an_address_is_empty(query: str) -> None:
+async def test_json_new_without_a_url_opens_about_blank(query: str) -> None:
     async with serve_fake_browser() as endpoint:
-        assert (await ask_json(endpoint, f"PUT /json/new{query}"))["url"] == "about:blank"
+        assert (await fetch_json(endpoint, f"PUT /json/new{query}"))["url"] == "about:blank"
         assert len(endpoint.fake.truth().pages) == 2
 
 
-async def test_a_page_is_activated_and_closed() -> None:
+async def test_a_page_is_activated_and_closed_over_http() -> None:
     async with serve_fake_browser() as endpoint:
         page = main_page(endpoint.fake)
-        assert (await ask(endpoint, f"GET /json/activate/{page}?x"))[1] == b"Target activated"
-        assert (await ask(endpoint, f"POST /json/close/{page}"))[1] == b"Target is closing"
+        assert (await fetch(endpoint, f"GET /json/activate/{page}?x"))[1] == b"Target activated"
+        assert (await fetch(endpoint, f"POST /json/close/{page}"))[1] == b"Target is closing"
         assert endpoint.fake.truth().pages == ()
-        assert (await ask(endpoint, f"GET /json/close/{page}"))[1] == f"No such target id: {page}".encode()
-        assert (await ask(endpoint, "GET /json"))[1] == b"[  ]\n"
+        assert (await fetch(endpoint, f"GET /json/close/{page}"))[1] == f"No such target id: {page}".encode()
+        assert (await fetch(endpoint, "GET /json"))[1] == b"[  ]\n"
 
 
-async def test_the_protocol_reads_back_as_the_bindings_have_it() -> None:
+async def test_the_served_protocol_is_read_back_as_the_tables_of_the_bindings() -> None:
     async with serve_fake_browser() as endpoint:
         _, protocol = await fetch_protocol(endpoint.http_url)
     assert read_protocol(("it", protocol)) == {
@@ -356,7 +360,7 @@ async def test_the_protocol_reads_back_as_the_bindings_have_it() -> None:
     }
 
 
-def test_an_enumeration_of_two_fields_is_a_type_and_one_of_a_field_stands_in_it() -> None:
+def test_an_enumeration_is_a_type_if_two_fields_use_it_and_inline_if_one_does() -> None:
     table = Table(
         name="Aa",
         marks="~",
@@ -379,20 +383,20 @@ def test_an_enumeration_of_two_fields_is_a_type_and_one_of_a_field_stands_in_it(
     assert how == {"name": "how", "$ref": "GetHow"}
 
 
-async def test_a_connection_is_used_for_several_requests() -> None:
+async def test_a_connection_serves_several_requests() -> None:
     async with serve_fake_browser() as endpoint, raw(endpoint) as client:
         one = b"PUT /json/foo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc"
         await client.send(one + one[:10])
         assert (await client.answer())[1] == b"Unknown command: foo"
         await client.send(one[10:])
         assert (await client.answer())[1] == b"Unknown command: foo"
-        await client.speak(endpoint.fake.path, port_of(endpoint))
+        await client.upgrade(endpoint.fake.path, port_of(endpoint))
         await client.send(frame(0x81, UNKNOWN))
         assert await client.text() == REFUSED
 
 
-async def test_who_asks_for_a_close_is_answered_and_closes_himself() -> None:
-    """Chromium leaves the connection open (a client that waits for its end would hang there too)."""
+async def test_connection_close_is_answered_and_leaves_the_connection_open() -> None:
+    """Chromium leaves it open too: a client that waits for the end of the connection hangs there as well."""
     async with serve_fake_browser() as endpoint, raw(endpoint) as client:
         await client.send(b"GET /json/foo HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         assert (await client.answer())[1] == b"Unknown command: foo"
@@ -415,28 +419,28 @@ async def test_who_asks_for_a_close_is_answered_and_closes_himself() -> None:
     ],
     ids=lambda octets: repr(octets[:24]),
 )
-async def test_what_is_no_request_ends_the_connection_without_a_word(octets: bytes) -> None:
+async def test_a_malformed_request_ends_the_connection_without_a_response(octets: bytes) -> None:
     async with serve_fake_browser() as endpoint:
         async with raw(endpoint) as client:
-            with suppress(trio.BrokenResourceError):  # it may end while we speak
+            with suppress(trio.BrokenResourceError):  # the endpoint may close while the test sends
                 await client.send(octets)
             assert await client.rest() == b""
-        assert (await ask(endpoint, "GET /foo"))[0].startswith(b"HTTP/1.1 404")
+        assert (await fetch(endpoint, "GET /foo"))[0].startswith(b"HTTP/1.1 404")
 
 
 async def test_a_long_head_is_read() -> None:
     async with serve_fake_browser() as endpoint:
-        assert (await ask(endpoint, "GET /json/foo", more=f"X: {'a' * 900_000}\r\n"))[1] == b"Unknown command: foo"
+        assert (await fetch(endpoint, "GET /json/foo", more=f"X: {'a' * 900_000}\r\n"))[1] == b"Unknown command: foo"
 
 
 @pytest.mark.parametrize("octets", [b"", b"GET /json/ver", b"GET /json/version HTTP/1.1\r\nHost: localhost\r\nX: "])
-async def test_who_says_nothing_or_never_ends_is_left_alone(octets: bytes) -> None:
+async def test_an_incomplete_request_keeps_its_connection_and_delays_no_other(octets: bytes) -> None:
     async with serve_fake_browser() as endpoint:
         async with raw(endpoint) as client:
             if octets:
                 await client.send(octets)
             assert await client.is_quiet()
-            async with open_browser_session(endpoint.ws_url) as browser:  # and nobody is the worse for it
+            async with open_browser_session(endpoint.ws_url) as browser:  # other clients are served meanwhile
                 await browser.send("Browser.getVersion")
         async with open_browser_session(endpoint.ws_url) as browser:
             await browser.send("Browser.getVersion")
@@ -450,7 +454,7 @@ async def test_who_says_nothing_or_never_ends_is_left_alone(octets: bytes) -> No
 async def test_the_handshake_is_as_chromium_writes_it(head: str, more: str) -> None:
     async with serve_fake_browser() as endpoint, raw(endpoint) as client:
         request = f"GET {endpoint.fake.path}{more} HTTP/1.1\r\nHost: localhost\r\n{head}\r\n".encode()
-        await client.send(request + frame(0x81, UNKNOWN))  # what comes right behind it is no less heard
+        await client.send(request + frame(0x81, UNKNOWN))  # a frame directly after the handshake is read too
         assert await client.take_until(b"\r\n\r\n") == ACCEPTED
         assert await client.text() == REFUSED
 
@@ -474,16 +478,16 @@ async def test_the_handshake_is_as_chromium_writes_it(head: str, more: str) -> N
         ("BROWSER", KEY.partition("\r\n")[0] + "\r\n", 500, "Invalid request format. The version is not valid."),
     ],
 )
-async def test_a_handshake_that_is_refused(path: str, more: str, status: int, body: str) -> None:
+async def test_an_invalid_handshake_is_refused(path: str, more: str, status: int, body: str) -> None:
     async with serve_fake_browser() as endpoint:
         path = path.replace("BROWSER", endpoint.fake.path)
-        head, said = await ask(endpoint, f"GET {path}", more=UPGRADE + more)
-        assert said.decode() == body
+        head, received_body = await fetch(endpoint, f"GET {path}", more=UPGRADE + more)
+        assert received_body.decode() == body
         assert head.startswith(b"HTTP/1.1 %d " % status)
         assert head.endswith(f"\r\nContent-Length:{len(body)}\r\nContent-Type:text/html".encode())
 
 
-async def test_the_origin_is_checked_on_websockets_alone() -> None:
+async def test_the_origin_is_checked_only_for_websockets() -> None:
     async with serve_fake_browser() as endpoint:
         port = port_of(endpoint)
         own, path = f"Origin: http://127.0.0.1:{port}\r\n", endpoint.fake.path
@@ -498,8 +502,8 @@ async def test_the_origin_is_checked_on_websockets_alone() -> None:
             f"https://127.0.0.1:{port}",
             "devtools://devtools",
         ):
-            for at in (path, "/devtools/page/XX", "/foo"):  # before it is looked where it goes
-                head, body = await ask(endpoint, f"GET {at}", more=f"{UPGRADE}{KEY}Origin: {origin}\r\n")
+            for at in (path, "/devtools/page/XX", "/foo"):  # the origin is checked before the path
+                head, body = await fetch(endpoint, f"GET {at}", more=f"{UPGRADE}{KEY}Origin: {origin}\r\n")
                 assert (
                     head == f"HTTP/1.1 403 Forbidden\r\nContent-Length:{len(body)}\r\nContent-Type:text/html".encode()
                 )
@@ -508,11 +512,11 @@ async def test_the_origin_is_checked_on_websockets_alone() -> None:
                     f"--remote-allow-origins={origin} to allow connections from this origin or --remote-allow-origins=* "
                     "to allow all origins."
                 )
-        head, _ = await ask(endpoint, "GET /json/version", more="Origin: http://evil.example\r\n")
+        head, _ = await fetch(endpoint, "GET /json/version", more="Origin: http://evil.example\r\n")
         assert head.startswith(b"HTTP/1.1 200 OK")
 
 
-async def test_a_page_has_a_socket_of_its_own_and_both_end_together() -> None:
+async def test_the_socket_of_a_page_ends_with_the_page() -> None:
     async with serve_fake_browser() as endpoint:
         page = main_page(endpoint.fake)
         async with raw_websocket(endpoint, f"/devtools/page/{page}") as client:
@@ -537,14 +541,14 @@ async def test_a_page_has_a_socket_of_its_own_and_both_end_together() -> None:
     ],
     ids=["binary", "empty binary", "not masked", "reserved bit", "unknown opcode"],
 )
-async def test_what_is_no_text_frame_ends_the_link_without_a_close_frame(parts: list[bytes]) -> None:
+async def test_a_frame_that_is_not_a_valid_text_ends_the_link_without_a_close_frame(parts: list[bytes]) -> None:
     async with serve_fake_browser() as endpoint, raw_websocket(endpoint) as client:
         await client.send(*parts)
         assert await client.rest() == b""
         assert endpoint.fake.commands == ()
 
 
-async def test_to_our_client_that_is_1006() -> None:
+async def test_our_client_reports_an_end_without_a_close_frame_as_1006() -> None:
     async with serve_fake_browser() as endpoint, open_browser_session(endpoint.ws_url) as browser:
         await browser.send("Browser.getVersion")
         endpoint.fake.play(Cut())
@@ -554,14 +558,14 @@ async def test_to_our_client_that_is_1006() -> None:
 
 
 @pytest.mark.parametrize("payload", [b"", b"\x03\xe8bye", b"\x0f\xa0"])
-async def test_a_close_is_answered_with_1000(payload: bytes) -> None:
+async def test_a_close_frame_is_answered_with_1000(payload: bytes) -> None:
     async with serve_fake_browser() as endpoint, raw_websocket(endpoint) as client:
         await client.send(frame(0x88, payload))
         assert await client.rest() == b"\x88\x02\x03\xe8"
-        await until(lambda: "gone" in repr(endpoint.fake._ends[1]))
+        await wait_until(lambda: "gone" in repr(endpoint.fake._ends[1]))
 
 
-async def test_control_frames_and_fragments() -> None:
+async def test_pings_are_answered_and_fragments_are_joined() -> None:
     async with serve_fake_browser() as endpoint, raw_websocket(endpoint) as client:
         await client.send(frame(0x89, b"hey"))
         assert await client.frame() == (0x8A, b"hey")
@@ -577,7 +581,7 @@ async def test_control_frames_and_fragments() -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"nonsense", b"[]", b'{"id":1.5}', "é".encode()])
-async def test_a_text_that_is_no_command_is_refused_and_the_link_stays(text: bytes) -> None:
+async def test_a_text_that_is_not_a_command_is_refused_and_the_link_stays(text: bytes) -> None:
     async with serve_fake_browser() as endpoint, raw_websocket(endpoint) as client:
         await client.send(frame(0x81, text))
         refusal = json.loads(await client.text())
@@ -586,11 +590,13 @@ async def test_a_text_that_is_no_command_is_refused_and_the_link_stays(text: byt
         assert await client.text() == REFUSED
 
 
-async def test_a_large_text_is_read_and_a_larger_one_ends_the_link(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_text_below_the_limit_is_read_and_one_at_the_limit_ends_the_link(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def padded(size: int) -> bytes:
         return UNKNOWN[:-1] + b',"params":{"a":"' + b"a" * (size - len(UNKNOWN) - 18) + b'"}}'
 
-    monkeypatch.setattr("cdp_core.testing.fake.browser.MAX_MESSAGE_BYTES", 1 << 20)  # else it is a matter of 100 MiB
+    monkeypatch.setattr("cdp_core.testing.fake.browser.MAX_MESSAGE_BYTES", 1 << 20)  # the real limit is 100 MiB
     async with serve_fake_browser() as endpoint, raw_websocket(endpoint) as other:
         async with raw_websocket(endpoint) as client:
             await client.send(frame(0x81, padded((1 << 20) - 1)))
@@ -601,22 +607,22 @@ async def test_a_large_text_is_read_and_a_larger_one_ends_the_link(monkeypatch: 
         assert await other.text() == REFUSED
 
 
-async def test_closing_the_browser_ends_everything_without_a_close_frame() -> None:
-    async with serve_fake_browser() as endpoint, raw(endpoint) as asking, raw_websocket(endpoint) as other:
+async def test_closing_the_browser_ends_every_connection_without_a_close_frame() -> None:
+    async with serve_fake_browser() as endpoint, raw(endpoint) as http_client, raw_websocket(endpoint) as other:
         async with raw_websocket(endpoint) as client:
             await client.send(frame(0x81, b'{"id":1,"method":"Browser.close"}'))
             assert await client.text() == b'{"id":1,"result":{}}'
             assert await client.rest() == b""
         assert await other.rest() == b""
-        assert await asking.rest() == b""
+        assert await http_client.rest() == b""
         with pytest.raises(OSError, match=r"fail|refused"):
             await trio.open_tcp_stream("127.0.0.1", port_of(endpoint))
 
 
-# ── clients that do not behave ───────────────────────────────────────────────────────────────────────────────────────
+# ── misbehaving clients ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_client_that_does_not_read_delays_nobody_and_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_does_not_read_is_cut_off_and_delays_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served_client_module, "MAX_BACKLOG_BYTES", 4 << 20)
     async with (
         serve_fake_browser() as endpoint,
@@ -624,7 +630,7 @@ async def test_a_client_that_does_not_read_delays_nobody_and_is_cut_off(monkeypa
         raw_websocket(endpoint, f"/devtools/page/{main_page(endpoint.fake)}") as lazy,
     ):
         await lazy.send(frame(0x81, b'{"id":1,"method":"Runtime.enable"}'))
-        await until(lambda: len(endpoint.fake.commands) == 1)
+        await wait_until(lambda: len(endpoint.fake.commands) == 1)
         number = endpoint.fake.commands[0].client
         lines = 0
         while "connected" in repr(endpoint.fake._ends[number]):
@@ -639,21 +645,22 @@ async def test_a_client_that_does_not_read_delays_nobody_and_is_cut_off(monkeypa
         await browser.send("Browser.getVersion")
 
 
-def test_a_client_that_does_not_leave_when_its_link_has_ended_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cancellation that went too far would end a trio test early, and let it pass: hence its own run."""
+def test_a_client_that_stays_after_its_link_ended_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run it in its own `trio.run`: a stray cancellation would end a trio test early, and it would pass."""
     monkeypatch.setattr(serving_module, "LINGER", 0.02)
     reached: list[str] = []
 
     async def main() -> None:
-        async with serve_fake_browser() as endpoint, raw(endpoint) as asking:
+        async with serve_fake_browser() as endpoint, raw(endpoint) as http_client:
             async with raw_websocket(endpoint) as stubborn:
                 endpoint.fake.play(Cut())
                 assert await stubborn.rest() == b""
                 with pytest.raises(trio.BrokenResourceError), trio.fail_after(LIMIT):
-                    while True:  # a reset comes for what nobody reads any more
+                    while True:  # writing to a connection that is not read any more ends in a reset
                         await stubborn.send(frame(0x81, UNKNOWN))
-            await asking.send(b"GET /json/foo HTTP/1.1\r\nHost: localhost\r\n\r\n")  # the others are still served
-            assert (await asking.answer())[1] == b"Unknown command: foo"
+            # other clients are still served
+            await http_client.send(b"GET /json/foo HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert (await http_client.answer())[1] == b"Unknown command: foo"
             async with open_browser_session(endpoint.ws_url) as browser:
                 await browser.send("Browser.getVersion")
             reached.append("the end")
@@ -662,12 +669,12 @@ def test_a_client_that_does_not_leave_when_its_link_has_ended_is_left(monkeypatc
     assert reached
 
 
-async def test_what_was_said_before_the_browser_closed_is_told_to_who_reads_late() -> None:
+async def test_messages_sent_before_the_browser_closed_reach_a_slow_reader() -> None:
     fake = FakeBrowser()
     page = f"/devtools/page/{main_page(fake)}"
     async with serve_fake_browser(fake) as endpoint, raw_websocket(endpoint, page) as late:
         await late.send(frame(0x81, b'{"id":1,"method":"Runtime.enable"}'))
-        await until(lambda: len(fake.commands) == 1)
+        await wait_until(lambda: len(fake.commands) == 1)
         for number in range(200):
             fake.play(Console(f"{number}:{'x' * 50_000}"))
         async with open_browser_session(endpoint.ws_url) as browser:
@@ -676,13 +683,13 @@ async def test_what_was_said_before_the_browser_closed_is_told_to_who_reads_late
         assert (await late.rest()).count(b'"Runtime.consoleAPICalled"') == 200
 
 
-async def test_a_client_that_reads_late_gets_all_in_order() -> None:
+async def test_a_slow_reader_receives_all_messages_in_order() -> None:
     async with (
         serve_fake_browser() as endpoint,
         raw_websocket(endpoint, f"/devtools/page/{main_page(endpoint.fake)}") as late,
     ):
         await late.send(frame(0x81, b'{"id":1,"method":"Runtime.enable"}'))
-        await until(lambda: len(endpoint.fake.commands) == 1)
+        await wait_until(lambda: len(endpoint.fake.commands) == 1)
         for number in range(200):
             endpoint.fake.play(Console(f"{number}:{'x' * 50_000}"))
         texts: list[str] = []
@@ -694,7 +701,7 @@ async def test_a_client_that_reads_late_gets_all_in_order() -> None:
 
 
 @pytest.mark.parametrize("part", [b"", b"\x81", b"\x81\xfe\x10\x00\0\0\0\0abc", frame(0x01, b"{")])
-async def test_a_client_that_vanishes_leaves_nothing(part: bytes) -> None:
+async def test_the_sessions_of_a_vanished_client_are_closed(part: bytes) -> None:
     async with serve_fake_browser() as endpoint:
         async with raw_websocket(endpoint) as client:
             target = main_page(endpoint.fake).encode()
@@ -708,10 +715,10 @@ async def test_a_client_that_vanishes_leaves_nothing(part: bytes) -> None:
             assert len(endpoint.fake.truth().sessions) == 1
             if part:
                 await client.send(part)
-        await until(lambda: not endpoint.fake.truth().sessions)
+        await wait_until(lambda: not endpoint.fake.truth().sessions)
 
 
-async def test_a_hundred_connections_at_once_come_and_go() -> None:
+async def test_a_hundred_connections_open_and_close_at_once() -> None:
     async with serve_fake_browser() as endpoint, trio.open_nursery() as nursery:
 
         async def visit(number: int) -> None:
@@ -730,8 +737,8 @@ async def test_a_hundred_connections_at_once_come_and_go() -> None:
 # ── order ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def told_order(order: str, seed: int) -> list[tuple[int, str]]:
-    """Ten lines on each of two sessions, as one client gets them: session and line."""
+async def delivered_order(order: str, seed: int) -> list[tuple[int, str]]:
+    """Return ten lines on each of two sessions in the order received, as (session index, line)."""
     fake = FakeBrowser(seed=seed)
     serving = serve_fake_browser(fake, order=order)  # type: ignore[arg-type]
     async with serving as endpoint, raw_websocket(endpoint) as client:
@@ -750,23 +757,23 @@ async def told_order(order: str, seed: int) -> list[tuple[int, str]]:
             while json.loads(await client.text()).get("id") != 10 + number:
                 pass
         fake.play(*(Console(f"{line}", frame=label) for line in range(10) for label in ("main", "other")))
-        told: list[tuple[int, str]] = []
-        while len(told) < 20:
+        received: list[tuple[int, str]] = []
+        while len(received) < 20:
             message = json.loads(await client.text())
-            told.append((sessions.index(message["sessionId"]), message["params"]["args"][0]["value"]))
-        return told
+            received.append((sessions.index(message["sessionId"]), message["params"]["args"][0]["value"]))
+        return received
 
 
-async def test_messages_cross_over_as_they_may_and_not_otherwise() -> None:
+async def test_orders_mix_the_sessions_and_keep_the_order_of_each() -> None:
     arising = [(session, f"{line}") for line in range(10) for session in (0, 1)]
-    assert await told_order("arising", 1) == arising
+    assert await delivered_order("arising", 1) == arising
     for order in ("observed", "hostile"):
-        told = [await told_order(order, seed) for seed in range(4)]
-        for each in told:
+        orders = [await delivered_order(order, seed) for seed in range(4)]
+        for each in orders:
             assert sorted(each) == sorted(arising)
             for session in (0, 1):
                 assert [line for number, line in each if number == session] == [f"{line}" for line in range(10)]
-        assert len({tuple(each) for each in told}) > 1
+        assert len({tuple(each) for each in orders}) > 1
 
 
 async def test_an_unknown_order_is_refused() -> None:
@@ -775,48 +782,48 @@ async def test_an_unknown_order_is_refused() -> None:
             pytest.fail("served")
 
 
-async def test_a_schedule_waits_for_the_commands_it_wants_and_not_for_ever(
+async def test_a_schedule_waits_for_its_commands_for_a_limited_time(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     schedule = Schedule((Consume(1, commands=2), Deliver(1), Consume(1, commands=1), Deliver(1)))
-    heard: list[bytes] = []
+    received: list[bytes] = []
 
-    async def hear(texts: list[bytes]) -> None:
-        heard.extend(texts)
+    async def keep(texts: list[bytes]) -> None:
+        received.extend(texts)
 
     fake = FakeBrowser(schedule=schedule)
-    client = ServedClient(fake, RealClock(fake), hear)
+    client = ServedClient(fake, RealClock(fake), keep)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(client.send_messages)
         client.receive(UNKNOWN)
         await trio.sleep(0.5)
-        assert heard == []
+        assert received == []
         client.receive(UNKNOWN.replace(b"7", b"8"))
         await trio.sleep(0.5)
-        assert heard == [REFUSED]
+        assert received == [REFUSED]
         await trio.sleep(1.0)  # the third command never comes
-        assert heard == [REFUSED, REFUSED.replace(b"7", b"8")]
+        assert received == [REFUSED, REFUSED.replace(b"7", b"8")]
         client.lost()
 
 
-async def test_a_command_that_is_never_answered_is_one_that_a_schedule_wanted(
+async def test_a_schedule_counts_a_command_that_is_never_answered(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    heard: list[bytes] = []
+    received: list[bytes] = []
 
-    async def hear(texts: list[bytes]) -> None:
-        heard.extend(texts)
+    async def keep(texts: list[bytes]) -> None:
+        received.extend(texts)
 
     fake = FakeBrowser(schedule=Schedule((Consume(1, commands=1), Deliver(1))))
-    client = ServedClient(fake, RealClock(fake), hear, path=f"/devtools/page/{main_page(fake)}")
+    client = ServedClient(fake, RealClock(fake), keep, path=f"/devtools/page/{main_page(fake)}")
     async with trio.open_nursery() as nursery:
         nursery.start_soon(client.send_messages)
         fake.play(Crash())
         await trio.sleep(0.1)
-        assert heard == []
+        assert received == []
         client.receive(b'{"id":1,"method":"Page.getFrameTree"}')
         await trio.sleep(0.1)
-        assert heard == [b'{"method":"Inspector.targetCrashed","params":{}}']
+        assert received == [b'{"method":"Inspector.targetCrashed","params":{}}']
         client.lost()
 
 
@@ -833,7 +840,7 @@ async def test_virtual_time_follows_the_clock(autojump_clock: trio.testing.MockC
         assert fake.now == pytest.approx(100.0)
 
 
-async def test_what_is_played_while_it_is_served_has_its_time_too(autojump_clock: trio.testing.MockClock) -> None:
+async def test_steps_played_while_serving_wait_for_the_clock(autojump_clock: trio.testing.MockClock) -> None:
     async with serve_fake_browser() as endpoint:
         await trio.sleep(50)
         endpoint.fake.play(Wait(10.0), Navigate("http://later.example/"))
@@ -843,7 +850,7 @@ async def test_what_is_played_while_it_is_served_has_its_time_too(autojump_clock
         assert endpoint.fake.truth().frames[0].url == "http://later.example/"
 
 
-async def test_time_that_was_let_pass_by_hand_has_passed(autojump_clock: trio.testing.MockClock) -> None:
+async def test_time_advanced_by_hand_is_not_waited_for_again(autojump_clock: trio.testing.MockClock) -> None:
     fake = FakeBrowser(Script(timeline=(Wait(100.0), Navigate("http://later.example/"))))
     async with serve_fake_browser(fake):
         await trio.sleep(1)
@@ -854,40 +861,40 @@ async def test_time_that_was_let_pass_by_hand_has_passed(autojump_clock: trio.te
         assert fake.now == pytest.approx(before + 5.0, abs=1.1)
 
 
-async def test_an_event_of_the_timeline_is_pushed_when_it_is_due() -> None:
+async def test_an_event_of_the_timeline_is_sent_when_it_is_due() -> None:
     async with serve_fake_browser() as endpoint, open_browser_session(endpoint.ws_url) as browser:
         page = await browser.targets.attach(main_page(endpoint.fake))
         await page.send("Runtime.enable")
-        with page.expect("Runtime.consoleAPICalled") as said:
+        with page.expect("Runtime.consoleAPICalled") as line:
             endpoint.fake.play(Wait(0.05), Console("late"))
             with trio.fail_after(LIMIT):
-                assert (await said.wait()).params["args"][0]["value"] == "late"
+                assert (await line.wait()).params["args"][0]["value"] == "late"
 
 
 # ── control ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_client_of_any_kind_can_ask_and_tell_the_fake() -> None:
+async def test_the_fake_is_inspected_and_controlled_over_http() -> None:
     async with serve_fake_browser(control=True) as endpoint:
         async with raw_websocket(endpoint) as client:
             await client.send(frame(0x81, UNKNOWN))
             await client.text()
-            [command] = await ask_json(endpoint, "GET /fake/commands")
+            [command] = await fetch_json(endpoint, "GET /fake/commands")
             assert (command["method"], command["id"], command["client"]) == ("Foo.bar", 7, 1)
-        assert await ask_json(endpoint, "GET /fake/verdict") == {"clean": True, "complaint": None}
-        whole = Script(answers={"ask()": Answer(7)}, timeline=(Popup("p", noopener=True),)).to_json()
-        assert await ask_json(endpoint, "POST /fake/play", whole) == {"played": 1}
+        assert await fetch_json(endpoint, "GET /fake/verdict") == {"clean": True, "complaint": None}
+        script = Script(answers={"ask()": Answer(7)}, timeline=(Popup("p", noopener=True),)).to_json()
+        assert await fetch_json(endpoint, "POST /fake/play", script) == {"played": 1}
         assert len(endpoint.fake.truth().pages) == 2
         steps = [Navigate("http://shop.example/"), Dialog("alert", "Hi"), Wait(5.0)]
         timeline = Script(timeline=tuple(steps)).to_json()["timeline"]
-        assert await ask_json(endpoint, "POST /fake/play", timeline) == {"played": 3}
-        truth = await ask_json(endpoint, "GET /fake/truth")
+        assert await fetch_json(endpoint, "POST /fake/play", timeline) == {"played": 3}
+        truth = await fetch_json(endpoint, "GET /fake/truth")
         assert truth.keys() == {field.name for field in Truth.__attrs_attrs__}  # type: ignore[attr-defined]
         assert truth["dialogs"][0]["message"] == "Hi"
-        verdict = await ask_json(endpoint, "GET /fake/verdict")
+        verdict = await fetch_json(endpoint, "GET /fake/verdict")
         assert (verdict["clean"], "alert" in verdict["complaint"]) == (False, True)
         before = endpoint.fake.now
-        assert (await ask_json(endpoint, "POST /fake/advance", {"seconds": 30}))["now"] >= before + 30
+        assert (await fetch_json(endpoint, "POST /fake/advance", {"seconds": 30}))["now"] >= before + 30
 
 
 @pytest.mark.parametrize(
@@ -908,63 +915,63 @@ async def test_a_client_of_any_kind_can_ask_and_tell_the_fake() -> None:
         ("GET /fake/nothing", b"", 404, "/fake/truth"),
     ],
 )
-async def test_what_the_fake_cannot_be_asked(request_line: str, body: bytes, status: int, words: str) -> None:
+async def test_an_invalid_control_request_is_refused(request_line: str, body: bytes, status: int, words: str) -> None:
     async with serve_fake_browser(control=True) as endpoint:
         async with raw(endpoint) as client:
             await client.send(
                 f"{request_line} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
             )
-            head, said = await client.answer()
+            head, received_body = await client.answer()
             assert head.startswith(b"HTTP/1.1 %d " % status)
-            assert words in json.loads(said)["error"]
+            assert words in json.loads(received_body)["error"]
         assert endpoint.fake.truth().frames[0].url == "about:blank"
 
 
-async def test_a_page_of_some_browser_cannot_control_the_fake() -> None:
+async def test_a_web_page_cannot_control_the_fake() -> None:
     async with serve_fake_browser(control=True) as endpoint:
         origin = f"Origin: {endpoint.http_url}\r\n"
-        assert (await ask(endpoint, "POST /fake/advance", more=origin))[0].startswith(b"HTTP/1.1 403 ")
-        assert (await ask(endpoint, "GET /fake/truth", host="evil.example"))[0].startswith(b"HTTP/1.1 500 ")
+        assert (await fetch(endpoint, "POST /fake/advance", more=origin))[0].startswith(b"HTTP/1.1 403 ")
+        assert (await fetch(endpoint, "GET /fake/truth", host="evil.example"))[0].startswith(b"HTTP/1.1 500 ")
 
 
-async def test_with_control_the_fake_can_be_asked_after_its_browser_was_closed() -> None:
+async def test_with_control_the_fake_is_inspected_after_its_browser_was_closed() -> None:
     async with serve_fake_browser(control=True) as endpoint:
         async with raw_websocket(endpoint) as client:
             await client.send(frame(0x81, b'{"id":1,"method":"Browser.close"}'))
             await client.rest()
-        assert (await ask_json(endpoint, "GET /fake/verdict"))["clean"]
+        assert (await fetch_json(endpoint, "GET /fake/verdict"))["clean"]
         async with raw(endpoint) as client:
             await client.send(b"GET /json/version HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert await client.rest() == b""
 
 
-# ── what can go wrong with serving ───────────────────────────────────────────────────────────────────────────────────
+# ── failures of serving ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_port_that_is_taken() -> None:
+async def test_a_port_in_use_is_refused_until_it_is_free() -> None:
     async with serve_fake_browser() as endpoint:
         with pytest.raises(OSError, match="in use"):
             async with serve_fake_browser(port=port_of(endpoint)):
-                pytest.fail("two on one port")
+                pytest.fail("two endpoints on one port")
     async with serve_fake_browser(port=port_of(endpoint)) as again:
         assert port_of(again) == port_of(endpoint)
 
 
 @pytest.mark.parametrize("port", [-1, 65536, True, "80", 1.0, None])
-async def test_a_port_that_is_none(port: Any) -> None:
+async def test_an_invalid_port_is_refused(port: Any) -> None:
     with pytest.raises(InvalidArgument, match="0 to 65535"):
         async with serve_fake_browser(port=port):
             pytest.fail("served")
 
 
-async def test_a_script_that_cannot_be_played_is_raised_where_it_is_served() -> None:
+async def test_a_step_that_cannot_be_played_raises_from_the_serving_block() -> None:
     with pytest.raises(InvalidArgument, match="'ad'"):
         async with serve_fake_browser() as endpoint:
             endpoint.fake.play(Wait(0.01), RemoveFrame("ad"))
             await trio.sleep(LIMIT)
 
 
-async def test_the_exception_of_the_body_leaves_bare() -> None:
+async def test_an_exception_of_the_body_is_not_wrapped_in_a_group() -> None:
     with pytest.raises(KeyError):
         async with serve_fake_browser() as endpoint, raw_websocket(endpoint):
             raise KeyError
@@ -974,15 +981,15 @@ async def test_the_end_of_serving_ends_every_connection() -> None:
     async with serve_fake_browser() as endpoint:
         stream = await trio.open_tcp_stream("127.0.0.1", port_of(endpoint))
         client = Raw(stream)
-        await client.speak(endpoint.fake.path, port_of(endpoint))
+        await client.upgrade(endpoint.fake.path, port_of(endpoint))
     async with stream:
         assert await client.rest() == b""
     with pytest.raises(DiscoveryError):
         async with open_browser_session(endpoint.http_url):
-            pytest.fail("somebody answers")
+            pytest.fail("the endpoint still answers")
 
 
-async def test_a_refusal_is_one_for_our_client() -> None:
+async def test_our_client_raises_command_refused_for_a_refusal() -> None:
     async with serve_fake_browser() as endpoint, open_browser_session(endpoint.ws_url) as browser:
         with pytest.raises(CommandRefused):
             await browser.send("Foo.bar")

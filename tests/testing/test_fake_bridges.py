@@ -1,4 +1,7 @@
-"""Dialogs that a client's own script has replaced: who is asked, and what becomes of the call (facts 10, 27, 30 to 34)."""
+"""Dialog functions that a client's init script replaces: the request, and the result of the call.
+
+Facts 10, 27, 30 to 34.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ TRIED = "try { confirm('sure?') } catch (x) { 'threw ' + x.name }"
 
 
 class Bridge:
-    """A client that has its script in every document of the page, and answers what that asks."""
+    """A client with its init script in every document of the page; it answers the requests of that script."""
 
     def __init__(self, *, scheme: str = "https", **script: Any) -> None:
         overrides = {"// bridge": Override(f"{scheme}{MAGIC}{QUERY}")}
@@ -35,11 +38,11 @@ class Bridge:
         self.send("Fetch.enable", patterns=[{"urlPattern": f"*{MAGIC}*"}])
 
     def send(self, method: str, session: str | None = None, **params: Any) -> Any:
-        """The result or the error; None while there is none."""
+        """Return the result or the error; None while the command is not answered."""
         self._ids += 1
-        own = getattr(self, "session", "") if session is None else session
+        target_session = getattr(self, "session", "") if session is None else session
         message = {"id": self._ids, "method": method, "params": params}
-        self.end.receive(json.dumps(message | ({"sessionId": own} if own else {})).encode())
+        self.end.receive(json.dumps(message | ({"sessionId": target_session} if target_session else {})).encode())
         return self.answer(self._ids)
 
     def answer(self, number: int) -> Any:
@@ -47,7 +50,7 @@ class Bridge:
         found = [each for each in self.messages if each.get("id") == number]
         return found[0].get("result", found[0].get("error")) if found else None
 
-    def ask(self, expression: str, **params: Any) -> tuple[int, Any]:
+    def evaluate(self, expression: str, **params: Any) -> tuple[int, Any]:
         answer = self.send("Runtime.evaluate", expression=expression, **params)
         return self._ids, answer
 
@@ -66,7 +69,7 @@ class Bridge:
 
 
 @pytest.mark.parametrize(
-    ("expression", "asked", "brought"),
+    ("expression", "query", "result"),
     [
         ("alert('a')", "?kind=alert&message=a&d=", {"type": "undefined"}),
         ("confirm('a b&c')", "?kind=confirm&message=a%20b%26c&d=", {"type": "boolean", "value": True}),
@@ -74,20 +77,22 @@ class Bridge:
         (r"confirm('a\ud800b')", "?kind=confirm&message=a%EF%BF%BDb&d=", {"type": "boolean", "value": True}),
     ],
 )
-def test_who_put_a_script_in_its_place_is_asked(expression: str, asked: str, brought: dict[str, Any]) -> None:
+def test_a_replaced_dialog_function_sends_a_request_to_the_client(
+    expression: str, query: str, result: dict[str, Any]
+) -> None:
     client = Bridge()
     client.send("Page.navigate", url=PLAIN)
-    number, answer = client.ask(expression, returnByValue=True)
+    number, answer = client.evaluate(expression, returnByValue=True)
     assert answer is None
-    assert [each["request"]["url"] for each in client.events("Fetch.requestPaused")] == [f"https{MAGIC}{asked}"]
-    assert client.send("Page.getFrameTree") is None, "its process waits"
+    assert [each["request"]["url"] for each in client.events("Fetch.requestPaused")] == [f"https{MAGIC}{query}"]
+    assert client.send("Page.getFrameTree") is None, "the renderer process waits"
     client.fulfil()
-    assert client.answer(number) == {"result": brought}
+    assert client.answer(number) == {"result": result}
     assert client.events("Page.javascriptDialogOpening") == []
 
 
 @pytest.mark.parametrize(
-    ("scheme", "page", "served", "bypass", "asks"),
+    ("scheme", "page", "served", "bypass", "requested"),
     [
         ("http", PLAIN, Served(), False, True),
         ("http", SECURE, Served(), False, False),
@@ -104,37 +109,39 @@ def test_who_put_a_script_in_its_place_is_asked(expression: str, asked: str, bro
         ("https", PLAIN, Served(permissions="sync-xhr=()"), True, False),
     ],
 )
-def test_a_documents_policies_come_first(scheme: str, page: str, served: Served, bypass: bool, asks: bool) -> None:
+def test_the_policies_of_a_document_decide_whether_the_request_is_sent(
+    scheme: str, page: str, served: Served, bypass: bool, requested: bool
+) -> None:
     client = Bridge(scheme=scheme, served={page: served})
     if bypass:
         client.send("Page.setBypassCSP", enabled=True)
     client.send("Page.navigate", url=page)
-    _, answer = client.ask(TRIED)
-    assert bool(client.events("Fetch.requestPaused")) is asks
+    _, answer = client.evaluate(TRIED)
+    assert bool(client.events("Fetch.requestPaused")) is requested
     thrown = {"result": {"type": "string", "value": "threw NetworkError"}}
-    assert answer == (None if asks else thrown)
+    assert answer == (None if requested else thrown)
 
 
-def test_csp_is_bypassed_in_documents_to_come_only() -> None:
+def test_csp_is_bypassed_only_in_later_documents() -> None:
     client = Bridge(served={SECURE: Served("connect-src 'none'")})
     client.send("Page.navigate", url=SECURE)
     client.send("Page.setBypassCSP", enabled=True)
-    assert client.ask(TRIED)[1]["result"]["value"] == "threw NetworkError"
+    assert client.evaluate(TRIED)[1]["result"]["value"] == "threw NetworkError"
     client.send("Page.navigate", url=SECURE)
-    assert client.ask(TRIED)[1] is None
+    assert client.evaluate(TRIED)[1] is None
 
 
-def test_what_nobody_catches_is_shown() -> None:
+def test_an_uncaught_error_is_in_the_exception_details() -> None:
     client = Bridge(scheme="http")
     client.send("Page.navigate", url=SECURE)
-    answer = client.ask("prompt('p')")[1]
+    answer = client.evaluate("prompt('p')")[1]
     assert (answer["result"]["subtype"], answer["result"]["className"]) == ("error", "DOMException")
     assert answer["exceptionDetails"]["exception"]["description"].startswith(
         "NetworkError: Failed to execute 'send' on 'XMLHttpRequest': Failed to load 'http://bridge.invalid/?kind=prompt"
     )
 
 
-def test_a_documents_own_script_ends_by_what_it_does_not_catch() -> None:
+def test_an_uncaught_error_ends_the_script_of_the_document() -> None:
     steps = (Console("before"), Dialog("confirm", "sure?"), Console("after"))
     client = Bridge(scheme="http", pages={SECURE: steps, PLAIN: steps})
     client.send("Page.navigate", url=SECURE)
@@ -144,37 +151,40 @@ def test_a_documents_own_script_ends_by_what_it_does_not_catch() -> None:
     assert client.events("Page.loadEventFired")
     client.send("Page.navigate", url=PLAIN)
     client.fulfil()
-    told = [each["args"][0]["value"] for each in client.events("Runtime.consoleAPICalled")]
-    assert told == ["before", "before", "after"]
+    texts = [each["args"][0]["value"] for each in client.events("Runtime.consoleAPICalled")]
+    assert texts == ["before", "before", "after"]
 
 
-def test_a_frame_of_its_own_process_needs_a_script_of_its_own() -> None:
+def test_an_out_of_process_frame_needs_its_own_init_script() -> None:
     client = Bridge(pages={PLAIN: (AddFrame("ad", "http://ad.example/"),)})
     client.send("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True)
     client.send("Page.navigate", url=PLAIN)
-    inside = client.events("Target.attachedToTarget")[-1]["sessionId"]
-    client.send("Runtime.evaluate", inside, expression="confirm('native')")
+    frame_session = client.events("Target.attachedToTarget")[-1]["sessionId"]
+    client.send("Runtime.evaluate", frame_session, expression="confirm('native')")
     assert [each["message"] for each in client.events("Page.javascriptDialogOpening")] == ["native"]
     client.send("Page.handleJavaScriptDialog", accept=True)
-    client.send("Page.addScriptToEvaluateOnNewDocument", inside, source=SOURCE, runImmediately=True)
-    answer = client.send("Runtime.evaluate", inside, expression=TRIED)
-    assert answer["result"]["value"] == "threw NetworkError", "the Fetch of the session above does not see it"
-    client.send("Fetch.enable", inside)
-    assert client.send("Runtime.evaluate", inside, expression=TRIED) is None
+    client.send("Page.addScriptToEvaluateOnNewDocument", frame_session, source=SOURCE, runImmediately=True)
+    answer = client.send("Runtime.evaluate", frame_session, expression=TRIED)
+    assert answer["result"]["value"] == "threw NetworkError", "the Fetch of the parent session does not see the request"
+    client.send("Fetch.enable", frame_session)
+    assert client.send("Runtime.evaluate", frame_session, expression=TRIED) is None
     assert len(client.events("Fetch.requestPaused")) == 1
 
 
-def test_who_gives_up_its_script_has_dialogs_again() -> None:
+def test_removing_the_init_script_restores_dialogs() -> None:
     client = Bridge()
     client.send("Page.removeScriptToEvaluateOnNewDocument", identifier="1")
     client.send("Page.addScriptToEvaluateOnNewDocument", source=SOURCE, worldName="aside")
     client.send("Page.navigate", url=PLAIN)
-    assert client.ask("alert('native')")[1] is None
+    assert client.evaluate("alert('native')")[1] is None
     assert client.events("Page.javascriptDialogOpening")
 
 
-def test_nothing_longer_than_two_mebibytes_is_asked() -> None:
+def test_a_request_longer_than_two_mebibytes_fails() -> None:
     client = Bridge()
     client.send("Page.navigate", url=PLAIN)
-    assert client.ask("try { confirm('x'.repeat(1<<21)) } catch (e) { e.name }")[1]["result"]["value"] == "NetworkError"
-    assert client.ask("confirm('x'.repeat(1<<20))")[1] is None
+    assert (
+        client.evaluate("try { confirm('x'.repeat(1<<21)) } catch (e) { e.name }")[1]["result"]["value"]
+        == "NetworkError"
+    )
+    assert client.evaluate("confirm('x'.repeat(1<<20))")[1] is None

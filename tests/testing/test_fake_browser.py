@@ -1,6 +1,6 @@
-"""The laws of the fake, over scripts and schedules, judged by a naive client and by the truth.
+"""The laws of the fake, over scripts and schedules, checked with a naive client and the truth.
 
-Each law rests on facts of Chromium, not on today's code: what a fact leaves open is not looked at here.
+Each law rests on facts of Chromium, not on the code: what a fact leaves open is not checked.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ SEED = st.integers(0, 2**32)
 ROOT = Path(__file__).parents[2]
 SHOP = "https://shop.example/"
 URLS = ("https://shop.example/", "https://shop.example/2", "https://ads.example/1", "about:blank")
-QUESTIONS = st.one_of(
+REQUESTS = st.one_of(
     st.builds(lambda url: ["page", "Page.navigate", {"url": url}], st.sampled_from(URLS)),
     st.builds(lambda url: [None, "Target.createTarget", {"url": url}], st.sampled_from(URLS)),
     st.sampled_from([["page", "Page.reload", {}], ["page", "Page.close", {}], ["iframe", "Page.getFrameTree", {}]]),
 )
 LEAVING = st.sampled_from([["page", "Target.detachFromTarget", {}], ["iframe", "Target.detachFromTarget", {}]])
-ASKS = st.lists(st.builds(Ask, question=QUESTIONS | LEAVING), max_size=3)
-STAYING = st.lists(st.builds(Ask, question=QUESTIONS), max_size=3)
-"""Who leaves a session knows nothing of its frames."""
+ASKS = st.lists(st.builds(Ask, question=REQUESTS | LEAVING), max_size=3)
+STAYING = st.lists(st.builds(Ask, question=REQUESTS), max_size=3)
+"""Without detaching: a client that detaches from a session does not know its frames any more."""
 EDGES = st.sampled_from(["observed", "causal"])
 
 
@@ -73,21 +73,21 @@ class Example:
     client: Any
     run: Run
     connected: bool
-    """Whether it was to the end."""
+    """True if the client was connected until the end."""
 
     @property
     def delivered(self) -> list[Json]:
         return [message for way, message in self.client.log if way == "in"]
 
     @property
-    def stuck(self) -> set[str]:
-        """Targets of which a client cannot know all: blocked by a dialog that nobody can answer, or crashed."""
+    def blocked_or_crashed(self) -> set[str]:
+        """Targets that a client cannot know completely: blocked by an unanswerable dialog, or crashed."""
         truth = self.fake.truth()
         return {target for target, _ in truth.blocked} | {*truth.crashed}
 
 
-def played(script: Script, profile: str = "headless-new", wait: bool = True, **how: Any) -> Example:
-    """A script, played to its end for one naive client."""
+def play_script(script: Script, profile: str = "headless-new", wait: bool = True, **how: Any) -> Example:
+    """Play a script to its end for one naive client."""
     fake = FakeBrowser(script, profile=profile)
     client = naive_client.NaiveClient(script.answers, wait=wait)
     pump = Pump(fake, [client], **how)
@@ -97,7 +97,7 @@ def played(script: Script, profile: str = "headless-new", wait: bool = True, **h
 
 
 def page_of(frames: dict[str, Json]) -> dict[str, str]:
-    """The page of each frame."""
+    """Return the page of each frame."""
     found = {}
     for frame in frames:
         top = frame
@@ -110,17 +110,20 @@ def page_of(frames: dict[str, Json]) -> dict[str, str]:
 # ── order ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def check_sessions(told: list[Json]) -> None:
-    """Nothing is said of a session before its attach event, or after its detach event, or that of a session above."""
+def assert_session_lifetimes(messages: list[Json]) -> None:
+    """Assert that each message of a session comes after its attach event and before its end.
+
+    A session ends with its own detach event, or with that of an ancestor.
+    """
     parents: dict[str | None, str | None] = {None: None}
     ended: set[str | None] = set()
-    for message in told:
+    for message in messages:
         session = message.get("sessionId")
-        assert session in parents, f"nobody has attached to the session of {message}"
-        above = session
-        while above is not None:
-            assert above not in ended, f"the session of {message} has ended"
-            above = parents[above]
+        assert session in parents, f"the session of {message} was never attached"
+        ancestor = session
+        while ancestor is not None:
+            assert ancestor not in ended, f"the session of {message} has ended"
+            ancestor = parents[ancestor]
         if "result" in message and "sessionId" in message["result"]:
             assert message["result"]["sessionId"] in parents, "the reply came before the event (fact 47)"
         if message.get("method") == "Target.attachedToTarget":
@@ -131,16 +134,16 @@ def check_sessions(told: list[Json]) -> None:
 
 
 @given(script=scripts(), profile=PROFILE, seed=SEED, edges=EDGES, asks=ASKS, wait=st.booleans())
-def test_a_session_is_one_stream_between_attach_and_detach(
+def test_messages_of_a_session_lie_between_its_attach_and_its_detach(
     script: Script, profile: str, seed: int, edges: Any, asks: Any, wait: bool
 ) -> None:
-    """Facts 47, 50; also of hostile orders."""
-    example = played(script, profile, wait, seed=seed, edges=edges, asks=asks, hurry=True)
-    check_sessions(example.delivered)
+    """Facts 47, 50; also for hostile orders."""
+    example = play_script(script, profile, wait, seed=seed, edges=edges, asks=asks, hurry=True)
+    assert_session_lifetimes(example.delivered)
 
 
 @given(script=scripts(), seed=SEED, edges=EDGES, asks=ASKS)
-def test_events_of_a_session_come_in_the_order_in_which_they_arose(
+def test_events_of_a_session_are_delivered_in_the_order_in_which_they_arose(
     script: Script, seed: int, edges: Any, asks: Any
 ) -> None:
     fake = FakeBrowser(script)
@@ -158,8 +161,8 @@ def test_events_of_a_session_come_in_the_order_in_which_they_arose(
     Pump(fake, [client], seed=seed, edges=edges, asks=asks).run()
 
 
-def check_dialogs(example: Example) -> None:
-    """Closed, then the reply of the answer (facts 1, 12)."""
+def assert_dialog_order(example: Example) -> None:
+    """Assert that the closed event of a dialog precedes the reply to its answer (facts 1, 12)."""
     closed: Counter[str] = Counter()
     answered: Counter[str] = Counter()
     for message in example.delivered:
@@ -172,8 +175,8 @@ def check_dialogs(example: Example) -> None:
 
 
 @pytest.mark.parametrize("edges", ["observed", "causal"])
-def test_what_an_answer_came_to_is_told_behind_all_that_was_told_of_dialogs(edges: Any) -> None:
-    """Both are told by the browser's own process: who is refused has heard before of the end of what it answered."""
+def test_the_reply_to_an_answer_follows_the_events_of_the_dialog(edges: Any) -> None:
+    """The browser process sends both, so a refused client receives the closed event before the refusal."""
     fake = FakeBrowser()
     ends = [fake.connect(edges=edges) for _ in range(2)]
     for end in ends:
@@ -193,10 +196,10 @@ def test_what_an_answer_came_to_is_told_behind_all_that_was_told_of_dialogs(edge
 
 
 @given(script=scripts(), profile=PROFILE, seed=SEED, edges=EDGES, asks=ASKS)
-def test_a_dialog_ends_before_the_reply_of_its_answer(
+def test_a_dialog_closes_before_the_reply_to_its_answer(
     script: Script, profile: str, seed: int, edges: Any, asks: Any
 ) -> None:
-    check_dialogs(played(script, profile, seed=seed, edges=edges, asks=asks))
+    assert_dialog_order(play_script(script, profile, seed=seed, edges=edges, asks=asks))
 
 
 @given(kind=st.sampled_from(["alert", "confirm", "prompt"]), profile=PROFILE, seed=SEED, schedule=schedules())
@@ -204,7 +207,7 @@ def test_a_blocked_evaluate_is_answered_last(kind: str, profile: str, seed: int,
     """Fact 12: Opening, Closed, the reply of the answer, the reply of the evaluate."""
     script = Script(answers={"ask()": Answer("done", (Dialog(kind, "?"),))})
     for how in ({"seed": seed}, {"schedule": schedule}):
-        example = played(script, profile, **how)
+        example = play_script(script, profile, **how)
         wanted = ("Page.javascriptDialogOpening", "Page.javascriptDialogClosed")
         order = []
         for message in example.delivered:
@@ -217,7 +220,7 @@ def test_a_blocked_evaluate_is_answered_last(kind: str, profile: str, seed: int,
 
 
 def linked(script: Script, *commands: tuple[str, Json]) -> tuple[FakeBrowser, Any, str]:
-    """A client with a session on the first page, which has sent these commands there."""
+    """Attach a client to the first page, and send these commands on its session."""
     fake = FakeBrowser(script)
     end = fake.connect()
     attach = {"targetId": fake.truth().pages[0], "flatten": True}
@@ -238,8 +241,8 @@ AUTO_ATTACH = ("Target.setAutoAttach", {"autoAttach": True, "waitForDebuggerOnSt
 
 
 @pytest.mark.parametrize("edges", ["observed", "causal"])
-def test_nothing_of_a_nested_session_comes_after_the_end_of_the_one_above(edges: Any) -> None:
-    """Fact 50: it ends without a word, so what it has to say comes before that of the other."""
+def test_no_message_of_a_nested_session_follows_the_end_of_its_parent(edges: Any) -> None:
+    """Fact 50: it ends without an event, so its messages come before the detach event of its parent."""
     fake, _, _ = linked(Script(timeline=(AddFrame("x", "https://ads.example/"),)))
     end = fake.connect(edges=edges)
     send(end, 1, "Target.attachToTarget", {"targetId": fake.truth().pages[0], "flatten": True})
@@ -256,28 +259,31 @@ def test_nothing_of_a_nested_session_comes_after_the_end_of_the_one_above(edges:
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_a_session_is_refused_after_the_news_of_its_end(nested: bool) -> None:
+def test_a_command_of_an_ended_session_is_refused_after_the_detach_event(nested: bool) -> None:
     fake, end, page = linked(Script(timeline=(AddFrame("x", "https://ads.example/"),)), AUTO_ATTACH)
     frame = next(session for _, session, _ in fake.truth().sessions if session != page)
     fake.play(Close())
     send(end, 8, "Runtime.evaluate", {"expression": "1"}, frame if nested else page)
     ended: set[str] = set()
     while (last := end.ready()[-1]).what != "reply to Runtime.evaluate":
-        told = json.loads(fake.deliver(end, last))
-        if told.get("method") == "Target.detachedFromTarget":
-            ended.add(told["params"]["sessionId"])
+        messages = json.loads(fake.deliver(end, last))
+        if messages.get("method") == "Target.detachedFromTarget":
+            ended.add(messages["params"]["sessionId"])
     assert (frame if nested else page) in ended
 
 
 # ── every command ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def check_answers(example: Example) -> None:
-    """Each command is answered once, or never for a reason of the facts: its session ended, its target crashed (49, 55),
-    its renderer waits for a dialog that nobody can answer (4, 15)."""
+def assert_answers(example: Example) -> None:
+    """Assert that each command is answered once, or never for a reason that the facts give.
+
+    The reasons: its session ended, its target crashed (facts 49, 55), or its renderer waits for an unanswerable dialog
+    (facts 4, 15).
+    """
     client, truth = example.client, example.fake.truth()
     targets = {session: target for _, session, target in truth.sessions}
-    assert set(client.replies) <= set(client.commands), "an answer to what nobody asked"
+    assert set(client.replies) <= set(client.commands), "a reply without a command"
     for number, command in client.commands.items():
         replies = client.replies.get(number, [])
         assert len(replies) <= 1, f"{command} was answered {len(replies)} times"
@@ -286,13 +292,13 @@ def check_answers(example: Example) -> None:
         if not replies:
             assert session is not None, f"{command} was never answered"
             answered_by_browser = command["method"] in ("Page.handleJavaScriptDialog", "Page.navigate", "Page.close")
-            excused = target is None or target in truth.crashed or target in dict(truth.blocked)
-            assert excused, f"{command} was never answered"
+            allowed = target is None or target in truth.crashed or target in dict(truth.blocked)
+            assert allowed, f"{command} was never answered"
             assert target is None or target in truth.crashed or not answered_by_browser, f"{command} was not answered"
 
 
 @given(script=scripts(), profile=PROFILE, seed=SEED, edges=EDGES, asks=ASKS)
-@example(  # a frame goes to its own process while a dialog that nobody can answer stops the one before
+@example(  # a frame moves to its own process while an unanswerable dialog blocks the old process
     script=Script(
         pages={"https://pay.example/3": (Wait(1), Dialog("confirm", "b"))},
         timeline=(
@@ -308,27 +314,27 @@ def check_answers(example: Example) -> None:
 def test_a_command_is_answered_once_or_never_for_a_reason(
     script: Script, profile: str, seed: int, edges: Any, asks: Any
 ) -> None:
-    example = played(script, profile, seed=seed, edges=edges, asks=asks, hurry=True)
+    example = play_script(script, profile, seed=seed, edges=edges, asks=asks, hurry=True)
     if example.connected:
-        check_answers(example)
+        assert_answers(example)
 
 
-def said_by(*timeline: Any, pages: Json) -> list[tuple[float, str, str]]:
-    """The console lines of a run: when, what, and of which document."""
+def console_lines(*timeline: Any, pages: Json) -> list[tuple[float, str, str]]:
+    """Return the console lines of a run: time, text, and URL of the document."""
     fake = FakeBrowser(Script(pages=pages, timeline=timeline))
     end, lines = fake.connect(), []
     send(end, 1, *AUTO_ATTACH)
     due: float | None = 0.0
     while due is not None:
         fake.advance(due)
-        while told := [json.loads(payload) for payload in end.drain()]:
-            for message in told:
+        while messages := [json.loads(payload) for payload in end.drain()]:
+            for message in messages:
                 if message.get("method") == "Target.attachedToTarget":
                     for number, command in enumerate([AUTO_ATTACH, ("Runtime.enable", {})]):
                         send(end, 2 + number, *command, message["params"]["sessionId"])
                 elif message.get("method") == "Runtime.consoleAPICalled":
-                    where = message["params"]["stackTrace"]["callFrames"][0]["url"]
-                    lines.append((fake.now, message["params"]["args"][0]["value"], where))
+                    url = message["params"]["stackTrace"]["callFrames"][0]["url"]
+                    lines.append((fake.now, message["params"]["args"][0]["value"], url))
         due = fake.next_time()
     return lines
 
@@ -342,12 +348,12 @@ def test_the_script_of_a_document_ends_with_it(in_frame: bool, next_one: str) ->
         leave: Any = NavigateFrame("x", next_one)
     else:
         begin, leave = (Navigate(SHOP),), Navigate(next_one)
-    assert said_by(*begin, pages=pages) == [(1, "late", SHOP)]
-    assert said_by(*begin, Wait(0.5), leave, Wait(5), pages=pages) == []
+    assert console_lines(*begin, pages=pages) == [(1, "late", SHOP)]
+    assert console_lines(*begin, Wait(0.5), leave, Wait(5), pages=pages) == []
 
 
-def test_the_script_of_a_document_that_is_kept_goes_on_when_it_is_shown_again() -> None:
-    """Fact 43: what was due meanwhile happens then."""
+def test_the_script_of_a_cached_document_continues_when_it_is_restored() -> None:
+    """Fact 43: steps that became due meanwhile are played then."""
     first, other = "https://first.example/", "https://ads.example/"
     script = Script(answers={"later()": Answer(1, (Wait(1), Console("late")))})
     fake, end, session = linked(script, ("Page.enable", {}), ("Runtime.enable", {}))
@@ -359,17 +365,17 @@ def test_the_script_of_a_document_that_is_kept_goes_on_when_it_is_shown_again() 
     assert not any(b"consoleAPICalled" in payload for payload in end.drain())
     fake.play(Go())
     fake.advance(5)
-    told = [message for message in map(json.loads, end.drain()) if "method" in message]
-    assert [each["params"]["type"] for each in told if each["method"] == "Page.frameNavigated"] == [
+    messages = [message for message in map(json.loads, end.drain()) if "method" in message]
+    assert [each["params"]["type"] for each in messages if each["method"] == "Page.frameNavigated"] == [
         "BackForwardCacheRestore"
     ]
-    [line] = [each["params"] for each in told if each["method"] == "Runtime.consoleAPICalled"]
+    [line] = [each["params"] for each in messages if each["method"] == "Runtime.consoleAPICalled"]
     assert line["args"][0]["value"] == "late"
     assert line["stackTrace"]["callFrames"][0]["url"] == SHOP
 
 
-def test_what_was_broken_off_is_not_answered_again() -> None:
-    """Fact 55: the page goes elsewhere, and the script that was running has nobody to tell."""
+def test_an_interrupted_evaluate_is_refused_once() -> None:
+    """Fact 55: the page navigates away, and the result of the running script is never sent."""
     script = Script(answers={"later()": Answer(1, (Wait(1),))})
     fake, end, session = linked(script, ("Page.enable", {}))
     send(end, 8, "Runtime.evaluate", {"expression": "later()"}, session)
@@ -385,34 +391,34 @@ def test_what_was_broken_off_is_not_answered_again() -> None:
     ]
 
 
-# ── what is known ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── what a client knows ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def check_frames(example: Example) -> None:
-    """Frames of events and getFrameTree are those that are there (facts 38 to 44)."""
+def assert_frames(example: Example) -> None:
+    """Assert that the frames of events and getFrameTree are the true frames (facts 38 to 44)."""
     truth = {frame.id: {"parent": frame.parent, "url": frame.url} for frame in example.fake.truth().frames}
     known = {frame: {"parent": each["parent"], "url": each["url"]} for frame, each in example.client.frames.items()}
     pages = page_of(truth)
-    untold = {pages[frame] for frame in pages if frame in example.stuck}
-    assert {frame: each for frame, each in known.items() if page_of(known)[frame] not in untold} == {
-        frame: each for frame, each in truth.items() if pages[frame] not in untold
+    excluded = {pages[frame] for frame in pages if frame in example.blocked_or_crashed}
+    assert {frame: each for frame, each in known.items() if page_of(known)[frame] not in excluded} == {
+        frame: each for frame, each in truth.items() if pages[frame] not in excluded
     }
 
 
-def check_known_sessions(example: Example) -> None:
-    """Sessions of events are those that are there (facts 47, 50)."""
+def assert_known_sessions(example: Example) -> None:
+    """Assert that the sessions of events are the true sessions (facts 47, 50)."""
     truth = {session: target for _, session, target in example.fake.truth().sessions}
     assert {session: each["target"] for session, each in example.client.sessions.items()} == truth
 
 
 @given(script=scripts(), profile=PROFILE, seed=SEED, asks=STAYING)
-@example(  # a frame that waits to change its process when its page is left
+@example(  # the page navigates while a frame waits to change its process
     script=Script(timeline=(AddFrame("x"), AddFrame("y"), Wait(1), AddFrame("z", SHOP), Navigate("about:blank"))),
     profile="headless-new",
     seed=0,
     asks=[],
 )
-@example(  # the same, with a frame of its own
+@example(  # the same, with a child frame
     script=Script(
         timeline=(Wait(1), AddFrame("x", SHOP), AddFrame("y"), AddFrame("z", SHOP, "x"), Navigate("about:blank"))
     ),
@@ -420,19 +426,19 @@ def check_known_sessions(example: Example) -> None:
     seed=0,
     asks=[],
 )
-@example(  # a frame in the empty document of one that waits
+@example(  # a child frame in the empty document of a frame that waits
     script=Script(timeline=(Wait(1), AddFrame("x", SHOP), AddFrame("z", parent="x"))),
     profile="headless-new",
     seed=0,
     asks=[],
 )
-@example(  # a step about what a client closed
+@example(  # a step for a page that a client closed
     script=Script(timeline=(Wait(1), AddFrame("x"), Wait(1), AddFrame("y"), Wait(1), AddFrame("z", parent="x"))),
     profile="headless-new",
     seed=0,
     asks=[Ask(question=["page", "Page.close", {}])],
 )
-@example(  # a document that had no frames comes back, and those of the one that is left are gone
+@example(  # a document without frames is restored, and the frames of the document before it are gone
     script=Script(
         timeline=(
             *(Wait(1), Navigate("https://pay.example/"), Wait(1), Navigate(SHOP), Wait(1)),
@@ -443,11 +449,13 @@ def check_known_sessions(example: Example) -> None:
     seed=0,
     asks=[],
 )
-def test_frames_and_sessions_of_events_are_those_that_are(script: Script, profile: str, seed: int, asks: Any) -> None:
-    example = played(script, profile, seed=seed, asks=asks)
+def test_a_client_learns_the_true_frames_and_sessions_from_events(
+    script: Script, profile: str, seed: int, asks: Any
+) -> None:
+    example = play_script(script, profile, seed=seed, asks=asks)
     if example.connected:
-        check_frames(example)
-        check_known_sessions(example)
+        assert_frames(example)
+        assert_known_sessions(example)
 
 
 @given(script=scripts(race_free=True), profile=PROFILE, schedule=st.data())
@@ -457,7 +465,7 @@ def test_the_truth_of_a_race_free_script_is_the_same_under_every_schedule(
     assert is_race_free(script)
 
     def truth(**how: Any) -> Any:
-        example = played(script, profile, **how)
+        example = play_script(script, profile, **how)
         found = example.fake.truth()
         names = {frame.id: frame.label or "" for frame in found.frames}
         return (
@@ -472,11 +480,11 @@ def test_the_truth_of_a_race_free_script_is_the_same_under_every_schedule(
     assert truth(seed=schedule.draw(SEED)) == by_default
 
 
-# ── what others make of it ───────────────────────────────────────────────────────────────────────────────────────────
+# ── the router and the bindings ──────────────────────────────────────────────────────────────────────────────────────
 
 
 class AdoptingRouter(Router):
-    """Takes commands that somebody else has numbered and sent."""
+    """A router that also tracks commands that a client numbered and sent."""
 
     def adopt(self, command: Json) -> None:
         session = command.get("sessionId")
@@ -484,8 +492,8 @@ class AdoptingRouter(Router):
         self._last_id = CommandId(max(self._last_id, command["id"]))
 
 
-def check_router(example: Example) -> None:
-    """The router finds nothing odd, and the bindings read everything strictly."""
+def assert_router_and_bindings(example: Example) -> None:
+    """Assert that the router reports no anomaly and that the strict bindings parse everything."""
     router = AdoptingRouter()
     texts = iter([payload for _, payload in example.run.delivered])
     for way, message in example.client.log:
@@ -501,31 +509,31 @@ def check_router(example: Example) -> None:
 
 
 @given(script=scripts(), profile=PROFILE, seed=SEED, edges=EDGES, asks=ASKS)
-@example(  # a session that has ended is refused after the news of its end
+@example(  # a command of an ended session is refused after the detach event
     script=Script(timeline=(Wait(1), Worker("x"), Popup("y"), Close(page="y"))),
     profile="headless-new",
     seed=0,
     edges="observed",
     asks=[],
 )
-def test_router_and_bindings_have_nothing_to_say(
+def test_router_and_bindings_accept_every_message(
     script: Script, profile: str, seed: int, edges: Any, asks: Any
 ) -> None:
     with strict():
-        check_router(played(script, profile, seed=seed, edges=edges, asks=asks))
+        assert_router_and_bindings(play_script(script, profile, seed=seed, edges=edges, asks=asks))
 
 
 # ── several clients ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @given(script=scripts(), profile=PROFILE, seed=SEED, edges=EDGES)
-@example(  # a tree that is told after the frame in it has got a process of its own
+@example(  # a frame tree that is sent after a frame in it moved to its own process
     script=Script(answers={"ask()": Answer(steps=(AddFrame("a1", url=SHOP),))}),
     profile="headless-new",
     seed=18,
     edges="observed",
 )
-def test_each_of_two_clients_is_told_by_the_same_laws(script: Script, profile: Any, seed: int, edges: Any) -> None:
+def test_the_laws_hold_for_each_of_two_clients(script: Script, profile: Any, seed: int, edges: Any) -> None:
     fake = FakeBrowser(script, profile=profile)
     clients = [naive_client.NaiveClient(script.answers), naive_client.NaiveClient()]
     pump = Pump(fake, clients, seed=seed, edges=edges)
@@ -533,26 +541,26 @@ def test_each_of_two_clients_is_told_by_the_same_laws(script: Script, profile: A
     assert run.quiet
     for client, end in zip(clients, pump.ends, strict=True):
         example = Example(fake=fake, client=client, run=run, connected=end.connected)
-        check_sessions(example.delivered)
-        check_dialogs(example)
+        assert_session_lifetimes(example.delivered)
+        assert_dialog_order(example)
         if end.connected:
             of_client = {session for number, session, _ in fake.truth().sessions if number == end.number}
             assert set(client.sessions) == of_client
             if edges == "observed":
-                check_frames(example)
+                assert_frames(example)
 
 
 @given(kind=st.sampled_from(["alert", "confirm", "prompt"]), seed=SEED)
 def test_a_dialog_is_closed_by_one_of_two_clients(kind: str, seed: int) -> None:
-    """Facts 13, 14: both are told; the answer of one is taken, and the truth says whose."""
+    """Facts 13, 14: both receive the events; one answer is accepted, and the truth names its client."""
     script = Script(timeline=(Wait(1), Dialog(kind, "?")))
     fake = FakeBrowser(script)
     clients = [naive_client.NaiveClient(), naive_client.NaiveClient()]
     Pump(fake, clients, seed=seed).run()
     results = []
     for client in clients:
-        told = [message.get("method") for way, message in client.log if way == "in"]
-        assert told.count("Page.javascriptDialogOpening") == told.count("Page.javascriptDialogClosed") == 1
+        methods = [message.get("method") for way, message in client.log if way == "in"]
+        assert methods.count("Page.javascriptDialogOpening") == methods.count("Page.javascriptDialogClosed") == 1
         [answer] = [number for number, each in client.commands.items() if each["method"].startswith("Page.handle")]
         [reply] = client.replies[answer]
         results.append("result" in reply)
@@ -562,7 +570,7 @@ def test_a_dialog_is_closed_by_one_of_two_clients(kind: str, seed: int) -> None:
     assert dialog.closed_by == 1 + results.index(True)
 
 
-# ── the same again ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── reproducible runs ────────────────────────────────────────────────────────────────────────────────────────────────
 
 EVERYTHING = Script(
     pages={
@@ -596,22 +604,22 @@ spec = importlib.util.spec_from_file_location("naive_client", sys.argv[1])
 naive = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(naive)
 script = Script.from_json(sys.stdin.read())
-told = hashlib.sha256()
+digest = hashlib.sha256()
 for profile in ("headless-new", "headless-shell"):
     for seed in range(8):
         clients = [naive.NaiveClient(script.answers, wait=bool(seed % 2)), naive.NaiveClient()]
         run = Pump(FakeBrowser(script, profile=profile, seed=seed), clients, seed=seed, edges=("observed", "causal")[seed % 2])
-        told.update(repr(run.run()).encode())
-        told.update(repr(run.run().delivered).encode())
-print(told.hexdigest())
+        digest.update(repr(run.run()).encode())
+        digest.update(repr(run.run().delivered).encode())
+print(digest.hexdigest())
 """
 
 
 def digest(python: str, hash_seed: str) -> str:
-    place = str(naive_client.__file__)
+    path = str(naive_client.__file__)
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [python, "-c", DIGEST, place],
+        [python, "-c", DIGEST, path],
         input=json.dumps(EVERYTHING.to_json()),
         env=environment,
         capture_output=True,
@@ -623,7 +631,7 @@ def digest(python: str, hash_seed: str) -> str:
 
 
 def test_the_same_seed_gives_the_same_bytes_in_every_process() -> None:
-    """Also of other Pythons, where `OTHER_PYTHONS` names some, as a PATH does."""
+    """Also with the Pythons that `OTHER_PYTHONS` lists, separated as in PATH."""
     others = [each for each in os.environ.get("OTHER_PYTHONS", "").split(os.pathsep) if each]
     found = {digest(python, hash_seed) for python in (sys.executable, *others) for hash_seed in ("0", "1", "77")}
     assert len(found) == 1
@@ -639,21 +647,21 @@ def test_ids_are_the_same_on_every_python() -> None:
     assert FakeBrowser(seed=8).truth().pages != fake.truth().pages
 
 
-# ── what is illegal ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── illegal uses ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
-    ("given_wrong", "said"),
+    ("options", "expected"),
     [
         ({"profile": "headful"}, "profile must be one of headless-new, headless-shell, not 'headful'."),
         ({"seed": "7"}, "seed must be an integer, not '7'."),
         ({"seed": True}, "seed must be an integer, not True."),
     ],
 )
-def test_what_no_browser_can_be_is_refused(given_wrong: Any, said: str) -> None:
+def test_an_invalid_option_of_the_browser_is_refused(options: Any, expected: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
-        FakeBrowser(**given_wrong)
-    assert str(refused.value) == said
+        FakeBrowser(**options)
+    assert str(refused.value) == expected
 
 
 @pytest.mark.parametrize("path", ["/", "", "/devtools/browser/0", "/devtools/page/0", "/devtools/page/"])
@@ -669,7 +677,7 @@ def test_time_does_not_run_backwards() -> None:
         fake.advance(4)
 
 
-def test_a_message_is_delivered_once_and_in_its_turn() -> None:
+def test_a_message_is_delivered_only_once() -> None:
     fake = FakeBrowser()
     end = fake.connect()
     end.receive(b'{"id":1,"method":"Target.setDiscoverTargets","params":{"discover":true}}')
@@ -680,7 +688,7 @@ def test_a_message_is_delivered_once_and_in_its_turn() -> None:
         fake.deliver(end, first)
 
 
-def test_who_is_gone_hears_and_says_nothing() -> None:
+def test_a_lost_client_sends_and_receives_nothing() -> None:
     fake = FakeBrowser()
     end = fake.connect()
     end.receive(b'{"id":1,"method":"Browser.getVersion"}')
@@ -693,7 +701,7 @@ def test_who_is_gone_hears_and_says_nothing() -> None:
     assert repr(end) == "<client 1, gone>"
 
 
-def test_what_a_client_leaves_behind_is_named() -> None:
+def test_assert_clean_names_what_a_client_left_behind() -> None:
     fake = FakeBrowser(Script(timeline=(Wait(1), Dialog())))
     fake.assert_clean()
     end = fake.connect()
@@ -705,7 +713,7 @@ def test_what_a_client_leaves_behind_is_named() -> None:
     clean.assert_clean()
 
 
-def test_what_is_not_modelled_is_refused_and_counted() -> None:
+def test_a_command_that_is_not_modelled_is_refused_and_counted() -> None:
     fake = FakeBrowser()
     end = fake.connect()
     for number in (1, 2):

@@ -1,4 +1,4 @@
-"""What the fake makes of expressions: what they come to, what they throw, and what it does not claim to know."""
+"""Expressions in the fake: their values, the errors they throw, and those that are not modelled."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def evaluated(expression: str, script: Script | None = None, **params: Any) -> t
     attach = {"id": 1, "method": "Target.attachToTarget", "params": {"targetId": page, "flatten": True}}
     end.receive(json.dumps(attach).encode())
     session = json.loads(end.drain()[-1])["result"]["sessionId"]
-    asked = {"expression": expression, **params}
-    end.receive(json.dumps({"id": 2, "sessionId": session, "method": "Runtime.evaluate", "params": asked}).encode())
+    arguments = {"expression": expression, **params}
+    end.receive(json.dumps({"id": 2, "sessionId": session, "method": "Runtime.evaluate", "params": arguments}).encode())
     return json.loads(end.drain()[-1])["result"], fake
 
 
@@ -45,7 +45,7 @@ def evaluated(expression: str, script: Script | None = None, **params: Any) -> t
         ("0x10 + 0b11 + .5e1", 24),
     ],
 )
-def test_what_it_comes_to(expression: str, value: Any) -> None:
+def test_an_expression_has_the_value_of_javascript(expression: str, value: Any) -> None:
     result, fake = evaluated(expression, returnByValue=True)
     assert result["result"]["value"] == value
     assert fake.statistics().unmodelled == {}
@@ -62,7 +62,7 @@ def test_what_it_comes_to(expression: str, value: Any) -> None:
         ("1e300*1e10", "Infinity"),
     ],
 )
-def test_what_json_does_not_have(expression: str, shown: str) -> None:
+def test_a_value_that_json_lacks_is_unserializable(expression: str, shown: str) -> None:
     result, _ = evaluated(expression)
     assert result["result"]["unserializableValue"] == shown
 
@@ -81,7 +81,7 @@ def test_what_json_does_not_have(expression: str, shown: str) -> None:
         ("null.x", "TypeError: Cannot read properties of null (reading 'x')\n    at <anonymous>:1:6"),
     ],
 )
-def test_what_it_throws(expression: str, description: str) -> None:
+def test_an_expression_throws_the_error_of_chromium(expression: str, description: str) -> None:
     result, fake = evaluated(expression)
     assert result["exceptionDetails"]["exception"]["description"] == description
     assert fake.statistics().unmodelled == {}
@@ -127,13 +127,13 @@ def test_what_it_throws(expression: str, description: str) -> None:
         ),
     ],
 )
-def test_what_is_not_known_is_counted(expression: str) -> None:
+def test_an_expression_that_is_not_modelled_is_counted(expression: str) -> None:
     result, fake = evaluated(expression)
     assert result == {"result": {"type": "undefined"}}
     assert fake.statistics().unmodelled == {"an expression of Runtime.evaluate": 1}
 
 
-def test_names_that_a_script_knows_may_be_there() -> None:
+def test_a_name_in_the_answers_of_a_script_is_assumed_to_exist() -> None:
     result, fake = evaluated("app.state", Script(answers={"app.start()": Answer(1)}))
     assert result == {"result": {"type": "undefined"}}
     assert fake.statistics().unmodelled

@@ -1,4 +1,4 @@
-"""Requests that clients of the fake hold: what is true of them, whoever is told."""
+"""Requests that clients of the fake hold in Fetch: the truth, and what their answers cause."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cdp_core.testing.steps import AddFrame, Console, Crash, Request
 SHOP = "https://shop.example/"
 
 
-class Asker:
+class Client:
     """A client that waits for each answer."""
 
     def __init__(self, fake: FakeBrowser) -> None:
@@ -26,11 +26,11 @@ class Asker:
         self._ids += 1
         message = {"id": self._ids, "method": method, "params": params}
         self.end.receive(json.dumps(message | ({"sessionId": session} if session else {})).encode())
-        self.look()
+        self.read()
         found = [each for each in self.messages if each.get("id") == self._ids]
         return found[0].get("result", found[0].get("error")) if found else None
 
-    def look(self) -> None:
+    def read(self) -> None:
         self.messages += map(json.loads, self.end.drain())
 
     def events(self, method: str) -> list[dict[str, Any]]:
@@ -47,9 +47,9 @@ class Asker:
         return [each["args"][0]["value"] for each in self.events("Runtime.consoleAPICalled")]
 
 
-def test_the_truth_tells_what_is_held_and_by_whom() -> None:
+def test_the_truth_lists_a_held_request_with_its_client() -> None:
     fake = FakeBrowser()
-    client = Asker(fake)
+    client = Client(fake)
     session = client.attach()
     client.send("Fetch.enable", session, patterns=[{"resourceType": "Document"}])
     assert client.send("Page.navigate", session, url=SHOP) is None
@@ -62,22 +62,22 @@ def test_the_truth_tells_what_is_held_and_by_whom() -> None:
     assert client.events("Page.frameNavigated")[-1]["frame"]["url"] == SHOP
 
 
-def test_who_leaves_holds_nothing() -> None:
+def test_a_lost_client_holds_no_request() -> None:
     fake = FakeBrowser()
-    client, other = Asker(fake), Asker(fake)
+    client, other = Client(fake), Client(fake)
     session = client.attach()
     other.send("Fetch.enable")
     client.send("Page.navigate", session, url=SHOP)
     assert len(fake.truth().paused_requests) == 1
     other.end.lost()
-    client.look()
+    client.read()
     assert client.events("Page.frameNavigated")[-1]["frame"]["url"] == SHOP
 
 
 @pytest.mark.parametrize("sync", [False, True])
-def test_a_script_gets_what_the_client_says(sync: bool) -> None:
+def test_a_script_receives_the_response_of_the_client(sync: bool) -> None:
     fake = FakeBrowser(Script(pages={SHOP: (Request(f"{SHOP}it", sync=sync), Console("on"))}))
-    client = Asker(fake)
+    client = Client(fake)
     session = client.attach()
     client.send("Fetch.enable", session, patterns=[{"resourceType": "XHR"}])
     client.send("Page.navigate", session, url=SHOP)
@@ -90,9 +90,9 @@ def test_a_script_gets_what_the_client_says(sync: bool) -> None:
     assert fake.truth().blocked == ()
 
 
-def test_a_process_that_dies_waits_for_nothing() -> None:
+def test_a_crashed_process_waits_for_no_request() -> None:
     fake = FakeBrowser(Script(pages={SHOP: (AddFrame("ad", f"{SHOP}ad"), Request(f"{SHOP}it", sync=True))}))
-    client = Asker(fake)
+    client = Client(fake)
     session = client.attach()
     client.send("Fetch.enable", session, patterns=[{"resourceType": "XHR"}])
     client.send("Page.navigate", session, url=SHOP)
@@ -104,7 +104,7 @@ def test_a_process_that_dies_waits_for_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "url", "fits"),
+    ("pattern", "url", "paused"),
     [
         ("*", SHOP, True),
         ("", SHOP, False),
@@ -114,17 +114,17 @@ def test_a_process_that_dies_waits_for_nothing() -> None:
         (f"{SHOP}?", SHOP, True),
     ],
 )
-def test_patterns(pattern: str, url: str, fits: bool) -> None:
+def test_a_url_pattern_selects_the_paused_requests(pattern: str, url: str, paused: bool) -> None:
     fake = FakeBrowser()
-    client = Asker(fake)
+    client = Client(fake)
     session = client.attach()
     client.send("Fetch.enable", session, patterns=[{"urlPattern": pattern}])
-    assert (client.send("Page.navigate", session, url=url) is None) is fits
+    assert (client.send("Page.navigate", session, url=url) is None) is paused
 
 
-def test_the_picture_of_a_site_is_asked_for_where_somebody_has_a_say() -> None:
+def test_the_favicon_is_requested_if_a_client_intercepts_it() -> None:
     fake = FakeBrowser()
-    client = Asker(fake)
+    client = Client(fake)
     session = client.attach()
     client.send("Page.navigate", session, url=SHOP)
     assert fake.truth().paused_requests == ()

@@ -1,4 +1,4 @@
-"""Sessions that are not flat, ids used twice, pages behind others, documents that take their time: what the fake makes of them."""
+"""Sessions that are not flat, reused command ids, hidden pages and slow documents in the fake."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHOP, PAY = "https://shop.example/", "https://pay.example/"
 
 
 class Client:
-    """What it says, and what it hears."""
+    """A client that returns the messages received after each command."""
 
     def __init__(self, fake: FakeBrowser) -> None:
         self.end = fake.connect()
@@ -24,9 +24,9 @@ class Client:
         self._ids += 1
         message = {"id": self._ids if id is None else id, "method": method, "params": params}
         self.end.receive(json.dumps(message | ({"sessionId": session} if session else {})).encode())
-        return self.heard()
+        return self.received()
 
-    def heard(self) -> list[Any]:
+    def received(self) -> list[Any]:
         return [json.loads(each) for each in self.end.drain()]
 
     def page(self) -> str:
@@ -44,40 +44,40 @@ class Client:
 
 
 def inside(message: Any) -> Any:
-    """What was wrapped in it, and on which session."""
+    """Return the message that was wrapped in it, with the session as `on`."""
     assert message["method"] == "Target.receivedMessageFromTarget"
     return {**json.loads(message["params"]["message"]), "on": message["params"]["sessionId"]}
 
 
-# ── not flat ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── sessions that are not flat ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_is_said_on_a_session_that_is_not_flat_is_wrapped() -> None:
+def test_messages_of_a_session_that_is_not_flat_are_wrapped() -> None:
     client = Client(FakeBrowser())
     session = client.attach(flatten=False)
     outer, inner = client.wrap(session, "Runtime.evaluate", expression="1+1")
     assert outer["result"] == {}
     assert inside(inner)["result"]["result"]["value"] == 2
     assert inside(inner)["on"] == session
-    inner, outer = client.wrap(session, "Target.getTargetInfo")  # the browser's own process answers that
+    inner, outer = client.wrap(session, "Target.getTargetInfo")  # the browser process answers this command
     assert inside(inner)["result"]["targetInfo"]["targetId"] == inner["params"]["targetId"]
     [refused] = client.send("Runtime.evaluate", session, expression="1")
     assert (refused["error"]["code"], "sessionId" in refused) == (-32001, False)
 
 
-def test_sessions_below_one_that_is_not_flat_are_wrapped_twice() -> None:
+def test_messages_of_a_session_nested_in_one_that_is_not_flat_are_wrapped_twice() -> None:
     client = Client(FakeBrowser(Script(pages={SHOP: (AddFrame("ad", PAY),)})))
     session = client.attach(flatten=False)
     client.wrap(session, "Page.navigate", url=SHOP)
     attached, *_ = client.wrap(session, "Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False)
-    below = inside(attached)["params"]["sessionId"]
+    nested = inside(attached)["params"]["sessionId"]
     message = json.dumps({"id": 7, "method": "Runtime.evaluate", "params": {"expression": "2"}})
-    answers = client.wrap(session, "Target.sendMessageToTarget", number=2, sessionId=below, message=message)
-    [told] = [inside(each) for each in answers if "id" not in each and "params" in inside(each)]
-    assert (told["on"], inside(told)["on"], inside(told)["id"]) == (session, below, 7)
+    answers = client.wrap(session, "Target.sendMessageToTarget", number=2, sessionId=nested, message=message)
+    [wrapped] = [inside(each) for each in answers if "id" not in each and "params" in inside(each)]
+    assert (wrapped["on"], inside(wrapped)["on"], inside(wrapped)["id"]) == (session, nested, 7)
 
 
-def test_a_message_that_is_none_is_refused_inside() -> None:
+def test_an_invalid_wrapped_message_is_refused_inside_the_wrapper() -> None:
     client = Client(FakeBrowser())
     session = client.attach(flatten=False)
     refused, outer = client.send("Target.sendMessageToTarget", sessionId=session, message="{bad")
@@ -87,10 +87,10 @@ def test_a_message_that_is_none_is_refused_inside() -> None:
     assert (inside(refused)["id"], inside(refused)["error"]["code"]) == (3, -32001)
 
 
-# ── ids ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── reused ids ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_command_whose_id_was_used_twice_comes_again_with_each_document() -> None:
+def test_a_command_with_a_reused_id_runs_again_in_each_document() -> None:
     fake = FakeBrowser(Script(answers={each: Answer(each, (Wait(1),)) for each in "abc"}))
     client = Client(fake)
     session = client.attach()
@@ -98,16 +98,16 @@ def test_a_command_whose_id_was_used_twice_comes_again_with_each_document() -> N
         refused = client.send("Runtime.evaluate", session, id=50, expression=each)
     assert refused[0]["error"]["code"] == -32600
     fake.advance(1)
-    assert [each["result"]["result"]["value"] for each in client.heard()] == ["a"]
+    assert [each["result"]["result"]["value"] for each in client.received()] == ["a"]
     for number, expected in enumerate(("a", "b", None), 1):
         client.send("Page.navigate", session, url=f"{SHOP}{number}")
         fake.advance(fake.now + 1)
-        assert [each["result"]["result"]["value"] for each in client.heard() if "id" in each] == [expected][
+        assert [each["result"]["result"]["value"] for each in client.received() if "id" in each] == [expected][
             : expected is not None
         ]
 
 
-# ── in front ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── pages in front ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -119,39 +119,41 @@ def test_a_command_whose_id_was_used_twice_comes_again_with_each_document() -> N
         ("Target.activateTarget", {"targetId": "$"}, True, False),
     ],
 )
-def test_who_is_hidden_asks_no_more(method: str, params: dict[str, Any], attached: bool, freed: bool) -> None:
+def test_hiding_a_page_without_sessions_closes_its_dialog(
+    method: str, params: dict[str, Any], attached: bool, freed: bool
+) -> None:
     fake = FakeBrowser(Script(pages={PAY: (Dialog("confirm", "sure?"),)}))
     client = Client(fake)
     first = client.page()
     fake.play(Popup("pay", PAY))
-    [asking] = [page for page in fake.truth().pages if page != first]
+    [page_with_dialog] = [page for page in fake.truth().pages if page != first]
     if attached:
-        client.attach(targetId=asking)
+        client.attach(targetId=page_with_dialog)
     assert fake.truth().blocked
     named: dict[str, Any] = {name: first if value == "$" else value for name, value in params.items()}
     client.send(method, **named)
     assert (fake.truth().blocked == ()) is freed
 
 
-# ── servers ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── slow servers ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_document_takes_as_long_as_its_server() -> None:
+def test_a_document_takes_as_long_to_load_as_its_server() -> None:
     fake = FakeBrowser(Script(served={SHOP: Served(seconds=2)}))
     client = Client(fake)
     session = client.attach()
     client.send("Page.enable", session)
-    told = client.send("Page.navigate", session, url=SHOP)
-    assert [each.get("method") for each in told] == ["Page.frameStartedNavigating", "Page.frameStartedLoading"]
+    messages = client.send("Page.navigate", session, url=SHOP)
+    assert [each.get("method") for each in messages] == ["Page.frameStartedNavigating", "Page.frameStartedLoading"]
     fake.advance(1.9)
-    assert client.heard() == []
+    assert client.received() == []
     fake.advance(2)
-    told = client.heard()
-    assert "result" in told[0]
-    assert "Page.loadEventFired" in [each.get("method") for each in told]
+    messages = client.received()
+    assert "result" in messages[0]
+    assert "Page.loadEventFired" in [each.get("method") for each in messages]
 
 
-def test_what_is_asked_for_meanwhile_takes_its_place() -> None:
+def test_a_second_navigation_aborts_the_pending_one() -> None:
     fake = FakeBrowser(Script(served={SHOP: Served(seconds=2)}))
     client = Client(fake)
     session = client.attach()
@@ -159,11 +161,11 @@ def test_what_is_asked_for_meanwhile_takes_its_place() -> None:
     aborted, *_ = client.send("Page.navigate", session, url=PAY)
     assert aborted["result"]["errorText"] == "net::ERR_ABORTED"
     fake.advance(5)
-    [there] = client.send("Target.getTargets")[-1]["result"]["targetInfos"]
-    assert there["url"] == PAY
+    [target] = client.send("Target.getTargets")[-1]["result"]["targetInfos"]
+    assert target["url"] == PAY
 
 
-def test_a_script_keeps_what_servers_and_clients_do() -> None:
+def test_served_and_overrides_survive_json_and_repr() -> None:
     script = Script(
         served={SHOP: Served("connect-src 'none'", seconds=2)}, overrides={"bridge": Override("https://x.invalid/")}
     )

@@ -1,6 +1,6 @@
-"""Workers, pages rendered in advance and discarded tabs, without any browser: who is told, who waits, what ends with what.
+"""Workers, prerendered pages and discarded tabs in the fake: their events, pauses and ends.
 
-That Chromium does the same is told in `live/conformance/test_workers.py` and `test_prerender.py`.
+`live/conformance/test_workers.py` and `test_prerender.py` compare the same with Chromium.
 """
 
 from __future__ import annotations
@@ -46,337 +46,339 @@ PAGES = {
 }
 
 
-class Talk:
-    """One client that says one thing after the other."""
+class Client:
+    """A client of a fake with this timeline; it sends one command at a time."""
 
     def __init__(self, *timeline: Step) -> None:
         self.fake = FakeBrowser(Script(pages=PAGES, timeline=timeline))
         self.end = self.fake.connect()
-        self.told: list[Json] = []
+        self.messages: list[Json] = []
         self._ids = 0
         self.page = self.fake.truth().pages[0]
 
     def send(self, method: str, params: Json | None = None, on: str | None = None) -> Json:
-        """A command; its answer, or nothing where there is none yet."""
+        """Send a command; return its result or its whole reply, or {} while it is not answered."""
         self._ids += 1
         to = {} if on is None else {"sessionId": on}
         self.end.receive(json.dumps({"id": self._ids, "method": method, "params": params or {}, **to}).encode())
-        self.listen()
-        found = [each for each in self.told if each.get("id") == self._ids]
+        self.read()
+        found = [each for each in self.messages if each.get("id") == self._ids]
         return {} if not found else found[0].get("result") or found[0]
 
-    def listen(self) -> list[Json]:
-        """What is new."""
+    def read(self) -> list[Json]:
+        """Return the new messages."""
         new = [json.loads(payload) for payload in self.end.drain()]
-        self.told += new
+        self.messages += new
         return new
 
     def play(self, *steps: Step) -> list[Json]:
-        """What comes of steps."""
+        """Play steps; return the new messages."""
         self.fake.play(*steps)
-        return self.listen()
+        return self.read()
 
     def attach(self, target: str = "") -> str:
-        """A session."""
-        asked = {"targetId": target or self.page, "flatten": True}
-        return str(self.send("Target.attachToTarget", asked)["sessionId"])
+        """Return a new session on a target, by default the page."""
+        arguments = {"targetId": target or self.page, "flatten": True}
+        return str(self.send("Target.attachToTarget", arguments)["sessionId"])
 
     def auto_attach(self, on: str | None = None, *, wait: bool = False, only: str = "") -> None:
-        """On it."""
+        """Switch on auto-attach on a session; None is the root session."""
         chosen = {"filter": [{"type": only}]} if only else {}
-        asked = {"autoAttach": True, "waitForDebuggerOnStart": wait, "flatten": True, **chosen}
-        self.send("Target.setAutoAttach", asked, on)
+        arguments = {"autoAttach": True, "waitForDebuggerOnStart": wait, "flatten": True, **chosen}
+        self.send("Target.setAutoAttach", arguments, on)
 
-    def at(self, url: str = SHOP) -> str:
-        """A session on the page, which is there."""
+    def open_page(self, url: str = SHOP) -> str:
+        """Attach to the page, navigate it to `url`, and return the session."""
         session = self.attach()
         self.send("Page.enable", on=session)
         self.send("Page.navigate", {"url": url}, session)
         return session
 
     def sessions(self, kind: str) -> list[tuple[str | None, str]]:
-        """Those that were opened on targets of a type, each after the one that was told."""
+        """Return the sessions on targets of a type, each as (parent session, session)."""
         return [
             (each.get("sessionId"), each["params"]["sessionId"])
-            for each in self.told
+            for each in self.messages
             if each.get("method") == "Target.attachedToTarget" and each["params"]["targetInfo"]["type"] == kind
         ]
 
     def workers(self) -> list[tuple[str, bool]]:
-        """The truth: what they are called, and whether they run."""
+        """Return the workers of the truth, each as (label, started)."""
         return [(each.label or "", each.started) for each in self.fake.truth().workers]
 
 
-def events(told: list[Json]) -> Iterator[str]:
-    return (each["method"] for each in told if "method" in each)
+def events(messages: list[Json]) -> Iterator[str]:
+    return (each["method"] for each in messages if "method" in each)
 
 
-# ── dedicated ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── dedicated workers ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_worker_that_waits_is_there_answers_and_has_not_run() -> None:
-    talk = Talk()
-    page = talk.at()
-    talk.auto_attach(page, wait=True)
-    talk.play(Worker("w", "/w.js"))
-    [(above, session)] = talk.sessions("worker")
-    assert above == page
-    assert talk.workers() == [("w", False)]
-    assert talk.send("Runtime.evaluate", {"expression": "1+1"}, session)["result"]["value"] == 2
-    assert list(events(talk.play(Console("nobody there", frame="w")))) == []
-    talk.send("Runtime.enable", on=session)
-    before = len(talk.told)
-    talk.send("Runtime.runIfWaitingForDebugger", on=session)
-    said = [each for each in talk.told[before:] if each.get("sessionId") == session]
-    assert list(events(said)) == ["Runtime.consoleAPICalled", "Inspector.workerScriptLoaded"]
-    assert "id" in said[0]
-    assert talk.workers() == [("w", True)]
+def test_a_paused_worker_exists_and_answers_but_does_not_run() -> None:
+    client = Client()
+    page = client.open_page()
+    client.auto_attach(page, wait=True)
+    client.play(Worker("w", "/w.js"))
+    [(parent, session)] = client.sessions("worker")
+    assert parent == page
+    assert client.workers() == [("w", False)]
+    assert client.send("Runtime.evaluate", {"expression": "1+1"}, session)["result"]["value"] == 2
+    assert list(events(client.play(Console("nobody there", frame="w")))) == []
+    client.send("Runtime.enable", on=session)
+    before = len(client.messages)
+    client.send("Runtime.runIfWaitingForDebugger", on=session)
+    of_session = [each for each in client.messages[before:] if each.get("sessionId") == session]
+    assert list(events(of_session)) == ["Runtime.consoleAPICalled", "Inspector.workerScriptLoaded"]
+    assert "id" in of_session[0]
+    assert client.workers() == [("w", True)]
 
 
-def test_its_lines_are_kept_for_who_comes_later() -> None:
-    talk = Talk()
-    talk.at()
-    talk.play(Worker("w", "/bad.js"), Wait(1), Console("later", frame="w"))
-    talk.fake.advance(1)
-    session = talk.attach(talk.fake.truth().workers[0].id)
-    assert list(events(talk.listen())) == []  # it was told that the script is loaded, before the answer was read
-    before = len(talk.told)
-    talk.send("Runtime.enable", on=session)
-    told = list(events(talk.told[before:]))
-    assert told == ["Runtime.executionContextCreated", "Runtime.exceptionThrown", "Runtime.consoleAPICalled"]
-    context = next(each["params"]["context"] for each in talk.told[before:] if "context" in each.get("params", {}))
+def test_console_lines_of_a_worker_are_kept_for_later_sessions() -> None:
+    client = Client()
+    client.open_page()
+    client.play(Worker("w", "/bad.js"), Wait(1), Console("later", frame="w"))
+    client.fake.advance(1)
+    session = client.attach(client.fake.truth().workers[0].id)
+    assert list(events(client.read())) == []  # the event that its script is loaded was read with the reply
+    before = len(client.messages)
+    client.send("Runtime.enable", on=session)
+    messages = list(events(client.messages[before:]))
+    assert messages == ["Runtime.executionContextCreated", "Runtime.exceptionThrown", "Runtime.consoleAPICalled"]
+    context = next(
+        each["params"]["context"] for each in client.messages[before:] if "context" in each.get("params", {})
+    )
     assert context["origin"] == "https://shop.example/bad.js"
     assert "auxData" not in context
-    assert talk.fake.truth().dialogs == ()
+    assert client.fake.truth().dialogs == ()
 
 
 @pytest.mark.parametrize("ending", [EndWorker("w"), Navigate("https://pay.example/"), Close(), Crash()])
-def test_a_worker_ends_with_a_word_or_with_its_document(ending: Step) -> None:
-    talk = Talk()
-    page = talk.at()
-    talk.auto_attach(page)
-    talk.play(AddFrame("inner", SHOP), Worker("w", "/w.js", frame="inner"))
-    [(_, session)] = talk.sessions("worker")
-    told = talk.play(ending)
-    ended = [each["params"]["sessionId"] for each in told if each.get("method") == "Target.detachedFromTarget"]
+def test_a_worker_ends_by_a_step_or_with_its_document(ending: Step) -> None:
+    client = Client()
+    page = client.open_page()
+    client.auto_attach(page)
+    client.play(AddFrame("inner", SHOP), Worker("w", "/w.js", frame="inner"))
+    [(_, session)] = client.sessions("worker")
+    messages = client.play(ending)
+    ended = [each["params"]["sessionId"] for each in messages if each.get("method") == "Target.detachedFromTarget"]
     assert ended[:1] == [session]
-    assert talk.play(EndWorker("w"), Console("gone", frame="w")) == []
+    assert client.play(EndWorker("w"), Console("gone", frame="w")) == []
 
 
-def test_a_worker_of_a_frame_that_is_removed_is_gone() -> None:
-    talk = Talk()
-    talk.at()
-    talk.play(AddFrame("inner", SHOP), Worker("w", "/w.js", frame="inner"), Worker("v", "/w.js"))
-    assert talk.workers() == [("w", True), ("v", True)]
-    talk.play(RemoveFrame("inner"))
-    assert talk.workers() == [("v", True)]
+def test_removing_a_frame_ends_its_workers() -> None:
+    client = Client()
+    client.open_page()
+    client.play(AddFrame("inner", SHOP), Worker("w", "/w.js", frame="inner"), Worker("v", "/w.js"))
+    assert client.workers() == [("w", True), ("v", True)]
+    client.play(RemoveFrame("inner"))
+    assert client.workers() == [("v", True)]
 
 
-def test_nobody_closes_a_dedicated_worker_by_command() -> None:
-    talk = Talk()
-    talk.at()
-    talk.play(Worker("w", "/w.js"))
-    refused = talk.send("Target.closeTarget", {"targetId": talk.fake.truth().workers[0].id})
+def test_close_target_refuses_a_dedicated_worker() -> None:
+    client = Client()
+    client.open_page()
+    client.play(Worker("w", "/w.js"))
+    refused = client.send("Target.closeTarget", {"targetId": client.fake.truth().workers[0].id})
     assert refused["error"] == {"code": -32602, "message": "Specified target doesn't support closing"}
-    assert talk.workers() == [("w", True)]
+    assert client.workers() == [("w", True)]
 
 
-# ── shared, and service workers ──────────────────────────────────────────────────────────────────────────────────────
+# ── shared and service workers ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_shared_worker_is_one_for_its_pages_and_goes_with_the_last() -> None:
-    talk = Talk()
-    talk.auto_attach(only="shared_worker")
-    talk.at()
-    talk.send("Target.createTarget", {"url": SHOP})
-    talk.play(Worker("s", "/w.js", kind="shared"), Worker("t", "/w.js", "page 2", kind="shared"))
-    assert talk.workers() == [("s", True)]
-    [(above, session)] = talk.sessions("shared_worker")
-    assert above is None
-    talk.play(Close("page 2"))
-    assert talk.workers() == [("s", True)]
-    told = talk.play(Close())
-    assert [each["method"] for each in told if each.get("sessionId") == session] == ["Inspector.targetCrashed"]
-    assert talk.workers() == []
+def test_a_shared_worker_is_shared_by_its_pages_and_ends_with_the_last() -> None:
+    client = Client()
+    client.auto_attach(only="shared_worker")
+    client.open_page()
+    client.send("Target.createTarget", {"url": SHOP})
+    client.play(Worker("s", "/w.js", kind="shared"), Worker("t", "/w.js", "page 2", kind="shared"))
+    assert client.workers() == [("s", True)]
+    [(parent, session)] = client.sessions("shared_worker")
+    assert parent is None
+    client.play(Close("page 2"))
+    assert client.workers() == [("s", True)]
+    messages = client.play(Close())
+    assert [each["method"] for each in messages if each.get("sessionId") == session] == ["Inspector.targetCrashed"]
+    assert client.workers() == []
 
 
-def test_a_service_worker_outlives_its_pages_and_is_told_twice() -> None:
-    talk = Talk()
-    talk.auto_attach(only="service_worker")
-    page = talk.at()
-    talk.auto_attach(page)
-    talk.play(Worker("w", "/w.js", kind="service"), Worker("again", "/w.js", kind="service"))
-    assert [above for above, _ in talk.sessions("service_worker")] == [None, page]
-    talk.send("Page.navigate", {"url": "https://pay.example/"}, page)
-    talk.send("Page.navigate", {"url": "https://shop.example/2"}, page)
-    assert [above for above, _ in talk.sessions("service_worker")] == [None, page, page]
-    talk.play(Close())
-    assert talk.workers() == [("w", True)]
-    (_, session), *_ = talk.sessions("service_worker")
-    assert talk.send("Runtime.evaluate", {"expression": "location.href"}, session)["result"]["value"].endswith("w.js")
+def test_a_service_worker_outlives_its_pages_and_is_attached_twice() -> None:
+    client = Client()
+    client.auto_attach(only="service_worker")
+    page = client.open_page()
+    client.auto_attach(page)
+    client.play(Worker("w", "/w.js", kind="service"), Worker("again", "/w.js", kind="service"))
+    assert [parent for parent, _ in client.sessions("service_worker")] == [None, page]
+    client.send("Page.navigate", {"url": "https://pay.example/"}, page)
+    client.send("Page.navigate", {"url": "https://shop.example/2"}, page)
+    assert [parent for parent, _ in client.sessions("service_worker")] == [None, page, page]
+    client.play(Close())
+    assert client.workers() == [("w", True)]
+    (_, session), *_ = client.sessions("service_worker")
+    assert client.send("Runtime.evaluate", {"expression": "location.href"}, session)["result"]["value"].endswith("w.js")
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_a_service_worker_is_silent_until_who_watches_its_page_lets_it_run(order: tuple[int, int]) -> None:
-    talk = Talk()
-    talk.auto_attach(only="service_worker", wait=True)
-    talk.auto_attach(talk.at(), wait=True)
-    talk.play(Worker("w", "/w.js", kind="service"))
-    sessions = [session for _, session in talk.sessions("service_worker")]
-    assert talk.send("Runtime.evaluate", {"expression": "1"}, sessions[0]) == {}
+def test_a_service_worker_is_silent_until_the_session_of_its_page_resumes_it(order: tuple[int, int]) -> None:
+    client = Client()
+    client.auto_attach(only="service_worker", wait=True)
+    client.auto_attach(client.open_page(), wait=True)
+    client.play(Worker("w", "/w.js", kind="service"))
+    sessions = [session for _, session in client.sessions("service_worker")]
+    assert client.send("Runtime.evaluate", {"expression": "1"}, sessions[0]) == {}
     for place in order:
-        assert talk.workers() == [("w", order[0] == 1 and place == 0)]
-        talk.send("Runtime.runIfWaitingForDebugger", on=sessions[place])
-    assert talk.workers() == [("w", True)]
+        assert client.workers() == [("w", order[0] == 1 and place == 0)]
+        client.send("Runtime.runIfWaitingForDebugger", on=sessions[place])
+    assert client.workers() == [("w", True)]
 
 
-def test_a_service_worker_that_is_stopped_is_silent_and_stays_while_somebody_is_attached() -> None:
-    talk = Talk()
-    page = talk.at()
-    talk.auto_attach(page)
-    talk.play(Worker("w", "/w.js", kind="service"))
-    [(_, session)] = talk.sessions("service_worker")
-    worker = talk.fake.truth().workers[0].id
-    assert talk.send("Target.closeTarget", {"targetId": worker}) == {"success": True}
-    assert talk.send("Runtime.evaluate", {"expression": "1"}, session) == {}
-    assert talk.fake.truth().crashed == (worker,)
-    talk.send("Page.navigate", {"url": "https://shop.example/2"}, page)
-    assert talk.workers() == []
-    talk.play(Worker("w2", "/w.js", kind="service"))
-    assert talk.workers() == [("w2", True)]
+def test_a_stopped_service_worker_is_silent_and_stays_while_a_session_is_attached() -> None:
+    client = Client()
+    page = client.open_page()
+    client.auto_attach(page)
+    client.play(Worker("w", "/w.js", kind="service"))
+    [(_, session)] = client.sessions("service_worker")
+    worker = client.fake.truth().workers[0].id
+    assert client.send("Target.closeTarget", {"targetId": worker}) == {"success": True}
+    assert client.send("Runtime.evaluate", {"expression": "1"}, session) == {}
+    assert client.fake.truth().crashed == (worker,)
+    client.send("Page.navigate", {"url": "https://shop.example/2"}, page)
+    assert client.workers() == []
+    client.play(Worker("w2", "/w.js", kind="service"))
+    assert client.workers() == [("w2", True)]
 
 
-def test_what_is_no_kind_of_worker_is_refused() -> None:
+def test_an_unknown_kind_of_worker_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="kind must be one of dedicated, shared, service, not 'audio'"):
         Worker("w", kind="audio")
 
 
-# ── rendered in advance ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── prerendered pages ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def through_its_tab(*, wait: bool = False) -> tuple[Talk, str, str]:
-    """The tab's session and the page's."""
-    talk = Talk()
-    tab = talk.send("Target.createTarget", {"url": SHOP, "forTab": True})["targetId"]
-    above = talk.attach(tab)
-    talk.auto_attach(above, wait=wait)
-    return talk, above, talk.sessions("page")[0][1]
+def through_its_tab(*, wait: bool = False) -> tuple[Client, str, str]:
+    """Return a client with its sessions on a tab and on the page of the tab."""
+    client = Client()
+    tab = client.send("Target.createTarget", {"url": SHOP, "forTab": True})["targetId"]
+    parent = client.attach(tab)
+    client.auto_attach(parent, wait=wait)
+    return client, parent, client.sessions("page")[0][1]
 
 
-def test_it_takes_the_place_of_its_page_which_goes_on_under_its_name() -> None:
-    talk, tab, page = through_its_tab()
-    talk.play(Prerender("next", "/next", "page 2"))
-    [(_, session)] = talk.sessions("page")[1:]
-    assert talk.send("Runtime.evaluate", {"expression": "document.prerendering"}, session)["result"]["value"] is True
-    assert talk.send("Runtime.evaluate", {"expression": "confirm('x')"}, session)["result"]["value"] is False
-    [(old, new)] = talk.fake.truth().in_advance
-    told = talk.play(Navigate("https://shop.example/next", "page 2"))
-    assert [each["params"] for each in told if each["method"] == "Target.detachedFromTarget"] == [
+def test_an_activated_prerender_replaces_its_page_and_takes_its_label() -> None:
+    client, tab, page = through_its_tab()
+    client.play(Prerender("next", "/next", "page 2"))
+    [(_, session)] = client.sessions("page")[1:]
+    assert client.send("Runtime.evaluate", {"expression": "document.prerendering"}, session)["result"]["value"] is True
+    assert client.send("Runtime.evaluate", {"expression": "confirm('x')"}, session)["result"]["value"] is False
+    [(old, new)] = client.fake.truth().in_advance
+    messages = client.play(Navigate("https://shop.example/next", "page 2"))
+    assert [each["params"] for each in messages if each["method"] == "Target.detachedFromTarget"] == [
         {"sessionId": page, "targetId": old}
     ]
-    assert [each["sessionId"] for each in told if each["method"] == "Target.detachedFromTarget"] == [tab]
-    truth = talk.fake.truth()
+    assert [each["sessionId"] for each in messages if each["method"] == "Target.detachedFromTarget"] == [tab]
+    truth = client.fake.truth()
     assert old not in truth.pages
     assert new in truth.pages
     assert truth.in_advance == ()
     assert {each.label for each in truth.frames} == {"main", "page 2"}
     assert truth.dialogs == ()
-    assert talk.send("Runtime.evaluate", {"expression": "1"}, page)["error"]["code"] == -32001
-    talk.play(Dialog("alert", "now", frame="page 2"))
-    assert len(talk.fake.truth().dialogs) == 1
+    assert client.send("Runtime.evaluate", {"expression": "1"}, page)["error"]["code"] == -32001
+    client.play(Dialog("alert", "now", frame="page 2"))
+    assert len(client.fake.truth().dialogs) == 1
 
 
 @pytest.mark.parametrize("ending", [Navigate("https://shop.example/2", "page 2"), Close("page 2"), Crash("page 2")])
 @pytest.mark.parametrize("wait", [False, True])
-def test_nobody_went_there(ending: Step, wait: bool) -> None:
-    talk, _, _ = through_its_tab(wait=wait)
-    talk.play(Prerender("next", "/next", "page 2"))
-    [(_, new)] = talk.fake.truth().in_advance
-    told = talk.play(ending)
-    ended = [each["params"]["targetId"] for each in told if each["method"] == "Target.detachedFromTarget"]
+def test_a_prerender_that_is_not_activated_is_dropped(ending: Step, wait: bool) -> None:
+    client, _, _ = through_its_tab(wait=wait)
+    client.play(Prerender("next", "/next", "page 2"))
+    [(_, new)] = client.fake.truth().in_advance
+    messages = client.play(ending)
+    ended = [each["params"]["targetId"] for each in messages if each["method"] == "Target.detachedFromTarget"]
     assert new in ended
-    assert new not in talk.fake.truth().pages
-    assert talk.fake.paused() == ()
+    assert new not in client.fake.truth().pages
+    assert client.fake.paused() == ()
 
 
-def test_one_that_waits_is_gone_to_when_it_may_run() -> None:
-    talk, _, page = through_its_tab(wait=True)
-    talk.play(Prerender("next", "/next", "page 2"))
-    [(_, session)] = talk.sessions("page")[1:]
-    assert talk.send("Page.getFrameTree", on=session) == {}
-    talk.play(Navigate("https://shop.example/next", "page 2"))
-    assert talk.send("Runtime.evaluate", {"expression": "1"}, page) != {}
-    talk.send("Runtime.runIfWaitingForDebugger", on=session)
-    assert talk.fake.truth().in_advance == ()
-    assert talk.send("Page.getFrameTree", on=session)["frameTree"]["frame"]["url"].endswith("/next")
-    assert talk.send("Runtime.evaluate", {"expression": "1"}, page)["error"]["code"] == -32001
+def test_a_paused_prerender_is_activated_when_it_is_resumed() -> None:
+    client, _, page = through_its_tab(wait=True)
+    client.play(Prerender("next", "/next", "page 2"))
+    [(_, session)] = client.sessions("page")[1:]
+    assert client.send("Page.getFrameTree", on=session) == {}
+    client.play(Navigate("https://shop.example/next", "page 2"))
+    assert client.send("Runtime.evaluate", {"expression": "1"}, page) != {}
+    client.send("Runtime.runIfWaitingForDebugger", on=session)
+    assert client.fake.truth().in_advance == ()
+    assert client.send("Page.getFrameTree", on=session)["frameTree"]["frame"]["url"].endswith("/next")
+    assert client.send("Runtime.evaluate", {"expression": "1"}, page)["error"]["code"] == -32001
 
 
 @pytest.mark.parametrize("url", ["/next", "https://pay.example/"])
-def test_there_is_none_of_another_origin_nor_for_who_is_attached_to_the_page(url: str) -> None:
-    talk, _, _ = through_its_tab()
+def test_a_page_is_not_prerendered_across_origins_or_under_a_direct_session(url: str) -> None:
+    client, _, _ = through_its_tab()
     if url == "/next":
-        talk.attach(talk.fake.truth().pages[1])
-    talk.play(Prerender("next", url, "page 2"))
-    assert talk.fake.truth().in_advance == ()
-    there = talk.fake.truth().pages
-    talk.play(Navigate("https://shop.example/next", "page 2"))
-    assert talk.fake.truth().pages == there
+        client.attach(client.fake.truth().pages[1])
+    client.play(Prerender("next", url, "page 2"))
+    assert client.fake.truth().in_advance == ()
+    pages = client.fake.truth().pages
+    client.play(Navigate("https://shop.example/next", "page 2"))
+    assert client.fake.truth().pages == pages
 
 
-def test_a_command_that_goes_there_goes_there_itself() -> None:
-    talk, _, page = through_its_tab()
-    talk.play(Prerender("next", "/next", "page 2"))
-    [(old, new)] = talk.fake.truth().in_advance
-    talk.send("Page.navigate", {"url": "https://shop.example/next"}, page)
-    assert old in talk.fake.truth().pages
-    assert new not in talk.fake.truth().pages
-    assert talk.fake.truth().dialogs != ()
+def test_page_navigate_loads_the_url_instead_of_activating_the_prerender() -> None:
+    client, _, page = through_its_tab()
+    client.play(Prerender("next", "/next", "page 2"))
+    [(old, new)] = client.fake.truth().in_advance
+    client.send("Page.navigate", {"url": "https://shop.example/next"}, page)
+    assert old in client.fake.truth().pages
+    assert new not in client.fake.truth().pages
+    assert client.fake.truth().dialogs != ()
 
 
-# ── discarded ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── discarded tabs ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("wait", [False, True])
-def test_a_discarded_tab_is_another_target_and_silent(wait: bool) -> None:
-    talk = Talk()
-    talk.auto_attach(only="page", wait=wait)
-    [(_, session)] = talk.sessions("page")
-    talk.send("Page.navigate", {"url": SHOP}, session)
-    talk.play(AddFrame("inner", "https://pay.example/"), Worker("w", "/w.js"))
-    told = talk.play(Discard(), Console("nobody is there"), Discard())
-    new = talk.sessions("page")[-1][1]
-    attached = [each["params"] for each in told if each["method"] == "Target.attachedToTarget"]
+def test_a_discarded_tab_is_a_new_target_without_answers(wait: bool) -> None:
+    client = Client()
+    client.auto_attach(only="page", wait=wait)
+    [(_, session)] = client.sessions("page")
+    client.send("Page.navigate", {"url": SHOP}, session)
+    client.play(AddFrame("inner", "https://pay.example/"), Worker("w", "/w.js"))
+    messages = client.play(Discard(), Console("nobody is there"), Discard())
+    new = client.sessions("page")[-1][1]
+    attached = [each["params"] for each in messages if each["method"] == "Target.attachedToTarget"]
     assert [each["waitingForDebugger"] for each in attached] == [wait]
-    truth = talk.fake.truth()
-    assert truth.discarded == truth.pages != (talk.page,)
+    truth = client.fake.truth()
+    assert truth.discarded == truth.pages != (client.page,)
     assert [(each.label, each.url, each.silent) for each in truth.frames] == [("main", SHOP, True)]
     assert truth.workers == ()
-    assert talk.send("Runtime.evaluate", {"expression": "1"}, session)["error"]["code"] == -32001
-    assert talk.send("Runtime.enable", on=new) == {}
-    assert talk.send("Target.getTargetInfo", on=new)["targetInfo"]["url"] == SHOP
-    talk.send("Runtime.runIfWaitingForDebugger", on=new)
-    talk.send("Target.activateTarget", {"targetId": truth.pages[0]})
-    assert talk.fake.truth().discarded == ()
-    assert talk.send("Runtime.evaluate", {"expression": "location.href"}, new)["result"]["value"] == SHOP
-    assert "Runtime.executionContextCreated" in events([each for each in talk.told if each.get("sessionId") == new])
+    assert client.send("Runtime.evaluate", {"expression": "1"}, session)["error"]["code"] == -32001
+    assert client.send("Runtime.enable", on=new) == {}
+    assert client.send("Target.getTargetInfo", on=new)["targetInfo"]["url"] == SHOP
+    client.send("Runtime.runIfWaitingForDebugger", on=new)
+    client.send("Target.activateTarget", {"targetId": truth.pages[0]})
+    assert client.fake.truth().discarded == ()
+    assert client.send("Runtime.evaluate", {"expression": "location.href"}, new)["result"]["value"] == SHOP
+    assert "Runtime.executionContextCreated" in events(
+        [each for each in client.messages if each.get("sessionId") == new]
+    )
 
 
-def test_a_discarded_tab_closes() -> None:
-    talk = Talk()
-    talk.at()
-    talk.play(Discard(), Close())
-    assert talk.fake.truth().pages == ()
-    assert talk.fake.truth().frames == ()
+def test_a_discarded_tab_can_be_closed() -> None:
+    client = Client()
+    client.open_page()
+    client.play(Discard(), Close())
+    assert client.fake.truth().pages == ()
+    assert client.fake.truth().frames == ()
 
 
 # ── laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @given(script=scripts(), profile=st.sampled_from(PROFILES), seed=st.integers(0, 2**32))
-def test_a_worker_has_its_document_and_nothing_has_a_target_that_is_gone(
-    script: Script, profile: Any, seed: int
-) -> None:
+def test_dedicated_workers_have_a_frame_and_every_target_exists(script: Script, profile: Any, seed: int) -> None:
     fake = FakeBrowser(script, profile=profile, seed=seed)
     run = Pump(fake, [naive_client.NaiveClient(script.answers)], seed=seed).run()
     truth = fake.truth()

@@ -1,4 +1,4 @@
-"""`python -m cdp_core.testing fuzz`: what it finds, prints and writes; failures that are shared; what cannot be done."""
+"""`python -m cdp_core.testing fuzz`: its finds, output and files, shared failures, refused options."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def fuzz(how: str, *more: str) -> int:
 # ── the command ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_find_is_printed_written_and_happens_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_find_is_printed_saved_and_reproduced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = tmp_path / "found.json"
     assert fuzz("exits with 3", "--runs", "4", "--shrinks", "3", "--save", str(found)) == 1
-    said = capsys.readouterr().out
-    assert "the client exited with 3" in said
-    assert "it happened again in 10 of 10 runs" in said
-    assert f"--reproduce {found}" in said
+    output = capsys.readouterr().out
+    assert "the client exited with 3" in output
+    assert "it happened again in 10 of 10 runs" in output
+    assert f"--reproduce {found}" in output
     [written] = json.loads(found.read_text())
     assert written["again"] == 10
     assert written["script"].keys() == {"pages", "timeline", "answers"}
@@ -59,13 +59,13 @@ def test_a_find_is_printed_written_and_happens_again(tmp_path: Path, capsys: pyt
     assert fuzz("well", "--reproduce", f"{found}:1") == 0
 
 
-def test_what_only_a_fault_finds_is_printed_written_and_happens_again(
+def test_a_find_that_needs_a_fault_is_printed_saved_and_reproduced(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted: list[dict[str, object]] = []
+    options: list[dict[str, object]] = []
 
     def few(**how: object) -> st.SearchStrategy[Example]:
-        wanted.append(how)
+        options.append(how)
         return st.builds(Example, faults=st.sampled_from([(), (Refuse("Target.setAutoAttach"),)]))
 
     monkeypatch.setattr("cdp_core.testing.fuzz.command.examples_of", few)
@@ -73,27 +73,27 @@ def test_what_only_a_fault_finds_is_printed_written_and_happens_again(
     save = ["--runs", "9", "--shrinks", "2", "--save", str(found)]
     assert fuzz("insists", *save, "--faults", "legal") == 1
     assert fuzz("well", *save, "--ask") == 0
-    assert [(how["faults"], how["asked"], how["streams"]) for how in wanted] == [
+    assert [(how["faults"], how["asked"], how["streams"]) for how in options] == [
         ("legal", False, True),
         (None, True, True),
     ]
-    said = capsys.readouterr().out
-    assert "faults=(Refuse('Target.setAutoAttach'),)" in said
-    assert "it happened again in 10 of 10 runs" in said
+    output = capsys.readouterr().out
+    assert "faults=(Refuse('Target.setAutoAttach'),)" in output
+    assert "it happened again in 10 of 10 runs" in output
     [written] = json.loads(found.read_text())
     assert (written["faults"][0]["fault"], written["asked"]) == ("Refuse", False)
     assert fuzz("insists", "--reproduce", str(found)) == 1
     assert "it happened in 10 of 10 runs" in capsys.readouterr().out
 
 
-def test_what_was_asked_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reproducing_a_find_repeats_its_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[tuple[Example, bool]] = []
 
-    def note(_client: str, example: Example, *, asked: bool, **_more: object) -> Outcome:
+    def record(_client: str, example: Example, *, asked: bool, **_more: object) -> Outcome:
         tried.append((example, asked))
         return broken("x") if example.asks else broken()
 
-    monkeypatch.setattr("cdp_core.testing.fuzz.command.try_program", note)
+    monkeypatch.setattr("cdp_core.testing.fuzz.command.try_program", record)
     save = ["--save", str(tmp_path / "found.json")]
     assert fuzz("well", "--runs", "9", *save) == 0
     assert not any(asked or example.asks or example.faults for example, asked in tried)
@@ -113,15 +113,13 @@ def test_what_was_asked_is_asked_again(tmp_path: Path, monkeypatch: pytest.Monke
         ["--shard", "2/3", "--faults", "illegal"],
     ],
 )
-def test_who_does_nothing_wrong_has_no_finds(
-    how: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_correct_client_has_no_finds(how: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert fuzz("well", "--runs", "3", "--save", str(tmp_path / "found.json"), *how) == 0
     assert "the client broke no law" in capsys.readouterr().out
     assert not (tmp_path / "found.json").exists()
 
 
-def test_a_schedule_of_a_file_is_taken_for_all(tmp_path: Path) -> None:
+def test_a_schedule_file_is_used_for_every_run(tmp_path: Path) -> None:
     (tmp_path / "schedule.json").write_text(json.dumps(Schedule((Consume(1, 2),)).to_json()))
     save = ["--save", str(tmp_path / "found.json")]
     assert fuzz("well", "--runs", "2", "--schedule", str(tmp_path / "schedule.json"), *save) == 0
@@ -148,15 +146,15 @@ GOOD: dict[str, object] = {"script": {"timeline": []}}
         ({**GOOD, "decisions": [{"decision": "Jump"}]}, "decisions[0] is not a decision"),
     ],
 )
-def test_a_file_that_is_no_find_is_one_line(
+def test_an_invalid_find_file_is_reported_in_one_line(
     tmp_path: Path, written: object, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "found.json"
     file.write_text(written if isinstance(written, str) else json.dumps(written))
     assert fuzz("well", "--reproduce", str(file)) == 2
-    said = capsys.readouterr().err
-    assert words in said
-    assert said.count("\n") == 1
+    output = capsys.readouterr().err
+    assert words in output
+    assert output.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -170,14 +168,16 @@ def test_a_file_that_is_no_find_is_one_line(
         (["--reproduce", "/no/such"], "cannot be read"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(more: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_option_that_cannot_be_used_is_reported_in_one_line(
+    more: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert fuzz("well", "--runs", "1", *more) == 2
-    said = capsys.readouterr().err
-    assert words in said
-    assert said.count("\n") == 1
+    output = capsys.readouterr().err
+    assert words in output
+    assert output.count("\n") == 1
 
 
-def test_a_program_that_is_none_and_a_command_without_an_address(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_program_and_a_command_without_url_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fuzz", "--client", "/no/such/program {url}"]) == 2
     assert "/no/such/program" in capsys.readouterr().err
     assert main(["fuzz", "--client", "true"]) == 2
@@ -192,21 +192,21 @@ def broken(*laws: str) -> Outcome:
 
 
 def attempt(example: Example) -> Outcome:
-    """One law breaks from a seed of 10 on, another where that is odd."""
+    """Break the law "high" for seeds of 10 and more, and "odd" for odd seeds."""
     return broken(*["high"] * (example.seed >= 10), *["odd"] * (example.seed % 2))
 
 
 EXAMPLES = st.builds(Example, seed=st.integers(0, 1000))
 
 
-def test_a_find_does_not_end_the_campaign_and_each_kind_is_the_least_of_its_own() -> None:
+def test_a_campaign_continues_after_a_find_and_shrinks_each_law_on_its_own() -> None:
     campaign = Campaign(attempt, EXAMPLES, runs=60, shrinks=500)
-    found = {told.find.complaints[0].law: told.find.example.seed for told in campaign.finds()}
+    found = {report.find.complaints[0].law: report.find.example.seed for report in campaign.finds()}
     assert found == {"high": 10, "odd": 1}
 
 
-def test_what_a_find_does_not_need_is_left_out_in_a_few_tries() -> None:
-    """Hypothesis alone would need many more of them than there are."""
+def test_unneeded_parts_of_a_find_are_removed_in_a_few_tries() -> None:
+    """Hypothesis alone would need many more tries than these."""
 
     def attempt(example: Example) -> Outcome:
         return broken(*["popup"] * any(isinstance(step, Popup) for step in example.script.timeline))
@@ -217,40 +217,40 @@ def test_what_a_find_does_not_need_is_left_out_in_a_few_tries() -> None:
         answers={"act()": Answer(1, (Console("d"),))},
     )
     campaign = Campaign(attempt, st.builds(Example, script=st.just(long)), runs=1, shrinks=30)
-    [told] = campaign.finds()
-    assert told.find.example.script == Script(timeline=(Popup("new"),))
+    [report] = campaign.finds()
+    assert report.find.example.script == Script(timeline=(Popup("new"),))
     assert campaign.tried <= 31
 
 
-def test_who_never_connects_is_not_tried_for_ever() -> None:
+def test_a_client_that_never_connects_is_tried_once() -> None:
     campaign = Campaign(lambda _example: broken("a-client-connects"), EXAMPLES, runs=500)
-    assert [told.find.complaints[0].law for told in campaign.finds()] == ["a-client-connects"]
+    assert [report.find.complaints[0].law for report in campaign.finds()] == ["a-client-connects"]
     assert campaign.tried == 1
 
 
-def test_as_many_examples_are_tried_as_were_asked_for_and_no_two_are_alike() -> None:
+def test_a_campaign_tries_the_requested_number_of_different_examples() -> None:
     tried: list[Example] = []
 
-    def note(example: Example) -> Outcome:
+    def record(example: Example) -> Outcome:
         tried.append(example)
         return broken()
 
     for runs in (1, 25):
         tried.clear()
-        campaign = Campaign(note, examples_of(streams=True), runs=runs)
+        campaign = Campaign(record, examples_of(streams=True), runs=runs)
         assert list(campaign.finds()) == []
         assert len(tried) == len({each.seed for each in tried}) == campaign.tried == runs
 
 
-def test_documents_that_nobody_goes_to_are_left_out_in_one_try() -> None:
+def test_unvisited_documents_are_removed_in_one_try() -> None:
     def attempt(example: Example) -> Outcome:
         return broken(*["popup"] * any(isinstance(step, Popup) for step in example.script.timeline))
 
     pages = {f"https://{name}.example/": (Console(name), ScriptError(name)) for name in "abcdefgh"}
     long = Script(pages=pages, timeline=(Wait(1), Popup("new")))
     campaign = Campaign(attempt, st.builds(Example, script=st.just(long)), runs=1, shrinks=8)
-    [told] = campaign.finds()
-    assert told.find.example.script == Script(timeline=(Popup("new"),))
+    [report] = campaign.finds()
+    assert report.find.example.script == Script(timeline=(Popup("new"),))
 
 
 @pytest.mark.parametrize(
@@ -261,62 +261,62 @@ def test_documents_that_nobody_goes_to_are_left_out_in_one_try() -> None:
         ("a-client-comes-to-rest", "whole", 60.0, 10.0),
     ],
 )
-def test_what_a_program_never_does_is_waited_for_once(
+def test_a_time_limit_is_waited_out_only_once(
     law: str, limit: str, before: float, after: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited: list[float] = []
 
-    def note(_client: str, _example: Example, *, limits: Limits, **_more: object) -> Outcome:
+    def record(_client: str, _example: Example, *, limits: Limits, **_more: object) -> Outcome:
         waited.append(getattr(limits, limit))
         return broken(law)
 
-    monkeypatch.setattr("cdp_core.testing.fuzz.command.try_program", note)
+    monkeypatch.setattr("cdp_core.testing.fuzz.command.try_program", record)
     assert fuzz("stays", "--runs", "5", "--shrinks", "5", "--save", str(tmp_path / "found.json")) == 1
     assert waited[0] == before
     assert set(waited[1:]) == {after}
-    assert len(waited) > 10, "it is put to the least example ten times more"
+    assert len(waited) > 10, "the smallest example is run ten more times"
 
 
-def test_a_program_that_is_slow_to_end_is_given_more_than_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_ends_slowly_gets_more_time_than_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[float] = []
 
-    def note(_client: str, example: Example, *, limits: Limits, **_more: object) -> Outcome:
+    def record(_client: str, example: Example, *, limits: Limits, **_more: object) -> Outcome:
         given.append(limits.ending)
         return attrs.evolve(broken("nothing-waits-for-ever") if len(given) > 3 else broken(), ending=0.5)
 
-    monkeypatch.setattr("cdp_core.testing.fuzz.command.try_program", note)
+    monkeypatch.setattr("cdp_core.testing.fuzz.command.try_program", record)
     monkeypatch.setattr("cdp_core.testing.fuzz.command.write_finds", lambda *_given: None)
     assert fuzz("stays", "--runs", "9", "--shrinks", "2") == 1
     assert (given[3], given[4]) == (10.0, 2.0)
 
 
-def test_a_find_is_printed_before_it_is_tried_again(
+def test_a_find_is_printed_before_it_is_repeated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     printed: list[str] = []
 
-    def note(_client: str, _example: Example, **how: object) -> Outcome:
+    def record(_client: str, _example: Example, **how: object) -> Outcome:
         if "decisions" in how:
             printed.append(capsys.readouterr().out)
         return broken("x")
 
-    monkeypatch.setattr("cdp_core.testing.fuzz.command.try_program", note)
+    monkeypatch.setattr("cdp_core.testing.fuzz.command.try_program", record)
     fuzz("stays", "--runs", "1", "--shrinks", "1", "--save", str(tmp_path / "found.json"))
     assert "the client broke a law" in printed[0]
     assert "it happened again in 10 of 10 runs" in capsys.readouterr().out
 
 
-def test_shards_share_the_runs_and_try_other_examples() -> None:
+def test_shards_share_the_runs_and_try_different_examples() -> None:
     assert [Shard(number, 3).share(100) for number in (1, 2, 3)] == [34, 33, 33]
     seen: list[set[int]] = []
     for number in (1, 2):
         tried: set[int] = set()
 
-        def note(example: Example, tried: set[int] = tried) -> Outcome:
+        def record(example: Example, tried: set[int] = tried) -> Outcome:
             tried.add(example.seed)
             return broken()
 
-        assert list(Campaign(note, EXAMPLES, runs=60, shard=Shard(number, 2)).finds()) == []
+        assert list(Campaign(record, EXAMPLES, runs=60, shard=Shard(number, 2)).finds()) == []
         seen.append(tried)
     assert len(seen[0] & seen[1]) < 15
     with pytest.raises(InvalidArgument):
@@ -328,29 +328,32 @@ def rare(example: Example) -> Outcome:
 
 
 def found_by(database: str, name: str = "client") -> list[int]:
-    """What a campaign of one single example finds."""
+    """Return the seeds that a campaign of a single example finds."""
     campaign = Campaign(rare, EXAMPLES, runs=1, database=open_database(database), name=name)
-    return [told.find.example.seed for told in campaign.finds()]
+    return [report.find.example.seed for report in campaign.finds()]
 
 
-def share(database: str) -> None:
-    """One finds it the hard way, all others at once; a client of another name has failures of its own."""
+def assert_failures_are_shared(database: str) -> None:
+    """Assert that one campaign finds a failure by search and the next one takes it from the database.
+
+    A client of another name does not share it.
+    """
     assert found_by(database) == []
     only = st.builds(Example, seed=st.integers(0, 1000).map(lambda seed: 777 if seed else 0))
-    [told] = Campaign(rare, only, runs=50, database=open_database(database), name="client").finds()
-    assert told.find.example.seed == 777
+    [report] = Campaign(rare, only, runs=50, database=open_database(database), name="client").finds()
+    assert report.find.example.seed == 777
     campaign = Campaign(rare, only, runs=1, database=open_database(database), name="client")
     assert [each.find.example.seed for each in campaign.finds()] == [777]
     assert found_by(database, "another") == []
 
 
 def test_failures_are_shared_in_a_folder(tmp_path: Path) -> None:
-    share(str(tmp_path / "examples"))
+    assert_failures_are_shared(str(tmp_path / "examples"))
 
 
 @pytest.fixture
 def redis_url(tmp_path: Path) -> Iterator[str]:
-    """A real Redis, from Debian's packages."""
+    """Run a real Redis, from Debian's packages, and yield its URL."""
     server = shutil.which("redis-server")
     if server is None:
         reason = "no redis-server; install the package of that name"
@@ -377,5 +380,5 @@ def redis_url(tmp_path: Path) -> Iterator[str]:
 
 def test_failures_are_shared_by_a_redis(redis_url: str) -> None:
     pytest.importorskip("redis")
-    share(redis_url)
-    gc.collect()  # its connections are closed when nobody has them any more
+    assert_failures_are_shared(redis_url)
+    gc.collect()  # its connections are closed when they are collected

@@ -1,4 +1,4 @@
-"""Programs that misbehave in every way: each run has an outcome with a name, and what was decided happens again."""
+"""Programs that misbehave: each run has an outcome with a named law, and its decisions reproduce it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from support import small_program
 
 PROGRAM = Path(small_program.__file__)
 LIMITS = Limits(observing=0.3)
-"""Long where a machine that is busy needs it, which costs nothing where a program does its part."""
+"""Long enough for a busy machine; a program that does its part does not wait for these limits."""
 SHORT = attrs.evolve(LIMITS, starting=0.4, ending=0.4, patience=0.4)
-"""For those that do not: what they never do is waited for."""
+"""For the programs in `NEVER`, where each test waits out the limit."""
 NEVER = ("never connects", "says nothing", "stays", "never reads")
 POPUP = Script(timeline=(Wait(1), Popup("a", "https://a.example/"), Wait(1), Dialog("confirm", "?", frame="a")))
 TWO_LINES = Script(
@@ -53,7 +53,7 @@ def laws(outcome: Outcome) -> list[str]:
 
 
 @pytest.mark.parametrize("how", ["well", "observes"])
-def test_nothing_is_said_of_who_does_nothing_wrong(how: str) -> None:
+def test_a_correct_program_gets_no_complaint(how: str) -> None:
     assert run(how).complaints == ()
 
 
@@ -78,31 +78,31 @@ def test_nothing_is_said_of_who_does_nothing_wrong(how: str) -> None:
         ("forgets to answer", "a-dialog-stops-its-page", "confirm"),
     ],
 )
-def test_each_kind_of_wrong_has_a_name(how: str, law: str, words: str) -> None:
-    begun = time.monotonic()
+def test_each_misbehaviour_is_a_complaint_with_its_law(how: str, law: str, words: str) -> None:
+    started_at = time.monotonic()
     outcome = run(how)
     assert law in laws(outcome), outcome
     assert words in " ".join(each.message for each in outcome.complaints if each.law == law)
-    assert time.monotonic() - begun < 15
+    assert time.monotonic() - started_at < 15
 
 
 def test_what_a_program_observed_is_compared_with_the_truth() -> None:
-    """The program that forgets sessions says so itself."""
+    """The program reports what it observed of a popup, and the report agrees with the truth."""
     script = Script(timeline=(Wait(1), Popup("a", noopener=True)))
     assert run("observes", script).complaints == ()
 
 
-def test_what_was_decided_happens_again_every_time() -> None:
-    """The program fails in one order of two lines that nothing fixes: chance finds both, and decisions bring it back."""
+def test_decisions_reproduce_a_run_every_time() -> None:
+    """The program fails for one order of two unordered lines: seeds find both, decisions repeat them."""
     orders: dict[bool, Outcome] = {}
     for seed in range(12):
         outcome = try_program(command("reads the order"), Example(script=TWO_LINES, seed=seed), LIMITS)
         orders.setdefault("errors-say-what-to-do" in laws(outcome), outcome)
         if len(orders) == 2:
             break
-    assert set(orders) == {False, True}, "no seed of twelve, or each, had the second line first"
+    assert set(orders) == {False, True}, "all twelve seeds gave the same order of the lines"
     for wrong, outcome in orders.items():
-        for seed in range(3):  # another seed: it is the decisions that decide
+        for seed in range(3):  # the seed differs: the decisions alone count
             example = Example(script=TWO_LINES, seed=seed)
             again = try_program(command("reads the order"), example, LIMITS, decisions=outcome.decisions)
             assert ("errors-say-what-to-do" in laws(again)) is wrong
@@ -110,7 +110,7 @@ def test_what_was_decided_happens_again_every_time() -> None:
             assert again.decisions[: len(outcome.decisions)] == outcome.decisions
 
 
-def test_decisions_that_cannot_be_taken_are_given_up() -> None:
+def test_decisions_that_cannot_be_followed_are_abandoned() -> None:
     decisions = (Hear(1, 0, "Target.setDiscoverTargets"), Hear(1, 0, "Browser.close"), Pass(1.0))
     hasty = attrs.evolve(LIMITS, patience=0.4)
     outcome = try_program(command("well"), Example(), hasty, decisions=decisions)
@@ -118,7 +118,7 @@ def test_decisions_that_cannot_be_taken_are_given_up() -> None:
     assert outcome.followed == (1, 3)
 
 
-def test_decisions_are_of_names_and_not_of_numbers() -> None:
+def test_decisions_identify_messages_by_name() -> None:
     outcome = run("well", TWO_LINES)
     kinds = {type(each) for each in outcome.decisions}
     assert {Hear, Tell, Pass} <= kinds
@@ -128,8 +128,8 @@ def test_decisions_are_of_names_and_not_of_numbers() -> None:
     assert Leave(1) in run("leaves early").decisions
 
 
-def test_what_a_client_said_before_it_left_is_still_seen_to_be_there() -> None:
-    """On a busy machine it may be read long after."""
+def test_unread_octets_of_a_client_that_left_are_counted() -> None:
+    """On a busy machine they can be read long after the client left."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port)) as client:
@@ -144,7 +144,7 @@ def test_what_a_client_said_before_it_left_is_still_seen_to_be_there() -> None:
 
 
 def test_a_schedule_decides_for_every_example() -> None:
-    """Both commands are heard before the first word is said."""
+    """Both commands are consumed before the first message is delivered."""
     schedule = Schedule((Consume(1, 2), Deliver(1), Deliver(1, rank=1)))
     taken = run("well", Script(), schedule=schedule).decisions
     assert [type(each) for each in taken[:4]] == [Hear, Hear, Tell, Tell]
@@ -153,8 +153,8 @@ def test_a_schedule_decides_for_every_example() -> None:
     assert try_program(command("well"), Example(), hasty, schedule=never).complaints == ()
 
 
-def test_a_program_that_has_work_is_not_quiet_however_long_it_is_silent() -> None:
-    """It computes for longer than quiet lasts before it answers; so does one that another program started."""
+def test_a_program_that_computes_is_not_quiet_although_it_sends_nothing() -> None:
+    """It computes for longer than `quiet` before it answers, directly or as the child of another program."""
     limits = attrs.evolve(LIMITS, quiet=0.05)
     for client in (command("thinks long"), f"sh -c {shlex.quote(command('thinks long') + '; true')}"):
         outcome = try_program(client, Example(script=POPUP), limits)
@@ -162,7 +162,7 @@ def test_a_program_that_has_work_is_not_quiet_however_long_it_is_silent() -> Non
         assert Hear(1, 2, "Runtime.runIfWaitingForDebugger") in outcome.decisions
 
 
-def test_what_a_program_started_ends_with_it(tmp_path: Path) -> None:
+def test_child_processes_of_a_program_end_with_it(tmp_path: Path) -> None:
     started = tmp_path / "pid"
     client = f"sh -c {shlex.quote(f'sleep 60 & echo $! > {started}; exit 0')} {{url}}"
     assert laws(try_program(client, Example(), SHORT)) == ["a-client-connects"]
@@ -171,7 +171,7 @@ def test_what_a_program_started_ends_with_it(tmp_path: Path) -> None:
         if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
             return
         time.sleep(0.02)
-    pytest.fail("it still runs")
+    pytest.fail("the child process still runs")
 
 
 def test_decisions_survive_json() -> None:
@@ -182,7 +182,7 @@ def test_decisions_survive_json() -> None:
             decisions_from_json([{"decision": "Leave", "client": 1}, wrong])
 
 
-# ── what goes wrong on purpose ───────────────────────────────────────────────────────────────────────────────────────
+# ── faults ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 RUN, ANSWER, ATTACHED = "Runtime.runIfWaitingForDebugger", "Page.handleJavaScriptDialog", "Target.attachedToTarget"
 
@@ -202,7 +202,7 @@ RUN, ANSWER, ATTACHED = "Runtime.runIfWaitingForDebugger", "Page.handleJavaScrip
     ],
     ids=repr,
 )
-def test_nothing_is_said_of_who_meets_what_went_wrong(faults: tuple[Fault, ...]) -> None:
+def test_a_correct_program_gets_no_complaint_under_faults(faults: tuple[Fault, ...]) -> None:
     for how in ("well", "observes"):
         assert try_program(command(how), Example(script=POPUP, faults=faults), LIMITS).complaints == ()
 
@@ -215,12 +215,12 @@ def test_nothing_is_said_of_who_meets_what_went_wrong(faults: tuple[Fault, ...])
         ("believes all", Duplicate(ATTACHED)),
     ],
 )
-def test_some_are_wrong_only_where_something_goes_wrong(how: str, fault: Fault) -> None:
+def test_some_misbehaviour_shows_only_under_a_fault(how: str, fault: Fault) -> None:
     assert run(how).complaints == ()
     assert "errors-say-what-to-do" in laws(try_program(command(how), Example(faults=[fault]), LIMITS))
 
 
-def test_a_fault_excuses_what_it_causes_and_nothing_else() -> None:
+def test_a_fault_allows_only_what_it_causes() -> None:
     refused = Example(script=POPUP, faults=[Refuse("Page.enable")])
     assert laws(try_program(command("forgets to resume"), refused, LIMITS)) == ["paused-targets-wait-for-ever"]
     for wrong, law in (("stays", "nothing-waits-for-ever"), ("exits with 3", "errors-say-what-to-do")):
@@ -229,7 +229,7 @@ def test_a_fault_excuses_what_it_causes_and_nothing_else() -> None:
     assert "a-client-connects" in laws(try_program(command("says nothing"), silent, SHORT))
 
 
-def test_who_is_refused_may_leave_before_everything_is_answered() -> None:
+def test_a_refused_program_may_leave_before_all_commands_are_answered() -> None:
     assert laws(run("leaves early")) == ["commands-are-waited-for"]
     faults = [Refuse("Browser.getVersion")]
     assert try_program(command("leaves early"), Example(faults=faults), LIMITS).complaints == ()
@@ -237,29 +237,29 @@ def test_who_is_refused_may_leave_before_everything_is_answered() -> None:
 
 def test_a_large_text_in_small_pieces_does_not_take_minutes() -> None:
     script = Script(timeline=(Wait(1), Console("x", times=1 << 20)))
-    begun = time.monotonic()
+    started_at = time.monotonic()
     assert try_program(command("well"), Example(script=script, faults=[Split(1)]), LIMITS).complaints == ()
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - started_at < 20
 
 
-# ── what it is asked ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── asks ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 ACT = {"on": 1, "method": "Runtime.evaluate", "params": {"expression": "act()"}}
 ACTS = Script(answers={"act()": Answer(1, (Dialog("confirm", "?"),))})
 
 
-def test_a_program_does_what_it_is_asked() -> None:
+def test_a_program_does_what_an_ask_requests() -> None:
     example = Example(script=ACTS, asks=(ACT, {"on": 1, "detach": True}))
     outcome = try_program(command("asked"), example, LIMITS, asked=True)
     assert outcome.complaints == ()
-    heard = {each.method for each in outcome.decisions if isinstance(each, Hear)}
+    methods = {each.method for each in outcome.decisions if isinstance(each, Hear)}
     assert {Put(1), Put(2)} <= {*outcome.decisions}
-    assert "Runtime.evaluate" in heard
+    assert "Runtime.evaluate" in methods
     again = try_program(command("asked"), example, LIMITS, decisions=outcome.decisions, asked=True)
     assert again.decisions[: len(outcome.decisions)] == outcome.decisions
 
 
-def test_nothing_is_asked_of_who_cannot_be_asked_and_who_does_not_listen_does_no_harm() -> None:
+def test_asks_are_sent_only_if_enabled_and_may_be_ignored() -> None:
     example = Example(script=ACTS, asks=(ACT,))
     for asked in (False, True):
         outcome = try_program(command("well"), example, LIMITS, asked=asked)
@@ -268,7 +268,7 @@ def test_nothing_is_asked_of_who_cannot_be_asked_and_who_does_not_listen_does_no
         assert "Runtime.evaluate" not in {each.method for each in outcome.decisions if isinstance(each, Hear)}
 
 
-def test_who_has_closed_its_input_is_asked_in_vain() -> None:
+def test_an_ask_to_a_program_that_closed_its_input_is_ignored() -> None:
     example = Example(script=ACTS, asks=8 * (ACT,))
     outcome = try_program(command("listens to nobody"), example, LIMITS, asked=True)
     assert outcome.complaints == ()
@@ -283,6 +283,6 @@ def test_a_schedule_may_ask_and_the_input_ends_with_the_browser() -> None:
     assert try_program(command("waits for its user"), Example(), LIMITS, asked=True).complaints == ()
 
 
-def test_a_program_that_is_none_is_an_error() -> None:
+def test_a_program_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(OSError, match="no-such-program"):
         try_program("/no-such-program {url}", Example(), LIMITS)

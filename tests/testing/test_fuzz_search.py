@@ -1,4 +1,4 @@
-"""The kit finds what clients do wrong, makes it small, and has nothing to say of a right one."""
+"""The search finds what wrong clients do, shrinks the examples, and accepts the right clients."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ pytest.importorskip("hypothesis")
 
 DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 MANY = 5000 if DEEP else 150 if os.environ.get("CI") else 60
-"""What each right client is put to."""
+"""The number of examples that each right client is run with."""
 SEED = int(os.environ["CDP_HUNT_SEED"])
-"""Another one each time, so that runs add up."""
+"""Different in each run, so that repeated runs try more examples."""
 NAMES = (
     "WaitsInItsReader",
     "ListensAfterTheAct",
@@ -62,32 +62,32 @@ NAMES = (
 
 @pytest.mark.parametrize("worst", [None, "legal", "hostile", "illegal"])
 @pytest.mark.parametrize("name", ["RightClient", "Intercepts"])
-def test_nothing_is_said_of_the_right_client(name: str, worst: Any) -> None:
+def test_the_right_client_gets_no_complaint(name: str, worst: Any) -> None:
     assert hunt(getattr(small_clients, name), runs=MANY, faults=worst, seed=SEED) is None, f"CDP_HUNT_SEED={SEED}"
 
 
 ADS, PAY, SHOP = "https://ads.example/1", "https://pay.example/3", "https://shop.example/2"
-ASKING_TWICE: dict[str, tuple[steps.Step, ...]] = {
+TWO_DIALOGS: dict[str, tuple[steps.Step, ...]] = {
     ADS: (AddFrame("d", PAY), Wait(1), Dialog("confirm", "a")),
     PAY: (Wait(1), Dialog("confirm", "b")),
 }
 NESTED = (Wait(1), AddFrame("x", "https://pay.example/"), Wait(1), Worker("w", frame="x"))
 CRASHED = (Wait(1), Popup("x", SHOP), Crash("x"))
 RELOAD: dict[str, Any] = {"on": 1, "method": "Page.reload", "params": {}}
-WHERE_IT_IS_HARD = {
-    "its word waits behind a page that is wedged (fact 16)": Example(
-        script=Script(pages=ASKING_TWICE, timeline=(Wait(1), Navigate(ADS), Wait(1), Popup("p"))), asks=[RELOAD]
+HARD_CASES = {
+    "its command waits behind a blocked page (fact 16)": Example(
+        script=Script(pages=TWO_DIALOGS, timeline=(Wait(1), Navigate(ADS), Wait(1), Popup("p"))), asks=[RELOAD]
     ),
-    "a session above ends before the reply comes (fact 50)": Example(
+    "a parent session ends before the reply comes (fact 50)": Example(
         script=Script(timeline=NESTED), asks=[{"on": 1, "detach": True}]
     ),
     "a dialog outlives its process, and is answered (fact 26)": Example(
         script=Script(pages={SHOP: (Dialog("confirm", "c"),)}, timeline=CRASHED), profile="headless-shell"
     ),
-    "a frame dies with the page whose process it shares (fact 49)": Example(
+    "a frame crashes with the page that shares its process (fact 49)": Example(
         script=Script(timeline=(Wait(1), AddFrame("x", SHOP), Popup("p", SHOP), Crash("p")))
     ),
-    "a page goes on because its last session leaves (fact 26)": Example(
+    "a page continues because its last session detaches (fact 26)": Example(
         script=Script(
             pages={
                 ADS: (AddFrame("d", PAY), Dialog()),
@@ -106,44 +106,53 @@ WHERE_IT_IS_HARD = {
 
 
 @pytest.mark.parametrize("edges", ["observed", "causal"])
-@pytest.mark.parametrize("where", WHERE_IT_IS_HARD)
-def test_nothing_is_said_of_the_right_client_where_it_is_hard(where: str, edges: Any) -> None:
+@pytest.mark.parametrize("case", HARD_CASES)
+def test_the_right_client_gets_no_complaint_in_hard_cases(case: str, edges: Any) -> None:
     for seed in range(1, 5 * MANY // 4):
-        example = attrs.evolve(WHERE_IT_IS_HARD[where], seed=seed, edges=edges)
+        example = attrs.evolve(HARD_CASES[case], seed=seed, edges=edges)
         assert try_example(small_clients.RightClient, example) == (), example
 
 
-def test_each_wrong_one_has_a_right_twin_from_which_it_differs_in_one_point() -> None:
+def test_each_wrong_client_extends_a_right_client_and_names_a_law() -> None:
     assert [twin.__name__ for twin in small_clients.TWINS] == ["RightClient", "Intercepts"]
     for wrong in small_clients.WRONG:
         assert wrong.__bases__[0] in small_clients.TWINS
         assert wrong.law in LAWS
 
 
-def test_all_of_the_wrong_ones_are_tried() -> None:
+def test_every_wrong_client_is_in_the_list_of_names() -> None:
     assert [wrong.__name__ for wrong in small_clients.WRONG] == list(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_wrong_client_is_caught_and_the_example_is_small(name: str) -> None:
+def test_a_wrong_client_is_found_with_a_small_example(name: str) -> None:
     wrong = getattr(small_clients, name)
     found = hunt(wrong, runs=200, faults=wrong.faults)
     assert found is not None
-    assert size_of(found.example) <= NEED_MORE.get(name, 3)
+    assert size_of(found.example) <= LARGER_SIZES.get(name, 3)
     assert {complaint.law for complaint in found.complaints} <= LAWS.keys()
-    assert try_example(wrong, found.example) == found.complaints, "it is not the example that shows it"
-    assert try_example(wrong.__bases__[0], found.example) == (), "it is not the client that is wrong"
+    assert try_example(wrong, found.example) == found.complaints, "the example does not reproduce the complaints"
+    assert try_example(wrong.__bases__[0], found.example) == (), "the right client breaks a law with the same example"
 
 
-NEED_MORE = {"OldestDialogFirst": 4, "GivesUpRefusedCommands": 4, "BelievesThatEventsTellAll": 4, "KnowsAllEvents": 4}
-"""Two documents that each ask, one in the other, and the way there; a document with a frame, and away, and back."""
+LARGER_SIZES = {
+    "OldestDialogFirst": 4,
+    "GivesUpRefusedCommands": 4,
+    "BelievesThatEventsTellAll": 4,
+    "KnowsAllEvents": 4,
+}
+"""The sizes above 3.
+
+The examples need two nested documents with a dialog each and the way there, or a document with a frame, a navigation
+away, and the way back.
+"""
 
 
 def size_of(example: Example) -> int:
     return sum(not isinstance(step, Wait) for step in example.script.steps()) + len(example.asks)
 
 
-def test_a_find_prints_the_python_that_shows_it_again() -> None:
+def test_a_find_prints_the_python_that_reproduces_it() -> None:
     found = hunt(small_clients.ForgetsToRun, runs=200)
     assert found is not None
     printed = str(found).partition("with this example:\n")[2]
@@ -152,7 +161,7 @@ def test_a_find_prints_the_python_that_shows_it_again() -> None:
     assert "paused-targets-wait-for-ever, fact 7" in str(found)
 
 
-def test_what_a_client_raises_is_its_fault_and_no_payload_is_shown() -> None:
+def test_an_exception_of_the_client_is_a_complaint_without_the_payload() -> None:
     class Raises(small_clients.RightClient):  # type: ignore[misc, name-defined]
         def receive(self, payload: bytes) -> list[bytes]:
             raise ValueError(payload)
@@ -161,8 +170,8 @@ def test_what_a_client_raises_is_its_fault_and_no_payload_is_shown() -> None:
     assert complaint.message == "the client raised ValueError"
 
 
-def test_a_session_that_leaves_two_dialogs_whose_scripts_end_each_other() -> None:
-    """On headless-shell both close, and the page that the first had stopped is loaded anew before the second does."""
+def test_detaching_from_two_dialogs_whose_scripts_end_each_other_does_not_raise() -> None:
+    """On headless-shell both close; the page blocked by the first reloads before the second closes."""
     ads, pay = "https://ads.example/1", "https://pay.example/3"
     script = Script(
         pages={pay: (Wait(1), Dialog("confirm", "b")), ads: (AddFrame("d", pay), Wait(1), Dialog("confirm", "a"))},
@@ -218,7 +227,7 @@ def run(*timeline: steps.Step) -> tuple[FakeBrowser, Any]:
         ({"commands": 2 * [{"session": None, "id": 1, "outcome": "result"}]}, "every-command-ends-once"),
     ],
 )
-def test_each_difference_is_named(wrong: dict[str, Any], law: str) -> None:
+def test_each_wrong_part_of_an_observation_breaks_its_law(wrong: dict[str, Any], law: str) -> None:
     fake, client = run(Wait(1), AddFrame("a", "https://pay.example/"), Dialog("confirm", "sure?"))
     right = client.observed()
     assert judge(fake, right) == ()
@@ -226,14 +235,14 @@ def test_each_difference_is_named(wrong: dict[str, Any], law: str) -> None:
     assert {complaint.law for complaint in judge(fake, {**right, **wrong})} == {law}
 
 
-def test_another_address_of_a_frame_is_named() -> None:
+def test_a_wrong_url_of_a_frame_is_a_complaint() -> None:
     fake, client = run()
     right = client.observed()
     [complaint] = judge(fake, {"frames": dict.fromkeys(right["frames"], "https://elsewhere.example/")})
     assert (complaint.law, complaint.fact) == ("page-enable-replays-no-frames", 40)
 
 
-def test_what_nobody_told_of_a_worker_s_address_is_not_asked() -> None:
+def test_an_observation_may_lack_the_url_of_a_worker() -> None:
     fake = FakeBrowser(Script(timeline=[Worker("w")]))
     fake.connect()
     urls = {target: url for target, _type, url in fake.truth().targets}
@@ -243,7 +252,7 @@ def test_what_nobody_told_of_a_worker_s_address_is_not_asked() -> None:
     assert judge(fake, {"targets": dict.fromkeys(urls, "")})
 
 
-def test_what_could_not_be_loaded_has_two_addresses() -> None:
+def test_a_document_that_failed_to_load_may_have_either_of_two_urls() -> None:
     fake, client = run(Wait(1), Navigate("https://gone.invalid/"))
     [frame] = client.observed()["frames"]
     for url in ("chrome-error://chromewebdata/", "https://gone.invalid/"):
@@ -251,7 +260,7 @@ def test_what_could_not_be_loaded_has_two_addresses() -> None:
     assert judge(fake, {"frames": {frame: "about:blank"}})
 
 
-def test_a_page_may_close_itself_when_the_link_that_held_its_dialog_breaks() -> None:
+def test_a_page_may_close_itself_when_the_link_that_kept_its_dialog_breaks() -> None:
     pages = {"https://pay.example/": (Wait(1), Dialog("confirm", "b"))}
     timeline = (Wait(1), AddFrame("x", "https://pay.example/"), Wait(1), Dialog("confirm", "a"), Close())
     fake = FakeBrowser(Script(pages=pages, timeline=timeline), profile="headless-shell")
@@ -260,12 +269,12 @@ def test_a_page_may_close_itself_when_the_link_that_held_its_dialog_breaks() -> 
     assert fake.truth().sessions == ()
 
 
-def test_nothing_is_asked_of_a_client_whose_link_broke() -> None:
+def test_the_observation_of_a_client_with_a_broken_link_is_not_judged() -> None:
     fake, _client = run(Wait(1), Cut())
     assert judge(fake, {"sessions": ["GHOST"]}) == ()
 
 
-def test_the_ledger_tells_what_became_of_each_command() -> None:
+def test_the_command_log_has_the_outcome_of_each_command() -> None:
     fake = FakeBrowser(Script(answers={"ask()": Answer(1, [Dialog()])}))
     end = fake.connect()
     page = fake.truth().pages[0]
@@ -276,11 +285,16 @@ def test_the_ledger_tells_what_became_of_each_command() -> None:
         (None, "Target.detachFromTarget", {"sessionId": "S"}),
         ("S", "Runtime.enable", {}),
     ]
-    own = ""
+    own_session = ""
     for number, (session, method, params) in enumerate(sent, 1):
-        own = fake.truth().sessions[0][1] if fake.truth().sessions else own
-        named = {key: own if value == "S" else value for key, value in params.items()}
-        command = {"id": number, "method": method, "params": named, **({} if session is None else {"sessionId": own})}
+        own_session = fake.truth().sessions[0][1] if fake.truth().sessions else own_session
+        named = {key: own_session if value == "S" else value for key, value in params.items()}
+        command = {
+            "id": number,
+            "method": method,
+            "params": named,
+            **({} if session is None else {"sessionId": own_session}),
+        }
         if number == 4:
             assert [entry.outcome for entry in fake.command_log()] == ["result", "refused", "waiting"]
         end.receive(json.dumps(command).encode(), knew=0)
@@ -295,7 +309,7 @@ def test_the_ledger_tells_what_became_of_each_command() -> None:
     assert [entry.outcome for entry in fake.command_log(2)] == []
 
 
-def test_what_is_sent_after_the_end_is_judged_by_what_was_known() -> None:
+def test_a_command_to_an_ended_session_is_judged_by_what_the_client_knew() -> None:
     for knew, laws in ((0, []), (99, ["nothing-is-sent-to-an-ended-session"]), (None, [])):
         fake = FakeBrowser()
         end = fake.connect()
@@ -312,7 +326,7 @@ def test_what_is_sent_after_the_end_is_judged_by_what_was_known() -> None:
     assert [complaint.law for complaint in judge(fake)] == ["sessions-open-on-the-event"]
 
 
-def test_what_was_sent_is_judged() -> None:
+def test_malformed_messages_and_reused_ids_are_complaints() -> None:
     fake = FakeBrowser()
     end = fake.connect()
     end.receive(b"garbage")
@@ -321,7 +335,7 @@ def test_what_was_sent_is_judged() -> None:
     assert [complaint.fact for complaint in judge(fake)] == [53, 54]
 
 
-def test_every_law_that_is_named_says_which_fact() -> None:
+def test_a_complaint_prints_its_law_and_its_fact() -> None:
     fake, _ = run(Wait(1), Popup("p"))
     assert str(Complaint(law="x", fact=7, message="it is so")) == "it is so (x, fact 7)"
     assert judge(fake) == ()

@@ -1,4 +1,7 @@
-"""Faults excuse what they cause, and nothing else: the right client is never accused, and a wrong one still is."""
+"""Allowances: a fault allows what it causes, and nothing else.
+
+The right client is never accused, and a wrong client still is.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +36,11 @@ def laws(make_client: Any, script: Script, *faults: Fault) -> set[str]:
     return {complaint.law for complaint in try_example(make_client, Example(script=script, faults=faults))}
 
 
-# ── what is left behind ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── what a client leaves behind ──────────────────────────────────────────────────────────────────────────────────────
 
 
 class Patient:
-    """A client that waits for each reply before it goes on, as many are written."""
+    """A client that waits for each reply before it sends the next command, as many clients do."""
 
     def __init__(self, right: Any) -> None:
         self._right, self._waiting = right, False
@@ -59,7 +62,7 @@ class Patient:
 
 
 @pytest.mark.parametrize(
-    ("faults", "left"),
+    ("faults", "complained"),
     [
         ((), True),
         ((Refuse(LISTEN),), True),
@@ -76,12 +79,12 @@ class Patient:
     ],
     ids=repr,
 )
-def test_a_page_that_waits_is_excused_where_its_client_may_wait(faults: tuple[Fault, ...], left: bool) -> None:
+def test_a_page_may_stay_paused_if_a_fault_lets_its_client_wait(faults: tuple[Fault, ...], complained: bool) -> None:
     found = laws(small_clients.ForgetsToRun, POPUP, *faults)
-    assert ("paused-targets-wait-for-ever" in found) is left
+    assert ("paused-targets-wait-for-ever" in found) is complained
 
 
-def test_a_page_whose_own_word_was_refused_is_excused_and_no_other() -> None:
+def test_only_the_page_whose_resume_was_refused_may_stay_paused() -> None:
     right, forgets = small_clients.RightClient, small_clients.ForgetsToRun
     for fault in (Refuse(RUN), Drop(RUN), Refuse(RUN, 2), Drop(RUN, 2)):
         assert laws(right, POPUP, fault) == set()
@@ -94,51 +97,52 @@ def test_a_page_whose_own_word_was_refused_is_excused_and_no_other() -> None:
     assert laws(RunsTheFirst, POPUP, Refuse(RUN)) == {"paused-targets-wait-for-ever"}
 
 
-def test_who_has_gone_or_was_refused_leaves_a_window_that_waits_for_anybody() -> None:
+def test_a_disconnected_or_refused_client_may_leave_a_popup_paused() -> None:
     window = Script(timeline=(Wait(1), Popup("a")))
     for nth in range(5, 14):
         assert laws(small_clients.RightClient, window, Cut(nth, "in")) == set()
-    for fault, excused in ((Refuse(RUN, 2), True), (Refuse(LISTEN, 2), False)):
+    for fault, allowed in ((Refuse(RUN, 2), True), (Refuse(LISTEN, 2), False)):
         fake = FakeBrowser(window, faults=[fault])
         Pump(fake, [small_clients.RightClient()]).run()
-        assert Allowances(fake, 1).may_leave_paused(None) is excused
+        assert Allowances(fake, 1).may_leave_paused(None) is allowed
 
 
-def test_whose_answer_closed_a_dialog_is_not_asked_where_that_was_lost() -> None:
+def test_a_lost_answer_allows_a_wrong_closed_by() -> None:
     for fault, laws_broken in ((Drop(ANSWER), []), (Refuse(ANSWER), ["closed-precedes-reply"])):
         fake = FakeBrowser(faults=[fault])
         end = fake.connect()
         attach = {"targetId": fake.truth().pages[0], "flatten": True}
         end.receive(json.dumps({"id": 1, "method": "Target.attachToTarget", "params": attach}).encode())
-        own = fake.truth().sessions[0][1]
-        end.receive(json.dumps({"id": 2, "method": LISTEN, "sessionId": own}).encode())
+        session = fake.truth().sessions[0][1]
+        end.receive(json.dumps({"id": 2, "method": LISTEN, "sessionId": session}).encode())
         fake.play(Dialog("confirm", "?"))
-        end.receive(json.dumps({"id": 3, "method": ANSWER, "params": {"accept": True}, "sessionId": own}).encode())
+        end.receive(json.dumps({"id": 3, "method": ANSWER, "params": {"accept": True}, "sessionId": session}).encode())
         shown = {"dialogs": [{"message": "?", "closed_by": "us"}]}
         assert [complaint.law for complaint in judge(fake, shown)] == laws_broken
 
 
-def test_a_client_that_waits_for_a_reply_that_never_comes_is_no_worse_for_it() -> None:
+def test_a_client_that_waits_for_a_dropped_reply_gets_no_complaint() -> None:
     for method in (LISTEN, "Runtime.enable", TREE, WATCH):
         for nth in (1, 2):
             assert laws(lambda: Patient(small_clients.RightClient()), POPUP, Drop(method, nth)) == set()
 
 
 @pytest.mark.parametrize(
-    ("fault", "left"), [(Refuse(ANSWER), False), (Drop(ANSWER), False), (Drop(OPENING), False), (Refuse(TREE), True)]
+    ("fault", "complained"),
+    [(Refuse(ANSWER), False), (Drop(ANSWER), False), (Drop(OPENING), False), (Refuse(TREE), True)],
 )
-def test_a_dialog_is_excused_where_its_answer_was_refused(fault: Fault, left: bool) -> None:
+def test_a_dialog_may_stay_open_if_its_answer_was_refused_or_dropped(fault: Fault, complained: bool) -> None:
     right = small_clients.RightClient
 
     class Mute(right):  # type: ignore[misc, valid-type]
         def answer(self, session: str, where: tuple[str, str]) -> None:
-            if not left:
+            if not complained:
                 right.answer(self, session, where)
 
-    assert laws(Mute, ASKS, fault) == ({"a-dialog-stops-its-page"} if left else set())
+    assert laws(Mute, ASKS, fault) == ({"a-dialog-stops-its-page"} if complained else set())
 
 
-def test_who_listens_too_late_is_excused_where_it_was_refused_first() -> None:
+def test_a_client_may_enable_late_if_its_first_enable_was_refused() -> None:
     right = small_clients.RightClient
 
     class Again(right):  # type: ignore[misc, valid-type]
@@ -156,7 +160,7 @@ def test_who_listens_too_late_is_excused_where_it_was_refused_first() -> None:
         assert late not in {complaint.law for complaint in try_example(Again, example)}
 
 
-# ── what it believes ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── observations ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 WRONG: dict[str, Any] = {
     "sessions": [],
@@ -169,7 +173,7 @@ WRONG: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("fault", "excused"),
+    ("fault", "allowed"),
     [
         (Refuse("Runtime.enable"), set()),
         (Delay(OPENING, 0.25), set()),
@@ -187,33 +191,33 @@ WRONG: dict[str, Any] = {
     ],
     ids=lambda given: repr(given) if not isinstance(given, set) else len(given),
 )
-def test_each_part_of_what_it_believes_has_its_own_excuses(fault: Fault, excused: set[str]) -> None:
+def test_each_part_of_an_observation_has_its_own_allowances(fault: Fault, allowed: set[str]) -> None:
     fake, client = FakeBrowser(ASKS, faults=[fault]), small_clients.RightClient()
     assert Pump(fake, [client]).run().quiet
     assert fake.matched_faults(1).faults == (fault,)
     assert judge(fake, client.observed()) == ()
     accused = {part for part, shown in WRONG.items() if judge(fake, {part: shown})}
-    assert accused == set(WRONG) - excused - ({"dialogs"} if not fake_closed(fake) else set())
+    assert accused == set(WRONG) - allowed - ({"dialogs"} if not closed_a_dialog(fake) else set())
 
 
-def fake_closed(fake: FakeBrowser) -> bool:
-    """Whether there is a dialog of its own doing that it could fail to know of."""
+def closed_a_dialog(fake: FakeBrowser) -> bool:
+    """Return true if the client closed a dialog, so that its observation can miss one."""
     return any(dialog.closed_by == 1 for dialog in fake.truth().dialogs)
 
 
-def test_two_answers_are_judged_where_a_call_was_late() -> None:
-    """What the client knew when it wrote is known, though its words stood in a queue."""
+def test_a_second_answer_is_judged_although_a_command_was_delayed() -> None:
+    """The fake records what the client knew when it wrote, although the commands waited in a queue."""
     assert "a-dialog-is-answered-once" in laws(small_clients.AnswersTwice, ASKS, Delay(LISTEN, 0.25))
     assert "a-dialog-is-answered-once" not in laws(small_clients.AnswersTwice, ASKS, Duplicate(OPENING))
 
 
-# ── only a fault finds them ──────────────────────────────────────────────────────────────────────────────────────────
+# ── clients that only a fault finds ──────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
     ("worst", "needs"), [("legal", Refuse), ("hostile", Duplicate), ("illegal", Duplicate)], ids=LEGALITIES
 )
-def test_what_only_a_fault_finds_is_found_and_shrinks_to_that(worst: Legality, needs: type[Fault]) -> None:
+def test_a_find_that_needs_a_fault_shrinks_to_that_fault(worst: Legality, needs: type[Fault]) -> None:
     right = small_clients.RightClient
 
     class Insists(right):  # type: ignore[misc, valid-type]
@@ -249,13 +253,13 @@ def test_what_only_a_fault_finds_is_found_and_shrinks_to_that(worst: Legality, n
     assert "faults=(" in str(found)
 
 
-def test_faults_are_left_out_first_where_they_are_not_needed() -> None:
+def test_faults_that_are_not_needed_are_removed_first() -> None:
     long = Example(script=POPUP, faults=[Cut(1), Refuse(RUN), Cut(2)])
     assert shrunk(long, lambda example: Refuse(RUN) in example.faults) == Example(faults=[Refuse(RUN)])
 
 
 @pytest.mark.parametrize("worst", [None, *LEGALITIES])
-def test_examples_hold_faults_up_to_the_worst_that_is_asked_for(worst: Legality | None) -> None:
+def test_examples_contain_faults_up_to_the_requested_legality(worst: Legality | None) -> None:
     seen: set[str] = set()
 
     @settings(max_examples=40, database=None, derandomize=True, phases=[Phase.generate])
@@ -267,7 +271,7 @@ def test_examples_hold_faults_up_to_the_worst_that_is_asked_for(worst: Legality 
     assert seen == (set() if worst is None else {*LEGALITIES[: LEGALITIES.index(worst) + 1]})
 
 
-def test_who_met_no_fault_has_no_excuse() -> None:
+def test_a_client_that_met_no_fault_has_no_allowance() -> None:
     fake = FakeBrowser(faults=[Refuse(RUN), Drop(RUN, 2), Cut(90)])
     fake.connect()
     allowances = Allowances(fake, 1)

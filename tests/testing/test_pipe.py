@@ -1,4 +1,4 @@
-"""A fake browser at the far end of a pipe: started in place of one, and with descriptors of our own."""
+"""A fake browser on a pipe: started as a program instead of a browser, and with our own descriptors."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ ENV = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
 class Peer:
-    """Our ends of two pipes to a fake that is served here."""
+    """Our ends of two pipes to a fake that this process serves."""
 
     def __init__(self, fake: FakeBrowser, commands: trio.lowlevel.FdStream, messages: trio.lowlevel.FdStream) -> None:
         self.fake = fake
         self.commands = commands
         self.messages = messages
         self.ended = trio.Event()
-        self.used = False
-        self._kept = b""
+        self.completed = False
+        self._buffer = b""
 
     async def send(self, *octets: bytes) -> None:
         for each in octets:
@@ -42,12 +42,12 @@ class Peer:
                 await self.commands.send_all(each)
 
     async def message(self) -> Any:
-        while b"\0" not in self._kept:
+        while b"\0" not in self._buffer:
             with trio.fail_after(LIMIT):
                 chunk = await self.messages.receive_some(1 << 16)
             assert chunk, "the pipe has ended"
-            self._kept += bytes(chunk)
-        text, _, self._kept = self._kept.partition(b"\0")
+            self._buffer += bytes(chunk)
+        text, _, self._buffer = self._buffer.partition(b"\0")
         return json.loads(text)
 
     async def wait_ended(self) -> None:
@@ -70,15 +70,15 @@ async def peer(fake: FakeBrowser | None = None) -> AsyncIterator[Peer]:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(serve)
             yield made
-            made.used = True
+            made.completed = True
             nursery.cancel_scope.cancel()
-    assert made.used, "something cancelled the test"
+    assert made.completed, "something cancelled the test"
 
 
-# ── in place of a browser ────────────────────────────────────────────────────────────────────────────────────────────
+# ── as the program of a browser ──────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_our_client_starts_it_and_works() -> None:
+async def test_our_client_starts_the_program_and_works() -> None:
     with trio.fail_after(LIMIT):
         async with open_pipe_session(SERVE, env=ENV) as browser:
             assert (await browser.send("Browser.getVersion"))["protocolVersion"] == "1.3"
@@ -98,7 +98,7 @@ async def test_closing_the_browser_ends_the_program_with_0() -> None:
     assert "exited with code 0" in str(gone)
 
 
-async def test_a_script_from_a_file_and_its_time(tmp_path: Path) -> None:
+async def test_a_script_file_is_played_with_its_waits(tmp_path: Path) -> None:
     script = Script(answers={"ask()": Answer("yes", (Wait(0.05), Dialog("confirm", "Sure?")))})
     file = tmp_path / "script.json"
     file.write_text(json.dumps(script.to_json()))
@@ -116,7 +116,7 @@ async def test_a_script_from_a_file_and_its_time(tmp_path: Path) -> None:
 # ── the framing ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_texts_are_split_and_merged_at_will() -> None:
+async def test_texts_can_be_split_and_merged_anywhere() -> None:
     async with peer() as pipe:
         one = b'{"id":%d,"method":"Foo.bar"}\0'
         octets = b"".join(one % number for number in range(3))
@@ -127,7 +127,7 @@ async def test_texts_are_split_and_merged_at_will() -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"garbage", b"[]", b'{"id":1}\n{"id":2}'])
-async def test_what_is_no_command_is_refused_and_the_talk_goes_on(text: bytes) -> None:
+async def test_a_text_that_is_not_a_command_is_refused_and_the_link_stays(text: bytes) -> None:
     async with peer() as pipe:
         await pipe.send(text + b"\0")
         assert "error" in await pipe.message()
@@ -135,7 +135,7 @@ async def test_what_is_no_command_is_refused_and_the_talk_goes_on(text: bytes) -
         assert (await pipe.message())["result"]["protocolVersion"] == "1.3"
 
 
-async def test_a_large_text_goes_both_ways() -> None:
+async def test_a_large_command_is_read_and_answered() -> None:
     async with peer() as pipe:
         text = json.dumps({"id": 1, "method": "Runtime.evaluate", "params": {"expression": "x" * 3_000_000}}).encode()
         await pipe.send(text + b"\0")
@@ -145,7 +145,7 @@ async def test_a_large_text_goes_both_ways() -> None:
 # ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_closing_our_end_ends_it() -> None:
+async def test_closing_our_end_ends_the_serving() -> None:
     async with peer() as pipe:
         await pipe.send(b'{"id":1,"method":"Browser.getVersion"}\0{"id":2,"method":"Never')
         await pipe.message()
@@ -156,7 +156,7 @@ async def test_closing_our_end_ends_it() -> None:
         assert not pipe.fake.is_connected(1)
 
 
-async def test_closing_our_end_ends_it_though_we_did_not_read() -> None:
+async def test_closing_our_end_ends_the_serving_with_unread_messages() -> None:
     async with peer() as pipe:
         for number in range(3000):  # more than a pipe holds
             await pipe.send(b'{"id":%d,"method":"%s"}\0' % (number, b"x" * 100))
@@ -165,14 +165,14 @@ async def test_closing_our_end_ends_it_though_we_did_not_read() -> None:
         assert not pipe.fake.is_connected(1)
 
 
-async def test_closing_the_browser_is_answered_and_ends_it() -> None:
+async def test_closing_the_browser_is_answered_and_ends_the_serving() -> None:
     async with peer() as pipe:
         await pipe.send(b'{"id":1,"method":"Browser.close"}\0')
         assert await pipe.message() == {"id": 1, "result": {}}
         await pipe.wait_ended()
 
 
-async def test_a_cut_ends_it() -> None:
+async def test_a_cut_ends_the_serving() -> None:
     async with peer() as pipe:
         await pipe.send(b'{"id":1,"method":"Browser.getVersion"}\0')
         await pipe.message()
@@ -201,7 +201,7 @@ async def test_a_client_that_does_not_read_is_cut_off(monkeypatch: pytest.Monkey
         await pipe.wait_ended()
 
 
-async def test_a_client_that_left_before_the_answer() -> None:
+async def test_a_client_that_left_before_the_answer_ends_the_serving() -> None:
     async with peer() as pipe:
         await pipe.messages.aclose()
         await pipe.send(b'{"id":1,"method":"Browser.getVersion"}\0')

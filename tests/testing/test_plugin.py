@@ -1,4 +1,4 @@
-"""The pytest plugin, in a pytest of its own, and what it costs those who never use it."""
+"""The pytest plugin, run in a separate pytest, and its cost for runs that do not use it."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def run(folder: Path, text: str, *more: str) -> subprocess.CompletedProcess[str]
     )
 
 
-def passes(folder: Path, text: str, count: int) -> None:
+def assert_passes(folder: Path, text: str, count: int) -> None:
     ran = run(folder, text)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert f"{count} passed" in ran.stdout
 
 
-def test_a_fake_in_memory_for_each_test(tmp_path: Path) -> None:
-    passes(
+def test_each_test_gets_its_own_fake_in_memory(tmp_path: Path) -> None:
+    assert_passes(
         tmp_path,
         """
 import threading
@@ -81,8 +81,8 @@ class TestMany:
     )
 
 
-def test_an_address_for_a_client_of_any_kind(tmp_path: Path) -> None:
-    passes(
+def test_fake_browser_url_serves_the_fake_of_the_test(tmp_path: Path) -> None:
+    assert_passes(
         tmp_path,
         """
 import json
@@ -143,7 +143,7 @@ def test_its_thread_has_ended():
         ("'nonsense'", "A script must be a JSON"),
     ],
 )
-def test_a_marker_that_makes_no_sense_is_an_error_of_its_test(tmp_path: Path, marker: str, words: str) -> None:
+def test_an_invalid_marker_is_an_error_of_its_test_only(tmp_path: Path, marker: str, words: str) -> None:
     ran = run(
         tmp_path,
         "import pytest\nfrom cdp_core.testing import Script\n"
@@ -155,12 +155,12 @@ def test_a_marker_that_makes_no_sense_is_an_error_of_its_test(tmp_path: Path, ma
     assert words in ran.stdout
 
 
-def test_the_marker_is_told(tmp_path: Path) -> None:
+def test_the_marker_is_listed_with_its_arguments(tmp_path: Path) -> None:
     assert "fake_script(script, **options)" in run(tmp_path, "", "--markers").stdout
 
 
-def test_nothing_is_started_or_imported_that_no_test_asks_for(tmp_path: Path) -> None:
-    passes(
+def test_without_its_fixtures_the_plugin_starts_and_imports_nothing(tmp_path: Path) -> None:
+    assert_passes(
         tmp_path,
         """
 import sys
@@ -178,7 +178,7 @@ def test_it(request):
     )
 
 
-def test_the_module_names_only_pytest_and_the_standard_library() -> None:
+def test_the_plugin_module_imports_only_pytest_and_the_standard_library() -> None:
     program = (
         "import sys, json, pytest\nbefore = set(sys.modules)\n"
         "import cdp_core_pytest\nprint(json.dumps(sorted(set(sys.modules) - before)))"
@@ -189,13 +189,13 @@ def test_the_module_names_only_pytest_and_the_standard_library() -> None:
     assert json.loads(ran.stdout) == ["cdp_core_pytest"]
 
 
-def test_it_is_also_there_under_a_name_in_the_package(tmp_path: Path) -> None:
+def test_the_plugin_can_be_loaded_under_its_name_in_the_package(tmp_path: Path) -> None:
     text = "def test_it(fake_browser): fake_browser.connect()"
     ran = run(tmp_path, text, "-p", "cdp_core.testing.pytest_plugin", "-p", "no:cdp_core_pytest")
     assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
 
 
-def test_pytest_finds_it_and_our_own_runs_do_without(pytestconfig: pytest.Config) -> None:
+def test_pytest_discovers_the_plugin_and_this_project_disables_it(pytestconfig: pytest.Config) -> None:
     project = (ROOT / "pyproject.toml").read_text()
     assert '[project.entry-points.pytest11]\ncdp_core = "cdp_core_pytest"\n' in project
     assert "-p no:cdp_core" in project

@@ -1,4 +1,4 @@
-"""Schedules: what is recorded can be run again, byte for byte; what cannot be taken is passed over, or named."""
+"""Schedules: recorded runs repeat byte for byte; turns that cannot be taken are passed over or raise."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ BUSY = Script(
 
 
 class Silent:
-    """A client that writes nothing by itself."""
+    """A client that writes nothing."""
 
     def receive(self, _payload: bytes) -> list[bytes]:
         return []
 
 
 class Echoing(Silent):
-    """One that asks for versions: at first, for each answer until `most`, and when asked."""
+    """A client that sends `Browser.getVersion`: at first, for each answer until `most`, and for each ask."""
 
     def __init__(self, most: int = 3) -> None:
         self.most = most
@@ -57,7 +57,7 @@ class Echoing(Silent):
         return [f'{{"id":{each},"method":"Browser.getVersion"}}'.encode() for each in range(first, self.written + 1)]
 
 
-# ── the values ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 TURNS = st.one_of(
     st.builds(Deliver, st.integers(1, 3), st.integers(0, 9), st.integers(0, 9)),
@@ -74,7 +74,7 @@ def test_a_schedule_prints_as_python_and_survives_json(made: Schedule) -> None:
     assert Schedule.from_json(json.dumps(made.to_json())) == made
 
 
-def test_a_schedule_is_short_where_it_can_be() -> None:
+def test_a_schedule_prints_without_its_defaults() -> None:
     made = Schedule([Deliver(), Deliver(2, 7), Deliver(rank=3), Consume(), Advance(1)], "causal")
     assert repr(made) == (
         "Schedule(turns=(Deliver(), Deliver(client=2, number=7), Deliver(rank=3), Consume(), Advance(1)), edges='causal')"
@@ -82,7 +82,7 @@ def test_a_schedule_is_short_where_it_can_be() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         ("nope", "A schedule must be a JSON object with turns, edges."),
         ({"turn": []}, "A schedule has no member 'turn'; its members are turns, edges."),
@@ -97,33 +97,33 @@ def test_a_schedule_is_short_where_it_can_be() -> None:
         ({"edges": "any"}, "edges must be one of observed, causal, not 'any'."),
     ],
 )
-def test_what_is_no_schedule_is_refused(content: Any, said: str) -> None:
+def test_an_invalid_schedule_is_refused(content: Any, expected: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
         Schedule.from_json(content)
-    assert said in str(refused.value)
+    assert expected in str(refused.value)
 
 
-def test_only_turns_are_turns() -> None:
+def test_a_step_is_not_a_turn() -> None:
     with pytest.raises(InvalidArgument, match=r"Wait\(1\) is not a turn of a schedule"):
         Schedule([Wait(1)])  # type: ignore[list-item]
 
 
-def test_chance_is_the_same_on_every_python() -> None:
-    chance = SeededRandom(7)
-    assert [chance.below(100) for _ in range(12)] == [38, 1, 90, 58, 45, 24, 46, 32, 13, 41, 10, 95]
+def test_seeded_random_is_the_same_on_every_python() -> None:
+    random = SeededRandom(7)
+    assert [random.below(100) for _ in range(12)] == [38, 1, 90, 58, 45, 24, 46, 32, 13, 41, 10, 95]
     assert SeededRandom(-1).below(2**32) == SeededRandom(2**64 - 1).below(2**32)
 
 
 @given(seed=SEED, bound=st.integers(1, 1000))
-def test_chance_is_below_its_bound(seed: int, bound: int) -> None:
-    chance = SeededRandom(seed)
-    assert all(0 <= chance.below(bound) < bound for _ in range(20))
+def test_seeded_random_stays_below_its_bound(seed: int, bound: int) -> None:
+    random = SeededRandom(seed)
+    assert all(0 <= random.below(bound) < bound for _ in range(20))
 
 
 # ── recorded and run again ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def ran(script: Script, clients: int = 1, profile: Any = "headless-new", **how: Any) -> Run:
+def run_script(script: Script, clients: int = 1, profile: Any = "headless-new", **how: Any) -> Run:
     fake = FakeBrowser(script, profile=profile)
     return Pump(fake, [naive_client.NaiveClient(script.answers) for _ in range(clients)], **how).run()
 
@@ -131,56 +131,56 @@ def ran(script: Script, clients: int = 1, profile: Any = "headless-new", **how: 
 @given(
     script=scripts(), seed=SEED, edges=EDGES, profile=st.sampled_from(PROFILES), clients=st.integers(1, 2), hurry=...
 )
-def test_what_is_recorded_runs_again_byte_for_byte(
+def test_a_recorded_schedule_repeats_the_run_byte_for_byte(
     script: Script, seed: int, edges: Any, profile: Any, clients: int, hurry: bool
 ) -> None:
     asks = [Ask(1, ["page", "Page.navigate", {"url": "https://ads.example/1"}])]
-    first = ran(script, clients, profile, seed=seed, edges=edges, hurry=hurry, asks=asks)
+    first = run_script(script, clients, profile, seed=seed, edges=edges, hurry=hurry, asks=asks)
     schedule = Schedule.from_json(json.dumps(first.schedule.to_json()))
-    again = ran(script, clients, profile, schedule=schedule, exact=True)
+    again = run_script(script, clients, profile, schedule=schedule, exact=True)
     assert again == first
     assert again.passed_over == 0
 
 
 @given(script=scripts(), data=st.data(), clients=st.integers(1, 2), edges=EDGES)
-def test_any_list_of_turns_is_a_schedule_and_what_was_taken_is_exact(
+def test_any_list_of_turns_can_be_run_and_the_turns_taken_repeat_exactly(
     script: Script, data: st.DataObject, clients: int, edges: Any
 ) -> None:
     drawn = data.draw(schedules(script, clients=clients, edges=edges))
-    first = ran(script, clients, schedule=drawn)
+    first = run_script(script, clients, schedule=drawn)
     assert first.quiet
     assert first.schedule.edges == edges
-    again = ran(script, clients, schedule=first.schedule, exact=True)
+    again = run_script(script, clients, schedule=first.schedule, exact=True)
     assert attrs.evolve(again, passed_over=first.passed_over) == first
 
 
 @given(script=scripts(), seed=SEED)
 def test_observed_orders_are_not_hostile(script: Script, seed: int) -> None:
-    assert ran(script, seed=seed).hostile == 0
+    assert run_script(script, seed=seed).hostile == 0
 
 
-def test_causal_orders_are_hostile_sometimes() -> None:
-    runs = [ran(BUSY, seed=seed, edges="causal") for seed in range(20)]
+def test_causal_orders_are_sometimes_hostile() -> None:
+    runs = [run_script(BUSY, seed=seed, edges="causal") for seed in range(20)]
     assert sum(run.hostile > 0 for run in runs) > 5
 
 
 def test_seeds_give_many_orders() -> None:
     for edges, least in (("observed", 15), ("causal", 15)):
-        runs = [ran(BUSY, seed=seed, edges=edges) for seed in range(20)]
+        runs = [run_script(BUSY, seed=seed, edges=edges) for seed in range(20)]
         assert len({run.delivered for run in runs}) >= least
 
 
-def test_the_default_order_is_that_of_arising() -> None:
-    run = ran(BUSY)
+def test_messages_are_delivered_by_default_in_the_order_in_which_they_arose() -> None:
+    run = run_script(BUSY)
     numbers = [turn.number for turn in run.schedule.turns if isinstance(turn, Deliver)]
     assert numbers == sorted(numbers)
-    assert ran(BUSY, schedule=Schedule()) == run
+    assert run_script(BUSY, schedule=Schedule()) == run
 
 
-# ── one turn after the other ─────────────────────────────────────────────────────────────────────────────────────────
+# ── the turns of a run ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_run_is_its_turns() -> None:
+def test_a_run_records_the_turns_that_it_took() -> None:
     seen: list[Any] = []
     schedule = Schedule([Consume(1, 2), Deliver(1, rank=5), Ask(1, 1), Advance(2), Consume(1, 1)])
     run = Pump(FakeBrowser(), [Echoing()], schedule=schedule, watch=seen.append).run()
@@ -192,7 +192,7 @@ def test_a_run_is_its_turns() -> None:
     assert run.passed_over == 0
 
 
-def test_what_cannot_be_taken_is_passed_over_and_counted() -> None:
+def test_turns_that_cannot_be_taken_are_passed_over_and_counted() -> None:
     schedule = Schedule([Deliver(), Deliver(7), Consume(7), Ask(7), Ask(1), Deliver(1, 99), Consume(1, 5), Consume(1)])
     run = Pump(FakeBrowser(), [Silent()], schedule=schedule).run()
     assert run.passed_over == 8
@@ -200,23 +200,23 @@ def test_what_cannot_be_taken_is_passed_over_and_counted() -> None:
 
 
 @pytest.mark.parametrize("turn", [Deliver(), Deliver(1, 9), Consume(1, 3), Consume(2), Ask(2)])
-def test_who_keeps_to_a_schedule_is_told_where_it_ends(turn: Any) -> None:
+def test_an_exact_run_raises_at_a_turn_that_cannot_be_taken(turn: Any) -> None:
     pump = Pump(FakeBrowser(), [Echoing()], schedule=Schedule([Advance(1), turn]), exact=True)
-    with pytest.raises(LocalProtocolError, match=r"Turn 2 of the schedule cannot be taken: \w+\(") as told:
+    with pytest.raises(LocalProtocolError, match=r"Turn 2 of the schedule cannot be taken: \w+\(") as raised:
         pump.run()
-    assert told.value.reason == "schedule"
+    assert raised.value.reason == "schedule"
 
 
-def test_octets_are_counted_to_the_last_of_a_command() -> None:
+def test_a_command_is_consumed_with_its_last_octet() -> None:
     command = len(b'{"id":1,"method":"Browser.getVersion"}')
-    for octets, heard in ((command - 1, 0), (command, 1), (2 * command - 1, 1), (2 * command, 2)):
+    for octets, consumed in ((command - 1, 0), (command, 1), (2 * command - 1, 1), (2 * command, 2)):
         parts = Schedule([Consume(1, 0, 10), Consume(1, 0, octets - 10)])
         pump = Pump(FakeBrowser(), [Echoing(2)], schedule=parts)
         run = pump.run()
-        assert [turn.commands for turn in run.schedule.turns if isinstance(turn, Consume)][:2] == [0, heard]
+        assert [turn.commands for turn in run.schedule.turns if isinstance(turn, Consume)][:2] == [0, consumed]
 
 
-def test_time_passes_when_it_is_quiet_and_exactly_as_far_as_it_must() -> None:
+def test_time_advances_when_the_run_is_quiet_and_only_to_the_next_due_step() -> None:
     script = Script(timeline=[step for _ in range(30) for step in (Wait(0.1), Console("x"))])
     fake = FakeBrowser(script)
     run = Pump(fake, [Silent()]).run()
@@ -226,7 +226,7 @@ def test_time_passes_when_it_is_quiet_and_exactly_as_far_as_it_must() -> None:
     assert Pump(FakeBrowser(script), [Silent()], schedule=run.schedule, exact=True).run() == run
 
 
-def test_a_hurried_seed_lets_time_pass_under_way() -> None:
+def test_with_hurry_a_seed_advances_time_before_the_run_is_quiet() -> None:
     script = Script(timeline=[Wait(1), Console("x")])
 
     def first_kinds(hurry: bool) -> set[str]:
@@ -237,23 +237,23 @@ def test_a_hurried_seed_lets_time_pass_under_way() -> None:
     assert first_kinds(True) == {"Consume", "Advance"}
 
 
-def test_asks_come_when_it_is_quiet_in_their_order() -> None:
+def test_asks_come_in_order_when_the_run_is_quiet() -> None:
     asks = [Ask(1, 1), Ask(1, 2)]
     for how in ({}, {"seed": 5}):
         run = Pump(FakeBrowser(), [Echoing(0)], asks=asks, **how).run()  # type: ignore[arg-type]
-        places = [place for place, turn in enumerate(run.schedule.turns) if isinstance(turn, Ask)]
-        assert [run.schedule.turns[place] for place in places] == asks
-        before = run.schedule.turns[: places[0]]
+        indexes = [index for index, turn in enumerate(run.schedule.turns) if isinstance(turn, Ask)]
+        assert [run.schedule.turns[index] for index in indexes] == asks
+        before = run.schedule.turns[: indexes[0]]
         assert sum(isinstance(turn, Deliver) for turn in before) == 2
 
 
-def test_a_run_without_rest_ends_all_the_same() -> None:
+def test_a_run_that_never_becomes_quiet_ends_after_max_turns() -> None:
     run = Pump(FakeBrowser(), [Echoing(10**9)], max_turns=50).run()
     assert not run.quiet
     assert len(run.schedule.turns) == 50
 
 
-def test_what_a_client_writes_after_its_end_is_not_heard() -> None:
+def test_what_a_lost_client_writes_is_ignored() -> None:
     fake = FakeBrowser()
     pump = Pump(fake, [Echoing()])
     pump.ends[0].lost()
@@ -268,7 +268,7 @@ def test_a_pump_takes_a_schedule_or_a_seed() -> None:
             Pump(FakeBrowser(), [], schedule=Schedule(), **wrong)  # type: ignore[arg-type]
 
 
-def test_the_browser_brings_its_schedule() -> None:
+def test_a_pump_uses_the_schedule_of_its_browser() -> None:
     schedule = Schedule([Consume(1, 2)], "causal")
     run = Pump(FakeBrowser(schedule=schedule), [Echoing()]).run()
     assert run.schedule.turns[0] == Consume(1, 2)
@@ -276,7 +276,7 @@ def test_the_browser_brings_its_schedule() -> None:
     assert Pump(FakeBrowser(schedule=schedule), [Echoing()], seed=1).run().schedule.edges == "observed"
 
 
-def test_a_page_has_clients_of_its_own() -> None:
+def test_a_client_can_join_on_the_path_of_a_page() -> None:
     fake = FakeBrowser()
     pump = Pump(fake, [Silent()])
     end = pump.join(Echoing(), f"/devtools/page/{fake.truth().pages[0]}")
@@ -284,7 +284,7 @@ def test_a_page_has_clients_of_its_own() -> None:
     assert {client for client, _ in pump.run().delivered} == {2}
 
 
-# ── the order of delivery, for who cannot be pumped ──────────────────────────────────────────────────────────────────
+# ── the order of delivery for clients without a pump ─────────────────────────────────────────────────────────────────
 
 ASKED = [f'{{"id":{each},"method":"Browser.getVersion"}}'.encode() for each in range(1, 5)]
 
@@ -321,7 +321,7 @@ def test_an_order_counts_octets_as_well() -> None:
     assert ids(order.take()) == [1, 2]
 
 
-def test_an_order_without_more_to_say_waits_for_nobody() -> None:
+def test_an_order_without_messages_does_not_wait_for_the_client() -> None:
     end = FakeBrowser().connect()
     order = DeliveryOrder(end, schedule=Schedule([Consume(1, 1)]))
     assert not order.waits_for_client
@@ -329,7 +329,7 @@ def test_an_order_without_more_to_say_waits_for_nobody() -> None:
 
 
 @given(seed=SEED)
-def test_an_order_of_a_seed_is_legal_and_whole(seed: int) -> None:
+def test_the_order_of_a_seed_delivers_every_message_once(seed: int) -> None:
     script = Script(answers={"ask()": Answer(1, [Dialog()])})
     end = FakeBrowser(script).connect()
     end.receive(b'{"id":1,"method":"Target.setDiscoverTargets","params":{"discover":true}}')
@@ -339,12 +339,12 @@ def test_an_order_of_a_seed_is_legal_and_whole(seed: int) -> None:
     batches = []
     while batch := order.take():
         batches.append(batch)
-    told = [json.loads(payload) for batch in batches for payload in batch]
-    assert sorted(each["id"] for each in told if "id" in each) == [1, 2, 3, 4]
-    assert "Target.targetCreated" in [each.get("method") for each in told]
+    messages = [json.loads(payload) for batch in batches for payload in batch]
+    assert sorted(each["id"] for each in messages if "id" in each) == [1, 2, 3, 4]
+    assert "Target.targetCreated" in [each.get("method") for each in messages]
 
 
-def test_an_order_is_of_a_schedule_or_a_seed() -> None:
+def test_an_order_takes_a_schedule_or_a_seed() -> None:
     with pytest.raises(InvalidArgument, match="from a schedule or from a seed"):
         DeliveryOrder(FakeBrowser().connect(), schedule=Schedule(), seed=1)
 
@@ -357,11 +357,11 @@ def test_an_order_takes_the_browsers_schedule() -> None:
     assert order.waits_for_client
 
 
-# ── in parts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── runs in parts ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("seed", [None, 7])
-def test_a_run_can_be_stopped_and_gone_on_with(seed: int | None) -> None:
+def test_a_run_can_be_stopped_and_continued(seed: int | None) -> None:
     script = Script(timeline=(Wait(1), Popup("p"), Wait(1), Dialog()))
 
     def pump() -> Pump:
@@ -374,7 +374,7 @@ def test_a_run_can_be_stopped_and_gone_on_with(seed: int | None) -> None:
     assert parts.run().schedule == run.schedule
 
 
-def test_the_turns_of_a_schedule_go_on_where_a_run_was_stopped() -> None:
+def test_the_turns_of_a_schedule_continue_after_a_stop() -> None:
     script = Script(timeline=(Wait(1), Popup("p")))
     run = Pump(FakeBrowser(script), [naive_client.NaiveClient()], seed=7).run()
     again = Pump(FakeBrowser(script), [naive_client.NaiveClient()], schedule=run.schedule, exact=True)

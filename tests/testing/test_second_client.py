@@ -1,4 +1,4 @@
-"""Another client that was there before: it saw a dialog of which ours hears the end alone."""
+"""A second client that connected earlier: it saw a dialog open, and ours receives only the end."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SHOP = "https://shop.example/"
 
 
 class Late:
-    """A client that attaches to the first page, and notes what it is told."""
+    """A client that attaches to the first page and records the messages that it receives."""
 
     def __init__(self, page: str) -> None:
         self._page = page
-        self.told: list[Any] = []
+        self.received: list[Any] = []
 
     def start(self) -> list[bytes]:
         return [
@@ -32,7 +32,7 @@ class Late:
 
     def receive(self, payload: bytes) -> list[bytes]:
         message = json.loads(payload)
-        self.told.append(message.get("method", message.get("id")))
+        self.received.append(message.get("method", message.get("id")))
         if message.get("method") != "Target.attachedToTarget":
             return []
         return [json.dumps({"id": 2, "method": "Page.enable", "sessionId": message["params"]["sessionId"]}).encode()]
@@ -40,7 +40,7 @@ class Late:
 
 @pytest.mark.parametrize("profile", ["headless-new", "headless-shell"])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_who_comes_while_a_dialog_is_open_hears_of_its_end_alone(seed: int, profile: Any) -> None:
+def test_a_client_that_attaches_during_a_dialog_receives_only_its_end(seed: int, profile: Any) -> None:
     fake = FakeBrowser(
         Script(timeline=(Wait(1), Dialog("confirm", "Sure?"), Wait(1), Dialog("alert", "Hi"))), profile=profile
     )
@@ -51,15 +51,17 @@ def test_who_comes_while_a_dialog_is_open_hears_of_its_end_alone(seed: int, prof
     number = pump.join(late).number
     pump.ask(asks)
     assert pump.run().quiet
-    ends = [each for each in late.told if str(each).startswith("Page.javascriptDialog")]
+    ends = [each for each in late.received if str(each).startswith("Page.javascriptDialog")]
     assert ends == [f"Page.javascriptDialog{each}" for each in ("Closed", "Opening", "Closed")]
-    assert late.told.index(2) > late.told.index("Page.javascriptDialogClosed"), "its Page.enable waits for that"
+    assert late.received.index(2) > late.received.index("Page.javascriptDialogClosed"), (
+        "its Page.enable waits for the end of the dialog"
+    )
     assert [dialog.closed_by for dialog in fake.truth().dialogs] == [1, 1]
     assert judge(fake, client=number) == ()
 
 
 @pytest.mark.parametrize("step", [Close(), Navigate(SHOP)])
-def test_company_does_nothing_wrong_whatever_its_page_does(step: Any) -> None:
+def test_the_second_client_breaks_no_law_whatever_its_page_does(step: Any) -> None:
     for seed in range(8):
         fake = FakeBrowser(Script(timeline=(Wait(1), Dialog(), Wait(1), step, Wait(1), Dialog("confirm", "b"))))
         pump = Pump(fake, [], seed=seed, edges="causal", interrupt=True)
@@ -68,7 +70,7 @@ def test_company_does_nothing_wrong_whatever_its_page_does(step: Any) -> None:
         assert judge(fake) == ()
 
 
-def test_company_leaves_nothing_open_however_late_it_is() -> None:
+def test_the_second_client_leaves_no_dialog_open_however_late_it_is() -> None:
     dialogs = [step for text in "abcdefghi" for step in (Wait(1), Dialog("confirm", text))]
     for seed in range(8):
         pump = Pump(FakeBrowser(Script(timeline=tuple(dialogs))), [], seed=seed, interrupt=True)
@@ -78,7 +80,7 @@ def test_company_leaves_nothing_open_however_late_it_is() -> None:
         assert judge(pump.fake) == ()
 
 
-def test_nobody_comes_where_there_is_no_page() -> None:
+def test_no_second_client_is_added_without_a_page() -> None:
     pump = Pump(FakeBrowser(Script(timeline=(Close(),))), [], seed=1)
     assert add_second_client(pump) == []
     assert pump.ends == ()

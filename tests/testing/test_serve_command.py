@@ -1,4 +1,4 @@
-"""`python -m cdp_core.testing serve`: what it prints, how it ends, and what it refuses in one line."""
+"""`python -m cdp_core.testing serve`: its output, its end, and the errors that it prints in one line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COMMAND = [sys.executable, "-W", "error", "-m", "cdp_core.testing"]
 
 @contextmanager
 def served(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The running program and the first line it printed."""
+    """Run the program; yield it and the first line that it printed."""
     with subprocess.Popen(
         [*COMMAND, "serve", *arguments], env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as program:
@@ -50,16 +50,16 @@ def end_of(program: subprocess.Popen[str]) -> tuple[int, str, str]:
     return program.returncode, printed, errors
 
 
-Said = pytest.CaptureFixture[str]
+Captured = pytest.CaptureFixture[str]
 
 
-def here(said: Said, *arguments: str) -> tuple[object, str, str]:
-    """Run the program in this process: a new interpreter for each wrong word would cost a second."""
+def run_here(captured: Captured, *arguments: str) -> tuple[object, str, str]:
+    """Run the program in this process: a new interpreter for each case would cost a second."""
     try:
         code: object = main([*arguments])
     except SystemExit as ended:
         code = ended.code
-    return code, *said.readouterr()
+    return code, *captured.readouterr()
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
@@ -76,7 +76,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_prints_its_address_first_and_ends_cleanly_at_a_signal(number: signal.Signals) -> None:
+def test_serve_prints_its_address_first_and_ends_cleanly_at_a_signal(number: signal.Signals) -> None:
     with served() as (program, line):
         assert re.fullmatch(r"ws://127\.0\.0\.1:\d+/devtools/browser/[0-9a-f-]{36}", line)
         with socket.create_connection(("127.0.0.1", int(line.split(":")[2].split("/")[0])), LIMIT):
@@ -98,7 +98,7 @@ def test_a_client_works_and_closes_the_browser() -> None:
         assert end_of(program) == (0, "", "")
 
 
-def test_a_seed_makes_the_ids_and_a_script_the_pages(tmp_path: Path) -> None:
+def test_a_seed_decides_the_ids_and_a_script_the_pages(tmp_path: Path) -> None:
     script = Script(timeline=(Navigate("http://shop.example/"), AddFrame("ad", "http://ads.example/")))
     file = tmp_path / "script.json"
     file.write_text(json.dumps(script.to_json()))
@@ -115,21 +115,21 @@ def test_a_seed_makes_the_ids_and_a_script_the_pages(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["observed", "hostile", "a file"])
-def test_a_schedule_has_the_words_that_fuzz_has(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schedule_accepts_the_same_words_as_fuzz(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "schedule.json"
     file.write_text(json.dumps(Schedule((Consume(),), "causal").to_json()))
     served: list[tuple[str, Schedule | None]] = []
 
-    async def note(fake: FakeBrowser, options: argparse.Namespace) -> None:
+    async def record(fake: FakeBrowser, options: argparse.Namespace) -> None:
         served.append((options.order, fake.schedule))
 
-    monkeypatch.setattr("cdp_core.testing.serve_command._serve", note)
+    monkeypatch.setattr("cdp_core.testing.serve_command._serve", record)
     assert main(["serve", "--schedule", str(file) if how == "a file" else how]) == 0
     of_file = ("arising", Schedule((Consume(),), "causal"))
     assert served == [of_file if how == "a file" else (how, None)]
 
 
-def test_with_control_it_stays_when_the_browser_was_closed() -> None:
+def test_with_control_the_program_continues_after_the_browser_closed() -> None:
     async def close(url: str) -> None:
         with trio.fail_after(LIMIT):
             async with open_browser_session(url) as browser:
@@ -144,7 +144,7 @@ def test_with_control_it_stays_when_the_browser_was_closed() -> None:
         assert end_of(program) == (0, "", "")
 
 
-def test_a_port_is_chosen_or_refused_where_it_is_taken() -> None:
+def test_a_port_can_be_chosen_and_is_refused_if_it_is_in_use() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         code, printed, errors = run("serve", "--port", port)
@@ -174,15 +174,15 @@ def test_a_port_is_chosen_or_refused_where_it_is_taken() -> None:
         (("serve", "--script", "/"), "directory"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(arguments: tuple[str, ...], words: str, capsys: Said) -> None:
-    code, printed, errors = here(capsys, *arguments)
+def test_an_invalid_argument_is_reported_in_one_line(arguments: tuple[str, ...], words: str, capsys: Captured) -> None:
+    code, printed, errors = run_here(capsys, *arguments)
     assert (code, printed) == (2, "")
     assert errors.count("\n") == 1
     assert words in errors
     assert "Traceback" not in errors
 
 
-def test_what_is_wrong_with_descriptors_is_said_by_the_program_in_one_line() -> None:
+def test_an_invalid_descriptor_is_reported_by_the_program_in_one_line() -> None:
     code, printed, errors = run("serve", "--pipe")  # here, descriptor 3 may be anything
     assert (code, printed) == (2, "")
     assert re.fullmatch(r"cdp_core\.testing: descriptor 3 .*\n", errors)
@@ -205,16 +205,16 @@ def test_what_is_wrong_with_descriptors_is_said_by_the_program_in_one_line() -> 
         b'{"pages":{"a":[{"step":"Wait","seconds":"x"}]}}',
     ],
 )
-def test_a_script_that_is_none_is_refused_in_one_line(tmp_path: Path, content: bytes, capsys: Said) -> None:
+def test_an_invalid_script_file_is_refused_in_one_line(tmp_path: Path, content: bytes, capsys: Captured) -> None:
     file = tmp_path / "script.json"
     file.write_bytes(content)
-    code, printed, errors = here(capsys, "serve", "--script", str(file))
+    code, printed, errors = run_here(capsys, "serve", "--script", str(file))
     assert (code, printed) == (2, "")
     assert errors.startswith("cdp_core.testing: ")
     assert errors.count("\n") == 1
 
 
-def test_help_is_help(capsys: Said) -> None:
-    code, printed, errors = here(capsys, "serve", "--help")
+def test_help_is_printed_and_exits_with_0(capsys: Captured) -> None:
+    code, printed, errors = run_here(capsys, "serve", "--help")
     assert (code, errors) == (0, "")
     assert "--control" in printed

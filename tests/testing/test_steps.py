@@ -1,4 +1,4 @@
-"""Scripts are values: they print as Python, survive JSON, and refuse what is none with the place where it stands."""
+"""Scripts are values: they print as Python and survive JSON; an error names its place in the script."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_script_prints_as_the_python_that_makes_it(script: Script) -> None:
     assert eval(repr(script), dict(vars(kinds))) == script
 
 
-def test_what_is_as_usual_is_not_printed() -> None:
+def test_defaults_are_not_printed() -> None:
     assert repr(AddFrame("ad")) == "AddFrame('ad')"
     assert repr(AddFrame("ad", parent="shop")) == "AddFrame('ad', parent='shop')"
     assert repr(Popup("p", noopener=True)) == "Popup('p', noopener=True)"
@@ -66,12 +66,12 @@ def test_a_script_survives_json(script: Script) -> None:
     assert Script.from_json(text.encode()) == script
 
 
-def test_every_kind_of_step_is_known_by_name() -> None:
+def test_every_kind_of_step_is_registered_by_name() -> None:
     assert set(KINDS.values()) == set(get_args(Step))
     assert all(name == kind.__name__ and name in kinds.__all__ for name, kind in KINDS.items())
 
 
-def test_a_script_does_not_change() -> None:
+def test_a_script_is_immutable() -> None:
     pages = {"a": [Console("x")]}
     script = Script(pages=pages)
     pages["a"].append(Console("y"))
@@ -87,7 +87,7 @@ STEP = {"step": "Console", "text": "x"}
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         ("", "A script must be a JSON object with pages, timeline, answers, served, overrides."),
         ("[]", "A script must be a JSON object with pages, timeline, answers, served, overrides."),
@@ -135,10 +135,10 @@ STEP = {"step": "Console", "text": "x"}
         ),
     ],
 )
-def test_what_is_no_script_is_refused_with_the_place(content: Any, said: str) -> None:
+def test_an_invalid_script_is_refused_with_the_place(content: Any, expected: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
         Script.from_json(content)
-    assert said in str(refused.value)
+    assert expected in str(refused.value)
 
 
 @given(
@@ -161,30 +161,30 @@ def test_any_json_is_a_script_or_refused(content: Any) -> None:
 
 
 @pytest.mark.parametrize("seconds", [math.inf, math.nan, -0.5, True, "1", None])
-def test_a_wait_is_of_some_seconds(seconds: Any) -> None:
+def test_a_wait_refuses_an_invalid_number_of_seconds(seconds: Any) -> None:
     with pytest.raises(InvalidArgument, match="seconds must be a number of seconds"):
         Wait(seconds)
 
 
-def test_a_flag_is_true_or_false() -> None:
+def test_a_flag_must_be_true_or_false() -> None:
     with pytest.raises(InvalidArgument, match="noopener must be true or false, not 'yes'"):
         Popup("p", noopener="yes")  # type: ignore[arg-type]
 
 
-def test_only_steps_are_steps() -> None:
+def test_a_timeline_accepts_only_steps() -> None:
     with pytest.raises(InvalidArgument, match=r"^'x' is not a step; the steps are AddFrame"):
         Script(timeline=["x"])  # type: ignore[list-item]
 
 
-def test_labels_are_given_and_used() -> None:
+def test_the_labels_that_steps_make_and_use_are_listed() -> None:
     made = (AddFrame("a", parent="b"), Popup("p", opener="q"), Worker("w", frame="f"), Navigate("u"))
     assert labels_made(made) == {"a", "p", "w"}
     assert labels_used(made) == {"b", "q", "f", "main"}
     assert labels_used([RemoveFrame("r"), MoveFrame("m"), Close("c"), Wait(1)]) == {"r", "m", "c"}
 
 
-def test_a_label_is_given_anywhere_in_the_script() -> None:
+def test_a_label_can_be_made_anywhere_in_the_script() -> None:
     Script(pages={"u": [AddFrame("a")]}, timeline=[RemoveFrame("a")])
-    Script(timeline=[Close("page 2"), Close("popup 3")])  # those that a client opened
+    Script(timeline=[Close("page 2"), Close("popup 3")])  # pages that a client opened
     with pytest.raises(InvalidArgument, match="No step of the script makes 'a'; use one of these labels: b, main"):
         Script(pages={"u": [AddFrame("b")]}, answers={"f()": Answer(steps=[Console("x", frame="a")])})

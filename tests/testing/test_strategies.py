@@ -1,4 +1,4 @@
-"""The strategies: what they make can be played, at least half of it without a race, and shrinks to next to nothing."""
+"""Strategies: every script can be played, at least half are race-free, and examples shrink to little."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def frames_of(fake: FakeBrowser) -> list[Any]:
 
 
 @given(script=scripts(), profile=st.sampled_from(PROFILES))
-def test_a_script_can_be_played_with_nobody_there(script: Script, profile: Any) -> None:
+def test_a_script_can_be_played_without_a_client(script: Script, profile: Any) -> None:
     fake = FakeBrowser(script, profile=profile)
     while (at := fake.next_time()) is not None:
         fake.advance(at)
@@ -44,8 +44,8 @@ def test_a_script_can_be_played_with_nobody_there(script: Script, profile: Any) 
     profile="headless-new",
     seed=0,
 )
-def test_no_step_is_about_something_that_is_not_there(script: Script, profile: Any, seed: int) -> None:
-    """By the script's own doing: nobody closes anything here, and time waits until everything was answered."""
+def test_every_step_finds_the_frame_that_it_names(script: Script, profile: Any, seed: int) -> None:
+    """The client here closes nothing, and time waits until every command is answered."""
     with pytest.MonkeyPatch.context() as patch:
         missed: list[str] = []
         frame = Player.frame
@@ -54,14 +54,14 @@ def test_no_step_is_about_something_that_is_not_there(script: Script, profile: A
             try:
                 return frame(player, label, here)
             except GoneError:
-                if here is None:  # a document's own script may find its document left
+                if here is None:  # the script of a document can run after its document was left
                     missed.append(label)
                 raise
 
         patch.setattr(Player, "frame", watched)
         pump = Pump(FakeBrowser(script, profile=profile), [naive_client.NaiveClient()], seed=seed)
         assert pump.run().quiet
-    # A crash takes along whoever shares the process, which is a popup of the page, or its opener.
+    # A crash also ends the pages that share the process: a popup of the page, or its opener.
     assert missed == [] or {Popup, Crash} <= {type(step) for step in script.steps()}
 
 
@@ -84,7 +84,7 @@ def test_race_free_scripts_are_marked(script: Script) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "calm"),
+    ("script", "race_free_expected"),
     [
         (Script(), True),
         (Script(timeline=[Wait(1), AddFrame("a"), Wait(1), RemoveFrame("a")]), True),
@@ -97,11 +97,11 @@ def test_race_free_scripts_are_marked(script: Script) -> None:
         (Script(answers={"f()": kinds.Answer(steps=[Dialog()])}), True),
     ],
 )
-def test_what_is_race_free(script: Script, calm: bool) -> None:
-    assert is_race_free(script) is calm
+def test_is_race_free_recognizes_a_script_without_races(script: Script, race_free_expected: bool) -> None:
+    assert is_race_free(script) is race_free_expected
 
 
-def test_scripts_hold_everything_there_is() -> None:
+def test_scripts_contain_every_kind_of_step_and_situation() -> None:
     found: Counter[str] = Counter()
     reached: Counter[str] = Counter()
 
@@ -128,33 +128,33 @@ def test_scripts_hold_everything_there_is() -> None:
 
 
 def test_a_lost_out_of_process_frame_shrinks_to_one_step() -> None:
-    """A client that never looks at frames out of process: the least that shows it is one frame of another site."""
+    """For a client that ignores out-of-process frames, the smallest example is one frame of another site."""
 
-    def has_one(script: Script) -> bool:
+    def has_out_of_process_frame(script: Script) -> bool:
         fake = FakeBrowser(script)
         while (at := fake.next_time()) is not None:
             fake.advance(at)
         return any(frame.out_of_process for frame in frames_of(fake))
 
-    script = find(scripts(), has_one, settings=QUICK)
+    script = find(scripts(), has_out_of_process_frame, settings=QUICK)
     assert sum(isinstance(step, AddFrame) for step in script.steps()) == 1, script
     assert sum(not isinstance(step, Wait) for step in script.steps()) <= 3, script
 
 
 def test_two_dialogs_of_two_frames_shrink_to_four_steps() -> None:
-    def meets_two(script: Script) -> bool:
+    def opens_two(script: Script) -> bool:
         client = naive_client.NaiveClient(script.answers)
         Pump(FakeBrowser(script), [client]).run()
         opened = [message for way, message in client.log if message.get("method") == "Page.javascriptDialogOpening"]
         return len(opened) >= 2 and len({message["params"]["frameId"] for message in opened}) >= 2
 
-    script = find(scripts(), meets_two, settings=QUICK)
+    script = find(scripts(), opens_two, settings=QUICK)
     assert sum(not isinstance(step, Wait) for step in script.steps()) <= 4, script
     assert all(len(getattr(step, "message", "")) <= 1 for step in script.steps())
 
 
 def test_a_client_that_forgets_a_navigation_shrinks_to_few_steps() -> None:
-    """It keeps the frames of a document that was left (fact 9)."""
+    """The client keeps the frames of a document that the page navigated away from (fact 9)."""
 
     class Forgetful(naive_client.NaiveClient):  # type: ignore[name-defined, misc]
         def on_frame_navigated(self, session: str | None, params: Any) -> None:
@@ -190,7 +190,7 @@ def test_schedules_fit_their_script(data: st.DataObject, script: Script, clients
 
 
 def test_a_schedule_shrinks_to_the_turn_that_matters() -> None:
-    """A reply of the browser's that overtakes the renderer's: the least is one turn out of order."""
+    """A reply of the browser process overtakes one of the renderer: one turn out of order is enough."""
     script = Script()
 
     def overtakes(schedule: Schedule) -> bool:

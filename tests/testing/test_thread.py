@@ -1,4 +1,7 @@
-"""A fake browser in a thread of its own: blocking clients, asyncio, other processes; asked from any thread."""
+"""A fake browser in its own thread, for blocking clients, asyncio and other processes.
+
+It can be used from any thread.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ def framed(message: dict[str, Any]) -> bytes:
 
 
 class Blocking:
-    """A client that a student would write: one socket, blocking reads."""
+    """A simple client: one socket, blocking reads."""
 
     def __init__(self, endpoint: FakeEndpoint) -> None:
         self._socket = socket.create_connection(address(endpoint), LIMIT)
@@ -76,14 +79,14 @@ class Blocking:
         self._socket.close()
 
 
-def until(condition: Callable[[], object]) -> None:
-    begun = time.monotonic()
+def wait_until(condition: Callable[[], object]) -> None:
+    started_at = time.monotonic()
     while not condition():
-        assert time.monotonic() - begun < LIMIT
+        assert time.monotonic() - started_at < LIMIT
         time.sleep(0.005)
 
 
-def test_a_blocking_client() -> None:
+def test_a_blocking_client_works() -> None:
     with start_fake_browser() as endpoint:
         client = Blocking(endpoint)
         try:
@@ -97,7 +100,7 @@ def test_a_blocking_client() -> None:
             client.close()
 
 
-def test_it_is_asked_and_told_from_any_thread_at_once() -> None:
+def test_several_threads_can_use_the_fake_at_once() -> None:
     def work() -> None:
         for number in range(50):
             endpoint.fake.play(Console(f"line {number}"))
@@ -120,20 +123,20 @@ def test_it_is_asked_and_told_from_any_thread_at_once() -> None:
         assert endpoint.fake.statistics().received == 50
 
 
-def test_its_time_passes_and_can_be_let_pass() -> None:
+def test_time_passes_and_can_be_advanced() -> None:
     with start_fake_browser(FakeBrowser(Script(timeline=(Wait(1000.0), Dialog("alert", "late"))))) as endpoint:
         due = endpoint.fake.next_time()
         assert due == pytest.approx(1000.0)
         assert endpoint.fake.truth().dialogs == ()
         endpoint.fake.advance(999.9)
         assert endpoint.fake.now == pytest.approx(999.9, abs=0.09)
-        until(lambda: endpoint.fake.truth().dialogs)  # the rest by itself
+        wait_until(lambda: endpoint.fake.truth().dialogs)  # the remaining time passes on its own
         endpoint.fake.play(Wait(0.01), Console("x"))
         with pytest.raises(AssertionError, match="alert is open"):
             endpoint.fake.assert_clean()
 
 
-def test_what_it_raises_is_raised_where_it_was_asked_and_it_goes_on() -> None:
+def test_an_exception_is_raised_in_the_calling_thread_and_the_serving_continues() -> None:
     with start_fake_browser() as endpoint:
         with pytest.raises(InvalidArgument, match="'ad'"):
             endpoint.fake.play(RemoveFrame("ad"))
@@ -142,31 +145,31 @@ def test_what_it_raises_is_raised_where_it_was_asked_and_it_goes_on() -> None:
         endpoint.fake.assert_clean()
 
 
-def test_ends_and_messages_do_not_cross_threads() -> None:
+def test_client_ends_and_messages_are_refused_in_other_threads() -> None:
     with start_fake_browser() as endpoint:
-        asked: list[Callable[[], object]] = [
+        calls: list[Callable[[], object]] = [
             endpoint.fake.connect,
             endpoint.fake.ready,
             lambda: endpoint.fake.deliver(None, None),  # type: ignore[arg-type]
         ]
-        for ask in asked:
+        for call in calls:
             with pytest.raises(LocalProtocolError, match="over its address"):
-                ask()
+                call()
 
 
-def test_everything_public_of_a_fake_crosses_or_is_refused() -> None:
-    """What a fake learns to do must not be done from the wrong thread."""
-    own = {name for name in (*vars(FakeBrowser), *vars(Inspection)) if not name.startswith("_")}
-    assert own <= vars(FakeInThread).keys()
-    for name in own:
-        there, here = getattr(FakeBrowser, name), getattr(FakeInThread, name)
-        assert here is not there
-        assert callable(here) == callable(there)
-        if callable(here) and name != "connect":
-            assert [*inspect.signature(here).parameters] == [*inspect.signature(there).parameters]
+def test_every_public_member_of_a_fake_is_forwarded_or_refused() -> None:
+    """A member that is added to the fake must not run in the wrong thread."""
+    public = {name for name in (*vars(FakeBrowser), *vars(Inspection)) if not name.startswith("_")}
+    assert public <= vars(FakeInThread).keys()
+    for name in public:
+        original, forwarded = getattr(FakeBrowser, name), getattr(FakeInThread, name)
+        assert forwarded is not original
+        assert callable(forwarded) == callable(original)
+        if callable(forwarded) and name != "connect":
+            assert [*inspect.signature(forwarded).parameters] == [*inspect.signature(original).parameters]
 
 
-async def ask_over_asyncio(endpoint: FakeEndpoint) -> int:
+async def list_over_asyncio(endpoint: FakeEndpoint) -> int:
     reader, writer = await asyncio.open_connection(*address(endpoint))
     http = h11.Connection(h11.CLIENT)
     writer.write(http.send(h11.Request(method="GET", target="/json/list", headers=[("Host", "localhost")])) or b"")
@@ -181,10 +184,10 @@ async def ask_over_asyncio(endpoint: FakeEndpoint) -> int:
     return len(json.loads(body))
 
 
-def test_asyncio() -> None:
+def test_an_asyncio_client_works() -> None:
     async def main() -> None:
         with start_fake_browser() as endpoint:
-            listed = await asyncio.gather(*(ask_over_asyncio(endpoint) for _ in range(10)))
+            listed = await asyncio.gather(*(list_over_asyncio(endpoint) for _ in range(10)))
             assert listed == [1] * 10
             reader, writer = await asyncio.open_connection(*address(endpoint))
             writer.write(HEAD.format(path=endpoint.fake.path).encode())
@@ -198,8 +201,8 @@ def test_asyncio() -> None:
     asyncio.run(main())
 
 
-def test_trio_beside_it() -> None:
-    """Of a program that runs trio itself; the fake may be asked inside of it."""
+def test_a_trio_program_can_use_the_fake() -> None:
+    """The program runs its own trio loop and calls the fake inside it."""
 
     async def main() -> None:
         with start_fake_browser(FakeBrowser(Script(answers={"ask()": Answer(7)}))) as endpoint:
@@ -211,7 +214,7 @@ def test_trio_beside_it() -> None:
     trio.run(main)
 
 
-def test_a_client_in_another_process() -> None:
+def test_a_client_in_another_process_works() -> None:
     program = (
         "import json, sys, urllib.request\n"
         "print(len(json.load(urllib.request.urlopen(sys.argv[1] + '/json/list', timeout=10))))"
@@ -225,29 +228,29 @@ def test_a_client_in_another_process() -> None:
             assert json.load(answer)["clean"] is True
 
 
-def test_a_port_that_is_taken_is_raised_here() -> None:
+def test_an_unusable_port_raises_in_the_calling_thread() -> None:
     with start_fake_browser() as endpoint:
         with pytest.raises(OSError, match="in use"), start_fake_browser(port=address(endpoint)[1]):
-            pytest.fail("two on one port")
+            pytest.fail("two endpoints on one port")
         with pytest.raises(InvalidArgument), start_fake_browser(port=-1):
             pytest.fail("no port")
 
 
-def test_the_exception_of_the_body_leaves_bare_and_the_thread_ends() -> None:
+def test_an_exception_of_the_body_is_not_wrapped_and_ends_the_thread() -> None:
     with pytest.raises(KeyError), start_fake_browser():
         raise KeyError
     assert "fake browser" not in {thread.name for thread in threading.enumerate()}
 
 
-def test_a_script_that_cannot_be_played_is_raised_where_the_block_ends() -> None:
+def test_a_step_that_cannot_be_played_raises_at_the_end_of_the_block() -> None:
     with pytest.raises(InvalidArgument, match="'ad'"), start_fake_browser() as endpoint:
         endpoint.fake.play(Wait(0.0), RemoveFrame("ad"))
-        until(lambda: "fake browser" not in {thread.name for thread in threading.enumerate()})
+        wait_until(lambda: "fake browser" not in {thread.name for thread in threading.enumerate()})
         with pytest.raises(LocalProtocolError, match="has ended"):
             endpoint.fake.truth()
 
 
-def test_after_the_block_it_can_be_asked_no_more() -> None:
+def test_after_the_block_the_fake_refuses_every_call() -> None:
     with start_fake_browser() as endpoint:
         pass
     with pytest.raises(LocalProtocolError, match="has ended"):
@@ -256,21 +259,21 @@ def test_after_the_block_it_can_be_asked_no_more() -> None:
         socket.create_connection(address(endpoint), LIMIT)
 
 
-def test_a_question_that_comes_just_as_it_ends_is_refused_and_does_not_wait() -> None:
-    class Deaf:
-        """What trio's token is in that moment: it takes what is to be run, and never runs it."""
+def test_a_call_during_the_end_of_the_thread_is_refused_without_waiting() -> None:
+    class EndedToken:
+        """A copy of trio's token at that moment: it accepts a function and never runs it."""
 
         def run_sync_soon(self, *_call: object) -> None:
             pass
 
     with start_fake_browser() as endpoint:
         thread = endpoint.fake._call.__self__  # type: ignore[attr-defined]
-    thread._token = Deaf()
+    thread._token = EndedToken()
     with pytest.raises(LocalProtocolError, match="has ended"):
         endpoint.fake.truth()
 
 
-def test_twenty_of_them_one_after_the_other() -> None:
+def test_twenty_fakes_can_run_one_after_the_other() -> None:
     for _ in range(20):
         with start_fake_browser() as endpoint:
             endpoint.fake.truth()

@@ -1,10 +1,10 @@
-"""The fake replays the recorded traces: from the client's side and the pages' acts comes the browser's side.
+"""Replay the recorded traces: the client's side and the pages' acts must give the browser's side.
 
-Every trace is replayed. Those of `NOT_COVERED` must deviate, or they are covered by now and leave the table; what a trace
-that is in no table deviates in is shown, since nobody has told yet what its pages do.
+Every trace is replayed. A trace of `NOT_COVERED` must deviate; one that does not is covered and leaves the table. A trace
+that is in no table shows its first deviation as an expected failure, since no table describes what its pages do.
 
-A comparison that could not fail would prove nothing: what the fake says is spoilt on purpose, message by message, and
-each time that is seen.
+A comparison that cannot fail proves nothing: further tests change the recorded messages of the browser one by one, and
+each change must be detected.
 """
 
 from __future__ import annotations
@@ -24,120 +24,122 @@ TRACES = Path(__file__).parents[1] / "traces"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that wants a `trace` is run for each."""
+    """Run a test that takes a `trace` once per trace."""
     if "trace" in metafunc.fixturenames:
         paths = sorted(TRACES.glob("*.jsonl"))
         metafunc.parametrize("trace", paths, ids=[path.stem for path in paths])
 
 
-def test_the_fake_says_what_chromium_said(trace: Path) -> None:
+def test_the_fake_sends_what_chromium_sent(trace: Path) -> None:
     deviations = replayed(trace).deviations
-    why = pages.NOT_COVERED.get(trace.stem)
-    if why is not None:
-        sys.stdout.write(f"not covered: {why}\n")  # shown by `pytest -rP`
-        assert deviations, "the fake covers this trace by now: it leaves NOT_COVERED"
+    reason = pages.NOT_COVERED.get(trace.stem)
+    if reason is not None:
+        sys.stdout.write(f"not covered: {reason}\n")  # shown by `pytest -rP`
+        assert deviations, "the fake covers this trace: remove it from NOT_COVERED"
     elif trace.stem not in pages.ACTS and deviations:
-        pytest.xfail(f"what its pages do is not told in fake_replay/pages.py; then {deviations[0]}")
-    assert why is not None or not deviations, "\n".join(deviations)
+        pytest.xfail(f"fake_replay/pages.py does not describe what its pages do; first deviation: {deviations[0]}")
+    assert reason is not None or not deviations, "\n".join(deviations)
 
 
-def test_what_is_not_covered_is_there_and_is_little() -> None:
-    there = {path.stem for path in TRACES.glob("*.jsonl")}
-    assert pages.NOT_COVERED.keys() | pages.ACTS.keys() <= there
+def test_the_tables_name_existing_traces_and_few_are_not_covered() -> None:
+    existing = {path.stem for path in TRACES.glob("*.jsonl")}
+    assert pages.NOT_COVERED.keys() | pages.ACTS.keys() <= existing
     assert len(pages.NOT_COVERED) <= 3
 
 
-def replayed(trace: Path, spoil: Spoil | None = None) -> Any:
+def replayed(trace: Path, change: Change | None = None) -> Any:
     profile = "headless-shell" if trace.stem.startswith("hs_") else "headless-new"
     acts = pages.ACTS.get(trace.stem, replay.Acts())
     made = replay.Replay(trace, acts, pages.COMMON, profile=profile)
-    if spoil is not None:
-        made.records = spoil(made.records)
+    if change is not None:
+        made.records = change(made.records)
     made.run()
     return made
 
 
 # ── the comparison can fail ──────────────────────────────────────────────────────────────────────────────────────────
 
-Spoil = Callable[[list[Json]], list[Json]]
+Change = Callable[[list[Json]], list[Json]]
 
 
-def said(records: list[Json], method: str) -> int:
-    """Where the browser says an event first."""
+def event_index(records: list[Json], method: str) -> int:
+    """Return the index of the first event of this method."""
     return next(
-        place
-        for place, each in enumerate(records)
+        index
+        for index, each in enumerate(records)
         if each["dir"] == "in" and isinstance(each["msg"], dict) and each["msg"].get("method") == method
     )
 
 
-def without(method: str) -> Spoil:
-    return lambda records: [each for place, each in enumerate(records) if place != said(records, method)]
+def without(method: str) -> Change:
+    return lambda records: [each for index, each in enumerate(records) if index != event_index(records, method)]
 
 
-def twice(method: str) -> Spoil:
-    def spoil(records: list[Json]) -> list[Json]:
-        place = said(records, method)
-        return [*records[:place], records[place], *records[place:]]
+def twice(method: str) -> Change:
+    def change(records: list[Json]) -> list[Json]:
+        index = event_index(records, method)
+        return [*records[:index], records[index], *records[index:]]
 
-    return spoil
-
-
-def before(method: str, other: str) -> Spoil:
-    def spoil(records: list[Json]) -> list[Json]:
-        place, there = said(records, method), said(records, other)
-        assert there < place
-        left = [*records[:place], *records[place + 1 :]]
-        return [*left[:there], records[place], *left[there:]]
-
-    return spoil
+    return change
 
 
-def answered(records: list[Json], number: int) -> int:
-    """Where the browser answers a command."""
-    return next(place for place, each in enumerate(records) if each["dir"] == "in" and each["msg"].get("id") == number)
+def before(method: str, other: str) -> Change:
+    def change(records: list[Json]) -> list[Json]:
+        index, earlier = event_index(records, method), event_index(records, other)
+        assert earlier < index
+        left = [*records[:index], *records[index + 1 :]]
+        return [*left[:earlier], records[index], *left[earlier:]]
+
+    return change
 
 
-def answered_before(number: int, other: str | int) -> Spoil:
-    def spoil(records: list[Json]) -> list[Json]:
-        place = answered(records, number)
-        there = said(records, other) if isinstance(other, str) else answered(records, other)
-        assert there < place
-        left = [*records[:place], *records[place + 1 :]]
-        return [*left[:there], records[place], *left[there:]]
-
-    return spoil
+def reply_index(records: list[Json], number: int) -> int:
+    """Return the index of the reply to a command."""
+    return next(index for index, each in enumerate(records) if each["dir"] == "in" and each["msg"].get("id") == number)
 
 
-def answered_with(number: int, result: Json) -> Spoil:
-    """Another result, or one where there was none."""
+def answered_before(number: int, other: str | int) -> Change:
+    def change(records: list[Json]) -> list[Json]:
+        index = reply_index(records, number)
+        earlier = event_index(records, other) if isinstance(other, str) else reply_index(records, other)
+        assert earlier < index
+        left = [*records[:index], *records[index + 1 :]]
+        return [*left[:earlier], records[index], *left[earlier:]]
 
-    def spoil(records: list[Json]) -> list[Json]:
+    return change
+
+
+def answered_with(number: int, result: Json) -> Change:
+    """Replace the result of a command, or add a reply to a command that has none."""
+
+    def change(records: list[Json]) -> list[Json]:
         sent = next(
-            place for place, each in enumerate(records) if each["dir"] == "out" and each["msg"].get("id") == number
+            index for index, each in enumerate(records) if each["dir"] == "out" and each["msg"].get("id") == number
         )
         asked = records[sent]
         reply = {"id": number, "result": result, "sessionId": asked["msg"].get("sessionId")}
-        there = [place for place, each in enumerate(records) if each["dir"] == "in" and each["msg"].get("id") == number]
-        place = there[-1] if there else sent + 1
-        rest = records[place + 1 :] if there else records[place:]
-        return [*records[:place], {**asked, "dir": "in", "msg": reply}, *rest]
+        replies = [
+            index for index, each in enumerate(records) if each["dir"] == "in" and each["msg"].get("id") == number
+        ]
+        index = replies[-1] if replies else sent + 1
+        rest = records[index + 1 :] if replies else records[index:]
+        return [*records[:index], {**asked, "dir": "in", "msg": reply}, *rest]
 
-    return spoil
+    return change
 
 
-def changed(method: str, **members: Any) -> Spoil:
-    def spoil(records: list[Json]) -> list[Json]:
-        place = said(records, method)
-        made = json.loads(json.dumps(records[place]))
+def changed(method: str, **members: Any) -> Change:
+    def change(records: list[Json]) -> list[Json]:
+        index = event_index(records, method)
+        made = json.loads(json.dumps(records[index]))
         made["msg"]["params"].update(members)
-        return [*records[:place], made, *records[place + 1 :]]
+        return [*records[:index], made, *records[index + 1 :]]
 
-    return spoil
+    return change
 
 
 @pytest.mark.parametrize(
-    ("name", "spoil"),
+    ("name", "change"),
     [
         ("dialog_basic", without("Page.javascriptDialogClosed")),
         ("dialog_basic", twice("Page.javascriptDialogOpening")),
@@ -169,6 +171,6 @@ def changed(method: str, **members: Any) -> Spoil:
         ("wire_nonflatten", changed("Target.receivedMessageFromTarget", message='{"id":1,"result":{}}')),
     ],
 )
-def test_what_chromium_did_not_say_is_seen(name: str, spoil: Spoil) -> None:
+def test_a_change_of_the_recorded_messages_is_detected(name: str, change: Change) -> None:
     assert not replayed(TRACES / f"{name}.jsonl").deviations
-    assert replayed(TRACES / f"{name}.jsonl", spoil).deviations
+    assert replayed(TRACES / f"{name}.jsonl", change).deviations

@@ -1,4 +1,4 @@
-"""The fake browser as a transport: a transport like others, on trio's clock, in the order of a seed or a schedule."""
+"""The fake browser as a transport, on trio's clock, in the order of a seed or of a schedule."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ DISCOVER = b'{"id":1,"method":"Target.setDiscoverTargets","params":{"discover":t
 VERSION = b'{"id":%d,"method":"Browser.getVersion"}'
 
 
-def said(batch: Sequence[bytes]) -> list[Any]:
+def ids_and_methods(batch: Sequence[bytes]) -> list[Any]:
     messages = [json.loads(payload) for payload in batch]
     return [each.get("id", each.get("method")) for each in messages]
 
 
-async def test_what_is_sent_is_answered_in_order() -> None:
+async def test_commands_are_answered_in_order() -> None:
     link = FakeTransport(FakeBrowser())
     await link.send([DISCOVER, VERSION % 2])
-    assert said(await link.receive()) == ["Target.targetCreated", 1, 2]
+    assert ids_and_methods(await link.receive()) == ["Target.targetCreated", 1, 2]
 
 
-async def test_a_receiver_waits_for_what_others_cause() -> None:
+async def test_receive_waits_for_a_message() -> None:
     fake = FakeBrowser()
     link = FakeTransport(fake)
     async with trio.open_nursery() as nursery:
 
         @nursery.start_soon
         async def receive() -> None:
-            assert said(await link.receive()) == [7]
+            assert ids_and_methods(await link.receive()) == [7]
 
         await trio.testing.wait_all_tasks_blocked()
         await link.send([VERSION % 7])
@@ -52,7 +52,7 @@ async def test_a_receiver_waits_for_what_others_cause() -> None:
 
 @pytest.mark.parametrize("passes", range(5))
 async def test_a_cancelled_receive_loses_nothing(passes: int) -> None:
-    """At whatever checkpoint it is."""
+    """At every checkpoint of `receive`."""
     link = FakeTransport(FakeBrowser())
     await link.send([VERSION % 1])
     received: list[bytes] = []
@@ -67,10 +67,10 @@ async def test_a_cancelled_receive_loses_nothing(passes: int) -> None:
                 await trio.lowlevel.cancel_shielded_checkpoint()
             scope.cancel()
     with trio.fail_after(5):
-        assert said(received or await link.receive()) == [1]
+        assert ids_and_methods(received or await link.receive()) == [1]
 
 
-def test_time_is_trios() -> None:
+def test_time_follows_the_clock_of_trio() -> None:
     async def main() -> list[float]:
         fake = FakeBrowser(Script(timeline=[Wait(3600), CutStep()]))
         link = FakeTransport(fake)
@@ -85,7 +85,7 @@ def test_time_is_trios() -> None:
     assert waited == pytest.approx(3600)
 
 
-async def test_a_closed_link_says_so() -> None:
+async def test_a_closed_transport_raises_and_sends_nothing() -> None:
     fake = FakeBrowser()
     link = FakeTransport(fake)
     await link.aclose()
@@ -98,7 +98,7 @@ async def test_a_closed_link_says_so() -> None:
     assert fake.commands == ()
 
 
-async def test_faults_of_the_browser_are_those_of_the_link() -> None:
+async def test_faults_of_the_browser_apply_to_the_link() -> None:
     async with open_browser_session(FakeTransport(FakeBrowser(faults=[Cut(1)]))) as browser:
         assert (await browser.send("Browser.getVersion"))["protocolVersion"] == "1.3"
         assert (await browser.wait_closed()).reason == "broken"
@@ -111,17 +111,17 @@ AUTO = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True}
 
 
 async def watch(link: FakeTransport) -> list[bytes]:
-    """What a client that watches everything is told in ten seconds."""
+    """Return the messages that a client of every target receives in ten seconds."""
     watch_all = {"id": 2, "method": "Target.setAutoAttach", "params": AUTO}
     await link.send([DISCOVER, json.dumps(watch_all).encode()])
-    told: list[bytes] = []
+    messages: list[bytes] = []
     last_id = 10
     while True:
         with trio.move_on_after(10) as limit:
             batch = await link.receive()
         if limit.cancelled_caught:
-            return told
-        told += batch
+            return messages
+        messages += batch
         for message in map(json.loads, batch):
             if message.get("method") == "Target.attachedToTarget":
                 session = message["params"]["sessionId"]
@@ -135,13 +135,13 @@ def watched(chance: Any, **how: Any) -> tuple[bytes, ...]:
     async def main() -> list[bytes]:
         return await watch(FakeTransport(FakeBrowser(BUSY), **how))
 
-    told = tuple(trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0)))
-    assert len(told) > 25
-    return told
+    messages = tuple(trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0)))
+    assert len(messages) > 25
+    return messages
 
 
 @given(chance=st.random_module(), seed=st.integers(0, 2**32))
-def test_a_seed_gives_the_same_order_again(chance: Any, seed: int) -> None:
+def test_a_seed_repeats_its_order(chance: Any, seed: int) -> None:
     assert watched(chance, seed=seed) == watched(chance, seed=seed)
 
 
@@ -151,7 +151,7 @@ def test_seeds_give_many_orders() -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2])
-async def test_a_schedule_holds_back_what_comes_after_a_command(number: int) -> None:
+async def test_a_schedule_holds_messages_back_until_a_command(number: int) -> None:
     fake = FakeBrowser()
     link = FakeTransport(fake, schedule=Schedule([Consume(1, 2), Deliver(1, number), Deliver(1)]))
     await link.send([VERSION % 1])
@@ -166,27 +166,27 @@ async def test_a_schedule_holds_back_what_comes_after_a_command(number: int) -> 
         await trio.lowlevel.checkpoint()
         assert received == []
         await link.send([VERSION % 2])
-    assert said(received[0]) == [1, 2]
+    assert ids_and_methods(received[0]) == [1, 2]
 
 
-async def test_a_schedule_that_no_longer_fits_is_left() -> None:
-    """The client waits for what the schedule holds back: that can never end otherwise."""
+async def test_a_schedule_that_no_longer_fits_is_abandoned() -> None:
+    """The client waits for a message that the schedule holds back, so the schedule must give way."""
     fake = FakeBrowser(schedule=Schedule([Consume(1, 5), Deliver(1)]))
     link = FakeTransport(fake)
     await link.send([VERSION % 1])
     with trio.fail_after(5):
-        assert said(await link.receive()) == [1]
+        assert ids_and_methods(await link.receive()) == [1]
 
 
-async def test_edges_are_those_of_the_schedule() -> None:
+async def test_the_edges_of_the_schedule_are_used() -> None:
     fake = FakeBrowser()
     link = FakeTransport(fake, schedule=Schedule(edges="causal"))
     await link.send([DISCOVER])
-    assert said(await link.receive()) == ["Target.targetCreated", 1]
+    assert ids_and_methods(await link.receive()) == ["Target.targetCreated", 1]
     assert link._end._client.streams.edges == "causal"
 
 
-async def test_the_engine_runs_over_every_order() -> None:
+async def test_the_engine_works_in_every_order() -> None:
     for seed in range(10):
         fake = FakeBrowser(Script(pages={"https://shop.example/": [Console("x")]}))
         async with open_browser_session(FakeTransport(fake, seed=seed)) as browser:

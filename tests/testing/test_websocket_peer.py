@@ -1,4 +1,4 @@
-"""The browser's side of a WebSocket, against another implementation of the client's side: wsproto."""
+"""The browser's side of a WebSocket, tested against wsproto as the client's side."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALL_REVERSED = "; ".join(["permessage-deflate", *ALL.split("; ")[:0:-1]])
 
 
 def client_for(offer: str | None) -> tuple[Connection, WebSocketPeer]:
-    """A client that has offered this, and the browser that has taken it."""
+    """Return a client that offered this extension, and the browser's side that accepted it."""
     if offer is None:
         return Connection(ConnectionType.CLIENT), WebSocketPeer()
     taken = negotiate_deflate(offer)
@@ -57,7 +57,7 @@ def read(client: Connection) -> Iterator[str]:
 
 
 def masked(first: int, content: bytes, *, mask: bytes = b"\1\2\3\4") -> bytes:
-    hidden = bytes(octet ^ mask[place % 4] for place, octet in enumerate(content))
+    hidden = bytes(octet ^ mask[index % 4] for index, octet in enumerate(content))
     return bytes((first, 0x80 | len(content))) + mask + hidden
 
 
@@ -65,22 +65,24 @@ texts = st.text(st.characters(codec="utf-8"), max_size=300) | st.sampled_from(["
 
 
 @given(
-    offer=st.none() | st.sampled_from(OFFERS), said=st.lists(texts, max_size=4), sizes=st.lists(st.integers(1, 90_000))
+    offer=st.none() | st.sampled_from(OFFERS), sent=st.lists(texts, max_size=4), sizes=st.lists(st.integers(1, 90_000))
 )
-def test_both_read_what_the_other_wrote_however_it_is_cut(offer: str | None, said: list[str], sizes: list[int]) -> None:
+def test_each_side_reads_what_the_other_wrote_however_it_is_cut(
+    offer: str | None, sent: list[str], sizes: list[int]
+) -> None:
     client, browser = client_for(offer)
     endless = iter([*sizes, *[1 << 20] * 1000])
-    octets = b"".join(client.send(TextMessage(data=text)) for text in said)
-    heard = [text for part in cut(octets, endless) for text in browser.receive(part)]
-    assert [text.decode() for text in heard] == said
-    for part in cut(b"".join(browser.frame(text.encode()) for text in said), iter([1 << 20] * 1000)):
+    octets = b"".join(client.send(TextMessage(data=text)) for text in sent)
+    received = [text for part in cut(octets, endless) for text in browser.receive(part)]
+    assert [text.decode() for text in received] == sent
+    for part in cut(b"".join(browser.frame(text.encode()) for text in sent), iter([1 << 20] * 1000)):
         client.receive_data(part)
-    assert list(read(client)) == said
+    assert list(read(client)) == sent
     assert browser.ended is None
 
 
 @pytest.mark.parametrize("offer", [None, *OFFERS])
-def test_a_text_in_fragments_with_a_ping_in_between(offer: str | None) -> None:
+def test_a_fragmented_text_is_joined_around_a_ping(offer: str | None) -> None:
     client, browser = client_for(offer)
     parts: Iterable[bytes] = (
         client.send(TextMessage(data="ab", message_finished=False)),
@@ -93,8 +95,8 @@ def test_a_text_in_fragments_with_a_ping_in_between(offer: str | None) -> None:
     assert browser.take_answer() == b""
 
 
-def test_a_small_message_is_compressed_too_and_the_window_lasts_or_does_not() -> None:
-    """As Chromium 156: 0xC1, whatever the size."""
+def test_small_messages_are_compressed_and_the_window_lasts_as_negotiated() -> None:
+    """As in Chromium 156: the first octet is 0xC1 for every size."""
     text = b'{"id":1,"result":{}}' * 3
     for offer, grows in ((OFFERS[0], True), (OFFERS[2], False)):
         _client, browser = client_for(offer)
@@ -105,7 +107,7 @@ def test_a_small_message_is_compressed_too_and_the_window_lasts_or_does_not() ->
 
 
 @pytest.mark.parametrize("bits", range(8, 16))
-def test_what_is_compressed_for_a_small_window_fits_it(bits: int) -> None:
+def test_a_message_compressed_for_a_small_window_fits_it(bits: int) -> None:
     browser = WebSocketPeer(negotiate_deflate(f"permessage-deflate; server_max_window_bits={bits}"))
     text = bytes(range(256)) * 3 + b"distance" * 100
     frame = browser.frame(text)
@@ -113,7 +115,7 @@ def test_what_is_compressed_for_a_small_window_fits_it(bits: int) -> None:
     assert zlib.decompressobj(wbits=-bits).decompress(content + b"\0\0\xff\xff") == text
 
 
-# As Chromium 156 answered these, octet by octet.
+# The answers of Chromium 156, octet by octet.
 @pytest.mark.parametrize(
     ("offers", "taken"),
     [
@@ -139,13 +141,13 @@ def test_what_is_compressed_for_a_small_window_fits_it(bits: int) -> None:
         ("x-webkit-deflate-frame", None),
     ],
 )
-def test_what_is_offered_is_taken_as_it_stands(offers: str, taken: str | None) -> None:
+def test_an_offer_is_answered_as_chromium_answers_it(offers: str, taken: str | None) -> None:
     found = negotiate_deflate(offers)
     assert (None if found is None else str(found)) == taken
 
 
 @pytest.mark.parametrize(
-    ("octets", "why", "answer"),
+    ("octets", "reason", "answer"),
     [
         (masked(0x82, b"{}"), "binary", b""),
         (masked(0x02, b"{}") + masked(0x80, b""), "binary", b""),
@@ -163,13 +165,13 @@ def test_what_is_offered_is_taken_as_it_stands(offers: str, taken: str | None) -
         (masked(0x88, b""), "closed", b"\x88\x02\x03\xe8"),
     ],
 )
-def test_what_ends_the_link(octets: bytes, why: str, answer: bytes) -> None:
+def test_an_invalid_frame_or_a_close_ends_the_link(octets: bytes, reason: str, answer: bytes) -> None:
     browser = WebSocketPeer()
     assert list(browser.receive(octets + masked(0x81, b"unheard"))) == []
-    assert (browser.ended, browser.take_answer()) == (why, answer)
+    assert (browser.ended, browser.take_answer()) == (reason, answer)
 
 
-def test_what_is_no_deflate_or_grows_too_large_ends_the_link(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_compressed_data_or_a_too_large_text_ends_the_link(monkeypatch: pytest.MonkeyPatch) -> None:
     _client, browser = client_for(OFFERS[0])
     assert list(browser.receive(masked(0xC1, b"\xff\xff\xff\xff"))) == []
     assert browser.ended == "illegal"
@@ -180,7 +182,7 @@ def test_what_is_no_deflate_or_grows_too_large_ends_the_link(monkeypatch: pytest
     assert browser.ended == "too long"
 
 
-def test_a_text_that_is_no_utf_8_is_a_text() -> None:
+def test_a_text_that_is_not_utf_8_is_passed_on() -> None:
     """Its reader refuses it as JSON, and the link stays (fact 53)."""
     assert list(WebSocketPeer().receive(masked(0x81, b"\xff\xfe"))) == [b"\xff\xfe"]
 

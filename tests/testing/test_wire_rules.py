@@ -1,7 +1,8 @@
-"""The wire's rules, word for word: the notes and records of wire_errors and wire_ids, and what more texts brought.
+"""The rules of the wire, word for word: the notes and records of wire_errors and wire_ids, and more.
 
-`wire_rules.jsonl` holds what Chromium 156 (`--headless=new`, over its pipe) answered to 170 texts that are no commands,
-or hardly: each line the octets, as Latin-1, and the answers, results left out. It is a record: nothing in it was edited.
+`wire_rules.jsonl` holds what Chromium 156 (`--headless=new`, over its pipe) answered to 170 texts that are not commands,
+or hardly. Each line has the octets, as Latin-1, and the answers without their results. It is a record: nothing in it was
+edited.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ RULES = [json.loads(line) for line in Path(__file__).with_name("wire_rules.jsonl
 
 
 def answers(end: ClientEnd, octets: bytes) -> list[Json]:
-    """What is answered to it; events and results left out."""
+    """Return the answers to a text, without events and results."""
     end.drain()
     end.receive(octets)
     found = [json.loads(payload) for payload in end.drain()]
@@ -46,7 +47,7 @@ def answers(end: ClientEnd, octets: bytes) -> list[Json]:
 
 
 def attached(fake: FakeBrowser) -> tuple[ClientEnd, str]:
-    """A client with a session on the first page."""
+    """Attach a client to the first page; return it and its session."""
     end = fake.connect()
     [page] = fake.truth().pages
     command = {"id": 1, "method": "Target.attachToTarget", "params": {"targetId": page, "flatten": True}}
@@ -55,7 +56,7 @@ def attached(fake: FakeBrowser) -> tuple[ClientEnd, str]:
     return end, reply["result"]["sessionId"]
 
 
-# ── what Chromium said ───────────────────────────────────────────────────────────────────────────────────────────────
+# ── recorded answers of Chromium ─────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("rule", RULES, ids=[rule["octets"][:40] for rule in RULES])
@@ -63,7 +64,7 @@ def test_a_text_is_answered_as_chromium_answered_it(rule: Json) -> None:
     assert answers(FakeBrowser().connect(), rule["octets"].encode("latin-1")) == rule["answers"]
 
 
-def test_the_record_is_there() -> None:
+def test_the_record_is_complete() -> None:
     assert len(RULES) == 170
     assert len({each["error"]["message"] for rule in RULES for each in rule["answers"] if "error" in each}) == 51
 
@@ -72,7 +73,7 @@ NOTE = re.compile(r"- (?P<name>.+?): `(?P<text>.*?)` -> (?P<answers>\[.*)")
 
 
 def wire_errors() -> Iterator[tuple[str, bytes, str]]:
-    """Each line of the notes: its name, the whole text that the record has, and the answers as noted."""
+    """Yield for each line of the notes its name, the whole text of the record, and the noted answers."""
     texts = [
         record.text
         for record in read_trace(TRACES / "wire_errors.jsonl")
@@ -82,7 +83,7 @@ def wire_errors() -> Iterator[tuple[str, bytes, str]]:
         found = NOTE.fullmatch(line)
         if found is not None:
             text = found["text"].encode()
-            # The notes keep 70 signs of a text; the records, which hold objects, have no key twice.
+            # The notes keep 70 characters of a text. The records hold objects, so no key occurs in them twice.
             whole = text if len(text) < 70 else next(each for each in texts if each.startswith(text))
             yield found["name"], whole, found["answers"]
 
@@ -92,7 +93,7 @@ ERRORS = list(wire_errors())
 
 @pytest.mark.parametrize(("name", "text", "noted"), ERRORS, ids=[name for name, _, _ in ERRORS])
 def test_a_line_of_the_notes_is_reproduced(name: str, text: bytes, noted: str) -> None:
-    """Fact 53. The notes cut results off, which are looked at elsewhere."""
+    """Fact 53. The notes cut off results; other tests compare those."""
     end, session = attached(FakeBrowser())
     own = re.sub(rb'"sessionId":\s*"[0-9A-F]{32}"', f'"sessionId":"{session}"'.encode(), text)
     given = json.dumps(answers(end, own)).replace(session, "<sid>")
@@ -104,13 +105,13 @@ def test_a_line_of_the_notes_is_reproduced(name: str, text: bytes, noted: str) -
 
 
 def test_all_lines_of_the_notes_are_read() -> None:
-    told = [line for line in (TRACES / "wire_errors.md").read_text().splitlines() if line.startswith("- ")]
-    assert len(ERRORS) == len(told) - 1 == 35
-    assert told[-1].startswith("- binary frame")  # the business of whoever has frames
+    noted = [line for line in (TRACES / "wire_errors.md").read_text().splitlines() if line.startswith("- ")]
+    assert len(ERRORS) == len(noted) - 1 == 35
+    assert noted[-1].startswith("- binary frame")  # a pipe has no frames; the WebSocket tests send one
 
 
-def test_ids_are_of_their_sessions() -> None:
-    """wire_ids, fact 54: the same id on three sessions; twice on one; and of a session that nobody has."""
+def test_command_ids_belong_to_their_session() -> None:
+    """wire_ids, fact 54: the same id on three sessions, twice on one session, and on an unknown session."""
     end, first = attached(FakeBrowser())
     end.receive(
         json.dumps(
@@ -125,17 +126,17 @@ def test_ids_are_of_their_sessions() -> None:
     second = reply["result"]["sessionId"]
     for session in ({}, {"sessionId": first}, {"sessionId": second}):
         end.receive(json.dumps({"id": 500, "method": "Target.getTargetInfo", **session}).encode())
-    told = [json.loads(payload) for payload in end.drain()]
-    assert [(each["id"], each.get("sessionId")) for each in told] == [(500, None), (500, first), (500, second)]
+    messages = [json.loads(payload) for payload in end.drain()]
+    assert [(each["id"], each.get("sessionId")) for each in messages] == [(500, None), (500, first), (500, second)]
 
-    asked = {"id": 600, "method": "Runtime.evaluate", "params": {"expression": "alert(1)"}, "sessionId": first}
+    evaluate = {"id": 600, "method": "Runtime.evaluate", "params": {"expression": "alert(1)"}, "sessionId": first}
     end.receive(json.dumps({"id": 599, "method": "Page.enable", "sessionId": first}).encode())
-    end.receive(json.dumps(asked).encode())
-    end.receive(json.dumps({**asked, "params": {"expression": "'b'"}}).encode())
+    end.receive(json.dumps(evaluate).encode())
+    end.receive(json.dumps({**evaluate, "params": {"expression": "'b'"}}).encode())
     answer = {"id": 601, "method": "Page.handleJavaScriptDialog", "params": {"accept": True}, "sessionId": first}
     end.receive(json.dumps(answer).encode())
-    told = [each for each in map(json.loads, end.drain()) if each.get("id") == 600]
-    assert [each.get("error") for each in told] == [
+    messages = [each for each in map(json.loads, end.drain()) if each.get("id") == 600]
+    assert [each.get("error") for each in messages] == [
         {"code": -32600, "message": "Duplicate `id` in protocol request"},
         None,
     ]
@@ -147,13 +148,13 @@ def test_ids_are_of_their_sessions() -> None:
     assert answers(end, json.dumps({**unknown, "id": 701, "sessionId": second}).encode()) == [{"id": 701, **gone}]
 
 
-@pytest.mark.parametrize(("octets", "stands"), [(MAX_MESSAGE_BYTES - 1, True), (MAX_MESSAGE_BYTES, False)])
-def test_a_text_that_is_too_long_ends_the_link(octets: int, stands: bool) -> None:
-    """Fact 57; other clients are none the wiser."""
+@pytest.mark.parametrize(("octets", "stays"), [(MAX_MESSAGE_BYTES - 1, True), (MAX_MESSAGE_BYTES, False)])
+def test_a_text_that_is_too_long_ends_the_link(octets: int, stays: bool) -> None:
+    """Fact 57; other clients stay connected."""
     fake = FakeBrowser()
     end, other = fake.connect(), fake.connect()
     end.receive(b" " * octets)
-    assert end.connected is stands
+    assert end.connected is stays
     assert other.connected
 
 
@@ -231,14 +232,14 @@ def test_any_octets_are_answered(octets: bytes) -> None:
 
 
 @given(value=JSON_VALUES, spaces=st.sampled_from([None, 1]), ascii_only=st.booleans())
-def test_what_is_plain_json_means_the_same(value: Any, spaces: int | None, ascii_only: bool) -> None:
+def test_plain_json_is_read_as_python_reads_it(value: Any, spaces: int | None, ascii_only: bool) -> None:
     text = json.dumps(value, indent=spaces, ensure_ascii=ascii_only)
     assert same(read_json(text), json.loads(text))
     assert same(read_json(text.encode("utf-8", "surrogatepass")), json.loads(text))
 
 
 def same(found: Any, wanted: Any) -> bool:
-    """But for numbers, which are 32 bits or doubles, and halves of signs, which are none."""
+    """Compare values: numbers are 32-bit integers or doubles, and lone surrogates are replaced."""
     if isinstance(wanted, dict):
         keys = [clean(key) for key in wanted]
         if len(set(keys)) < len(keys):
@@ -257,7 +258,7 @@ def clean(text: str) -> str:
 
 
 @given(value=JSON_VALUES, junk=st.sampled_from(["x", "}", "]", ",", '"']))
-def test_what_python_refuses_is_refused(value: Any, junk: str) -> None:
+def test_json_that_python_refuses_is_refused(value: Any, junk: str) -> None:
     with pytest.raises(JsonFault, match=r"^JSON: [a-z ]+ at position \d+$"):
         read_json(json.dumps(value) + junk)
 
@@ -269,7 +270,7 @@ def test_what_python_refuses_is_refused(value: Any, junk: str) -> None:
     session=st.none() | st.text("ABC"),
     order=st.permutations(range(4)),
 )
-def test_what_is_a_command_is_read(id: int, method: str, params: Any, session: str | None, order: list[int]) -> None:
+def test_a_valid_command_is_read(id: int, method: str, params: Any, session: str | None, order: list[int]) -> None:
     members = [("id", id), ("method", method), ("params", params)]
     members += [] if session is None else [("sessionId", session)]
     text = json.dumps(dict(members[place] for place in order if place < len(members)))
@@ -280,7 +281,7 @@ def test_what_is_a_command_is_read(id: int, method: str, params: Any, session: s
 
 
 def packed(value: Any) -> bytes:
-    """CBOR as Chromium makes it: the size of a value, told by making it."""
+    """Encode a value as CBOR as Chromium does, to compare the sizes."""
     if value is None or isinstance(value, bool):
         return b"\xf6"
     if isinstance(value, float):
@@ -305,13 +306,13 @@ def head(number: int) -> bytes:
 
 
 @given(value=JSON_VALUES)
-def test_a_value_takes_the_octets_that_it_takes(value: Any) -> None:
+def test_the_computed_size_is_the_length_of_the_encoded_value(value: Any) -> None:
     read = read_json(json.dumps(value))
     assert _size(read) == len(packed(read))
 
 
 @given(before=st.dictionaries(st.text("abc", min_size=1), JSON_VALUES, max_size=3), url=st.integers(0, 9))
-def test_a_field_that_does_not_fit_is_named_with_its_place(before: Json, url: int) -> None:
+def test_a_field_of_the_wrong_type_is_named_with_its_position(before: Json, url: int) -> None:
     params = read_json(json.dumps({**before, "url": url}))
     with pytest.raises(Refused) as refused:
         check_params(params, params_of("Page.navigate"))
