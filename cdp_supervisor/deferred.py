@@ -64,7 +64,7 @@ class DeferredEvents:
         return after
 
     def commutes(self, input: Input) -> bool:  # noqa: A002 - the machine's word
-        """True if no extension uses this input and no rule reads the waiting events: either order gives one state."""
+        """True if no extension uses this input, and no rule reads the waiting events: any order will do."""
         return type(input) is BrowserEvent and input.event.method in self._own and input.at.mono < self._until
 
     def bounds_changed(self) -> None:

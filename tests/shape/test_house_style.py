@@ -267,7 +267,7 @@ def test_the_first_line_of_a_docstring_is_short(path: Path) -> None:
 
 
 def test_values_are_frozen_and_keyword_only() -> None:
-    """Every msgspec struct and attrs value of a `sansio` folder: one look at the source, not one test per class."""
+    """Checked in the source of the `sansio` folders, once for all classes."""
     wrong: list[str] = []
     for path in CODE:
         if "sansio" not in path.parts:
